@@ -1,0 +1,1 @@
+"""The assistant itself. It runs headless; faces live in `ui`, neural models in `models`."""

@@ -1,0 +1,77 @@
+"""Every failure that a person may read.
+
+    AssistantError
+    ├── SettingsError          a setting is unknown or out of range
+    ├── ModelError
+    │   ├── ModelMissing       not in the cache
+    │   ├── ModelCorrupt       size or SHA-256 differs from the catalogue
+    │   ├── ModelUnavailable   no source could serve it
+    │   ├── ModelTooLarge      needs more memory than the machine has
+    │   └── ModelFailed        crashed, refused, timed out, or its endpoint is down
+    ├── AudioError
+    │   ├── DeviceMissing      no such microphone or loudspeaker
+    │   ├── DeviceBusy         taken by another program
+    │   └── RecordingUnreadable  not audio, or empty
+    └── StoreError             the data folder can't be read or written
+
+`str(error)` is one clear sentence for the user. `mend`, where there is one, is the command or
+the step that repairs it. The command line renders both once and exits with `exit_code`.
+"""
+
+
+class AssistantError(Exception):
+    """Base of the tree. `exit_code` is the process's own when the error ends it."""
+
+    exit_code = 1
+
+    def __init__(self, message: str, *, mend: str | None = None) -> None:
+        super().__init__(message)
+        self.mend = mend
+
+
+class SettingsError(AssistantError):
+    exit_code = 2
+
+
+class ModelError(AssistantError):
+    exit_code = 3
+
+
+class ModelMissing(ModelError):
+    pass
+
+
+class ModelCorrupt(ModelError):
+    pass
+
+
+class ModelUnavailable(ModelError):
+    pass
+
+
+class ModelTooLarge(ModelError):
+    pass
+
+
+class ModelFailed(ModelError):
+    pass
+
+
+class AudioError(AssistantError):
+    exit_code = 4
+
+
+class DeviceMissing(AudioError):
+    pass
+
+
+class DeviceBusy(AudioError):
+    pass
+
+
+class RecordingUnreadable(AudioError):
+    pass
+
+
+class StoreError(AssistantError):
+    exit_code = 5

@@ -1,0 +1,204 @@
+"""Everything that happened: all that a face ever sees.
+
+Events are frozen and carry plain values, so that they can be folded, recorded and replayed.
+Times are milliseconds counted from the end of the user's speech unless a name says otherwise.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class Phase(StrEnum):
+    """What the assistant is doing, in the words that the user is shown."""
+
+    STARTING = "starting"
+    LISTENING = "listening"
+    HEARING = "hearing"
+    THINKING = "thinking"
+    SPEAKING = "speaking"
+    ASLEEP = "asleep"
+    MUTED = "muted"
+    PAUSED = "paused"
+
+
+class Severity(StrEnum):
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Base of all events."""
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseChanged(Event):
+    phase: Phase
+
+
+@dataclass(frozen=True, slots=True)
+class Notice(Event):
+    """One sentence for the user: a device came back, a model was restarted, a limit was met."""
+
+    text: str
+    severity: Severity = Severity.INFO
+    mend: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelsReady(Event):
+    """Names by role: stt, llm, tts, encoder."""
+
+    names: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class TurnStarted(Event):
+    """The user began to speak (or to type)."""
+
+    turn: int
+
+
+@dataclass(frozen=True, slots=True)
+class PartialTranscript(Event):
+    turn: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class SpeechIgnored(Event):
+    """Sound that did not become a turn, and why: noise, backchannel, echo, asleep, muted..."""
+
+    reason: str
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnHeard(Event):
+    """The turn is decided and these are its words."""
+
+    turn: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryUsed:
+    """A memory that was in the prompt."""
+
+    id: str
+    text: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class PromptSection:
+    """One part of the prompt as the model saw it: system, summary, history, memories, state,
+    newest message."""
+
+    name: str
+    text: str
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class PromptBuilt(Event):
+    turn: int
+    sections: tuple[PromptSection, ...]
+    budget_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerText(Event):
+    """A piece of the answer as it is written; may run ahead of what is heard."""
+
+    turn: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerHeard(Event):
+    """The words of the answer that have reached the loudspeaker so far, all of them."""
+
+    turn: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Latency:
+    """Milliseconds from the end of the user's speech; None where the turn had no such step.
+
+    `turn_decided` the turn is over; `transcript` its words are known; `recall` memories are there;
+    `first_token` and `first_audio` of the answer (the first sample given to the device).
+    """
+
+    turn_decided: float | None = None
+    transcript: float | None = None
+    recall: float | None = None
+    first_token: float | None = None
+    first_audio: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TurnEnded(Event):
+    """A turn is over: answered, interrupted or given up.
+
+    `assistant` holds the words that were heard, no more. `read_tokens` is what the model had to
+    read between the end of the turn and its first token.
+    """
+
+    turn: int
+    user: str
+    assistant: str
+    interrupted: bool
+    latency_ms: Latency
+    memories: tuple[MemoryUsed, ...] = ()
+    context_tokens: int = 0
+    read_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class MicrophoneLevel(Event):
+    """Root mean square of the last stretch of sound, in dBFS."""
+
+    dbfs: float
+
+
+@dataclass(frozen=True, slots=True)
+class SessionEnded(Event):
+    turns: int
+
+
+Listener = Callable[[Event], None]
+
+
+@dataclass(slots=True)
+class EventBus:
+    """Hands each event to every listener, in order, on the caller's thread.
+
+    Everything that emits runs on the assistant's event loop. A listener must be quick and must not
+    raise; one that raises is dropped, and the others are told by a `Notice`.
+    """
+
+    listeners: list[Listener] = field(default_factory=list)
+
+    def subscribe(self, listener: Listener) -> Callable[[], None]:
+        """Returns the function that ends the subscription."""
+        self.listeners.append(listener)
+
+        def unsubscribe() -> None:
+            if listener in self.listeners:
+                self.listeners.remove(listener)
+
+        return unsubscribe
+
+    def emit(self, event: Event) -> None:
+        for listener in tuple(self.listeners):
+            try:
+                listener(event)
+            except Exception as error:
+                self.listeners.remove(listener)
+                self.emit(
+                    Notice(f"A view failed and was closed: {error}.", severity=Severity.ERROR)
+                )

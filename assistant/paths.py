@@ -1,0 +1,82 @@
+"""Where things live on disk.
+
+One *home* holds everything that belongs to a person: settings, transcript, ledger, logs.
+Model files are no one's in particular and lie in one cache that all homes share.
+"""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from platformdirs import PlatformDirs
+
+from assistant.errors import StoreError
+
+APP_NAME = "local-voice-assistant"
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """A person's data folder (`--home`, else the platform's user-data folder)."""
+
+    root: Path
+
+    @property
+    def settings_file(self) -> Path:
+        return self.root / "settings.toml"
+
+    @property
+    def transcript(self) -> Path:
+        """SQLite: what was said and what was heard of the answers."""
+        return self.root / "transcript.sqlite3"
+
+    @property
+    def ledger(self) -> Path:
+        """JSON lines: the times of every turn, no words."""
+        return self.root / "ledger.jsonl"
+
+    @property
+    def log(self) -> Path:
+        return self.root / "logs" / "assistant.log"
+
+    @property
+    def native_log(self) -> Path:
+        """What libraries write to file descriptors 1 and 2."""
+        return self.root / "logs" / "native.log"
+
+    def create(self) -> "Home":
+        """Make the folders, readable by their owner alone.
+
+        Raises:
+            StoreError: the folder can't be made or written.
+        """
+        try:
+            self.root.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self.log.parent.mkdir(exist_ok=True, mode=0o700)
+        except OSError as error:
+            raise StoreError(
+                f"The data folder {self.root} can't be written: {error.strerror}.",
+                mend="Choose another with --home DIR.",
+            ) from error
+        if not os.access(self.root, os.W_OK):
+            raise StoreError(
+                f"The data folder {self.root} is read-only.",
+                mend="Choose another with --home DIR.",
+            )
+        return self
+
+
+def default_home() -> Home:
+    """`ASSISTANT_HOME`, else the platform's user-data folder."""
+    named = os.environ.get("ASSISTANT_HOME")
+    if named:
+        return Home(Path(named).expanduser())
+    return Home(Path(PlatformDirs(APP_NAME, appauthor=False).user_data_path))
+
+
+def models_cache() -> Path:
+    """`ASSISTANT_MODELS_CACHE`, else the platform's cache folder; shared by all homes."""
+    named = os.environ.get("ASSISTANT_MODELS_CACHE")
+    if named:
+        return Path(named).expanduser()
+    return Path(PlatformDirs(APP_NAME, appauthor=False).user_cache_path) / "models"

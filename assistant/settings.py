@@ -1,0 +1,232 @@
+"""All settings, with their defaults and what they mean.
+
+They come, weakest first, from the defaults below, one TOML file in the home folder
+(`settings.toml`), the environment (`ASSISTANT_SECTION__NAME`) and the command line's flags.
+`load` also says where each value came from, for `assistant config`.
+"""
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from assistant.errors import SettingsError
+
+ENVIRONMENT_PREFIX = "ASSISTANT_"
+RESERVED = frozenset({"ASSISTANT_HOME", "ASSISTANT_MODELS_CACHE"})
+
+Positive = Annotated[float, Field(gt=0)]
+NonNegative = Annotated[float, Field(ge=0)]
+Fraction = Annotated[float, Field(ge=0, le=1)]
+Count = Annotated[int, Field(gt=0)]
+
+
+class Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+
+class General(Section):
+    profile: str = "default"
+    """Which models to use: `tiny`, `small` or `default` (chosen for this machine)."""
+    user: str = "me"
+    """Whose conversation it is; memories of one user are never shown to another."""
+    sounds: bool = True
+    """A soft sound tells that the end of your turn was heard."""
+
+
+class Persona(Section):
+    name: str = "Ada"
+    """How the assistant calls itself."""
+    instructions: str = ""
+    """Your own words for how it should behave; they follow the built-in ones."""
+    language: str = "en"
+    """Language spoken and heard, as an ISO 639-1 code; `auto` lets Whisper detect it."""
+
+
+class Stt(Section):
+    model: str | None = None
+    """Name in the catalogue, or a folder with a CTranslate2 Whisper; default: the profile's."""
+    partials: bool = True
+    """Transcribe while you still speak (shown on the screen, used to judge interruptions)."""
+
+
+class Llm(Section):
+    engine: Literal["auto", "llama.cpp", "mlx", "openai"] = "auto"
+    """`auto` follows the profile, or what `model` names."""
+    model: str | None = None
+    """Name in the catalogue, path of a GGUF file, MLX repository, or the endpoint's model name."""
+    endpoint: str | None = None
+    """Base URL of an OpenAI-compatible server, such as http://127.0.0.1:11434/v1."""
+    api_key: str | None = None
+    """Sent to the endpoint as a bearer token, where it wants one."""
+    context_tokens: Count = 8192
+    """Window of the conversation in the model; smaller where the model's own is."""
+    max_answer_tokens: Count = 220
+    """Longest answer, in tokens."""
+    temperature: NonNegative = 0.7
+    threads: int | None = Field(default=None, gt=0)
+    """CPU threads for generation; default: one fewer than there are cores."""
+    timeout_s: Positive = 30
+    """How long to wait for the first token before giving the turn up with an apology."""
+
+
+class Tts(Section):
+    model: str | None = None
+    """Piper voice: a name in the catalogue, or the path of an .onnx file."""
+    speed: Annotated[float, Field(ge=0.5, le=2.0)] = 1.0
+    """1.0 is the voice's own pace; 1.5 half as fast again."""
+
+
+class Audio(Section):
+    input_device: str | None = None
+    """Part of the microphone's name, or its number; default: the system's."""
+    output_device: str | None = None
+    """Part of the loudspeaker's name, or its number; default: the system's."""
+    echo: Literal["cancel", "half-duplex", "off"] = "cancel"
+    """`cancel` removes the assistant's own voice from the microphone; `half-duplex` closes the
+    microphone while it speaks; `off` suits headphones."""
+    push_to_talk: bool = False
+    """Listen only while you hold or switch the microphone open."""
+
+
+class Turn(Section):
+    vad_confidence: Fraction = 0.6
+    """Voice probability above which a 32 ms window counts as speech."""
+    start_s: Positive = 0.16
+    """Speech this long begins a turn."""
+    stop_s: Positive = 0.2
+    """Silence this long lets the turn detector decide."""
+    hint_s: Positive = 0.064
+    """Silence this long starts transcription ahead of the decision."""
+    incomplete_wait_s: Positive = 3.0
+    """Silence after an unfinished phrase until it is taken as complete."""
+    max_turn_s: Positive = 300
+    """A turn without a pause is answered after this long."""
+    wake_phrase: str = ""
+    """When set, only speech that begins with it, or that follows an answer, counts."""
+    follow_up_s: NonNegative = 8
+    """Seconds after an answer in which speech needs no wake phrase."""
+    duck: Fraction = 0.25
+    """Loudness of the voice while it judges whether you want to interrupt."""
+
+
+class Context(Section):
+    max_context_tokens: Count = 8000
+    """Above this the older conversation is summarized; smaller where the model's window is."""
+    max_unsummarized_messages: Count = 20
+    """Or above this many messages, whichever comes first."""
+    target_context_tokens: Count = 6000
+    """What a summary brings the conversation down to, at most."""
+    keep_last_messages: Count = 4
+    """Messages that a summary never replaces."""
+    max_turns: int | None = Field(default=None, gt=0)
+    """Window in turns; default: by tokens alone."""
+    summary_prompt: str = ""
+    """Your own words for how to summarize; default: the built-in ones."""
+    resume_within_h: NonNegative = 4
+    """After a restart within so many hours the thread goes on where it was."""
+
+
+class Settings(Section):
+    """The whole tree; sections are the TOML file's tables."""
+
+    general: General = General()
+    persona: Persona = Persona()
+    stt: Stt = Stt()
+    llm: Llm = Llm()
+    tts: Tts = Tts()
+    audio: Audio = Audio()
+    turn: Turn = Turn()
+    context: Context = Context()
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """Settings, and the source of each: `section.name` → `default`, the file's path, the
+    environment variable or `flag`."""
+
+    settings: Settings
+    sources: Mapping[str, str]
+
+
+def load(
+    file: Path,
+    environment: Mapping[str, str] | None = None,
+    flags: Mapping[str, Any] | None = None,
+) -> Loaded:
+    """Read the settings from all their sources.
+
+    Args:
+        file: the TOML file; may be absent.
+        environment: default `os.environ`.
+        flags: `section.name` → value, from the command line; None values are left out.
+
+    Raises:
+        SettingsError: a source can't be read, or a setting is unknown or out of range.
+    """
+    layers: list[tuple[str, str, Any]] = _from_file(file)
+    layers += _from_environment(os.environ if environment is None else environment)
+    layers += [(key, "flag", value) for key, value in (flags or {}).items() if value is not None]
+    tree: dict[str, dict[str, Any]] = {}
+    sources = {key: "default" for key in _all_keys()}
+    for key, source, value in layers:
+        section, _, name = key.partition(".")
+        tree.setdefault(section, {})[name] = value
+        sources[key] = source
+    try:
+        settings = Settings.model_validate(tree)
+    except ValidationError as error:
+        raise _explained(error, sources) from error
+    return Loaded(settings, sources)
+
+
+def _all_keys() -> list[str]:
+    return [
+        f"{section}.{name}"
+        for section, value in Settings()
+        for name in type(value).model_fields
+    ]
+
+
+def _from_file(file: Path) -> list[tuple[str, str, Any]]:
+    try:
+        tables = tomllib.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return []
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise SettingsError(f"The settings file {file} can't be read: {error}.") from error
+    rows: list[tuple[str, str, Any]] = []
+    for section, values in tables.items():
+        if not isinstance(values, dict):
+            raise SettingsError(f"{file}: `{section}` stands outside of any [section].")
+        rows += [(f"{section}.{name}", str(file), value) for name, value in values.items()]
+    return rows
+
+
+def _from_environment(environment: Mapping[str, str]) -> list[tuple[str, str, Any]]:
+    rows: list[tuple[str, str, Any]] = []
+    for variable, value in sorted(environment.items()):
+        if not variable.startswith(ENVIRONMENT_PREFIX) or variable in RESERVED:
+            continue
+        section, separator, name = variable[len(ENVIRONMENT_PREFIX) :].lower().partition("__")
+        if separator:
+            rows.append((f"{section}.{name}", variable, value))
+    return rows
+
+
+def _explained(error: ValidationError, sources: Mapping[str, str]) -> SettingsError:
+    first = error.errors()[0]
+    key = ".".join(str(part) for part in first["loc"][:2])
+    source = sources.get(key, "default")
+    if first["type"] == "extra_forbidden":
+        return SettingsError(
+            f"There is no setting `{key}` (from {source}).", mend="assistant config"
+        )
+    return SettingsError(
+        f"The setting `{key}` = {first['input']!r} (from {source}) does not fit: {first['msg']}.",
+        mend="assistant config",
+    )

@@ -1,0 +1,1 @@
+"""Every neural model: the catalogue, the download, and one adapter file for each engine."""
