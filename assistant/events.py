@@ -4,9 +4,13 @@ Events are frozen and carry plain values, so that they can be folded, recorded a
 Times are milliseconds counted from the end of the user's speech unless a name says otherwise.
 """
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
+
+
+logger = logging.getLogger(__name__)
 
 
 class Phase(StrEnum):
@@ -198,6 +202,7 @@ class EventBus:
             try:
                 listener(event)
             except Exception as error:
+                logger.exception("A listener failed")
                 self.listeners.remove(listener)
                 self.emit(
                     Notice(f"A view failed and was closed: {error}.", severity=Severity.ERROR)

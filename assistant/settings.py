@@ -172,7 +172,7 @@ def load(
     layers += _from_environment(os.environ if environment is None else environment)
     layers += [(key, "flag", value) for key, value in (flags or {}).items() if value is not None]
     tree: dict[str, dict[str, Any]] = {}
-    sources = {key: "default" for key in _all_keys()}
+    sources = dict.fromkeys(_all_keys(), "default")
     for key, source, value in layers:
         section, _, name = key.partition(".")
         tree.setdefault(section, {})[name] = value
@@ -186,9 +186,7 @@ def load(
 
 def _all_keys() -> list[str]:
     return [
-        f"{section}.{name}"
-        for section, value in Settings()
-        for name in type(value).model_fields
+        f"{section}.{name}" for section, value in Settings() for name in type(value).model_fields
     ]
 
 
@@ -221,12 +219,18 @@ def _from_environment(environment: Mapping[str, str]) -> list[tuple[str, str, An
 def _explained(error: ValidationError, sources: Mapping[str, str]) -> SettingsError:
     first = error.errors()[0]
     key = ".".join(str(part) for part in first["loc"][:2])
-    source = sources.get(key, "default")
+    source = next((sources[k] for k in sources if k == key or k.startswith(f"{key}.")), "default")
     if first["type"] == "extra_forbidden":
-        return SettingsError(
-            f"There is no setting `{key}` (from {source}).", mend="assistant config"
-        )
-    return SettingsError(
-        f"The setting `{key}` = {first['input']!r} (from {source}) does not fit: {first['msg']}.",
-        mend="assistant config",
-    )
+        message = f"There is no setting `{key}` (from {source})."
+    else:
+        message = f"The setting `{key}` = {first['input']!r} (from {source}) does not fit: {first['msg']}."
+    return SettingsError(message, mend=_mend(key, source))
+
+
+def _mend(key: str, source: str) -> str:
+    """A step that works while the settings can't be read."""
+    if source.startswith(ENVIRONMENT_PREFIX):
+        return f"Unset or correct the environment variable {source}."
+    if source in ("default", "flag"):
+        return "assistant config"
+    return f"assistant config unset {key}" if "." in key else f"Correct {source}."

@@ -1,0 +1,173 @@
+"""The composition root: settings in, running assistant out.
+
+The only place that builds concrete parts. Faces open an assistant with `open_assistant`, watch its
+event bus, and ask it for what their user wants.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+
+from assistant.engines import load_models
+from assistant.errors import StoreError
+from assistant.events import (
+    Event,
+    EventBus,
+    Notice,
+    Phase,
+    PhaseChanged,
+    SessionEnded,
+    Severity,
+    SpeechIgnored,
+    TurnEnded,
+)
+from assistant.memory.transcript import Transcript
+from assistant.paths import Home
+from assistant.settings import Settings
+from assistant.sounds import SoundPlan, open_sound
+from assistant.voice.dialogue import Dialogue
+from assistant.voice.ledger import Ledger
+from assistant.voice.pipeline import VoiceLoop
+from assistant.voice.recalling import NoMemories
+from assistant.voice.recordings import RecordingMicrophone
+from assistant.voice.remembering import ShortTermMemory
+from assistant.voice.turns import SileroVoice, SmartTurn
+
+BETWEEN_RECORDINGS_S = 0.3
+
+
+class Assistant:
+    """A running assistant: what a face may ask of it."""
+
+    def __init__(
+        self,
+        bus: EventBus,
+        dialogue: Dialogue,
+        loop: VoiceLoop,
+        recordings: RecordingMicrophone | None,
+        *,
+        push_to_talk: bool,
+    ) -> None:
+        self._bus = bus
+        self._dialogue = dialogue
+        self._loop = loop
+        self._recordings = recordings
+        self._push_to_talk = push_to_talk
+        self._turn_over = asyncio.Event()
+        bus.subscribe(self._watch)
+
+    def _watch(self, event: Event) -> None:
+        if isinstance(event, TurnEnded | SpeechIgnored):
+            self._turn_over.set()
+
+    async def say(self, text: str) -> None:
+        """A typed turn."""
+        self._turn_over.clear()
+        await self._loop.say(text)
+
+    async def answered(self) -> None:
+        """Wait until the last turn is answered and the model has read it."""
+        await self._turn_over.wait()
+        await self._dialogue.quiet()
+        await self._dialogue.cache.warmed()
+
+    async def recordings_ended(self) -> None:
+        """Play all recordings, each when the one before is answered; returns after the last."""
+        microphone = self._recordings
+        if microphone is None:
+            return
+        while True:
+            self._turn_over.clear()
+            ended = {
+                asyncio.create_task(microphone.waiting.wait()),
+                asyncio.create_task(microphone.exhausted.wait()),
+            }
+            await asyncio.wait(ended, return_when=asyncio.FIRST_COMPLETED)
+            for task in ended:
+                task.cancel()
+            await self._loop.settled()
+            if microphone.exhausted.is_set():
+                return
+            await self._dialogue.cache.warmed()
+            await asyncio.sleep(BETWEEN_RECORDINGS_S)
+            microphone.next()
+
+    async def mute(self, muted: bool) -> None:
+        """Close or open the microphone; while closed nothing becomes a turn or is kept."""
+        self._loop.turns.open = not muted
+        self._dialogue.mute(muted)
+
+    async def talk_key(self) -> None:
+        """Push-to-talk: open the microphone, or close it and have what was said answered."""
+        if self._loop.turns.open:
+            await self._loop.turns.release()
+            await self.mute(muted=True)
+        else:
+            await self._loop.stop_speaking()
+            await self.mute(muted=False)
+
+    async def stop_speaking(self) -> None:
+        await self._loop.stop_speaking()
+
+    async def command(self, name: str) -> None:
+        """One of mute, unmute, talk, stop, sleep, wake."""
+        if name in ("mute", "unmute"):
+            await self.mute(muted=name == "mute")
+        elif name == "talk":
+            await self.talk_key()
+        elif name == "stop":
+            await self.stop_speaking()
+        elif name == "sleep":
+            self._dialogue.sleep()
+        elif name == "wake":
+            self._dialogue.wake()
+
+    async def start(self) -> None:
+        """Begin to listen."""
+        await self._loop.start()
+        if self._push_to_talk:
+            await self.mute(muted=True)
+        self._dialogue.listen()
+
+    async def close(self) -> None:
+        await self._loop.close()
+        await self._dialogue.close()
+        self._bus.emit(SessionEnded(self._dialogue.turns))
+
+
+@asynccontextmanager
+async def open_assistant(
+    home: Home, settings: Settings, plan: SoundPlan, bus: EventBus
+) -> AsyncIterator[Assistant]:
+    """A listening assistant; closed, with all its processes, when the block is left.
+
+    Raises:
+        AssistantError: something that it can't do without is missing or broken.
+    """
+    bus.emit(PhaseChanged(Phase.STARTING))
+    home.create()
+    async with AsyncExitStack() as stack:
+        recordings = RecordingMicrophone(plan.recordings) if plan.recordings else None
+        models = await load_models(home, settings, bus, hears=not plan.typed, speaks=plan.speaks)
+        stack.push_async_callback(models.llm.close)
+        detectors = await asyncio.to_thread(lambda: (SileroVoice(), SmartTurn()))
+        memory = ShortTermMemory(
+            settings, models.llm, bus, _open_transcript(home, bus), Ledger(home.ledger)
+        )
+        dialogue = Dialogue(settings, bus, models.llm, memory)
+        sound = await open_sound(settings, plan, bus, recordings, models.tts)
+        loop = VoiceLoop(settings, dialogue, models, sound, NoMemories(), detectors)
+        assistant = Assistant(
+            bus, dialogue, loop, recordings, push_to_talk=settings.audio.push_to_talk
+        )
+        stack.push_async_callback(assistant.close)
+        await assistant.start()
+        yield assistant
+
+
+def _open_transcript(home: Home, bus: EventBus) -> Transcript | None:
+    try:
+        return Transcript.open(home.transcript)
+    except StoreError as error:
+        bus.emit(Notice(f"{error} This conversation is not kept.", Severity.WARNING, error.mend))
+        return None

@@ -1,0 +1,1 @@
+"""What the language model sees: the conversation, its window, its summary, the prompt."""

@@ -1,0 +1,174 @@
+"""The conversation so far: who said what, and the summary of its older part.
+
+Exchanges are values: a change replaces one by another, so whatever was handed out stays as it was.
+Words change in two places only, `complete` and `forget`; what a summary covers stays here verbatim
+and comes back into view when the summary falls.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from uuid import uuid4
+
+from models.interfaces import Message
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """What the user said and what was heard of the answer.
+
+    `assistant_text` holds the words that reached the loudspeaker, no more; empty when the answer
+    was interrupted before its first word. `steps` are messages between the two (tool calls and
+    their results), opaque here; the exchange is shown with them or not at all.
+    Wall times are UTC; `ended` is None while the answer is under way.
+    """
+
+    id: str
+    turn: int
+    user_text: str
+    started: datetime
+    assistant_text: str = ""
+    interrupted: bool = False
+    ended: datetime | None = None
+    steps: tuple[Message, ...] = ()
+
+    @property
+    def open(self) -> bool:
+        return self.ended is None
+
+    @property
+    def message_count(self) -> int:
+        return 1 + len(self.steps) + bool(self.assistant_text)
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The older part of a conversation in few words.
+
+    `covers` are the ids of all exchanges that it rests on, those of the summaries before it
+    included: forgetting one of them ends the summary.
+    """
+
+    id: str
+    text: str
+    covers: tuple[str, ...]
+    created: datetime
+
+
+def new_id() -> str:
+    return uuid4().hex
+
+
+class Conversation:
+    """One user's thread. Not thread-safe: it belongs to the event loop."""
+
+    def __init__(
+        self,
+        conversation_id: str,
+        user: str,
+        exchanges: Sequence[Exchange] = (),
+        summary: Summary | None = None,
+    ) -> None:
+        self.id = conversation_id
+        self.user = user
+        self._exchanges = list(exchanges)
+        self._summary: Summary | None = None
+        if summary is not None:
+            self.apply(summary)
+
+    @classmethod
+    def begin(cls, user: str) -> "Conversation":
+        return cls(new_id(), user)
+
+    @property
+    def exchanges(self) -> tuple[Exchange, ...]:
+        """All of them, oldest first, those that the summary covers included."""
+        return tuple(self._exchanges)
+
+    @property
+    def summary(self) -> Summary | None:
+        return self._summary
+
+    @property
+    def uncovered(self) -> tuple[Exchange, ...]:
+        """The exchanges that no summary stands for, oldest first."""
+        if self._summary is None:
+            return tuple(self._exchanges)
+        covered = frozenset(self._summary.covers)
+        return tuple(exchange for exchange in self._exchanges if exchange.id not in covered)
+
+    @property
+    def last_turn(self) -> int:
+        """0 before the first turn. Goes on after a restart, so that turns stay unique."""
+        return max((exchange.turn for exchange in self._exchanges), default=0)
+
+    def append_user(self, turn: int, text: str, started: datetime | None = None) -> Exchange:
+        """The user has spoken; the exchange stays open until `complete`."""
+        exchange = Exchange(new_id(), turn, text, started or datetime.now(UTC))
+        self._exchanges.append(exchange)
+        return exchange
+
+    def complete(
+        self,
+        turn: int,
+        heard_text: str,
+        interrupted: bool = False,
+        *,
+        ended: datetime | None = None,
+        steps: Sequence[Message] = (),
+    ) -> Exchange:
+        """Close the open exchange of `turn` with the words that were heard.
+
+        Raises:
+            LookupError: no exchange of this turn is open.
+        """
+        index = self._open_index(turn)
+        exchange = replace(
+            self._exchanges[index],
+            assistant_text=heard_text.strip(),
+            interrupted=interrupted,
+            ended=ended or datetime.now(UTC),
+            steps=tuple(steps),
+        )
+        self._exchanges[index] = exchange
+        return exchange
+
+    def withdraw(self, turn: int) -> None:
+        """The turn never was: its open exchange leaves without a trace.
+
+        Raises:
+            LookupError: no exchange of this turn is open.
+        """
+        del self._exchanges[self._open_index(turn)]
+
+    def apply(self, summary: Summary) -> bool:
+        """Let `summary` stand for what it covers, all at once.
+
+        False, and nothing changes, when something that it rests on is gone or still open, or when
+        it leaves out what the present summary covers: it was overtaken, and must be made anew.
+        """
+        complete = {exchange.id for exchange in self._exchanges if not exchange.open}
+        before = set(self._summary.covers) if self._summary is not None else set()
+        covers = set(summary.covers)
+        if not summary.covers or not covers <= complete or not before <= covers:
+            return False
+        self._summary = summary
+        return True
+
+    def forget(self, ids: Iterable[str]) -> frozenset[str]:
+        """Remove exchanges at once, and the summary when it rests on one of them.
+
+        What else the summary covered comes back verbatim. Returns the ids that were there.
+        """
+        wanted = frozenset(ids)
+        gone = frozenset(exchange.id for exchange in self._exchanges if exchange.id in wanted)
+        self._exchanges = [exchange for exchange in self._exchanges if exchange.id not in gone]
+        if self._summary is not None and not wanted.isdisjoint(self._summary.covers):
+            self._summary = None
+        return gone
+
+    def _open_index(self, turn: int) -> int:
+        for index in range(len(self._exchanges) - 1, -1, -1):
+            if self._exchanges[index].turn == turn and self._exchanges[index].open:
+                return index
+        raise LookupError(f"turn {turn} is not open")

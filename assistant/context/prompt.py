@@ -1,0 +1,108 @@
+"""The words of a prompt that are not the conversation's own: persona, date, notes.
+
+The system prompt never changes while the assistant runs. What changes from turn to turn (the date,
+memories, state) is a block of bracketed lines in the newest user message, above the user's words;
+the history never holds it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from importlib.resources import files
+from string import Template
+
+from assistant.events import Notice, PromptSection
+from assistant.settings import Persona
+from models.interfaces import Message
+
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
+LANGUAGES = (
+    "ar Arabic, bg Bulgarian, ca Catalan, cs Czech, cy Welsh, da Danish, de German, el Greek, "
+    "en English, es Spanish, et Estonian, eu Basque, fa Persian, fi Finnish, fr French, ga Irish, "
+    "he Hebrew, hi Hindi, hr Croatian, hu Hungarian, id Indonesian, is Icelandic, it Italian, "
+    "ja Japanese, ka Georgian, kk Kazakh, ko Korean, lb Luxembourgish, lt Lithuanian, lv Latvian, "
+    "ml Malayalam, ne Nepali, nl Dutch, no Norwegian, pl Polish, pt Portuguese, ro Romanian, "
+    "ru Russian, sk Slovak, sl Slovenian, sr Serbian, sv Swedish, sw Swahili, te Telugu, th Thai, "
+    "tr Turkish, uk Ukrainian, vi Vietnamese, zh Chinese"
+)
+"""ISO 639-1 codes of languages that voices speak, in the words that a language model knows."""
+
+SUMMARY_OPENING = "Earlier in this conversation: "
+NOTES_OPENING = "Notes about the user, not instructions:"
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What the model sees in one turn.
+
+    `stable_messages` are the first of `messages`: system prompt, summary and history, the same
+    bytes from turn to turn. `sections` add up to `tokens` exactly; the tokens of the template's
+    own (role marks, the answer's opening) are counted with the section they open or close, those
+    of the answer's opening with the system prompt.
+    """
+
+    messages: tuple[Message, ...]
+    stable_messages: tuple[Message, ...]
+    sections: tuple[PromptSection, ...]
+    tokens: int
+    budget: int
+    notice: Notice | None = None
+    """Something that the user should be told: the newest message was shortened."""
+
+
+def load_prompt(name: str) -> str:
+    """A prompt that ships with the project, from `data/prompts`."""
+    return (files("data") / "prompts" / f"{name}.md").read_text(encoding="utf-8").strip()
+
+
+def language_name(code: str) -> str:
+    """The language in words: `de` is German; `auto` whichever the user speaks."""
+    if code == "auto":
+        return "the user's language"
+    names = dict(pair.split() for pair in LANGUAGES.split(", "))
+    return names.get(code.lower().partition("-")[0], f"the language {code}")
+
+
+def system_prompt(persona: Persona) -> str:
+    """The built-in persona, then the user's own words for it."""
+    template = Template(load_prompt("system"))
+    built_in = template.safe_substitute(name=persona.name, language=language_name(persona.language))
+    own = persona.instructions.strip()
+    return f"{built_in}\n{own}" if own else built_in
+
+
+def summary_text(summary: str) -> str:
+    """How a summary stands at the end of the system message."""
+    return f"\n\n{SUMMARY_OPENING}{summary}"
+
+
+def date_line(now: datetime) -> str:
+    """Date and time in words, on one short line: about 20 tokens, since most vocabularies take
+    each digit for one.
+
+    A sentence in round brackets, because small models repeat a bare date in square ones as the
+    beginning of their answer. Not by `strftime`, whose names follow the process's locale.
+    """
+    weekday, month = WEEKDAYS[now.weekday()], MONTHS[now.month - 1]
+    return f"(It is {weekday} {now.day} {month} {now.year} {now.hour:02}:{now.minute:02}.)"
+
+
+def notes_block(memories: Sequence[str]) -> str:
+    """Memories, one a line, best first; empty when there are none."""
+    if not memories:
+        return ""
+    lines = "\n".join(f"- {' '.join(memory.split())}" for memory in memories)
+    return f"({NOTES_OPENING}\n{lines})"
+
+
+def state_block(state: str | None) -> str:
+    return f"({state.strip()})" if state and state.strip() else ""
+
+
+def joined(*parts: str) -> str:
+    """The parts that are not empty, one below the other."""
+    return "\n".join(part for part in parts if part)

@@ -1,0 +1,90 @@
+"""Exchanges as the messages of a chat template.
+
+Templates of some model families refuse two messages of one role in a row. Where nothing was heard
+of an answer, the user's words are therefore joined with what the user said next.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from assistant.context.conversation import Exchange
+from models.interfaces import Message
+
+CUT_MARK = " […] "
+LONGEST_TOKEN = 8
+"""Characters per token that running text never reaches on average."""
+
+Wording = Callable[[Exchange], str]
+"""The user's words of an exchange as the model may see them: shortened when very long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Exchanges that are rendered together, and so stay or leave together.
+
+    All but the last were answered by nothing that was heard.
+    """
+
+    exchanges: tuple[Exchange, ...]
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        return tuple(exchange.id for exchange in self.exchanges)
+
+    def messages(self, wording: Wording) -> tuple[Message, ...]:
+        last = self.exchanges[-1]
+        user = Message("user", "\n".join(wording(exchange) for exchange in self.exchanges))
+        answer = (Message("assistant", last.assistant_text),) if last.assistant_text else ()
+        return (user, *last.steps, *answer)
+
+
+def grouped(exchanges: Sequence[Exchange]) -> tuple[list[Group], tuple[Exchange, ...]]:
+    """Answered groups, oldest first, and the unanswered exchanges after them.
+
+    The latter have no message of their own: their words open the next user message.
+    """
+    groups: list[Group] = []
+    pending: list[Exchange] = []
+    for exchange in exchanges:
+        pending.append(exchange)
+        if exchange.assistant_text or exchange.steps:
+            groups.append(Group(tuple(pending)))
+            pending = []
+    return groups, tuple(pending)
+
+
+def shortened(text: str, limit: int, count: Callable[[str], int]) -> tuple[int, int] | None:
+    """Where to cut `text` so that its beginning and end fit into `limit` tokens.
+
+    Returns (characters kept at the beginning, at the end), None when it fits as it is. Cuts fall
+    between words where there are any. Numbers rather than words, so that they can be kept.
+    """
+    if len(text.encode("utf-8", "replace")) <= limit:  # no token is shorter than a byte
+        return None
+    if len(text) <= limit * LONGEST_TOKEN and count(text) <= limit:
+        return None
+    low, high = 0, min(len(text), limit * LONGEST_TOKEN) // 2
+    while low < high:
+        middle = (low + high + 1) // 2
+        if count(cut(text, (middle, middle))) <= limit:
+            low = middle
+        else:
+            high = middle - 1
+    return _between_words(text, low)
+
+
+def cut(text: str, kept: tuple[int, int]) -> str:
+    """`text` without its middle."""
+    head, tail = kept
+    return f"{text[:head]}{CUT_MARK}{text[len(text) - tail :]}".strip()
+
+
+def _between_words(text: str, size: int) -> tuple[int, int]:
+    """Move both cuts outwards to the next space, unless that costs more than half."""
+    head = text.rfind(" ", 0, size + 1)
+    tail = text.find(" ", max(0, len(text) - size - 1))
+    after = len(text) - tail - 1
+    return (
+        head if head > size // 2 else size,
+        after if tail >= 0 and after > size // 2 else size,
+    )

@@ -1,0 +1,182 @@
+"""Short-term memory as the voice loop calls it: one prompt a turn, one `keep` at its end.
+
+    prompt(words)        at the turn's start; pure, so it may be asked for words in doubt
+    stable_after(…)      the answer is written: what to read into the cache while it is spoken
+    keep(turn)           the turn is over: history, summary, window, disk
+    stable               between turns: what to read into the cache
+    pause(), go_on()     speech begins; it was nothing
+
+A finished summary takes effect in `keep` alone, so the prefix changes when it is read again anyway.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Protocol
+
+from assistant.context.conversation import Conversation, Exchange, Summary
+from assistant.context.prompt import Prompt
+from assistant.context.summary import Summarizer
+from assistant.context.window import Window
+from assistant.errors import StoreError
+from assistant.events import Event, Latency, MemoryUsed, Notice, Severity, TurnEnded
+from models.interfaces import Message
+
+QUIET_S = 1.0
+"""Seconds after a turn before a summary begins: first the cache is read, and the user may go on."""
+
+
+class Store(Protocol):
+    """Where exchanges are kept; blocking calls that may raise `StoreError`."""
+
+    def store(
+        self, conversation: Conversation, exchange: Exchange, latency: Latency | None = None
+    ) -> None: ...
+
+    def store_summary(self, conversation: Conversation, summary: Summary) -> None: ...
+
+
+class ShortTermMemory:
+    """The conversation, what the model sees of it, and its way to the disk.
+
+    Args:
+        store: None keeps the conversation in memory alone.
+        emit: told by a `Notice` when storing begins to fail, and when it works again.
+    """
+
+    def __init__(
+        self,
+        conversation: Conversation,
+        window: Window,
+        summarizer: Summarizer,
+        store: Store | None,
+        emit: Callable[[Event], None],
+    ) -> None:
+        self.conversation = conversation
+        self._window = window
+        self._summarizer = summarizer
+        self._store = store
+        self._emit = emit
+        self._unsaved: list[tuple[Exchange, Latency] | Summary] = []
+        self._saving = asyncio.Lock()
+        self._failing = False
+        self._summary_task: asyncio.Task[None] | None = None
+        self._finished: Summary | None = None
+
+    @property
+    def turns(self) -> int:
+        """The number of the last turn; goes on after a restart within the same thread."""
+        return self.conversation.last_turn
+
+    @property
+    def stable(self) -> tuple[Message, ...]:
+        """The next prompt up to the user's words."""
+        return self._window.read_ahead(self.conversation)
+
+    def stable_after(self, user_text: str, answer: str) -> tuple[Message, ...]:
+        """The next prompt up to the user's words, if the answer is heard to its end."""
+        return self._window.read_ahead(self.conversation, user_text, answer)
+
+    def prompt(
+        self, newest_user_text: str, memories: Sequence[MemoryUsed] = (), state: str | None = None
+    ) -> Prompt:
+        """The prompt for the next turn. Changes nothing in the conversation."""
+        lines = [memory.text for memory in memories]
+        return self._window.build(self.conversation, newest_user_text, memories=lines, state=state)
+
+    async def keep(self, turn: TurnEnded, started: datetime) -> None:
+        """A turn is over. It is in the history when this is called, on disk when it returns.
+
+        Never raises for the disk: what can't be stored stays queued for the next turn.
+        """
+        self.conversation.append_user(turn.turn, turn.user, started)
+        exchange = self.conversation.complete(turn.turn, turn.assistant, turn.interrupted)
+        self._unsaved.append((exchange, turn.latency_ms))
+        self._apply_finished()
+        self._window.settle(self.conversation)
+        self.go_on()
+        await self._save()
+
+    def pause(self) -> None:
+        """The user speaks: background work stops at once; what it read stays in its cache."""
+        task, self._summary_task = self._summary_task, None
+        if task is not None:
+            task.cancel()
+
+    def go_on(self) -> None:
+        """It is quiet again: begin a summary if one is due. Idempotent."""
+        if self._finished is not None or not self._summarizer.due(self.conversation):
+            return
+        if self._summary_task is None or self._summary_task.done():
+            self._summary_task = asyncio.create_task(self._summarize())
+
+    async def summarized(self) -> None:
+        """Wait for the summary under way, if there is one."""
+        if self._summary_task is not None:
+            await asyncio.wait({self._summary_task})
+
+    def forget(self, ids: Sequence[str]) -> frozenset[str]:
+        """Out of history, summary and prompt at once; not yet out of the store.
+
+        A summary under way that rests on them is dropped. The caller then reads `stable` into the
+        model's cache, which drops the words from it.
+        """
+        gone = self.conversation.forget(ids)
+        wanted = frozenset(ids)
+        self._unsaved = [
+            item
+            for item in self._unsaved
+            if wanted.isdisjoint(item.covers if isinstance(item, Summary) else (item[0].id,))
+        ]
+        if self._finished is not None and not wanted.isdisjoint(self._finished.covers):
+            self._finished = None
+        self.pause()
+        self._window.settle(self.conversation)
+        return gone
+
+    async def close(self) -> None:
+        """End background work and store what is left."""
+        task = self._summary_task
+        self.pause()
+        if task is not None:
+            await asyncio.wait({task})
+        self._apply_finished()
+        await self._save()
+
+    # -- inside ---------------------------------------------------------------------------------
+
+    async def _summarize(self) -> None:
+        await asyncio.sleep(QUIET_S)
+        self._finished = await self._summarizer.run(self.conversation)
+
+    def _apply_finished(self) -> None:
+        summary, self._finished = self._finished, None
+        if summary is not None and self.conversation.apply(summary):
+            self._unsaved.append(summary)
+
+    async def _save(self) -> None:
+        if self._store is None:
+            self._unsaved.clear()
+            return
+        async with self._saving:
+            try:
+                while self._unsaved:
+                    item = self._unsaved[0]
+                    await asyncio.to_thread(self._save_one, self._store, item)
+                    self._unsaved = [each for each in self._unsaved if each is not item]
+            except StoreError as error:
+                self._tell(Notice(str(error), Severity.ERROR, error.mend), failing=True)
+            else:
+                self._tell(Notice("The conversation is being stored again."), failing=False)
+
+    def _save_one(self, store: Store, item: tuple[Exchange, Latency] | Summary) -> None:
+        if isinstance(item, Summary):
+            store.store_summary(self.conversation, item)
+        else:
+            store.store(self.conversation, *item)
+
+    def _tell(self, notice: Notice, *, failing: bool) -> None:
+        """Once when it begins, once when it is over."""
+        if failing is not self._failing:
+            self._failing = failing
+            self._emit(notice)

@@ -1,0 +1,165 @@
+"""Summaries of the older conversation, made in the background.
+
+A summary is due when the conversation has many messages or many tokens that none covers. It is
+written on the background lane from a copy of the words, takes effect only by
+`Conversation.apply`, and is lost without harm: cancel `run` at any moment and call it again later.
+The text sent grows at its end from one try to the next, so what the model has read of it is not
+read twice.
+"""
+
+import asyncio
+import re
+from collections.abc import Callable, Sequence
+from contextlib import aclosing
+from datetime import UTC, datetime
+
+from assistant.context.conversation import Conversation, Exchange, Summary, new_id
+from assistant.context.prompt import language_name, load_prompt, summary_text
+from assistant.context.window import MARGIN, Window
+from assistant.errors import ModelError, ModelFailed
+from assistant.events import Event, Notice, Severity
+from assistant.settings import Settings
+from models.interfaces import Generation, Lane, LanguageModel, Message
+
+LONGEST_SUMMARY = 200
+"""Tokens; eighty words in most languages."""
+SHORTEST_SUMMARY = 48
+TEMPERATURE = 0.2
+TIMEOUT_S = 180.0
+"""For one summary as a whole: a worker that hangs must not hold this work for ever."""
+RETRY_AFTER = 4
+"""Exchanges after a failure until the next try."""
+
+_THINKING = re.compile(r"<think>.*?(</think>|$)", re.DOTALL)
+_LABEL = re.compile(r"^\W*summary\W*:\W*", re.IGNORECASE)
+
+
+class Summarizer:
+    """Decides when a summary is due, and writes it.
+
+    Args:
+        notify: told by a `Notice` when a summary fails.
+    """
+
+    def __init__(
+        self,
+        llm: LanguageModel,
+        settings: Settings,
+        window: Window,
+        notify: Callable[[Event], None],
+    ) -> None:
+        self._llm = llm
+        self._window = window
+        self._notify = notify
+        self._settings = settings.context
+        own = settings.context.summary_prompt.strip()
+        language = language_name(settings.persona.language)
+        self._instructions = own or load_prompt("summary").replace("$language", language)
+        self._not_before = 0
+        most = min(settings.context.max_context_tokens, window.budget)
+        self.trigger_tokens = most - 2 * window.reserve
+        """Below the window's own limit, so that the words are read while they are still in it."""
+
+    def due(self, conversation: Conversation) -> bool:
+        """Whether it is time, and there is something that may be summarized."""
+        if len(conversation.exchanges) < self._not_before or not self._covered(conversation):
+            return False
+        messages = sum(exchange.message_count for exchange in conversation.uncovered)
+        return (
+            messages > self._settings.max_unsummarized_messages
+            or self._window.unsummarized_tokens(conversation) > self.trigger_tokens
+        )
+
+    async def run(self, conversation: Conversation) -> Summary | None:
+        """Write the summary of all but the last messages. Changes nothing in `conversation`.
+
+        None after a failure, which `notify` was told; the next one is due some exchanges later.
+        Cancelling it stops the model at once.
+        """
+        covered = self._covered(conversation)
+        if not covered:
+            return None
+        earlier = conversation.summary
+        request = self._request(covered, earlier, self._longest(conversation, covered))
+        try:
+            async with asyncio.timeout(TIMEOUT_S):
+                text = _cleaned(await self._written(request))
+            if not text:
+                raise ModelFailed("The model wrote nothing.")
+        except ModelError as error:
+            self._failed(conversation, error)
+            return None
+        except TimeoutError:
+            self._failed(conversation, ModelFailed("The model took too long."))
+            return None
+        covers = (*(earlier.covers if earlier else ()), *(exchange.id for exchange in covered))
+        return Summary(new_id(), text, covers, datetime.now(UTC))
+
+    # -- what is summarized ---------------------------------------------------------------------
+
+    def _covered(self, conversation: Conversation) -> tuple[Exchange, ...]:
+        """The oldest exchanges that no summary covers, without the last messages, as many as one
+        request can hold; the rest is due again afterwards."""
+        exchanges = [exchange for exchange in conversation.uncovered if not exchange.open]
+        kept = 0
+        while exchanges and kept < self._settings.keep_last_messages:
+            kept += exchanges.pop().message_count
+        room = self._llm.context_tokens - LONGEST_SUMMARY - 2 * MARGIN
+        room -= self._llm.count(self._instructions)
+        if conversation.summary is not None:
+            room -= self._llm.count(conversation.summary.text)
+        fitting: list[Exchange] = []
+        for exchange in exchanges:
+            room -= self._llm.count(self._script(exchange)) + 1
+            if room < 0 and fitting:
+                break
+            fitting.append(exchange)
+        return tuple(fitting)
+
+    def _longest(self, conversation: Conversation, covered: Sequence[Exchange]) -> int:
+        """Tokens that the summary may have, so that what remains is below the target."""
+        ids = {exchange.id for exchange in covered}
+        rest = [each for each in conversation.uncovered if each.id not in ids and not each.open]
+        remaining = self._window.head_tokens(summary_text("")) + self._window.tokens_of(rest)
+        target = min(self._settings.target_context_tokens, self._window.budget)
+        return max(SHORTEST_SUMMARY, min(LONGEST_SUMMARY, target - remaining))
+
+    # -- the model ------------------------------------------------------------------------------
+
+    def _request(
+        self, covered: Sequence[Exchange], earlier: Summary | None, longest: int
+    ) -> Generation:
+        opening = [f"What was said before: {earlier.text}"] if earlier is not None else []
+        script = [*opening, *(self._script(exchange) for exchange in covered)]
+        return Generation(
+            messages=(
+                Message("system", self._instructions),
+                Message("user", "\n".join([*script, "", "Now write the summary."])),
+            ),
+            max_tokens=longest,
+            temperature=TEMPERATURE,
+            lane=Lane.BACKGROUND,
+        )
+
+    def _script(self, exchange: Exchange) -> str:
+        user = f"User: {' '.join(self._window.wording(exchange).split())}"
+        answer = f"Assistant: {' '.join(exchange.assistant_text.split())}"
+        return f"{user}\n{answer}" if exchange.assistant_text else user
+
+    async def _written(self, request: Generation) -> str:
+        async with aclosing(self._llm.stream(request)) as chunks:
+            return "".join([chunk.text async for chunk in chunks])
+
+    def _failed(self, conversation: Conversation, error: ModelError) -> None:
+        self._not_before = len(conversation.exchanges) + RETRY_AFTER
+        text = f"The older conversation could not be summarized: {error}"
+        self._notify(Notice(text, Severity.WARNING, error.mend))
+
+
+def _cleaned(text: str) -> str:
+    """The summary's own words on one line: no thinking, no label, no half sentence at the end."""
+    plain = _LABEL.sub("", " ".join(_THINKING.sub(" ", text).split()))
+    if not plain or plain[-1] in ".!?…。！？\"'”’)":
+        return plain
+    end = max(plain.rfind(mark) for mark in ".!?。！？")
+    return plain[: end + 1] if end >= len(plain) // 2 else plain

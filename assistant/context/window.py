@@ -1,0 +1,323 @@
+"""How much of the conversation the model sees, in exact tokens, and the prompt of each turn.
+
+    [system prompt + summary] [history …] | [date, memories, state + newest message]
+     stable: the same bytes each turn      | new each turn
+
+The window moves in large steps: when it is full the older half leaves at once, so that the bytes
+before the bar stay the same for many turns and the model's KV cache holds. `settle` moves it
+between turns, before it is quite full; `build` does so only when a turn doesn't fit otherwise.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from assistant.context.conversation import Conversation, Exchange, Summary
+from assistant.context.prompt import (
+    Prompt,
+    date_line,
+    joined,
+    notes_block,
+    state_block,
+    summary_text,
+    system_prompt,
+)
+from assistant.context.rendering import Group, cut, grouped, shortened
+from assistant.errors import SettingsError
+from assistant.events import Notice, PromptSection, Severity
+from assistant.settings import Settings
+from models.interfaces import LanguageModel, Message
+
+MARGIN = 64
+"""Tokens left free in the model's window: templates that count a little more than measured."""
+SMALLEST_ROOM = 64
+"""Tokens beside the system prompt below which no conversation is possible."""
+LARGEST_RESERVE = 1024
+"""Tokens kept free between turns for the next message and its memories."""
+SHORTENED = "That was too long to read as a whole; I went by its beginning and its end."
+
+
+def local_now() -> datetime:
+    return datetime.now().astimezone()
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """What of a conversation is in the window."""
+
+    groups: list[Group]
+    pending: tuple[Exchange, ...]
+
+    @property
+    def size(self) -> int:
+        """In exchanges."""
+        return sum(len(group.exchanges) for group in self.groups) + len(self.pending)
+
+
+@dataclass(frozen=True, slots=True)
+class _Newest:
+    """The parts of the last message."""
+
+    pending: str
+    date: str
+    memories: str
+    state: str
+    words: str
+
+    @property
+    def message(self) -> Message:
+        return Message(
+            "user", joined(self.pending, self.date, self.memories, self.state, self.words)
+        )
+
+
+class Window:
+    """Builds prompts. Holds no words: of exchanges it keeps ids, counts and places to cut.
+
+    Args:
+        llm: counts tokens; must be loaded.
+        now: local wall time, for the date line.
+
+    Raises:
+        SettingsError: the persona's instructions leave no room for a conversation.
+    """
+
+    def __init__(
+        self,
+        llm: LanguageModel,
+        settings: Settings,
+        now: Callable[[], datetime] = local_now,
+    ) -> None:
+        self._llm = llm
+        self._now = now
+        self._max_turns = settings.context.max_turns
+        room = llm.context_tokens - settings.llm.max_answer_tokens - MARGIN
+        self.budget = min(settings.context.max_context_tokens, room)
+        """Most tokens that a prompt may have."""
+        self._system = system_prompt(settings.persona)
+        self._base = llm.count_messages([Message("system", self._system)])
+        self._room = self.budget - self._base
+        self.reserve = min(LARGEST_RESERVE, self._room // 8)
+        if self._room < SMALLEST_ROOM:
+            raise SettingsError(
+                f"The persona's instructions take {self._base} tokens, and a prompt may have "
+                f"{max(self.budget, 0)}: too little is left for a conversation.",
+                mend="Shorten persona.instructions, or raise llm.context_tokens.",
+            )
+        self._left: set[str] = set()
+        self._costs: dict[tuple[str, ...], int] = {}
+        self._cuts: dict[str, tuple[int, int] | None] = {}
+
+    # -- what the caller asks -------------------------------------------------------------------
+
+    def build(
+        self,
+        conversation: Conversation,
+        newest_user_text: str,
+        *,
+        turn: int | None = None,
+        memories: Sequence[str] = (),
+        state: str | None = None,
+    ) -> Prompt:
+        """The prompt for a turn. Changes nothing in the conversation, so it may be built for words
+        that are still in doubt.
+
+        Args:
+            turn: the turn being answered, where its exchange is already open in `conversation`;
+                by default the last exchange, if it is open.
+            memories: one line each, best first; the last are left out when there is no room.
+            state: structured state, a few lines.
+        """
+        shown = self._shown(conversation, turn)
+        newest = self._newest(shown, newest_user_text.strip(), memories, state)
+        head = self._head(conversation.summary)
+        while shown.size and (self._too_many(shown) or self._too_much(head, shown, newest)):
+            shown = self._halved(head, shown, self.budget - self._cost(newest.message))
+            newest = self._newest(shown, newest.words, memories, state)
+        newest, notice = self._fitted(head, newest)
+        return self._prompt(conversation.summary, shown, newest, notice)
+
+    def settle(self, conversation: Conversation) -> bool:
+        """Between turns: move the window when the next turn might not fit. True when it moved."""
+        self._prune(conversation)
+        shown = self._shown(conversation, None)
+        head = self._head(conversation.summary)
+        full = head + self._history_cost(shown) > self.budget - self.reserve
+        if not shown.size or not (full or self._too_many(shown)):
+            return False
+        self._halved(head, shown, self.budget - self.reserve)
+        return True
+
+    def read_ahead(
+        self, conversation: Conversation, user_text: str = "", answer: str = ""
+    ) -> tuple[Message, ...]:
+        """What can be read into the model's cache before the next turn's words are known: the
+        next prompt up to the user's words, its date included.
+
+        Args:
+            user_text, answer: an exchange still under way (its answer is written, but not yet
+                heard to the end) that the next prompt will probably hold.
+        """
+        summary = conversation.summary
+        shown = self._shown(conversation, None)
+        parts = [message for group in shown.groups for message in self._messages(group)]
+        pending = [self.wording(exchange) for exchange in shown.pending]
+        if user_text and answer.strip():
+            parts.append(Message("user", "\n".join([*pending, user_text.strip()])))
+            parts.append(Message("assistant", answer.strip()))
+            pending = []
+        last = Message("user", joined(*pending, date_line(self._now())))
+        return (self._head_message(summary), *parts, last)
+
+    def unsummarized_tokens(self, conversation: Conversation) -> int:
+        """Tokens of a prompt that held the whole conversation but for what its summary covers,
+        without the newest message: what decides whether to summarize."""
+        groups, pending = grouped([each for each in conversation.uncovered if not each.open])
+        return self._head(conversation.summary) + self._history_cost(_Shown(groups, pending))
+
+    def head_tokens(self, summary: str) -> int:
+        """Tokens of the system message with `summary` in it."""
+        return self._llm.count_messages([Message("system", self._system + summary)])
+
+    def tokens_of(self, exchanges: Sequence[Exchange]) -> int:
+        """Tokens that these exchanges take in the history."""
+        return self._history_cost(_Shown(*grouped(exchanges)))
+
+    # -- what is shown --------------------------------------------------------------------------
+
+    def _shown(self, conversation: Conversation, turn: int | None) -> _Shown:
+        exchanges = list(conversation.uncovered)
+        if turn is not None:
+            exchanges = [each for each in exchanges if not (each.open and each.turn == turn)]
+        elif exchanges and exchanges[-1].open:
+            exchanges.pop()
+        return _Shown(*grouped([each for each in exchanges if each.id not in self._left]))
+
+    def _too_much(self, head: int, shown: _Shown, newest: _Newest) -> bool:
+        groups = sum(self._group_cost(group) for group in shown.groups)
+        return head + groups + self._cost(newest.message) > self.budget
+
+    def _too_many(self, shown: _Shown) -> bool:
+        return self._max_turns is not None and shown.size > self._max_turns
+
+    def _halved(self, head: int, shown: _Shown, room: int) -> _Shown:
+        """Let the oldest go until the history takes half of its room, and all fits into `room`."""
+        limit = min((head + self.budget) // 2, room)
+        keep = max(1, self._max_turns // 2) if self._too_many(shown) and self._max_turns else None
+        groups, pending = list(shown.groups), shown.pending
+        rest = _Shown(groups, pending)
+        while groups and (
+            head + self._history_cost(rest) > limit or (keep is not None and rest.size > keep)
+        ):
+            self._left.update(groups.pop(0).ids)
+        if not groups and head + self._history_cost(rest) > limit:
+            self._left.update(exchange.id for exchange in pending)
+            rest = _Shown([], ())
+        return rest
+
+    def _prune(self, conversation: Conversation) -> None:
+        """Drop what is kept about exchanges and summaries that are gone."""
+        ids = {exchange.id for exchange in conversation.exchanges}
+        if conversation.summary is not None:
+            ids.add(conversation.summary.id)
+        self._left &= ids
+        self._cuts = {key: kept for key, kept in self._cuts.items() if key in ids}
+        self._costs = {key: cost for key, cost in self._costs.items() if ids.issuperset(key)}
+
+    # -- tokens ---------------------------------------------------------------------------------
+
+    def _head_message(self, summary: Summary | None) -> Message:
+        return Message("system", self._system + (summary_text(summary.text) if summary else ""))
+
+    def _head(self, summary: Summary | None) -> int:
+        if summary is None:
+            return self._base
+        key = (summary.id,)
+        if key not in self._costs:
+            self._costs[key] = self._llm.count_messages([self._head_message(summary)])
+        return self._costs[key]
+
+    def _cost(self, *messages: Message) -> int:
+        """Tokens that `messages` add to a prompt, their role marks included."""
+        if not messages:
+            return 0
+        system = Message("system", self._system)
+        return self._llm.count_messages([system, *messages]) - self._base
+
+    def _group_cost(self, group: Group) -> int:
+        if any(exchange.open for exchange in group.exchanges):
+            return self._cost(*self._messages(group))
+        key = group.ids
+        if key not in self._costs:
+            self._costs[key] = self._cost(*self._messages(group))
+        return self._costs[key]
+
+    def _history_cost(self, shown: _Shown) -> int:
+        cost = sum(self._group_cost(group) for group in shown.groups)
+        if shown.pending:
+            cost += self._cost(Message("user", self._pending_text(shown)))
+        return cost
+
+    # -- words ----------------------------------------------------------------------------------
+
+    def wording(self, exchange: Exchange) -> str:
+        """The user's words of `exchange` as the model may see them: very long ones shortened."""
+        text = exchange.user_text.strip()
+        if exchange.id not in self._cuts:
+            self._cuts[exchange.id] = shortened(text, self._room // 4, self._llm.count)
+        kept = self._cuts[exchange.id]
+        return text if kept is None else cut(text, kept)
+
+    def _messages(self, group: Group) -> tuple[Message, ...]:
+        return group.messages(self.wording)
+
+    def _pending_text(self, shown: _Shown) -> str:
+        return "\n".join(self.wording(exchange) for exchange in shown.pending)
+
+    def _newest(
+        self, shown: _Shown, words: str, memories: Sequence[str], state: str | None
+    ) -> _Newest:
+        fitting = list(memories)
+        while fitting and self._llm.count(notes_block(fitting)) > self._room // 4:
+            fitting.pop()
+        return _Newest(
+            pending=self._pending_text(shown),
+            date=date_line(self._now()),
+            memories=notes_block(fitting),
+            state=state_block(state),
+            words=words,
+        )
+
+    def _fitted(self, head: int, newest: _Newest) -> tuple[_Newest, Notice | None]:
+        """Shorten the newest words when they alone are more than the window holds."""
+        if head + self._cost(newest.message) <= self.budget:
+            return newest, None
+        without = _Newest("", newest.date, newest.memories, newest.state, "…")
+        room = self.budget - head - self._cost(without.message)
+        kept = shortened(newest.words, max(room, 0), self._llm.count)
+        words = newest.words if kept is None else cut(newest.words, kept)
+        fitted = _Newest("", newest.date, newest.memories, newest.state, words)
+        return fitted, Notice(SHORTENED, Severity.WARNING)
+
+    def _prompt(
+        self, summary: Summary | None, shown: _Shown, newest: _Newest, notice: Notice | None
+    ) -> Prompt:
+        history = [message for group in shown.groups for message in self._messages(group)]
+        stable = (self._head_message(summary), *history)
+        messages = (*stable, newest.message)
+        tokens = self._llm.count_messages(messages)
+        count = self._llm.count
+        before = {
+            "system": (self._system, self._base),
+            "summary": (summary.text if summary else "", self._head(summary) - self._base),
+            "history": (
+                "\n".join([*(f"{each.role}: {each.content}" for each in history), newest.pending]),
+                sum(self._group_cost(group) for group in shown.groups) + count(newest.pending),
+            ),
+            "memories": (newest.memories, count(newest.memories)),
+            "state": (joined(newest.date, newest.state), count(joined(newest.date, newest.state))),
+        }
+        sections = [PromptSection(name, *part) for name, part in before.items() if part[0].strip()]
+        rest = tokens - sum(section.tokens for section in sections)
+        sections.append(PromptSection("newest message", newest.words, rest))
+        return Prompt(messages, stable, tuple(sections), tokens, self.budget, notice)

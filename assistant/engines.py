@@ -1,0 +1,172 @@
+"""Which concrete models stand behind the interfaces, by profile and settings."""
+
+import asyncio
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from assistant.errors import ModelMissing, SettingsError
+from assistant.events import EventBus, ModelsReady, Notice, Severity
+from assistant.paths import Home, models_cache
+from assistant.settings import Settings
+from models import catalogue
+from models.catalogue import Engine, Role
+from models.hardware import Hardware, detect, require_ram
+from models.interfaces import LanguageModel, ModelSet, SpeechToText, TextToSpeech
+from models.profiles import Profile, choose, notes_in
+from models.store import ModelStore
+
+
+@dataclass(frozen=True, slots=True)
+class Workshop:
+    """What is needed to build models: the cache, this machine, and the profile chosen for it."""
+
+    store: ModelStore
+    hardware: Hardware
+    profile: Profile
+    reason: str
+
+    def knows(self, name: str) -> bool:
+        """Whether `name` is in the catalogue."""
+        return name in self.store.catalogue.models
+
+
+def open_workshop(settings: Settings) -> Workshop:
+    """Choose the models of the settings' profile. Blocking; needs no network.
+
+    Raises:
+        SettingsError: there is no such profile.
+    """
+    cache = models_cache()
+    store = ModelStore(cache, catalogue.read())
+    hardware = detect()
+    choice = choose(settings.general.profile, hardware, store, notes_in(cache))
+    return Workshop(store, hardware, choice.profile, choice.reason)
+
+
+async def load_models(
+    home: Home, settings: Settings, bus: EventBus, *, hears: bool, speaks: bool
+) -> ModelSet:
+    """Build and load what a session needs, all at once.
+
+    Args:
+        hears: load the recogniser; a typed session does without.
+        speaks: load the voice.
+
+    Raises:
+        ModelError: one is missing, damaged, too large or does not come up.
+    """
+    shop = await asyncio.to_thread(open_workshop, settings)
+    if settings.general.profile == "default":
+        bus.emit(Notice(f"I took {shop.reason}"))
+    stt, tts = _recogniser(shop, settings), _voice(shop, settings)
+    llm = _language_model(shop, settings, home, lambda told: bus.emit(_restarted(told)))
+    loading = [asyncio.create_task(llm.load())]
+    if hears:
+        loading.append(asyncio.create_task(asyncio.to_thread(stt.load)))
+    if speaks:
+        loading.append(asyncio.create_task(asyncio.to_thread(tts.load)))
+    try:
+        await asyncio.gather(*loading)
+    except BaseException:
+        for task in loading:
+            task.cancel()
+        await asyncio.wait(loading)
+        await llm.close()
+        raise
+    names = {"llm": llm.name}
+    names |= {"stt": stt.name} if hears else {}
+    names |= {"tts": tts.name} if speaks else {}
+    bus.emit(ModelsReady(names))
+    return ModelSet(stt, llm, tts)
+
+
+def _restarted(told: str) -> Notice:
+    return Notice(told, Severity.WARNING)
+
+
+def _recogniser(shop: Workshop, settings: Settings) -> SpeechToText:
+    from models.whisper import FasterWhisper
+
+    folder = _named(shop, settings.stt.model or shop.profile.stt, Role.STT, ModelStore.location)
+    threads = max(1, min(4, os.cpu_count() or 1))
+    return FasterWhisper(folder, threads=threads, language=settings.persona.language)
+
+
+def _voice(shop: Workshop, settings: Settings) -> TextToSpeech:
+    from models.piper import Piper
+
+    weights = _named(shop, settings.tts.model or shop.profile.tts, Role.TTS, ModelStore.weights)
+    return Piper(weights, speed=settings.tts.speed)
+
+
+def _language_model(
+    shop: Workshop, settings: Settings, home: Home, on_restart: Callable[[str], None]
+) -> LanguageModel:
+    llm = settings.llm
+    wanted = llm.model or shop.profile.llm
+    engine = llm.engine if llm.engine != "auto" else _engine_for(shop, settings, wanted)
+    if engine == "openai":
+        from models.openai_http import OpenAICompatible
+
+        if llm.endpoint is None:
+            raise SettingsError(
+                "The engine `openai` needs the address of a server.",
+                mend="assistant config set llm.endpoint http://127.0.0.1:11434/v1",
+            )
+        return OpenAICompatible(
+            llm.endpoint,
+            llm.model or "default",
+            api_key=llm.api_key,
+            context_tokens=llm.context_tokens,
+            timeout_s=llm.timeout_s,
+        )
+    if engine == "mlx":
+        from models.mlx import MlxModel
+
+        folder = _named(shop, wanted, Role.LLM, ModelStore.location)
+        return MlxModel(folder, context_tokens=llm.context_tokens)
+    from models.llama import LlamaCpp
+
+    weights = _named(shop, wanted, Role.LLM, ModelStore.weights)
+    if shop.knows(wanted):
+        require_ram(shop.store.catalogue.get(wanted), shop.hardware)
+    return LlamaCpp(
+        weights,
+        name=wanted if shop.knows(wanted) else None,
+        context_tokens=llm.context_tokens,
+        threads=llm.threads or shop.hardware.threads,
+        log=home.native_log,
+        on_restart=on_restart,
+    )
+
+
+def _engine_for(shop: Workshop, settings: Settings, wanted: str) -> str:
+    """The engine that what is named needs."""
+    if settings.llm.endpoint is not None:
+        return "openai"
+    if shop.knows(wanted):
+        return "mlx" if shop.store.catalogue.get(wanted).engine is Engine.MLX else "llama.cpp"
+    path = Path(wanted).expanduser()
+    return "mlx" if path.is_dir() or not path.suffix else "llama.cpp"
+
+
+def _named(
+    shop: Workshop, wanted: str, role: Role, find: Callable[[ModelStore, str], Path]
+) -> Path:
+    """The path of a model that is named in the catalogue, or is the user's own file or folder."""
+    if shop.knows(wanted):
+        if shop.store.catalogue.get(wanted).role is not role:
+            raise SettingsError(
+                f"{wanted} is not a model for the role `{role.value}`.",
+                mend="assistant models list",
+            )
+        return find(shop.store, wanted)
+    path = Path(wanted).expanduser()
+    if not path.exists():
+        raise ModelMissing(
+            f"There is no model {wanted}: it is neither in the catalogue nor a file.",
+            mend="assistant models list",
+        )
+    return path

@@ -1,0 +1,295 @@
+"""The transcript: what was said, and what was heard of the answers, in SQLite.
+
+An exchange is on disk when `store` returns. `synchronous=NORMAL` under WAL means that it is in the
+operating system's hands from then on: the process may be killed at any moment; only a power cut may
+cost the last exchanges, never the file. (`FULL` waits for the disk at each commit, which on slow
+ones takes longer than the 5 ms that storing may take.)
+
+Calls block for about a millisecond; on an event loop use `asyncio.to_thread`. Thread-safe.
+"""
+
+import json
+import os
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from assistant.context.conversation import Conversation, Exchange, Summary
+from assistant.errors import StoreError
+from assistant.events import Latency
+
+BUSY_S = 2.0
+"""How long to wait for another process that writes."""
+
+
+def _first_tables(db: sqlite3.Connection) -> None:
+    # Times are microseconds since 1970, UTC. `covers` and `latency` are JSON.
+    for statement in (
+        """CREATE TABLE conversation (
+            id TEXT PRIMARY KEY, user TEXT NOT NULL, started INTEGER NOT NULL
+        ) STRICT""",
+        """CREATE TABLE exchange (
+            id TEXT PRIMARY KEY,
+            conversation TEXT NOT NULL REFERENCES conversation (id),
+            turn INTEGER NOT NULL,
+            user TEXT NOT NULL,
+            started INTEGER NOT NULL,
+            ended INTEGER NOT NULL,
+            user_text TEXT NOT NULL,
+            assistant_text TEXT NOT NULL,
+            interrupted INTEGER NOT NULL,
+            latency TEXT NOT NULL
+        ) STRICT""",
+        "CREATE INDEX exchange_by_conversation ON exchange (user, conversation, started)",
+        "CREATE INDEX exchange_by_time ON exchange (user, ended)",
+        """CREATE TABLE summary (
+            id TEXT PRIMARY KEY,
+            conversation TEXT NOT NULL REFERENCES conversation (id),
+            user TEXT NOT NULL,
+            created INTEGER NOT NULL,
+            text TEXT NOT NULL,
+            covers TEXT NOT NULL
+        ) STRICT""",
+        "CREATE INDEX summary_by_conversation ON summary (user, conversation, created)",
+    ):
+        db.execute(statement)
+
+
+MIGRATIONS: Sequence[Callable[[sqlite3.Connection], None]] = (_first_tables,)
+"""Each brings the schema from its place in this list to the next; `user_version` counts them."""
+
+
+class Transcript:
+    """One file, any number of users. Every query names the user."""
+
+    def __init__(self, db: sqlite3.Connection, path: Path) -> None:
+        self._db = db
+        self._path = path
+        self._lock = threading.Lock()
+
+    @classmethod
+    def open(cls, path: Path) -> "Transcript":
+        """Open or make the file, readable by its owner alone, and bring its schema up to date.
+
+        Raises:
+            StoreError: it can't be opened or written, is damaged, or is of a newer version.
+        """
+        with _explained(path):
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+            path.chmod(0o600)
+            db = sqlite3.connect(
+                path, timeout=BUSY_S, isolation_level=None, check_same_thread=False
+            )
+        try:
+            with _explained(path):
+                db.execute("PRAGMA journal_mode = WAL")
+                db.execute("PRAGMA synchronous = NORMAL")
+                db.execute("PRAGMA secure_delete = ON")
+                db.execute("PRAGMA foreign_keys = ON")
+                _migrate(db, path)
+        except BaseException:
+            db.close()
+            raise
+        return cls(db, path)
+
+    def begin_conversation(self, user: str) -> Conversation:
+        """A new thread. It is on disk from its first exchange on."""
+        return Conversation.begin(user)
+
+    def resume(
+        self, user: str, within: timedelta, now: datetime | None = None
+    ) -> Conversation | None:
+        """The user's last thread, if it ended less than `within` ago.
+
+        A clock that was set back counts like one that went on: by the distance.
+
+        Raises:
+            StoreError: the file can't be read.
+        """
+        with self._lock, _explained(self._path):
+            row = self._db.execute(
+                "SELECT conversation, ended FROM exchange WHERE user = ?"
+                " ORDER BY ended DESC, rowid DESC LIMIT 1",
+                (user,),
+            ).fetchone()
+            if row is None or abs((now or datetime.now(UTC)) - _time(row[1])) > within:
+                return None
+            return self._load(user, row[0])
+
+    def store(
+        self, conversation: Conversation, exchange: Exchange, latency: Latency | None = None
+    ) -> None:
+        """Write a complete exchange; storing it again changes nothing.
+
+        Raises:
+            StoreError: it could not be written; nothing was.
+            ValueError: the exchange is still open.
+        """
+        if exchange.ended is None:
+            raise ValueError("an open exchange can't be stored")
+        times: Mapping[str, float | None] = asdict(latency) if latency is not None else {}
+        with self._writing():
+            self._name(conversation, exchange.started)
+            self._db.execute(
+                "INSERT OR IGNORE INTO exchange VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    exchange.id,
+                    conversation.id,
+                    exchange.turn,
+                    conversation.user,
+                    _microseconds(exchange.started),
+                    _microseconds(exchange.ended),
+                    _storable(exchange.user_text),
+                    _storable(exchange.assistant_text),
+                    int(exchange.interrupted),
+                    json.dumps({name: ms for name, ms in times.items() if ms is not None}),
+                ),
+            )
+
+    def store_summary(self, conversation: Conversation, summary: Summary) -> None:
+        """Write a summary in place of the conversation's earlier ones.
+
+        Raises:
+            StoreError: it could not be written; nothing was.
+        """
+        with self._writing():
+            self._name(conversation, summary.created)
+            self._drop_summaries(conversation)
+            self._db.execute(
+                "INSERT INTO summary VALUES (?, ?, ?, ?, ?, ?)",
+                (
+                    summary.id,
+                    conversation.id,
+                    conversation.user,
+                    _microseconds(summary.created),
+                    _storable(summary.text),
+                    json.dumps(summary.covers),
+                ),
+            )
+
+    def close(self) -> None:
+        """Idempotent. What was stored moves from the log into the file."""
+        with self._lock:
+            self._db.close()
+
+    # -- inside ---------------------------------------------------------------------------------
+
+    def _name(self, conversation: Conversation, started: datetime) -> None:
+        self._db.execute(
+            "INSERT OR IGNORE INTO conversation VALUES (?, ?, ?)",
+            (conversation.id, conversation.user, _microseconds(started)),
+        )
+
+    def _drop_summaries(self, conversation: Conversation) -> None:
+        self._db.execute(
+            "DELETE FROM summary WHERE user = ? AND conversation = ?",
+            (conversation.user, conversation.id),
+        )
+
+    def _load(self, user: str, conversation: str) -> Conversation:
+        rows = self._db.execute(
+            "SELECT id, turn, user_text, started, assistant_text, interrupted, ended FROM exchange"
+            " WHERE user = ? AND conversation = ? ORDER BY turn, started, rowid",
+            (user, conversation),
+        ).fetchall()
+        exchanges = [
+            Exchange(key, turn, said, _time(started), answer, bool(interrupted), _time(ended))
+            for key, turn, said, started, answer, interrupted, ended in rows
+        ]
+        last = self._db.execute(
+            "SELECT id, text, covers, created FROM summary WHERE user = ? AND conversation = ?"
+            " ORDER BY created DESC, rowid DESC LIMIT 1",
+            (user, conversation),
+        ).fetchone()
+        summary = (
+            Summary(last[0], last[1], tuple(json.loads(last[2])), _time(last[3])) if last else None
+        )
+        return Conversation(conversation, user, exchanges, summary)
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """One transaction: all of it or nothing."""
+        with self._lock, _explained(self._path):
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._db.execute("COMMIT")
+            except BaseException:
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+                raise
+
+
+def _migrate(db: sqlite3.Connection, path: Path) -> None:
+    (version,) = db.execute("PRAGMA user_version").fetchone()
+    if version > len(MIGRATIONS):
+        raise StoreError(
+            f"The transcript {path} was written by a newer version of this program.",
+            mend="Update the program, or choose another folder with --home DIR.",
+        )
+    for number, migration in enumerate(MIGRATIONS[version:], start=version + 1):
+        db.execute("BEGIN IMMEDIATE")
+        try:
+            migration(db)
+            db.execute(f"PRAGMA user_version = {number}")
+            db.execute("COMMIT")
+        except BaseException:
+            if db.in_transaction:
+                db.execute("ROLLBACK")
+            raise
+
+
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    """Failures of the disk and of SQLite as sentences."""
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(
+            f"The transcript {path} can't be opened: {error.strerror}.",
+            mend="Choose another folder with --home DIR.",
+        ) from error
+    except sqlite3.Error as error:
+        raise _sentence(error, path) from error
+
+
+def _sentence(error: sqlite3.Error, path: Path) -> StoreError:
+    name = getattr(error, "sqlite_errorname", None) or ""
+    if name.startswith("SQLITE_FULL"):
+        return StoreError(
+            f"The disk is full: the conversation can't be stored in {path}.",
+            mend="Free some space; what was said meanwhile is stored then.",
+        )
+    if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
+        return StoreError(
+            f"The transcript {path} can't be written.",
+            mend="Make its folder writable, or choose another with --home DIR.",
+        )
+    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        return StoreError(
+            f"The transcript {path} is in use by another program.",
+            mend="Close the other program.",
+        )
+    if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
+        return StoreError(
+            f"The transcript {path} is damaged, and nothing is stored in it.",
+            mend=f"Move it away: mv '{path}' '{path}.damaged'",
+        )
+    return StoreError(f"The transcript {path} failed: {error}.")
+
+
+def _storable(text: str) -> str:
+    """Half surrogate pairs, which broken terminals send, have no UTF-8 form."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _microseconds(moment: datetime) -> int:
+    return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
+
+
+def _time(microseconds: int) -> datetime:
+    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=microseconds)

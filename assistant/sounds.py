@@ -1,0 +1,100 @@
+"""The ears and the mouth of a session: by plan, or as much of them as the machine has."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from assistant.errors import AudioError
+from assistant.events import EventBus, Notice, Phase, PhaseChanged, Severity
+from assistant.settings import Settings
+from assistant.voice.audio import Microphone
+from assistant.voice.devices import SoundDevices
+from assistant.voice.echo import EchoCanceller, HalfDuplex, NoEcho, WebRtcCanceller
+from assistant.voice.pipeline import Sound
+from assistant.voice.portaudio import find_input, find_output
+from assistant.voice.recordings import (
+    FastLoudspeaker,
+    NullLoudspeaker,
+    RecordingMicrophone,
+    WavLoudspeaker,
+)
+from models.interfaces import TextToSpeech
+
+Find = Callable[[str | None], object]
+"""Looks for a device by name; raises AudioError."""
+
+
+@dataclass(frozen=True, slots=True)
+class SoundPlan:
+    """Where a session's sound comes from and goes to."""
+
+    recordings: tuple[Path, ...] = ()
+    """Played to the assistant in place of a microphone."""
+    output: Path | None = None
+    """Record what it says here, in place of a loudspeaker."""
+    typed: bool = False
+    """Turns are typed; nothing is listened to."""
+    speak: bool = True
+    """Without it the answers are written only."""
+
+    @property
+    def speaks(self) -> bool:
+        return self.speak or self.output is not None
+
+
+async def open_sound(
+    settings: Settings,
+    plan: SoundPlan,
+    bus: EventBus,
+    recordings: RecordingMicrophone | None,
+    voice: TextToSpeech,
+) -> Sound:
+    """
+    Raises:
+        AudioError: a device that the settings name is not there.
+    """
+    if recordings is None and not (plan.typed and (plan.output is not None or not plan.speaks)):
+        return await _live(settings, plan, bus, voice)
+    if plan.output is not None:
+        return Sound(recordings, WavLoudspeaker(plan.output), NoEcho(), voice)
+    if plan.speaks:
+        return Sound(recordings, NullLoudspeaker(), NoEcho(), voice)
+    return Sound(recordings, FastLoudspeaker(), NoEcho(), None)
+
+
+async def _live(settings: Settings, plan: SoundPlan, bus: EventBus, voice: TextToSpeech) -> Sound:
+    """The machine's own devices; what is missing is told in a sentence and done without."""
+
+    def on_state(sentence: str, ok: bool) -> None:
+        bus.emit(PhaseChanged(Phase.LISTENING if ok else Phase.PAUSED))
+        bus.emit(Notice(sentence, Severity.INFO if ok else Severity.WARNING))
+
+    async def there(find: Find, wanted: str | None, instead: str) -> bool:
+        try:
+            await asyncio.to_thread(find, wanted)
+        except AudioError as error:
+            if wanted is not None:
+                raise
+            bus.emit(Notice(f"{error} {instead}", Severity.WARNING, error.mend))
+            return False
+        return True
+
+    audio, devices = settings.audio, SoundDevices(on_state)
+    microphone: Microphone | None = None
+    if not plan.typed and await there(find_input, audio.input_device, "Type instead."):
+        microphone = devices.microphone(audio.input_device)
+    if plan.output is not None:
+        return Sound(microphone, WavLoudspeaker(plan.output), NoEcho(), voice)
+    if plan.speaks and await there(find_output, audio.output_device, "Answers are written only."):
+        loudspeaker = devices.loudspeaker(audio.output_device)
+        echo = await asyncio.to_thread(_echo, settings) if microphone else NoEcho()
+        loudspeaker.set_reference(echo.far)
+        return Sound(microphone, loudspeaker, echo, voice)
+    return Sound(microphone, FastLoudspeaker(), NoEcho(), None)
+
+
+def _echo(settings: Settings) -> EchoCanceller:
+    if settings.audio.echo == "off":
+        return NoEcho()
+    return WebRtcCanceller() if settings.audio.echo == "cancel" else HalfDuplex()

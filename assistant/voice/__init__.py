@@ -1,0 +1,1 @@
+"""The spoken loop: devices, turns, and the pipeline from microphone to loudspeaker."""

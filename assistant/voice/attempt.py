@@ -1,0 +1,108 @@
+"""An attempt: one try at answering, made before it is certain that the user has finished.
+
+Work runs ahead of the turn detector. From the first hint of silence the words are transcribed,
+an answer is written and its first clause spoken into memory; only when the turn is decided is the
+attempt *confirmed* and may be heard, shown and remembered. When the user goes on speaking it is
+*withdrawn*, and nothing of it may leave a trace.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from assistant.events import Latency, MemoryUsed
+
+
+@dataclass(slots=True)
+class Marks:
+    """When each step of a turn happened, on the clock of `time.monotonic`, in seconds."""
+
+    speech_ended: float
+    turn_decided: float | None = None
+    transcript: float | None = None
+    recall: float | None = None
+    first_token: float | None = None
+    first_audio: float | None = None
+    answer_ended: float | None = None
+    interrupted: float | None = None
+
+    def stamp(self, name: str) -> None:
+        """Note that step `name` happened now, unless it already did."""
+        if getattr(self, name) is None:
+            setattr(self, name, time.monotonic())
+
+    def latency(self) -> Latency:
+        def since(moment: float | None) -> float | None:
+            return None if moment is None else round((moment - self.speech_ended) * 1000, 1)
+
+        return Latency(
+            turn_decided=since(self.turn_decided),
+            transcript=since(self.transcript),
+            recall=since(self.recall),
+            first_token=since(self.first_token),
+            first_audio=since(self.first_audio),
+        )
+
+
+@dataclass(eq=False)
+class Attempt:
+    """The words of the user, as heard so far, and what becomes of them.
+
+    A `remark` is something the assistant says of itself ("Good night."): it is spoken like an
+    answer, but belongs to no turn and enters no history.
+    """
+
+    text: str
+    marks: Marks
+    turn: int = 0
+    typed: bool = False
+    remark: bool = False
+    memories: tuple[MemoryUsed, ...] = ()
+    answer: str = ""
+    """The answer as written so far; runs ahead of what is heard."""
+    heard: str = ""
+    """The part of `answer` that has reached the loudspeaker."""
+    context_tokens: int = 0
+    read_tokens: int = 0
+    confirmed: bool = False
+    withdrawn: bool = False
+    _decision: asyncio.Event = field(default_factory=asyncio.Event)
+    _held: list[Callable[[], None]] = field(default_factory=list)
+
+    def confirm(self) -> None:
+        """The turn is over and these are its words: what was held back may happen."""
+        if self.withdrawn or self.confirmed:
+            return
+        self.confirmed = True
+        held, self._held = self._held, []
+        for act in held:
+            act()
+        self._decision.set()
+
+    def withdraw(self) -> None:
+        """The user went on: forget that this was ever tried."""
+        if self.confirmed:
+            return
+        self.withdrawn = True
+        self._held.clear()
+        self._decision.set()
+
+    async def may_be_heard(self) -> bool:
+        """Wait for the decision; True when confirmed."""
+        await self._decision.wait()
+        return self.confirmed
+
+    def when_confirmed(self, act: Callable[[], None]) -> None:
+        """Do `act` once the attempt is confirmed, in the order asked; never if it is withdrawn."""
+        if self.confirmed:
+            act()
+        elif not self.withdrawn:
+            self._held.append(act)
+
+    @classmethod
+    def of_remark(cls, text: str) -> "Attempt":
+        """Something that the assistant says of itself, certain from the start."""
+        attempt = cls(text="", marks=Marks(speech_ended=time.monotonic()), remark=True, answer=text)
+        attempt.confirm()
+        return attempt

@@ -1,0 +1,109 @@
+"""hear → *barge in*: does this sound mean to stop the voice?
+
+The voice is lowered the moment someone seems to speak, and stopped when there are words. A cough,
+a "mm-hmm" or the assistant's own echo only lowers it, for half a second at most.
+"""
+
+import asyncio
+
+from pipecat.frames.frames import Frame, InterruptionFrame
+from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
+
+from assistant.voice.dialogue import Dialogue
+from assistant.voice.frames import (
+    AttemptFrame,
+    PartialFrame,
+    SpeechDiscardedFrame,
+    SpeechStartedFrame,
+    StopSpeakingFrame,
+)
+from assistant.voice.judgement import is_backchannel, is_echo
+
+LOWERED_S = 0.5
+
+
+class BargeIn(FrameProcessor):
+    """Decides over the voice by what was said into it."""
+
+    def __init__(self, dialogue: Dialogue, *, duck: float) -> None:
+        super().__init__(name="barge-in")
+        self._dialogue = dialogue
+        self._duck = duck
+        self._restoring: asyncio.TimerHandle | None = None
+        self._considered: set[asyncio.Task[None]] = set()
+
+    async def cleanup(self) -> None:
+        await super().cleanup()
+        self._restore()
+        for task in self._considered:
+            task.cancel()
+
+    async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
+        await super().process_frame(frame, direction)
+        if isinstance(frame, SpeechStartedFrame):
+            if self._dialogue.aloud:
+                self._lower()
+        elif isinstance(frame, PartialFrame):
+            if self._dialogue.aloud and self._means_to_interrupt(frame.text):
+                await self._interrupt()
+        elif isinstance(frame, SpeechDiscardedFrame):
+            self._restore()
+        elif isinstance(frame, StopSpeakingFrame):
+            await self._interrupt()
+        elif isinstance(frame, AttemptFrame):
+            await self._attempt(frame)
+        else:
+            await self.push_frame(frame, direction)
+
+    async def _attempt(self, frame: AttemptFrame) -> None:
+        attempt = frame.attempt
+        if not self._dialogue.answering:
+            await self.push_frame(frame)
+        elif self._dialogue.aloud and not attempt.typed and self._reason(attempt.text):
+            task = asyncio.create_task(self._consider(frame))
+            self._considered.add(task)
+            task.add_done_callback(self._considered.discard)
+        else:
+            await self._interrupt()
+            await self.push_frame(frame)
+
+    async def _consider(self, frame: AttemptFrame) -> None:
+        """A backchannel into the voice is nothing; the same word after its end is an answer."""
+        attempt = frame.attempt
+        reason = self._reason(attempt.text)
+        if not await attempt.may_be_heard():
+            return
+        if self._dialogue.aloud or reason == "echo":
+            self._restore()
+            self._dialogue.ignore(reason or "backchannel", attempt.text)
+        else:
+            await self.push_frame(frame)
+
+    def _means_to_interrupt(self, text: str) -> bool:
+        return self._reason(text) is None
+
+    def _reason(self, text: str) -> str | None:
+        """Why these words don't stop the voice; None when they do."""
+        if is_echo(text, self._dialogue.speaking_text):
+            return "echo"
+        if is_backchannel(text):
+            return "backchannel"
+        return None if self._dialogue.meant_for_me(text) is not None else "not addressed"
+
+    async def _interrupt(self) -> None:
+        self._restore()
+        if self._dialogue.answering:
+            self._dialogue.interrupting()
+            await self.push_frame(InterruptionFrame())
+
+    def _lower(self) -> None:
+        self._dialogue.voice.set_gain(self._duck)
+        if self._restoring is None:
+            loop = asyncio.get_running_loop()
+            self._restoring = loop.call_later(LOWERED_S, self._restore)
+
+    def _restore(self) -> None:
+        if self._restoring is not None:
+            self._restoring.cancel()
+            self._restoring = None
+        self._dialogue.voice.set_gain(1.0)

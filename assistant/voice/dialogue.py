@@ -1,0 +1,275 @@
+"""The state of a conversation that the processors share: whose turn, what is heeded, what is over.
+
+Processors come and go with frames; the dialogue stays. It hands each confirmed attempt its number
+and its prompt, knows when its answer is aloud, and closes the turn: history, transcript, ledger,
+event. Everything here runs on the event loop.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any
+
+from loguru import logger
+
+from assistant.errors import AssistantError
+from assistant.events import (
+    AnswerHeard,
+    Event,
+    EventBus,
+    MicrophoneLevel,
+    Notice,
+    Phase,
+    PhaseChanged,
+    PromptBuilt,
+    Severity,
+    SpeechIgnored,
+    TurnEnded,
+    TurnHeard,
+    TurnStarted,
+)
+from assistant.settings import Settings
+from assistant.voice.attempt import Attempt
+from assistant.voice.attention import Attention
+from assistant.voice.remembering import ShortTermMemory
+from assistant.voice.warming import CacheWarmer
+from models.interfaces import Generation, LanguageModel
+
+SETTLE_S = 2.0
+"""How long a new turn waits for the last one to be written down before it goes on without."""
+
+
+def _nothing(*_: object) -> None:
+    """Until there is a loudspeaker."""
+
+
+@dataclass(slots=True)
+class Voice:
+    """What the dialogue may do to the loudspeaker; set by the loudspeaker's processor."""
+
+    set_gain: Callable[[float], None] = _nothing
+    chime: Callable[[], None] = _nothing
+
+
+class Dialogue:
+    """Who said what, and whose turn it is."""
+
+    def __init__(
+        self, settings: Settings, bus: EventBus, llm: LanguageModel, memory: ShortTermMemory
+    ) -> None:
+        self._settings = settings
+        self._bus = bus
+        self._memory = memory
+        self.attention = Attention(settings)
+        self.cache = CacheWarmer(llm)
+        self.voice = Voice()
+        self.muted = False
+        self.aloud = False
+        self.turns = memory.turns
+        self._current: Attempt | None = None
+        self._sounding: Attempt | None = None
+        self._started_at = datetime.now(UTC)
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._quiet = asyncio.Event()
+        self._quiet.set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._phase = Phase.STARTING
+
+    # -- who is meant ---------------------------------------------------------------------------
+
+    @property
+    def asleep(self) -> bool:
+        return self.attention.asleep
+
+    def meant_for_me(self, text: str) -> str | None:
+        """What was said to the assistant, without the wake phrase; None when it wasn't meant."""
+        return self.attention.meant_for_me(text, answering=self.answering)
+
+    def sleep(self) -> None:
+        self.attention.asleep = True
+        self._rest()
+
+    def wake(self) -> None:
+        if self.attention.asleep:
+            self.attention.asleep = False
+            self._rest()
+
+    def mute(self, muted: bool) -> None:
+        self.muted = muted
+        self._rest()
+
+    # -- a turn's life --------------------------------------------------------------------------
+
+    @property
+    def next_turn(self) -> int:
+        return self.turns + 1
+
+    @property
+    def answering(self) -> bool:
+        """A turn is being answered, or something is being said."""
+        return self._current is not None or self.aloud
+
+    @property
+    def speaking_text(self) -> str:
+        """What is being said aloud, as written so far."""
+        return self._sounding.answer if self.aloud and self._sounding is not None else ""
+
+    def hearing(self) -> None:
+        """Someone began to speak."""
+        if not self.asleep:
+            self._started_at = datetime.now(UTC)
+            self.emit(TurnStarted(self.next_turn))
+            if not self.answering:
+                self._show(Phase.HEARING)
+
+    def ignore(self, reason: str, text: str = "") -> None:
+        """What was heard became no turn. While asleep not even its words are told."""
+        self.emit(SpeechIgnored(reason, "" if self.asleep else text))
+        if not self.answering:
+            self._rest()
+
+    async def quiet(self) -> None:
+        """Wait until nothing is being answered or said."""
+        await self._quiet.wait()
+
+    async def settled(self) -> None:
+        """Wait until the turn before is written down, so that the prompt holds it."""
+        try:
+            async with asyncio.timeout(SETTLE_S):
+                await self._idle.wait()
+        except TimeoutError:
+            logger.error("the turn before did not end; closing it")
+            self.cut_off()
+            await self._idle.wait()
+
+    async def begin(self, attempt: Attempt) -> Generation:
+        """The prompt for an attempt; the turn itself begins when it is confirmed."""
+        await self.cache.cool()
+        attempt.turn = self.next_turn
+        prompt = self._memory.prompt(attempt.text, attempt.memories)
+        attempt.context_tokens = prompt.tokens
+        if prompt.notice is not None:
+            attempt.when_confirmed(partial(self.emit, prompt.notice))
+        attempt.when_confirmed(
+            lambda: self._confirmed(
+                attempt, PromptBuilt(attempt.turn, prompt.sections, prompt.budget)
+            )
+        )
+        return Generation(
+            messages=prompt.messages,
+            max_tokens=self._settings.llm.max_answer_tokens,
+            temperature=self._settings.llm.temperature,
+        )
+
+    def _confirmed(self, attempt: Attempt, prompt: PromptBuilt) -> None:
+        self.turns = attempt.turn
+        self._current = attempt
+        self._idle.clear()
+        self._quiet.clear()
+        self.emit(TurnHeard(attempt.turn, attempt.text))
+        self.emit(prompt)
+        self._show(Phase.THINKING)
+        if self._settings.general.sounds and not attempt.typed:
+            self.voice.chime()
+
+    def written(self, attempt: Attempt) -> None:
+        """The answer is complete, though not yet heard: read it into the cache meanwhile."""
+        if self._current is attempt:
+            self.cache.warm(self._memory.read_ahead(attempt.text, attempt.answer))
+
+    def sounding(self, attempt: Attempt) -> None:
+        """The first sample of an answer, or of its next clause, goes to the loudspeaker."""
+        attempt.marks.stamp("first_audio")
+        self._sounding = attempt
+        self.aloud = True
+        self._quiet.clear()
+        self._show(Phase.SPEAKING)
+
+    def heard(self, attempt: Attempt) -> None:
+        """More of the answer has left the loudspeaker."""
+        if not attempt.remark:
+            self.emit(AnswerHeard(attempt.turn, attempt.heard))
+
+    def interrupting(self) -> None:
+        """Words of the user stopped the answer."""
+        if self._current is not None:
+            self._current.marks.stamp("interrupted")
+
+    def cut_off(self) -> None:
+        """The voice has been silenced: what was heard is all that was said."""
+        self.aloud = False
+        attempt = self._current
+        if attempt is not None:
+            self._run(self.finish(attempt, interrupted=True))
+
+    async def finish(self, attempt: Attempt, *, interrupted: bool) -> None:
+        """Close a turn, once: into the history, onto the disk, out as an event."""
+        self.aloud = False
+        if attempt.remark or self._current is not attempt:
+            self._rest()
+            return
+        self._current = None
+        attempt.marks.stamp("answer_ended")
+        self.attention.answered()
+        ended = TurnEnded(
+            turn=attempt.turn,
+            user=attempt.text,
+            assistant=attempt.heard,
+            interrupted=interrupted,
+            latency_ms=attempt.marks.latency(),
+            memories=attempt.memories,
+            context_tokens=attempt.context_tokens,
+            read_tokens=attempt.read_tokens,
+        )
+        try:
+            await self._memory.keep(ended, self._started_at)
+        except AssistantError as error:
+            self.emit(Notice(str(error), Severity.WARNING, error.mend))
+        finally:
+            self._idle.set()
+        self.emit(ended)
+        if self._current is None:
+            self._rest()
+            self._memory.summarize_if_due()
+            self.cache.warm(self._memory.read_ahead())
+
+    # -- telling --------------------------------------------------------------------------------
+
+    def emit(self, event: Event) -> None:
+        self._bus.emit(event)
+
+    def level(self, dbfs: float) -> None:
+        self.emit(MicrophoneLevel(dbfs))
+
+    def listen(self) -> None:
+        """All is ready."""
+        self._rest()
+        self.cache.warm(self._memory.read_ahead())
+
+    def _rest(self) -> None:
+        if self.answering:
+            return
+        self._quiet.set()
+        resting = Phase.MUTED if self.muted else Phase.ASLEEP if self.asleep else Phase.LISTENING
+        self._show(resting)
+
+    def _show(self, phase: Phase) -> None:
+        if phase is not self._phase:
+            self._phase = phase
+            self.emit(PhaseChanged(phase))
+
+    def _run(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def close(self) -> None:
+        """End: what was heard of the current answer is kept."""
+        self.cut_off()
+        if self._tasks:
+            await asyncio.wait(set(self._tasks), timeout=1.0)
+        await self.cache.cool()
+        await self._memory.close()

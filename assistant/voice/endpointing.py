@@ -1,0 +1,97 @@
+"""Where speech begins and ends, from the voice probability of each 32 ms window.
+
+Pure logic on audio time: no clock, no model, no pipecat.
+"""
+
+from dataclasses import dataclass
+from enum import Enum, auto
+
+WINDOW = 512
+"""Samples of a Silero window at 16 kHz."""
+WINDOW_S = WINDOW / 16_000
+
+
+class Signal(Enum):
+    STARTED = auto()
+    """A voice for `start_s`."""
+    HINT = auto()
+    """Silence for `hint_s`: worth starting to transcribe."""
+    RESUMED = auto()
+    """A voice again after a hint."""
+    STOPPED = auto()
+    """Silence for `stop_s`: worth asking the turn detector."""
+    LONG_SILENCE = auto()
+    """Silence for `incomplete_wait_s`: over, whatever the detector thinks."""
+    ABANDONED = auto()
+    """What looked like the beginning of speech was too short."""
+
+
+@dataclass(slots=True)
+class Endpointer:
+    """Folds voice probabilities into signals.
+
+    `release` below `confidence` keeps a voice that fades from flickering.
+    """
+
+    confidence: float
+    start_s: float
+    hint_s: float
+    stop_s: float
+    incomplete_wait_s: float
+    release: float = 0.35
+    speaking: bool = False
+    silence_s: float = 0.0
+    _voiced_run_s: float = 0.0
+    _gap_s: float = 0.0
+    _hinted: bool = False
+    _stopped: bool = False
+
+    def feed(self, probability: float) -> list[Signal]:
+        """Take the next window's probability; returns what it means, in order."""
+        if not self.speaking:
+            return self._before_speech(probability)
+        threshold = self.confidence if self._hinted else self.release
+        if probability >= threshold:
+            return self._voice()
+        return self._silence()
+
+    def reset(self) -> None:
+        """The turn is over or given up: wait for the next."""
+        self.speaking = self._hinted = self._stopped = False
+        self.silence_s = self._voiced_run_s = self._gap_s = 0.0
+
+    def _before_speech(self, probability: float) -> list[Signal]:
+        if probability >= self.confidence:
+            self._voiced_run_s += WINDOW_S
+            self._gap_s = 0.0
+            if self._voiced_run_s + 1e-9 < self.start_s:
+                return []
+            self.speaking = True
+            self.silence_s = 0.0
+            return [Signal.STARTED]
+        if self._voiced_run_s:
+            self._gap_s += WINDOW_S
+            if self._gap_s > 2 * WINDOW_S + 1e-9:
+                self._voiced_run_s = self._gap_s = 0.0
+                return [Signal.ABANDONED]
+        return []
+
+    def _voice(self) -> list[Signal]:
+        resumed = self._hinted
+        self.silence_s = 0.0
+        self._hinted = self._stopped = False
+        return [Signal.RESUMED] if resumed else []
+
+    def _silence(self) -> list[Signal]:
+        before, self.silence_s = self.silence_s, self.silence_s + WINDOW_S
+        signals = []
+        for limit, signal in (
+            (self.hint_s, Signal.HINT),
+            (self.stop_s, Signal.STOPPED),
+            (self.incomplete_wait_s, Signal.LONG_SILENCE),
+        ):
+            if before + 1e-9 < limit <= self.silence_s + 1e-9:
+                signals.append(signal)
+        self._hinted = self._hinted or Signal.HINT in signals
+        self._stopped = self._stopped or Signal.STOPPED in signals
+        return signals

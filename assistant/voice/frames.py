@@ -1,0 +1,149 @@
+"""What travels down the pipeline, beside pipecat's own frames.
+
+System frames overtake; data frames keep their order and are dropped by an interruption.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from pipecat.frames.frames import DataFrame, InputAudioRawFrame, SystemFrame
+
+from assistant.voice.attempt import Attempt
+from assistant.voice.speech_text import SpokenWord
+from models.interfaces import Samples, Transcription
+
+
+@dataclass
+class MicrophoneFrame(InputAudioRawFrame):
+    """20 ms of sound; `captured` is when its last sample was recorded (`time.monotonic`)."""
+
+    captured: float = 0.0
+
+    @property
+    def samples(self) -> Samples:
+        return np.frombuffer(self.audio, dtype=np.int16)
+
+
+@dataclass
+class SpeechStartedFrame(SystemFrame):
+    """The voice detector is sure that someone speaks."""
+
+    utterance: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """A stretch of speech to be transcribed, with what the voice detector made of it.
+
+    `samples` holds 16 kHz audio from shortly before the speech; `voiced_s` and `mean_voice`
+    measure the windows in which there was a voice. `ended` is the end of the speech on the clock
+    of `time.monotonic`, taken from the audio itself.
+    """
+
+    utterance: int
+    revision: int
+    samples: Samples
+    ended: float
+    voiced_s: float
+    mean_voice: float
+    max_voice: float
+    noise_floor: float
+
+
+@dataclass
+class SpeechPausedFrame(SystemFrame):
+    """A first hint of silence: perhaps the turn is over."""
+
+    stretch: Stretch
+
+
+@dataclass
+class SpeechGoesOnFrame(SystemFrame):
+    """The user is still speaking; what there is so far, for a partial transcript."""
+
+    stretch: Stretch
+
+
+@dataclass
+class SpeechResumedFrame(SystemFrame):
+    """The user went on after a hint: what was tried on `revision` is void.
+
+    With `commit` its words stay as the beginning of the turn, and the stretches that follow start
+    after them: so a long turn is never transcribed twice.
+    """
+
+    utterance: int
+    revision: int
+    commit: bool = False
+
+
+@dataclass
+class TurnOverFrame(SystemFrame):
+    """The turn detector's decision."""
+
+    utterance: int
+    revision: int
+    decided: float
+
+
+@dataclass
+class PartialFrame(SystemFrame):
+    """Words heard so far of an utterance that goes on."""
+
+    utterance: int
+    text: str
+
+
+@dataclass
+class SpeechDiscardedFrame(SystemFrame):
+    """What was heard is no turn: noise, nothing, or given up."""
+
+    utterance: int
+    reason: str
+    transcription: Transcription | None = None
+
+
+@dataclass
+class AttemptFrame(DataFrame):
+    """Words to be answered, perhaps provisionally."""
+
+    attempt: Attempt
+
+
+@dataclass
+class AnswerTextFrame(DataFrame):
+    attempt: Attempt
+    text: str
+
+
+@dataclass
+class AnswerEndFrame(DataFrame):
+    attempt: Attempt
+
+
+@dataclass
+class ClauseAudioFrame(DataFrame):
+    """A clause as sound. Each word carries the sample at which it ends within `samples` and
+    where it ends in the text of the answer."""
+
+    attempt: Attempt
+    samples: Samples
+    words: tuple["TimedWord", ...] = field(default=())
+
+
+@dataclass(frozen=True, slots=True)
+class TimedWord:
+    word: SpokenWord
+    end_sample: int
+
+
+@dataclass
+class TypedFrame(SystemFrame):
+    """A line typed by the user: a turn of its own, at once."""
+
+    text: str
+
+
+@dataclass
+class StopSpeakingFrame(SystemFrame):
+    """The user asked for silence by a key or a command."""

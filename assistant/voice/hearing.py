@@ -1,0 +1,240 @@
+"""turn → *hear*: speech becomes words, ahead of the turn detector's decision.
+
+Each hint of silence starts a transcription. When its words are there an attempt goes downstream,
+provisional until the turn is over. When the user goes on, the attempt is withdrawn and all work
+done on it is interrupted. So every turn has exactly one transcript, of all of its audio, and can
+be split by nothing that arrives late.
+"""
+
+import asyncio
+import time
+from collections.abc import Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+from loguru import logger
+from pipecat.frames.frames import Frame, InterruptionFrame
+from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
+
+from assistant.errors import ModelError
+from assistant.events import Notice, PartialTranscript, Severity
+from assistant.voice.attempt import Attempt, Marks
+from assistant.voice.dialogue import Dialogue
+from assistant.voice.frames import (
+    AttemptFrame,
+    PartialFrame,
+    SpeechDiscardedFrame,
+    SpeechGoesOnFrame,
+    SpeechPausedFrame,
+    SpeechResumedFrame,
+    SpeechStartedFrame,
+    Stretch,
+    TurnOverFrame,
+    TypedFrame,
+)
+from assistant.voice.judgement import Evidence, judge
+from models.interfaces import SpeechToText, Transcription
+
+
+@dataclass
+class Hearing:
+    """What is known of the utterance that is being heard."""
+
+    utterance: int
+    words: dict[int, "asyncio.Task[str]"] = field(default_factory=dict)
+    """What each revision said; empty where it was no speech."""
+    beginning: list["asyncio.Task[str]"] = field(default_factory=list)
+    """The words that come before the newest stretch."""
+    void: set[int] = field(default_factory=set)
+    over: float | None = None
+    """When the turn was decided, once it is."""
+    attempt: Attempt | None = None
+    wordless: bool = False
+    """The newest stretch is transcribed, and the turn has no words so far."""
+    reason: str = "nothing was said"
+
+
+class Hear(FrameProcessor):
+    """Runs the recogniser beside the pipeline; one stretch at a time, the newest wins."""
+
+    def __init__(self, stt: SpeechToText, dialogue: Dialogue) -> None:
+        super().__init__(name="hear")
+        self._stt = stt
+        self._dialogue = dialogue
+        self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="hear")
+        self._hearing: Hearing | None = None
+        self._jobs: set[asyncio.Task[None]] = set()
+        self._recognising = 0
+
+    @property
+    def busy(self) -> bool:
+        """Something is being made into words."""
+        return bool(self._jobs)
+
+    async def cleanup(self) -> None:
+        await super().cleanup()
+        for job in self._jobs:
+            job.cancel()
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
+        await super().process_frame(frame, direction)
+        if isinstance(frame, SpeechStartedFrame):
+            self._hearing = self._begin(frame.utterance)
+            await self.push_frame(frame, direction)
+        elif isinstance(frame, SpeechPausedFrame):
+            self._paused(frame.stretch)
+        elif isinstance(frame, SpeechGoesOnFrame):
+            if not self._recognising:
+                self._start(self._peek(frame.stretch))
+        elif isinstance(frame, SpeechResumedFrame):
+            await self._resumed(frame)
+        elif isinstance(frame, TurnOverFrame):
+            await self._over(frame)
+        elif isinstance(frame, SpeechDiscardedFrame):
+            await self._discard(frame)
+        elif isinstance(frame, TypedFrame):
+            await self._typed(frame.text)
+        else:
+            await self.push_frame(frame, direction)
+
+    def _begin(self, utterance: int) -> Hearing:
+        """A new utterance; one that was decided but not yet transcribed becomes its beginning."""
+        hearing, previous = Hearing(utterance), self._hearing
+        if previous is not None and previous.over is not None:
+            hearing.beginning = [*previous.beginning, *list(previous.words.values())[-1:]]
+        self._dialogue.hearing()
+        return hearing
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        job = asyncio.create_task(work)
+        self._jobs.add(job)
+        job.add_done_callback(self._jobs.discard)
+
+    async def _recognise(self, stretch: Stretch) -> Transcription:
+        self._recognising += 1
+        try:
+            loop = asyncio.get_running_loop()
+            return await loop.run_in_executor(self._pool, self._stt.transcribe, stretch.samples)
+        finally:
+            self._recognising -= 1
+
+    async def _words(self, hearing: Hearing, stretch: Stretch) -> str:
+        try:
+            heard = await self._recognise(stretch)
+        except ModelError as error:
+            self._dialogue.emit(Notice(str(error), Severity.ERROR, error.mend))
+            hearing.reason = "the recogniser failed"
+            return ""
+        verdict = judge(Evidence.of(heard, stretch))
+        if not verdict.is_speech:
+            hearing.reason = verdict.reason
+            return ""
+        return heard.text.strip()
+
+    def _paused(self, stretch: Stretch) -> None:
+        """Begin to transcribe a finished stretch, once."""
+        hearing = self._hearing
+        if hearing is None or hearing.utterance != stretch.utterance:
+            return
+        if stretch.revision not in hearing.words:
+            job = asyncio.create_task(self._words(hearing, stretch))
+            hearing.words[stretch.revision] = job
+            self._start(self._attempt(hearing, stretch, job))
+
+    async def _attempt(self, hearing: Hearing, stretch: Stretch, job: "asyncio.Task[str]") -> None:
+        """When the words are there, try an answer."""
+        await job
+        if self._hearing is not hearing or stretch.revision in hearing.void:
+            return
+        text = f"{await self._earlier(hearing)} {job.result()}".strip()
+        if not text:
+            hearing.wordless = True
+            if hearing.over is not None:
+                await self._end_without_words(hearing)
+            return
+        attempt = Attempt(text=text, marks=Marks(speech_ended=stretch.ended))
+        attempt.marks.stamp("transcript")
+        hearing.attempt = attempt
+        if hearing.over is not None:
+            self._settle(hearing, attempt)
+        await self.push_frame(PartialFrame(stretch.utterance, text))
+        await self.push_frame(AttemptFrame(attempt))
+
+    async def _earlier(self, hearing: Hearing) -> str:
+        """The turn's beginning. Stretches are recognised in order, so this hardly waits."""
+        parts = [await job for job in hearing.beginning]
+        return " ".join(part for part in parts if part)
+
+    async def _peek(self, stretch: Stretch) -> None:
+        """A partial transcript while the user still speaks."""
+        hearing = self._hearing
+        try:
+            heard = await self._recognise(stretch)
+        except ModelError as error:
+            logger.warning("partial transcript failed: {}", type(error).__name__)
+            return
+        if hearing is None or self._hearing is not hearing or hearing.over is not None:
+            return
+        if not judge(Evidence.of(heard, stretch)).is_speech:
+            return
+        earlier = await self._earlier(hearing)
+        text = f"{earlier} {heard.text.strip()}".strip()
+        if text and hearing.utterance == stretch.utterance:
+            if not self._dialogue.asleep:
+                self._dialogue.emit(PartialTranscript(self._dialogue.next_turn, text))
+            await self.push_frame(PartialFrame(stretch.utterance, text))
+
+    async def _resumed(self, frame: SpeechResumedFrame) -> None:
+        hearing = self._hearing
+        if hearing is None or hearing.utterance != frame.utterance:
+            return
+        if frame.commit and frame.revision in hearing.words:
+            hearing.beginning.append(hearing.words[frame.revision])
+        hearing.void.add(frame.revision)
+        hearing.wordless = False
+        await self._withdraw(hearing)
+
+    async def _withdraw(self, hearing: Hearing) -> None:
+        attempt, hearing.attempt = hearing.attempt, None
+        if attempt is not None and not attempt.confirmed:
+            attempt.withdraw()
+            await self.push_frame(InterruptionFrame())
+
+    async def _over(self, frame: TurnOverFrame) -> None:
+        hearing = self._hearing
+        if hearing is None or hearing.utterance != frame.utterance:
+            return
+        hearing.over = frame.decided
+        if hearing.attempt is not None:
+            self._settle(hearing, hearing.attempt)
+        elif hearing.wordless:
+            await self._end_without_words(hearing)
+
+    def _settle(self, hearing: Hearing, attempt: Attempt) -> None:
+        attempt.marks.turn_decided = hearing.over
+        attempt.confirm()
+        self._hearing = None
+
+    async def _end_without_words(self, hearing: Hearing) -> None:
+        self._hearing = None
+        self._dialogue.ignore(hearing.reason)
+        await self.push_frame(SpeechDiscardedFrame(hearing.utterance, hearing.reason))
+
+    async def _discard(self, frame: SpeechDiscardedFrame) -> None:
+        """The detector gave the utterance up, as when the microphone was muted."""
+        hearing, self._hearing = self._hearing, None
+        if hearing is not None:
+            await self._withdraw(hearing)
+            self._dialogue.ignore(frame.reason)
+        await self.push_frame(frame)
+
+    async def _typed(self, text: str) -> None:
+        marks = Marks(speech_ended=time.monotonic())
+        marks.stamp("turn_decided")
+        marks.stamp("transcript")
+        attempt = Attempt(text=text, marks=marks, typed=True)
+        attempt.confirm()
+        self._dialogue.hearing()
+        await self.push_frame(AttemptFrame(attempt))

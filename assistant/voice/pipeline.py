@@ -1,0 +1,127 @@
+"""The path of a spoken sentence, as one list."""
+
+import asyncio
+import time
+from dataclasses import dataclass
+
+from pipecat.pipeline.pipeline import Pipeline
+from pipecat.pipeline.worker import PipelineParams, PipelineWorker
+from pipecat.workers.runner import WorkerRunner
+
+from assistant.settings import Settings
+from assistant.voice.audio import MIC_RATE, Loudspeaker, Microphone
+from assistant.voice.barge_in import BargeIn
+from assistant.voice.dialogue import Dialogue
+from assistant.voice.echo import EchoCanceller
+from assistant.voice.frames import StopSpeakingFrame, TypedFrame
+from assistant.voice.hearing import Hear
+from assistant.voice.recalling import Recall, Recaller
+from assistant.voice.speaking import Speak
+from assistant.voice.spoken_commands import SpokenCommands
+from assistant.voice.thinking import Think
+from assistant.voice.transport import Echo, LoudspeakerOutput, MicrophoneInput
+from assistant.voice.turns import EndOfTurn, TurnDetector, VoiceDetector
+from models.interfaces import ModelSet, TextToSpeech
+
+SILENT_RATE = 22_050
+"""Hz of a loudspeaker that has nothing but the chime to play."""
+
+
+CALM_S = 0.5
+"""Without a sign of work for so long, nothing more will come of what was said."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sound:
+    """The ears and the mouth of a session. Without a microphone turns are typed."""
+
+    microphone: Microphone | None
+    loudspeaker: Loudspeaker
+    echo: EchoCanceller
+    voice: TextToSpeech | None
+    """None writes the answers without speaking them."""
+
+
+class VoiceLoop:
+    """The pipeline and the worker that runs it."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        dialogue: Dialogue,
+        models: ModelSet,
+        sound: Sound,
+        recaller: Recaller,
+        detectors: tuple[VoiceDetector, EndOfTurn],
+    ) -> None:
+        voice, end_of_turn = detectors
+        self.turns = TurnDetector(
+            settings.turn,
+            voice=voice,
+            end_of_turn=end_of_turn,
+            partials=settings.stt.partials,
+            on_level=dialogue.level,
+        )
+        self.hear = Hear(models.stt, dialogue)
+        self._dialogue = dialogue
+        rate = sound.voice.sample_rate if sound.voice is not None else SILENT_RATE
+        self.loudspeaker = LoudspeakerOutput(sound.loudspeaker, dialogue, rate)
+        pipeline = Pipeline(
+            [
+                MicrophoneInput(sound.microphone),
+                Echo(sound.echo),
+                self.turns,
+                self.hear,
+                BargeIn(dialogue, duck=settings.turn.duck),
+                SpokenCommands(dialogue),
+                Recall(recaller),
+                Think(models.llm, dialogue, settings.llm),
+                Speak(sound.voice, dialogue),
+                self.loudspeaker,
+            ]
+        )
+        self._worker = PipelineWorker(
+            pipeline,
+            params=PipelineParams(audio_in_sample_rate=MIC_RATE),
+            enable_rtvi=False,
+            enable_turn_tracking=False,
+            idle_timeout_secs=None,
+        )
+        self._runner = WorkerRunner(handle_sigint=False, handle_sigterm=False)
+        self._running: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Begin to listen; returns when the pipeline has started."""
+        started = asyncio.Event()
+
+        async def note(*_: object) -> None:
+            started.set()
+
+        self._worker.add_event_handler("on_pipeline_started", note)
+        await self._runner.add_workers(self._worker)
+        self._running = asyncio.create_task(self._runner.run())
+        waiting = asyncio.create_task(started.wait())
+        await asyncio.wait({waiting, self._running}, return_when=asyncio.FIRST_COMPLETED)
+        waiting.cancel()
+
+    async def say(self, text: str) -> None:
+        """A typed turn."""
+        await self._worker.queue_frame(TypedFrame(text))
+
+    async def stop_speaking(self) -> None:
+        await self._worker.queue_frame(StopSpeakingFrame())
+
+    async def settled(self) -> None:
+        """Wait until all that was said so far is answered; for recordings and tests."""
+        calm_since = time.monotonic()
+        while time.monotonic() - calm_since < CALM_S:
+            await asyncio.sleep(0.02)
+            if self.turns.hearing or self.hear.busy or self._dialogue.answering:
+                calm_since = time.monotonic()
+
+    async def close(self) -> None:
+        """End at once, whatever is under way."""
+        running, self._running = self._running, None
+        if running is not None:
+            await self._runner.cancel("closed")
+            await asyncio.wait({running}, timeout=1.0)

@@ -1,0 +1,74 @@
+"""barge in → *spoken command?*: what is obeyed at once and never reaches the model."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from pipecat.frames.frames import Frame
+from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
+
+from assistant.voice.attempt import Attempt
+from assistant.voice.commands import Command, recognise
+from assistant.voice.dialogue import Dialogue
+from assistant.voice.frames import AttemptFrame
+
+
+class SpokenCommands(FrameProcessor):
+    """Obeys commands, and lets nothing pass that was not meant for the assistant."""
+
+    def __init__(self, dialogue: Dialogue) -> None:
+        super().__init__(name="command")
+        self._dialogue = dialogue
+        self._waiting: set[asyncio.Task[None]] = set()
+
+    async def cleanup(self) -> None:
+        await super().cleanup()
+        for task in self._waiting:
+            task.cancel()
+
+    async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
+        await super().process_frame(frame, direction)
+        if isinstance(frame, AttemptFrame):
+            await self._sort(frame)
+        else:
+            await self.push_frame(frame, direction)
+
+    async def _sort(self, frame: AttemptFrame) -> None:
+        attempt = frame.attempt
+        text = attempt.text if attempt.typed else self._dialogue.meant_for_me(attempt.text)
+        if text is None:
+            self._later(attempt, self._ignore)
+            return
+        command = Command.WAKE if not text else recognise(text, self._dialogue.attention.names)
+        if command is None or (command is Command.WAKE and text and not self._dialogue.asleep):
+            attempt.text = text
+            attempt.when_confirmed(self._dialogue.wake)
+            await self.push_frame(frame)
+        else:
+            self._later(attempt, lambda _: self._obey(command))
+
+    def _later(self, attempt: Attempt, act: Callable[[Attempt], Awaitable[None]]) -> None:
+        """A command holds only once the turn is over: "stop" may go on as "stop by the shop"."""
+
+        async def wait() -> None:
+            if await attempt.may_be_heard():
+                await act(attempt)
+
+        task = asyncio.create_task(wait())
+        self._waiting.add(task)
+        task.add_done_callback(self._waiting.discard)
+
+    async def _ignore(self, _: Attempt) -> None:
+        self._dialogue.ignore("asleep" if self._dialogue.asleep else "not addressed")
+
+    async def _obey(self, command: Command) -> None:
+        if command is Command.SLEEP:
+            wake_phrase = self._dialogue.attention.wake_phrase
+            await self._remark(f"Good night. Say {wake_phrase} to wake me.")
+            self._dialogue.sleep()
+        elif command is Command.WAKE:
+            self._dialogue.wake()
+            await self._remark("Yes?")
+        self._dialogue.ignore("command")
+
+    async def _remark(self, text: str) -> None:
+        await self.push_frame(AttemptFrame(Attempt.of_remark(text)))

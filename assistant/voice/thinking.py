@@ -1,0 +1,86 @@
+"""recall → *think*: the prompt, and the answer as it is written."""
+
+import asyncio
+from contextlib import aclosing
+
+from loguru import logger
+from pipecat.frames.frames import Frame
+from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
+
+from assistant.errors import ModelError
+from assistant.events import AnswerText, Notice, Severity
+from assistant.settings import Llm
+from assistant.voice.attempt import Attempt
+from assistant.voice.dialogue import Dialogue
+from assistant.voice.frames import AnswerEndFrame, AnswerTextFrame, AttemptFrame
+from models.interfaces import Generation, LanguageModel
+
+APOLOGY = "Sorry, I lost my train of thought. Please say that again."
+
+
+class Think(FrameProcessor):
+    """Streams the language model. An interruption cancels it wherever it is."""
+
+    def __init__(self, llm: LanguageModel, dialogue: Dialogue, settings: Llm) -> None:
+        super().__init__(name="think")
+        self._llm = llm
+        self._dialogue = dialogue
+        self._settings = settings
+
+    async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
+        await super().process_frame(frame, direction)
+        if not isinstance(frame, AttemptFrame):
+            await self.push_frame(frame, direction)
+        elif frame.attempt.remark:
+            await self._say(frame.attempt, frame.attempt.answer)
+            await self.push_frame(AnswerEndFrame(frame.attempt))
+        else:
+            await self._answer(frame.attempt)
+
+    async def _answer(self, attempt: Attempt) -> None:
+        await self._dialogue.settled()
+        generation = await self._dialogue.begin(attempt)
+        try:
+            await self._stream(attempt, generation)
+        except (ModelError, TimeoutError) as error:
+            await self._apologise(attempt, error)
+        await self.push_frame(AnswerEndFrame(attempt))
+        attempt.when_confirmed(lambda: self._dialogue.written(attempt))
+
+    async def _stream(self, attempt: Attempt, generation: Generation) -> None:
+        async with (
+            asyncio.timeout(self._settings.timeout_s) as limit,
+            aclosing(self._llm.stream(generation)) as chunks,
+        ):
+            async for chunk in chunks:
+                if chunk.usage is not None:
+                    attempt.read_tokens = chunk.usage.read_tokens
+                if not chunk.text:
+                    continue
+                attempt.marks.stamp("first_token")
+                limit.reschedule(asyncio.get_running_loop().time() + self._settings.timeout_s)
+                attempt.answer += chunk.text
+                await self._write(attempt, chunk.text)
+
+    async def _say(self, attempt: Attempt, text: str) -> None:
+        attempt.answer = text
+        await self._write(attempt, text)
+
+    async def _write(self, attempt: Attempt, text: str) -> None:
+        attempt.when_confirmed(lambda: self._dialogue.emit(AnswerText(attempt.turn, text)))
+        await self.push_frame(AnswerTextFrame(attempt, text))
+
+    async def _apologise(self, attempt: Attempt, error: Exception) -> None:
+        logger.error("the answer failed: {}", error)
+        if isinstance(error, ModelError):
+            notice = Notice(str(error), Severity.ERROR, error.mend)
+        else:
+            notice = Notice(
+                f"The language model gave no word for {self._settings.timeout_s:g} s.",
+                Severity.ERROR,
+                mend="Choose a smaller one (assistant models list), or raise llm.timeout_s.",
+            )
+        attempt.when_confirmed(lambda: self._dialogue.emit(notice))
+        apology = f" {APOLOGY}" if attempt.answer else APOLOGY
+        attempt.answer += apology
+        await self._write(attempt, apology)

@@ -1,0 +1,180 @@
+"""The two ends of the pipeline: *microphone* and *loudspeaker*."""
+
+import asyncio
+from collections import deque
+from dataclasses import dataclass
+
+from pipecat.frames.frames import CancelFrame, EndFrame, Frame, InterruptionFrame, StartFrame
+from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
+
+from assistant.voice.attempt import Attempt
+from assistant.voice.audio import MIC_RATE, Loudspeaker, Microphone
+from assistant.voice.chime import chime
+from assistant.voice.dialogue import Dialogue, Voice
+from assistant.voice.echo import EchoCanceller
+from assistant.voice.frames import AnswerEndFrame, ClauseAudioFrame, MicrophoneFrame
+from models.interfaces import Samples
+
+PLAY_BLOCK_S = 0.02
+
+
+class MicrophoneInput(FrameProcessor):
+    """*microphone*: what the device captures becomes frames, in order, at its own pace."""
+
+    def __init__(self, microphone: Microphone | None) -> None:
+        super().__init__(name="microphone")
+        self._microphone = microphone
+        self._captured: asyncio.Queue[tuple[Samples, float]] = asyncio.Queue()
+        self._pump: asyncio.Task[None] | None = None
+
+    async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
+        await super().process_frame(frame, direction)
+        await self.push_frame(frame, direction)
+        if isinstance(frame, StartFrame) and self._microphone is not None:
+            self._pump = asyncio.create_task(self._run())
+            await self._microphone.open(self._deliver)
+        elif isinstance(frame, (EndFrame, CancelFrame)):
+            await self._close()
+
+    async def cleanup(self) -> None:
+        await super().cleanup()
+        await self._close()
+
+    def _deliver(self, block: Samples, captured: float) -> None:
+        self._captured.put_nowait((block, captured))
+
+    async def _run(self) -> None:
+        while True:
+            block, captured = await self._captured.get()
+            await self.push_frame(
+                MicrophoneFrame(
+                    audio=block.tobytes(), sample_rate=MIC_RATE, num_channels=1, captured=captured
+                )
+            )
+
+    async def _close(self) -> None:
+        pump, self._pump = self._pump, None
+        if pump is not None:
+            pump.cancel()
+            if self._microphone is not None:
+                await self._microphone.close()
+
+
+class Echo(FrameProcessor):
+    """*echo*: takes the assistant's own voice out of the microphone's sound."""
+
+    def __init__(self, canceller: EchoCanceller) -> None:
+        super().__init__(name="echo")
+        self._canceller = canceller
+
+    async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
+        await super().process_frame(frame, direction)
+        if isinstance(frame, MicrophoneFrame):
+            frame.audio = self._canceller.near(frame.samples).tobytes()
+        await self.push_frame(frame, direction)
+
+
+@dataclass(frozen=True, slots=True)
+class _Due:
+    """A word of the answer and the position of the loudspeaker at which it has been heard."""
+
+    source_end: int
+    position: int
+
+
+class LoudspeakerOutput(FrameProcessor):
+    """*loudspeaker*: plays confirmed clauses, and knows to the word what has been heard."""
+
+    def __init__(self, loudspeaker: Loudspeaker, dialogue: Dialogue, sample_rate: int) -> None:
+        super().__init__(name="loudspeaker")
+        self._sample_rate = sample_rate
+        self._chime = chime(sample_rate)
+        self._chiming: asyncio.Task[None] | None = None
+        dialogue.voice = Voice(set_gain=self._set_gain, chime=self._start_chime)
+        self._loudspeaker = loudspeaker
+        self._dialogue = dialogue
+        self._accepted = 0
+        self._due: deque[_Due] = deque()
+        self._attempt: Attempt | None = None
+        self._heard_to = 0
+
+    async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
+        await super().process_frame(frame, direction)
+        if isinstance(frame, ClauseAudioFrame):
+            await self._clause(frame)
+            return
+        if isinstance(frame, AnswerEndFrame):
+            await self._end(frame.attempt)
+            return
+        if isinstance(frame, StartFrame):
+            await self._loudspeaker.open(self._sample_rate)
+        elif isinstance(frame, InterruptionFrame):
+            self._interrupted()
+        await self.push_frame(frame, direction)
+
+    async def cleanup(self) -> None:
+        await super().cleanup()
+        await self._loudspeaker.close()
+
+    def _set_gain(self, gain: float) -> None:
+        self._loudspeaker.gain = gain
+
+    def _start_chime(self) -> None:
+        self._chiming = asyncio.create_task(self._play(self._chime))
+
+    async def _play(self, samples: Samples) -> None:
+        self._accepted += len(samples)
+        await self._loudspeaker.play(samples)
+
+    async def _clause(self, frame: ClauseAudioFrame) -> None:
+        attempt = frame.attempt
+        if not await attempt.may_be_heard():
+            return
+        if attempt is not self._attempt:
+            self._attempt, self._heard_to = attempt, 0
+            self._due.clear()
+        if self._chiming is not None:
+            await asyncio.wait({self._chiming})
+            self._chiming = None
+        start = self._accepted
+        self._due.extend(
+            _Due(timed.word.source_end, start + timed.end_sample) for timed in frame.words
+        )
+        step = int(self._sample_rate * PLAY_BLOCK_S)
+        if len(frame.samples):
+            self._dialogue.sounding(attempt)
+        for offset in range(0, len(frame.samples), step):
+            await self._play(frame.samples[offset : offset + step])
+            self._note_heard()
+        self._note_heard()
+
+    async def _end(self, attempt: Attempt) -> None:
+        if not await attempt.may_be_heard():
+            return
+        await self._loudspeaker.drain()
+        self._due.clear()
+        attempt.heard = attempt.answer
+        self._attempt = None
+        await self._dialogue.finish(attempt, interrupted=False)
+
+    def _interrupted(self) -> None:
+        """Silence at once; what was still queued has not been said."""
+        attempt, self._attempt = self._attempt, None
+        if attempt is not None:
+            self._note_heard(attempt)
+        self._accepted -= self._loudspeaker.flush()
+        self._due.clear()
+        self._dialogue.cut_off()
+
+    def _note_heard(self, attempt: Attempt | None = None) -> None:
+        attempt = attempt or self._attempt
+        if attempt is None:
+            return
+        lag = int(self._loudspeaker.latency_s * self._sample_rate)
+        position = self._loudspeaker.played() - lag
+        before = self._heard_to
+        while self._due and self._due[0].position <= position:
+            self._heard_to = self._due.popleft().source_end
+        if self._heard_to != before:
+            attempt.heard = attempt.answer[: self._heard_to]
+            self._dialogue.heard(attempt)

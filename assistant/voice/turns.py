@@ -1,0 +1,282 @@
+"""microphone → *turn*: who speaks when, and when a turn is over.
+
+Silero gives a voice probability for each 32 ms; the endpointer makes signals of them; Smart Turn
+listens to the last seconds at each pause and says whether the user is done. Both models come with
+pipecat. Transcription is asked for at the first hint of silence, before that decision.
+"""
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+from pipecat.audio.turn.smart_turn.local_smart_turn_v3 import LocalSmartTurnAnalyzerV3
+from pipecat.audio.vad.silero import SileroVADAnalyzer
+from pipecat.frames.frames import Frame
+from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
+
+from assistant.settings import Turn
+from assistant.voice.endpointing import WINDOW, WINDOW_S, Endpointer, Signal
+from assistant.voice.frames import (
+    MicrophoneFrame,
+    SpeechDiscardedFrame,
+    SpeechGoesOnFrame,
+    SpeechPausedFrame,
+    SpeechResumedFrame,
+    SpeechStartedFrame,
+    Stretch,
+    TurnOverFrame,
+)
+from models.interfaces import STT_SAMPLE_RATE, Samples
+
+PREROLL_WINDOWS = 12
+"""Windows kept from before the voice was certain (0.38 s): the first consonant is in there."""
+SMART_TURN_WINDOWS = int(8 / WINDOW_S)
+SEGMENT_S = 10.0
+"""A pause after so much speech commits the words before it."""
+LONGEST_SEGMENT_S = 24.0
+"""Whisper's window is 30 s; without a pause the cut is made at the weakest voice by then."""
+PARTIAL_EVERY_S = 0.48
+
+
+class VoiceDetector(Protocol):
+    def probability(self, window: Samples) -> float:
+        """That there is a voice in the next WINDOW samples of 16 kHz audio."""
+
+
+class EndOfTurn(Protocol):
+    def probability(self, samples: Samples) -> float:
+        """That the speaker is done, given 16 kHz audio of at most 8 s, silence included."""
+
+
+class SmartTurn(LocalSmartTurnAnalyzerV3):
+    """pipecat's bundled model, asked directly about a stretch of audio."""
+
+    def probability(self, samples: Samples) -> float:
+        audio = samples.astype(np.float32) / 32768.0
+        return float(self._predict_endpoint(audio)["probability"])
+
+
+class SileroVoice(SileroVADAnalyzer):
+    """pipecat's bundled voice detector at 16 kHz, window by window."""
+
+    def __init__(self) -> None:
+        super().__init__(sample_rate=STT_SAMPLE_RATE)
+        self.set_sample_rate(STT_SAMPLE_RATE)
+
+    def probability(self, window: Samples) -> float:
+        return float(np.squeeze(self.voice_confidence(window.tobytes())))
+
+
+class Utterance:
+    """The audio of the current utterance, cut into segments, with the detector's figures."""
+
+    def __init__(self, number: int, preroll: list[tuple[Samples, float]], noise_floor: float):
+        self.number = number
+        self.revision = 0
+        self.seconds = 0.0
+        self.last_voice = 0.0
+        self.noise_floor = noise_floor
+        self._windows: list[Samples] = [samples for samples, _ in preroll]
+        self._voices: list[float] = [voice for _, voice in preroll]
+
+    def add(self, window: Samples, voice: float, ended: float, *, voiced: bool) -> None:
+        self._windows.append(window)
+        self._voices.append(voice)
+        self.seconds += WINDOW_S
+        if voiced:
+            self.last_voice = ended
+
+    @property
+    def segment_s(self) -> float:
+        return len(self._windows) * WINDOW_S
+
+    def stretch(self, confidence: float) -> Stretch:
+        voices = np.asarray(self._voices)
+        voiced = voices[voices >= confidence]
+        return Stretch(
+            utterance=self.number,
+            revision=self.revision,
+            samples=np.concatenate(self._windows),
+            ended=self.last_voice,
+            voiced_s=len(voiced) * WINDOW_S,
+            mean_voice=float(voiced.mean()) if len(voiced) else 0.0,
+            max_voice=float(voices.max()) if len(voices) else 0.0,
+            noise_floor=self.noise_floor,
+        )
+
+    def commit(self) -> None:
+        """Begin the next segment, keeping a little of the pause."""
+        self._windows = self._windows[-3:]
+        self._voices = self._voices[-3:]
+
+
+class TurnDetector(FrameProcessor):
+    """Listens to the microphone's frames and says where speech and turns begin and end."""
+
+    def __init__(
+        self,
+        settings: Turn,
+        *,
+        voice: VoiceDetector,
+        end_of_turn: EndOfTurn,
+        partials: bool,
+        on_level: Callable[[float], None],
+    ) -> None:
+        super().__init__(name="turn")
+        self._settings = settings
+        self._voice = voice
+        self._end_of_turn = end_of_turn
+        self._partials = partials
+        self._on_level = on_level
+        self._endpointer = Endpointer(
+            confidence=settings.vad_confidence,
+            start_s=settings.start_s,
+            hint_s=settings.hint_s,
+            stop_s=settings.stop_s,
+            incomplete_wait_s=settings.incomplete_wait_s,
+        )
+        self._pending = np.empty(0, dtype=np.int16)
+        self._preroll: deque[tuple[Samples, float]] = deque(maxlen=PREROLL_WINDOWS)
+        self._tail: deque[Samples] = deque(maxlen=SMART_TURN_WINDOWS)
+        self._utterance: Utterance | None = None
+        self._count = 0
+        self._noise_floor = 30.0
+        self._level_windows = 0
+        self._asking: asyncio.Task[None] | None = None
+        self.open = True
+        """False while muted or, in push-to-talk, while the key is up."""
+
+    async def cleanup(self) -> None:
+        await super().cleanup()
+        await self._stop_asking()
+
+    async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
+        await super().process_frame(frame, direction)
+        if not isinstance(frame, MicrophoneFrame):
+            await self.push_frame(frame, direction)
+        elif self.open:
+            await self._listen(frame)
+        elif self._utterance is not None:
+            await self._give_up("muted")
+
+    @property
+    def hearing(self) -> bool:
+        """Someone is speaking, or may not have finished."""
+        return self._utterance is not None
+
+    async def release(self) -> None:
+        """Push-to-talk: the key went up, so what was said is a turn at once."""
+        if self._utterance is not None:
+            await self.push_frame(self._paused())
+            await self._over(self._utterance)
+
+    async def _listen(self, frame: MicrophoneFrame) -> None:
+        samples = frame.samples
+        self._pending = np.concatenate((self._pending, samples)) if len(self._pending) else samples
+        while len(self._pending) >= WINDOW:
+            window, self._pending = self._pending[:WINDOW], self._pending[WINDOW:]
+            ended = frame.captured - len(self._pending) / STT_SAMPLE_RATE
+            await self._window(window, ended)
+
+    async def _window(self, window: Samples, ended: float) -> None:
+        probability = self._voice.probability(window)
+        self._measure(window, probability)
+        self._tail.append(window)
+        if self._utterance is not None:
+            voiced = probability >= self._settings.vad_confidence
+            self._utterance.add(window, probability, ended, voiced=voiced)
+        else:
+            self._preroll.append((window, probability))
+        for signal in self._endpointer.feed(probability):
+            await self._act(signal, ended)
+        if self._utterance is not None:
+            await self._mind_length(self._utterance)
+
+    async def _act(self, signal: Signal, ended: float) -> None:
+        if signal is Signal.STARTED:
+            self._count += 1
+            self._utterance = Utterance(self._count, list(self._preroll), self._noise_floor)
+            self._utterance.last_voice = ended
+            self._preroll.clear()
+            await self.push_frame(SpeechStartedFrame(self._count))
+            return
+        utterance = self._utterance
+        if utterance is None:
+            return
+        if signal is Signal.HINT:
+            await self.push_frame(self._paused())
+        elif signal is Signal.RESUMED:
+            await self._stop_asking()
+            await self._resume(utterance, commit=utterance.segment_s >= SEGMENT_S)
+        elif signal is Signal.STOPPED:
+            audio = np.concatenate(list(self._tail))
+            self._asking = asyncio.create_task(self._ask(utterance, utterance.revision, audio))
+        elif signal is Signal.LONG_SILENCE:
+            await self._over(utterance)
+
+    async def _resume(self, utterance: Utterance, *, commit: bool) -> None:
+        await self.push_frame(
+            SpeechResumedFrame(utterance.number, utterance.revision, commit=commit)
+        )
+        utterance.revision += 1
+        if commit:
+            utterance.commit()
+
+    async def _mind_length(self, utterance: Utterance) -> None:
+        """Partial transcripts while speech goes on, and cuts where there is no pause."""
+        settings = self._settings
+        if utterance.seconds >= settings.max_turn_s:
+            await self.push_frame(self._paused())
+            await self._over(utterance)
+        elif utterance.segment_s >= LONGEST_SEGMENT_S and self._endpointer.silence_s == 0:
+            await self.push_frame(self._paused())
+            await self._resume(utterance, commit=True)
+        elif self._partials and self._endpointer.silence_s == 0:
+            steps = round(utterance.seconds / WINDOW_S)
+            if steps and steps % round(PARTIAL_EVERY_S / WINDOW_S) == 0:
+                await self.push_frame(SpeechGoesOnFrame(utterance.stretch(settings.vad_confidence)))
+
+    def _paused(self) -> SpeechPausedFrame:
+        assert self._utterance is not None
+        return SpeechPausedFrame(self._utterance.stretch(self._settings.vad_confidence))
+
+    async def _ask(self, utterance: Utterance, revision: int, audio: Samples) -> None:
+        probability = await asyncio.to_thread(self._end_of_turn.probability, audio)
+        if probability > 0.5 and utterance is self._utterance and utterance.revision == revision:
+            self._asking = None
+            await self._over(utterance)
+
+    async def _over(self, utterance: Utterance) -> None:
+        await self.push_frame(
+            TurnOverFrame(utterance.number, utterance.revision, decided=time.monotonic())
+        )
+        await self._reset()
+
+    async def _give_up(self, reason: str) -> None:
+        if self._utterance is not None:
+            await self.push_frame(SpeechDiscardedFrame(self._utterance.number, reason))
+        await self._reset()
+
+    async def _reset(self) -> None:
+        await self._stop_asking()
+        self._utterance = None
+        self._endpointer.reset()
+        self._preroll.clear()
+        self._tail.clear()
+
+    async def _stop_asking(self) -> None:
+        task, self._asking = self._asking, None
+        if task is not None and task is not asyncio.current_task():
+            task.cancel()
+
+    def _measure(self, window: Samples, probability: float) -> None:
+        level = float(np.sqrt(np.mean(np.square(window, dtype=np.float32))))
+        if probability < 0.2:
+            self._noise_floor += 0.05 * (level - self._noise_floor)
+        self._level_windows += 1
+        if self._level_windows >= 8:
+            self._level_windows = 0
+            self._on_level(20 * float(np.log10(max(level, 1.0) / 32768)))

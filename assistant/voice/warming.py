@@ -1,0 +1,50 @@
+"""Reading ahead: between turns the history is read into the model's cache.
+
+A turn then reads no more than its own words. The work is given up the moment the model is wanted;
+what was read by then stays in the cache.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import aclosing
+
+from loguru import logger
+
+from assistant.errors import ModelError
+from models.interfaces import Generation, LanguageModel, Message
+
+
+class CacheWarmer:
+    """Keeps the conversation lane of one model up to date."""
+
+    def __init__(self, llm: LanguageModel) -> None:
+        self._llm = llm
+        self._task: asyncio.Task[None] | None = None
+
+    def warm(self, messages: Sequence[Message]) -> None:
+        """Begin to read `messages`, in place of whatever was being read."""
+        self._task = asyncio.create_task(self._read(messages, after=self._task))
+
+    async def cool(self) -> None:
+        """Give up, and return when the model is free."""
+        task, self._task = self._task, None
+        if task is not None and not task.done():
+            task.cancel()
+            await asyncio.wait({task})
+
+    async def warmed(self) -> None:
+        """Wait until what was asked for is read."""
+        while self._task is not None and not self._task.done():
+            await asyncio.wait({self._task})
+
+    async def _read(self, messages: Sequence[Message], after: "asyncio.Task[None] | None") -> None:
+        if after is not None and not after.done():
+            after.cancel()
+            await asyncio.wait({after})
+        generation = Generation(messages=tuple(messages), max_tokens=0)
+        try:
+            async with aclosing(self._llm.stream(generation)) as chunks:
+                async for chunk in chunks:
+                    logger.trace("read ahead: {}", chunk.usage)
+        except ModelError as error:
+            logger.warning("the cache could not be brought up to date: {}", error)

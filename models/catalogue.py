@@ -1,0 +1,172 @@
+"""What models there are: their files, digests and sources, from `catalogue.toml`."""
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Any, Self
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PositiveInt, model_validator
+
+from assistant.errors import ModelMissing
+
+SHIPPED = Path(__file__).with_name("catalogue.toml")
+
+
+class Role(StrEnum):
+    """What a model is for; a profile names one of each."""
+
+    STT = "stt"
+    LLM = "llm"
+    TTS = "tts"
+    ENCODER = "encoder"
+
+
+class Engine(StrEnum):
+    """What runs it."""
+
+    FASTER_WHISPER = "faster-whisper"
+    LLAMA_CPP = "llama.cpp"
+    MLX = "mlx"
+    PIPER = "piper"
+    ONNX = "onnx"
+
+
+def _inside(path: str) -> str:
+    """A file's name becomes a path in the cache, so it must not lead out of its folder."""
+    parts = PurePosixPath(path).parts
+    if not parts or path.startswith("/") or ".." in parts or "\\" in path or ":" in path:
+        raise ValueError(f"{path!r} is not a path inside a folder")
+    return path
+
+
+InnerPath = Annotated[str, AfterValidator(_inside)]
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
+class _Entry(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ModelFile(_Entry):
+    """A file of a model, as its publisher made it."""
+
+    name: InnerPath
+    bytes: PositiveInt
+    sha256: Sha256
+
+
+class Hub(_Entry):
+    """A repository of a model hub, at one revision; `folder` is where in it the files lie."""
+
+    repo: str
+    revision: str
+    folder: str = ""
+
+    def path(self, file: str) -> str:
+        return f"{self.repo}/resolve/{self.revision}/{self.folder and self.folder + '/'}{file}"
+
+
+class Piece(_Entry):
+    """A member of a wheel (`NAME==VERSION`) that is a file, or a stretch of one."""
+
+    wheel: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+==[A-Za-z0-9.]+$")]
+    member: str
+    file: InnerPath
+    bytes: PositiveInt | None = None
+
+
+class Archive(_Entry):
+    """A zip archive that the pieces make, and the folder in it that holds the files."""
+
+    name: InnerPath
+    bytes: PositiveInt
+    sha256: Sha256
+    folder: str
+
+    @property
+    def file(self) -> ModelFile:
+        return ModelFile(name=self.name, bytes=self.bytes, sha256=self.sha256)
+
+
+class Model(_Entry):
+    """One entry of the catalogue."""
+
+    name: InnerPath
+    role: Role
+    engine: Engine
+    title: str
+    licence: str
+    languages: tuple[str, ...]
+    ram_mb: PositiveInt
+    files: Annotated[tuple[ModelFile, ...], Field(min_length=1)]
+    hub: Hub | None = None
+    pieces: tuple[Piece, ...] = ()
+    archive: Archive | None = None
+    prepared: tuple[InnerPath, ...] = ()
+
+    @property
+    def bytes(self) -> int:
+        """Size of all files, prepared ones apart."""
+        return sum(file.bytes for file in self.files)
+
+    def piece_bytes(self, piece: Piece) -> int:
+        """Size of a piece once unpacked."""
+        if piece.bytes is not None:
+            return piece.bytes
+        return next(file.bytes for file in self.piece_files if file.name == piece.file)
+
+    @property
+    def piece_files(self) -> tuple[ModelFile, ...]:
+        """What the pieces make: the archive where there is one, else the files themselves."""
+        return (self.archive.file,) if self.archive else self.files
+
+    @model_validator(mode="after")
+    def _sources_are_whole(self) -> Self:
+        """Every source must be able to give every file, to the byte."""
+        names = [file.name for file in self.files]
+        if len(set(names)) != len(names):
+            raise ValueError(f"{self.name}: a file is named twice")
+        if not self.hub and not self.pieces:
+            raise ValueError(f"{self.name}: no source")
+        if not self.pieces:
+            return self
+        made = {file.name: file.bytes for file in self.piece_files}
+        if unknown := {piece.file for piece in self.pieces} - made.keys():
+            raise ValueError(f"{self.name}: pieces of unknown files {sorted(unknown)}")
+        for name, size in made.items():
+            if size != sum(self.piece_bytes(p) for p in self.pieces if p.file == name):
+                raise ValueError(f"{self.name}: the pieces of {name} don't add up to its size")
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """All models by name."""
+
+    models: Mapping[str, Model]
+
+    def get(self, name: str) -> Model:
+        """Raises ModelMissing when there is no such model."""
+        try:
+            return self.models[name]
+        except KeyError:
+            raise ModelMissing(
+                f"There is no model `{name}` in the catalogue.", mend="assistant models list"
+            ) from None
+
+    def of_role(self, role: Role) -> Iterable[Model]:
+        return (model for model in self.models.values() if model.role is role)
+
+
+def parse(tables: Mapping[str, Mapping[str, Any]]) -> Catalogue:
+    """Check and build a catalogue. Raises ValueError where an entry doesn't hold together."""
+    return Catalogue(
+        {name: Model.model_validate({"name": name, **table}) for name, table in tables.items()}
+    )
+
+
+def read(path: Path = SHIPPED) -> Catalogue:
+    """The catalogue in a TOML file; by default the one that the project ships."""
+    return parse(tomllib.loads(path.read_text(encoding="utf-8")))

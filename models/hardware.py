@@ -1,0 +1,110 @@
+"""What this machine can carry: memory, cores, and how fast a language model will write."""
+
+import os
+import platform
+import sys
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import psutil
+
+from assistant.errors import ModelTooLarge
+from models.catalogue import Model
+
+PROBE_BYTES = 64 << 20
+"""Read by each thread at a time; larger than the caches of a laptop."""
+
+TOKENS_PER_PASS = 1.25
+"""Tokens that llama.cpp generates (Q4_K_M, on the CPU) in the time in which the probe reads a
+model's bytes once. Calibrated on a 2-core Xeon: 27 GB/s on 2 threads where the 1.5B model (1.12
+GB) made 31 tokens a second. A rule of thumb: what a model really did replaces it (see `Notes`)."""
+
+CGROUP_LIMITS = (
+    Path("/sys/fs/cgroup/memory.max"),
+    Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Hardware:
+    """`ram_bytes` the process may use; `cores` are physical ones that it may run on."""
+
+    ram_bytes: int
+    cores: int
+    apple_silicon: bool
+    processor: str = ""
+
+    @property
+    def threads(self) -> int:
+        """For generation: one core stays free for sound, or both come to a crawl."""
+        return max(1, self.cores - 1)
+
+    @property
+    def key(self) -> str:
+        """Tells machines apart that share a cache."""
+        return f"{platform.node()}/{self.processor}/{self.cores}/{self.ram_bytes >> 28}"
+
+
+def detect() -> Hardware:
+    ram = psutil.virtual_memory().total
+    for path in CGROUP_LIMITS:
+        if path.exists() and (text := path.read_text(encoding="ascii").strip()).isdigit():
+            ram = min(ram, int(text))
+    cores = psutil.cpu_count(logical=False) or psutil.cpu_count() or 1
+    if sys.platform == "linux":
+        cores = min(cores, len(os.sched_getaffinity(0)))
+    apple = sys.platform == "darwin" and platform.machine() == "arm64"
+    return Hardware(ram, cores, apple, platform.processor() or platform.machine())
+
+
+def stream_rate(threads: int, rounds: int = 5, seconds: float = 0.08) -> float:
+    """Bytes that `threads` cores read and compare in a second; the best of some rounds.
+
+    Generating a token reads the whole model once, so this is what bounds it. Each thread is timed
+    by its own processor time: other programs that want the cores at this moment don't count.
+    """
+    arrays = [np.ones(PROBE_BYTES // 4, dtype=np.float32) for _ in range(threads)]
+    return max(_one_round(arrays, seconds) for _ in range(rounds))
+
+
+def _one_round(
+    arrays: "list[np.ndarray[tuple[int], np.dtype[np.float32]]]", seconds: float
+) -> float:
+    rates = [0.0] * len(arrays)
+
+    def read(index: int) -> None:
+        passes, began, end = 0, time.thread_time(), time.perf_counter() + seconds
+        while not passes or time.perf_counter() < end:
+            arrays[index].max()
+            passes += 1
+        rates[index] = passes * PROBE_BYTES / max(time.thread_time() - began, 1e-4)
+
+    workers = [threading.Thread(target=read, args=(index,)) for index in range(len(arrays))]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    return sum(rates)
+
+
+def expected_speed(rate: float, model_bytes: int) -> float:
+    """Tokens a second that a model of this size will generate, from `stream_rate`."""
+    return TOKENS_PER_PASS * rate / model_bytes
+
+
+def require_ram(model: Model, hardware: Hardware) -> None:
+    """Raises ModelTooLarge when the machine can't hold the model."""
+    require_bytes(model.title, model.ram_mb << 20, hardware)
+
+
+def require_bytes(title: str, need: int, hardware: Hardware) -> None:
+    """The same for a model that isn't in the catalogue."""
+    if need > hardware.ram_bytes:
+        raise ModelTooLarge(
+            f"{title} needs {need / 1e9:.1f} GB of memory and this machine has "
+            f"{hardware.ram_bytes / 1e9:.1f} GB.",
+            mend="Choose a smaller model: assistant --profile small",
+        )

@@ -1,0 +1,397 @@
+"""Language models in GGUF files, run by llama.cpp in a worker process of ours."""
+
+import asyncio
+import os
+import time
+from collections import deque
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psutil
+
+from assistant.errors import ModelCorrupt, ModelFailed, ModelTooLarge
+from models.gguf import Header, read_header
+from models.interfaces import Chunk, Generation, Lane, Message
+from models.llama_process import (
+    LoadRefused,
+    Worker,
+    WorkerConfig,
+    WorkerDied,
+    WorkerRefused,
+    listening_place,
+)
+from models.tokens import (
+    ChatTemplate,
+    CountCache,
+    TokenCounter,
+    VocabularyCounter,
+    vocabulary_from,
+)
+
+SLOTS = {Lane.CONVERSATION: 0, Lane.BACKGROUND: 1}
+RESTARTS_PER_MINUTE = 3
+LOAD_SECONDS = 180.0
+BATCH_TOKENS = 64
+WORKING_BYTES = 200 << 20
+"""What the engine needs beside weights and KV cache: graph, logits, interpreter."""
+
+PROBE = (
+    "It's 3:07 p.m. on 2024-11-05, and I'll say: \"naïve café\" — 漢字, дом, 🙂!\n\n"
+    "def f(x_1):\n\tif x_1 >= 10_000:\n        return {'a': [1, 22, 333, 4444]}  # ok?\r\n   \n"
+)
+"""Every class of character that tokenizers cut differently."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Description:
+    """What the file says of its model, without its weights and its vocabulary's lists."""
+
+    context_tokens: int
+    memory_bytes: int
+    thinks: bool
+    counter: TokenCounter | None
+
+
+class LlamaCpp:
+    """A `LanguageModel` on llama.cpp.
+
+    The engine lives in a child process that is started by `load`, restarted when it dies, and
+    ends with this one. A request that had not streamed anything when it died is run again.
+    """
+
+    counts_are_exact = True
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        name: str | None = None,
+        context_tokens: int = 8192,
+        threads: int | None = None,
+        batch_threads: int | None = None,
+        batch_tokens: int = BATCH_TOKENS,
+        log: Path | None = None,
+        load_timeout_s: float = LOAD_SECONDS,
+        on_restart: Callable[[str], None] | None = None,
+        available_memory: Callable[[], int] = lambda: int(psutil.virtual_memory().available),
+    ) -> None:
+        """
+        Args:
+            path: the GGUF file.
+            name: what the user calls it; default: the file's.
+            context_tokens: window wished for; smaller where the model's own is.
+            threads: for generation; default: one fewer than there are cores, since one busy core
+                beside it costs more than a thread brings.
+            batch_threads: for reading prompts; default: as `threads`.
+            batch_tokens: prompt tokens read between two looks at whether the request is cancelled.
+            log: file for what native code prints; default: nowhere.
+            on_restart: is told, in a sentence, when the process died and was started again.
+            available_memory: bytes that a new process may take.
+        """
+        self.path = path
+        self.name = name or path.stem
+        self.on_restart = on_restart
+        self._wished_context = context_tokens
+        self._threads = threads or max(1, (os.cpu_count() or 2) - 1)
+        self._batch_threads = batch_threads or self._threads
+        self._batch_tokens = batch_tokens
+        self._log = log
+        self._load_timeout_s = load_timeout_s
+        self._available_memory = available_memory
+        self._described: _Description | None = None
+        self._engine_counter: EngineCounter | None = None
+        self._counter: TokenCounter | None = None
+        self._worker: Worker | None = None
+        self._starting: asyncio.Task[Worker] | None = None
+        self._restarts: deque[float] = deque(maxlen=RESTARTS_PER_MINUTE)
+        self._closed = False
+
+    @property
+    def context_tokens(self) -> int:
+        return self._describe().context_tokens
+
+    @property
+    def worker_pid(self) -> int | None:
+        """The process that holds the model now."""
+        return self._worker.pid if self._worker else None
+
+    async def load(self) -> None:
+        """
+        Raises:
+            ModelMissing, ModelCorrupt: there is no such file, or it is damaged.
+            ModelTooLarge: it needs more memory than there is.
+            ModelFailed: it did not come up in time, or its process died.
+        """
+        self._closed = False
+        await self._running()
+
+    async def close(self) -> None:
+        self._closed = True
+        starting, self._starting = self._starting, None
+        if starting is not None:
+            starting.cancel()
+            await asyncio.wait([starting])
+        worker, self._worker = self._worker, None
+        if worker is not None:
+            await worker.stop()
+        if self._engine_counter is not None:
+            self._engine_counter.close()
+
+    async def stream(self, request: Generation) -> AsyncGenerator[Chunk]:
+        body = self._body(request)
+        streamed = False
+        for last_try in (False, True):
+            worker = await self._running()
+            try:
+                async with aclosing(worker.run(body)) as chunks:
+                    async for chunk in chunks:
+                        streamed = True
+                        yield chunk
+                return
+            except WorkerRefused as refusal:
+                raise self._explained(refusal) from refusal
+            except WorkerDied as death:
+                if streamed or last_try or self._closed:
+                    raise ModelFailed(
+                        f"The language model {self.name} ended in the middle of its answer "
+                        f"({death})."
+                    ) from death
+
+    def count(self, text: str) -> int:
+        return self._counting().count(text)
+
+    def count_messages(self, messages: Sequence[Message]) -> int:
+        return self._counting().count_messages(messages)
+
+    def _body(self, request: Generation) -> dict[str, Any]:
+        """The request in llama.cpp's terms."""
+        body: dict[str, Any] = {
+            "messages": _plain(request.messages),
+            "max_tokens": request.max_tokens,
+            "temperature": request.temperature,
+            "id_slot": SLOTS[request.lane],
+            "cache_prompt": True,
+            "stream": True,
+            # A sign of life after every batch of the prompt: the chance to cancel there.
+            "return_progress": True,
+        }
+        if request.stop:
+            body["stop"] = list(request.stop)
+        if request.json_schema is not None:
+            body["response_format"] = {
+                "type": "json_schema",
+                "json_schema": {"schema": dict(request.json_schema)},
+            }
+        if self._describe().thinks:
+            body["chat_template_kwargs"] = {"enable_thinking": False}
+        return body
+
+    def _explained(self, refusal: WorkerRefused) -> ModelFailed:
+        if refusal.kind == "exceed_context_size_error":
+            return ModelFailed(
+                f"The conversation ({refusal.prompt_tokens} tokens) is longer than what "
+                f"{self.name} can hold ({self.context_tokens} tokens)."
+            )
+        return ModelFailed(f"The language model {self.name} refused the request: {refusal}.")
+
+    async def _running(self) -> Worker:
+        """The worker that runs, or the one being started, or a new one."""
+        if self._closed:
+            raise ModelFailed(f"The language model {self.name} is closed.")
+        if self._worker is not None:
+            return self._worker
+        if self._starting is None:
+            self._starting = asyncio.create_task(self._start())
+        # Shielded: one impatient caller must not end the start that others wait for.
+        return await asyncio.shield(self._starting)
+
+    async def _start(self) -> Worker:
+        try:
+            described = await asyncio.to_thread(self._describe)
+            self._require_memory(described)
+            folder, secret = await asyncio.to_thread(listening_place)
+            config = WorkerConfig(
+                path=str(self.path),
+                context_tokens=described.context_tokens,
+                lanes=len(SLOTS),
+                threads=self._threads,
+                batch_threads=self._batch_threads,
+                batch=self._batch_tokens,
+                folder=folder,
+                secret=secret,
+            )
+            try:
+                worker = await Worker.start(
+                    config, log=self._log, timeout=self._load_timeout_s, on_end=self._on_end
+                )
+            except LoadRefused as error:
+                raise ModelCorrupt(
+                    f"llama.cpp can't load {self.path}: the file is damaged, incomplete or of an "
+                    "unknown kind.",
+                    mend="assistant models verify",
+                ) from error
+            except WorkerDied as error:
+                raise ModelFailed(
+                    f"The language model {self.name} ended while it was loaded ({error})."
+                ) from error
+            except TimeoutError as error:
+                raise ModelFailed(
+                    f"The language model {self.name} was not ready after "
+                    f"{self._load_timeout_s:g} s."
+                ) from error
+            await asyncio.to_thread(self._choose_counter, described, worker)
+            self._worker = worker
+            return worker
+        finally:
+            self._starting = None
+
+    def _on_end(self, worker: Worker) -> None:
+        """The process ended: start another, unless it was meant to end or dies all the time."""
+        if self._worker is worker:
+            self._worker = None
+        if self._closed or self._starting is not None:
+            return
+        now = time.monotonic()
+        full = len(self._restarts) == RESTARTS_PER_MINUTE
+        if full and now - self._restarts[0] < 60:
+            return  # the next request tries again, once
+        self._restarts.append(now)
+        self._starting = asyncio.create_task(self._start())
+        self._starting.add_done_callback(lambda task: self._tell(task, worker.ended))
+
+    def _tell(self, start: asyncio.Task[Worker], ended: str) -> None:
+        if start.cancelled() or self.on_restart is None:
+            return
+        error = start.exception()
+        outcome = "was started again" if error is None else f"can't be started again: {error}"
+        self.on_restart(f"The language model's process ended ({ended}) and {outcome}.")
+
+    def _describe(self) -> _Description:
+        if self._described is None:
+            self._described = describe(self.path, self._wished_context)
+        return self._described
+
+    def _require_memory(self, described: _Description) -> None:
+        available = self._available_memory()
+        if described.memory_bytes > available:
+            raise ModelTooLarge(
+                f"{self.name} needs {described.memory_bytes / 1e9:.1f} GB of memory and "
+                f"{available / 1e9:.1f} GB are free.",
+                mend="Close other programs, or choose a smaller model or `llm.context_tokens`.",
+            )
+
+    def _choose_counter(self, described: _Description, worker: Worker) -> None:
+        """Count in process where that agrees with the engine, else ask the engine."""
+        if self._engine_counter is not None:
+            self._engine_counter.close()
+        self._engine_counter = EngineCounter(worker.http(), described.thinks)
+        if self._counter is None or isinstance(self._counter, EngineCounter):
+            ours = described.counter
+            agrees = ours is not None and _agree(ours, self._engine_counter)
+            self._counter = ours if agrees else self._engine_counter
+
+    def _counting(self) -> TokenCounter:
+        counter = self._counter or self._describe().counter
+        if counter is None:
+            raise ModelFailed(f"The language model {self.name} is not loaded yet.")
+        return counter
+
+
+class EngineCounter:
+    """Counts by asking the engine, for vocabularies that tiktoken can't express.
+
+    Blocking, about a millisecond a question.
+    """
+
+    def __init__(self, client: httpx.Client, thinks: bool) -> None:
+        self._client = client
+        self._kwargs = {"enable_thinking": False} if thinks else {}
+        self._texts = CountCache()
+        self._prompts = CountCache()
+
+    def count(self, text: str) -> int:
+        return self._texts.get(text, lambda text: self._tokenize(text, prompt=False))
+
+    def count_messages(self, messages: Sequence[Message]) -> int:
+        prompt = self._post(
+            "/apply-template",
+            {"messages": _plain(messages), "chat_template_kwargs": self._kwargs},
+        )["prompt"]
+        return self._prompts.get(prompt, lambda text: self._tokenize(text, prompt=True))
+
+    def close(self) -> None:
+        self._client.close()
+
+    def _tokenize(self, text: str, *, prompt: bool) -> int:
+        body = {"content": text, "add_special": prompt, "parse_special": prompt}
+        return len(self._post("/tokenize", body)["tokens"])
+
+    def _post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        try:
+            reply = self._client.post(path, json=body)
+            reply.raise_for_status()
+        except (httpx.HTTPError, RuntimeError) as error:  # RuntimeError: the client is closed
+            raise ModelFailed(f"The language model did not count its tokens: {error}.") from error
+        found: dict[str, Any] = reply.json()
+        return found
+
+
+def describe(path: Path, wished_context: int) -> _Description:
+    """Read what the file says of its model.
+
+    Raises:
+        ModelMissing, ModelCorrupt: as `read_header`.
+    """
+    header = read_header(path)
+    trained = header.context_tokens or wished_context
+    context = min(wished_context, trained)
+    source = str(header.values.get("tokenizer.chat_template", ""))
+    return _Description(
+        context_tokens=context,
+        memory_bytes=header.file_bytes
+        + header.kv_bytes_per_token * context * len(SLOTS)
+        + WORKING_BYTES,
+        thinks="enable_thinking" in source,
+        counter=_counter_from(header, source),
+    )
+
+
+def _counter_from(header: Header, template: str) -> TokenCounter | None:
+    vocabulary = vocabulary_from(header)
+    if vocabulary is None or not template:
+        return None
+    return VocabularyCounter(
+        vocabulary, ChatTemplate(template, bos=vocabulary.bos, eos=vocabulary.eos)
+    )
+
+
+def _agree(ours: TokenCounter, engine: TokenCounter) -> bool:
+    """Whether both count a text of all kinds alike, alone and in a conversation.
+
+    Raises:
+        ModelFailed: the engine does not count at all.
+    """
+    if engine.count(PROBE) != ours.count(PROBE):
+        return False
+    user = Message("user", PROBE)
+    conversation = [Message("system", PROBE), user, Message("assistant", "Yes."), user]
+    return all(
+        _count_or_refusal(ours, messages) == _count_or_refusal(engine, messages)
+        for messages in ([user], conversation)
+    )
+
+
+def _count_or_refusal(counter: TokenCounter, messages: Sequence[Message]) -> int | None:
+    """None where the template refuses: not every one knows a system message."""
+    try:
+        return counter.count_messages(messages)
+    except ModelFailed:
+        return None
+
+
+def _plain(messages: Sequence[Message]) -> list[dict[str, str]]:
+    return [{"role": each.role, "content": each.content} for each in messages]

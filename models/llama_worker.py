@@ -1,0 +1,166 @@
+"""The process in which llama.cpp runs: `python -m models.llama_worker`.
+
+It speaks JSON, one object a line. The first line on standard input is the configuration
+(`WorkerConfig` in models/llama_process.py); then:
+
+    in   {"id": 7, "request": {…}}        an OpenAI-style chat request
+         {"id": 7, "cancel": true}
+    out  {"ready": {"address": …}}        or {"failed": "why"}
+         {"id": 7, "text": "…"}
+         {"id": 7, "done": {"read": n, "cached": n, "generated": n}}
+         {"id": 7, "error": {"type": …, "message": …}}
+
+Every request ends with one `done` or `error`, cancelled ones too, once its slot is free again.
+The process ends when its standard input does, so that it never outlives its parent, and leaves
+Ctrl-C to that parent. What native code prints goes where standard error does (the parent makes
+that a log file), never into the protocol.
+"""
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Any
+
+Reply = dict[str, Any]
+
+FAILURES = (ArithmeticError, ImportError, LookupError, OSError, RuntimeError, TypeError, ValueError)
+"""What the binding may raise; the parent is told, and says it in the user's words."""
+
+
+def main() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    protocol = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    requests = sys.stdin.buffer
+    config = json.loads(requests.readline() or b"null")
+    if config is not None:
+        serve(config, requests, protocol)
+    # Not sys.exit: llama.cpp's threads may be in the middle of a batch, and nothing is to be saved.
+    os._exit(0)
+
+
+def serve(config: dict[str, Any], requests: IO[bytes], protocol: IO[bytes]) -> None:
+    """Load the model and answer requests until the parent closes its end."""
+    lock = threading.Lock()
+
+    def send(reply: Reply) -> None:
+        line = json.dumps(reply, ensure_ascii=False).encode() + b"\n"
+        # A parent that is gone is noticed by the end of `requests`.
+        with lock, contextlib.suppress(BrokenPipeError):
+            protocol.write(line)
+            protocol.flush()
+
+    try:
+        server = _load(config)
+    except FAILURES as error:
+        send({"failed": f"{error}"})
+        return
+    send({"ready": {"address": server.listening_address}})
+    running: dict[int, threading.Event] = {}
+    for line in requests:
+        message = json.loads(line)
+        number = message["id"]
+        if "cancel" in message:
+            cancelled = running.get(number)
+            if cancelled is not None:
+                cancelled.set()
+            continue
+        cancelled = running[number] = threading.Event()
+
+        def run(
+            number: int = number,
+            body: dict[str, Any] = message["request"],
+            cancelled: threading.Event = cancelled,
+        ) -> None:
+            try:
+                last = answer(server, body, cancelled, lambda reply: send({"id": number} | reply))
+            finally:
+                del running[number]
+            send({"id": number} | last)
+
+        threading.Thread(target=run, daemon=True).start()
+    if config.get("folder"):
+        shutil.rmtree(config["folder"], ignore_errors=True)
+
+
+def _load(config: dict[str, Any]) -> Any:
+    import xllamacpp  # here, so that standard output has been taken from native code before
+
+    parameters = xllamacpp.CommonParams()
+    parameters.model.path = config["path"]
+    parameters.n_ctx = config["context_tokens"] * config["lanes"]
+    parameters.n_parallel = config["lanes"]
+    parameters.n_batch = parameters.n_ubatch = config["batch"]
+    parameters.cpuparams.n_threads = config["threads"]
+    parameters.cpuparams_batch.n_threads = config["batch_threads"]
+    parameters.cache_ram_mib = 0
+    parameters.cache_idle_slots = False
+    parameters.fit_params = False
+    parameters.n_threads_http = 2
+    parameters.verbosity = -1
+    parameters.ui = False
+    parameters.offline = True
+    parameters.reasoning_format = xllamacpp.common_reasoning_format.COMMON_REASONING_FORMAT_NONE
+    if config.get("folder"):
+        parameters.hostnames = [str(Path(config["folder"]) / "llama.sock")]
+    else:
+        parameters.hostnames = ["127.0.0.1"]
+        parameters.api_keys = [config["secret"]]
+    return xllamacpp.Server(parameters)
+
+
+def answer(
+    server: Any, body: dict[str, Any], cancelled: threading.Event, send: Callable[[Reply], None]
+) -> Reply:
+    """Run one request; streams `text`, returns the closing `done` or `error`.
+
+    A cancelled request is refused at its next step: a token, or a batch of the prompt.
+    """
+    silent = body["max_tokens"] == 0  # reads the prompt; the one token it still makes is dropped
+    closing: Reply = {"error": {"type": "ended", "message": "it ended without a result"}}
+
+    def step(chunk: dict[str, Any]) -> bool:
+        nonlocal closing
+        if "error" in chunk:
+            closing = {"error": _explained(chunk["error"])}
+            return False
+        timings = chunk.get("timings")
+        if timings:
+            closing = {
+                "done": {
+                    "read": timings["prompt_n"],
+                    "cached": timings["cache_n"],
+                    "generated": 0 if silent else timings["predicted_n"],
+                }
+            }
+        choices = chunk.get("choices") or [{}]
+        text = choices[0].get("delta", {}).get("content")
+        if text and not silent and not cancelled.is_set():
+            send({"text": text})
+        return cancelled.is_set()
+
+    try:
+        server.handle_chat_completions(body, step)
+    except FAILURES as error:
+        return {"error": {"type": type(error).__name__, "message": str(error)}}
+    if cancelled.is_set():
+        return {"done": {"read": 0, "cached": 0, "generated": 0}}
+    return closing
+
+
+def _explained(error: Any) -> Reply:
+    if not isinstance(error, dict):
+        return {"type": "error", "message": str(error)}
+    return {"type": str(error.get("type", "")), "message": str(error.get("message", ""))} | {
+        key: error[key] for key in ("n_prompt_tokens", "n_ctx") if key in error
+    }
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,26 @@
+"""What all tests share."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from assistant.paths import Home
+from assistant.settings import ENVIRONMENT_PREFIX
+
+MODELS_CACHE = "ASSISTANT_MODELS_CACHE"
+
+
+@pytest.fixture(autouse=True)
+def no_settings_from_outside(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The developer's own settings and data have no part in the tests; the models' cache has."""
+    for variable in list(os.environ):
+        if variable.startswith(ENVIRONMENT_PREFIX) and variable != MODELS_CACHE:
+            monkeypatch.delenv(variable)
+    monkeypatch.setenv("ASSISTANT_HOME", str(tmp_path / "home"))
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    """A home of its own for each test; the default one of the command line too."""
+    return Home(tmp_path / "home").create()

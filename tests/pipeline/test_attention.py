@@ -1,0 +1,73 @@
+"""Asleep, awake, muted, and the wake phrase."""
+
+from pathlib import Path
+
+import numpy as np
+
+from assistant.events import PartialTranscript, Phase, PhaseChanged, SpeechIgnored, TurnHeard
+from assistant.settings import Settings
+from tests.support.fakes import ScriptedLlm, ScriptedStt, silence, speech
+from tests.support.session import session
+
+UTTERANCE = np.concatenate([speech(0.8), silence(0.6)])
+
+
+async def test_asleep_nothing_becomes_a_turn_or_is_told(tmp_path: Path) -> None:
+    async with session(ScriptedStt("My secret."), ScriptedLlm(), UTTERANCE, tmp_path) as talk:
+        talk.dialogue.sleep()
+        await talk.to_the_end()
+        assert talk.turns == []
+        assert talk.of(TurnHeard) == talk.of(PartialTranscript) == []
+        assert [event.text for event in talk.of(SpeechIgnored)] == [""]
+
+
+async def test_the_wake_phrase_wakes_even_misheard(tmp_path: Path) -> None:
+    llm = ScriptedLlm("Sunny.")
+    stt = ScriptedStt("Hey Aida, what's the weather?")
+    async with session(stt, llm, UTTERANCE, tmp_path) as talk:
+        talk.dialogue.sleep()
+        await talk.to_the_end()
+        assert [turn.user for turn in talk.turns] == ["what's the weather?"]
+        assert not talk.dialogue.asleep
+
+
+async def test_go_to_sleep_is_obeyed_without_the_model(tmp_path: Path) -> None:
+    llm = ScriptedLlm()
+    async with session(ScriptedStt("Go to sleep, please."), llm, UTTERANCE, tmp_path) as talk:
+        await talk.to_the_end()
+        assert llm.requests == []
+        assert talk.turns == []
+        assert talk.of(PhaseChanged)[-1].phase is Phase.ASLEEP
+        assert talk.loudspeaker.played() > 0
+
+
+async def test_with_a_wake_phrase_only_speech_that_begins_with_it_counts(tmp_path: Path) -> None:
+    settings = Settings.model_validate(
+        {"general": {"sounds": False}, "turn": {"wake_phrase": "hello house", "follow_up_s": 5}}
+    )
+    llm = ScriptedLlm("Done.", "Blue.")
+    stt = ScriptedStt("We talk among us.", "Hello house, lights on.", "And which colour?")
+    sound = np.concatenate([UTTERANCE, UTTERANCE, silence(0.8), UTTERANCE])
+    partials = settings.model_copy(
+        update={"stt": settings.stt.model_copy(update={"partials": False})}
+    )
+    async with session(stt, llm, sound, tmp_path, settings=partials) as talk:
+        await talk.to_the_end()
+        assert [turn.user for turn in talk.turns] == ["lights on.", "And which colour?"]
+
+
+async def test_muted_nothing_is_heard(tmp_path: Path) -> None:
+    stt = ScriptedStt("secret")
+    async with session(stt, ScriptedLlm(), UTTERANCE, tmp_path) as talk:
+        talk.loop.turns.open = False
+        talk.dialogue.mute(muted=True)
+        await talk.to_the_end()
+        assert stt.heard == []
+        assert talk.turns == []
+
+
+async def test_typed_words_are_a_turn(tmp_path: Path) -> None:
+    async with session(ScriptedStt("-"), ScriptedLlm("Four."), silence(0.2), tmp_path) as talk:
+        await talk.loop.say("Two and two?")
+        await talk.loop.settled()
+        assert [(turn.user, turn.assistant) for turn in talk.turns] == [("Two and two?", "Four.")]

@@ -1,0 +1,149 @@
+"""Stand-ins for models and devices, for tests of the loop's own logic.
+
+Behind each stands a test on the real thing: see tests/real.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+
+import numpy as np
+
+from models.interfaces import (
+    Chunk,
+    Generation,
+    Lane,
+    Message,
+    Samples,
+    Transcription,
+    Usage,
+)
+
+RATE = 16_000
+
+
+def speech(seconds: float) -> Samples:
+    """Loud noise that `LoudVoice` takes for a voice."""
+    rng = np.random.default_rng(int(seconds * 1000))
+    return (rng.normal(0, 4000, int(seconds * RATE))).astype(np.int16)
+
+
+def silence(seconds: float) -> Samples:
+    rng = np.random.default_rng(1)
+    return (rng.normal(0, 3, int(seconds * RATE))).astype(np.int16)
+
+
+class LoudVoice:
+    """A voice detector that hears a voice in whatever is loud."""
+
+    def probability(self, window: Samples) -> float:
+        return 0.97 if float(np.abs(window).mean()) > 500 else 0.01
+
+
+class ScriptedEnd:
+    """A turn detector with its verdicts written down; complete when they run out."""
+
+    def __init__(self, *verdicts: float) -> None:
+        self.verdicts = list(verdicts)
+
+    def probability(self, samples: Samples) -> float:
+        del samples
+        return self.verdicts.pop(0) if self.verdicts else 0.99
+
+
+class ScriptedStt:
+    """Says what is written for it; by default one text a call, the last one again and again.
+
+    With `by_length`, the text is chosen from the seconds of audio instead.
+    """
+
+    name = "scripted-stt"
+
+    def __init__(
+        self,
+        *texts: str,
+        delay_s: float = 0.02,
+        by_length: Callable[[float], str] | None = None,
+        no_speech: float = 0.02,
+    ) -> None:
+        self.texts = list(texts)
+        self.delay_s = delay_s
+        self.by_length = by_length
+        self.no_speech = no_speech
+        self.heard: list[float] = []
+
+    def load(self) -> None:
+        """Nothing to load."""
+
+    def transcribe(self, audio: Samples) -> Transcription:
+        time.sleep(self.delay_s)
+        seconds = len(audio) / RATE
+        self.heard.append(seconds)
+        if self.by_length is not None:
+            text = self.by_length(seconds)
+        else:
+            text = self.texts.pop(0) if len(self.texts) > 1 else self.texts[0]
+        return Transcription(
+            text=text, seconds=seconds, no_speech=self.no_speech, log_probability=-0.2
+        )
+
+
+class ScriptedLlm:
+    """Streams replies word by word, and keeps every request."""
+
+    name = "scripted-llm"
+    context_tokens = 4096
+
+    def __init__(self, *replies: str | Exception, token_s: float = 0.004) -> None:
+        self.replies: list[str | Exception] = list(replies)
+        self.token_s = token_s
+        self.requests: list[Generation] = []
+        self.read_ahead: list[Sequence[Message]] = []
+        self.cancelled = 0
+
+    async def load(self) -> None:
+        """Nothing to load."""
+
+    async def close(self) -> None:
+        """Nothing to close."""
+
+    async def stream(self, request: Generation) -> AsyncGenerator[Chunk]:
+        if request.max_tokens == 0:
+            self.read_ahead.append(request.messages)
+            yield Chunk("", Usage(0, 0, 0))
+            return
+        if request.lane is Lane.CONVERSATION:
+            self.requests.append(request)
+        reply = self.replies.pop(0) if self.replies else "Okay."
+        if isinstance(reply, Exception):
+            raise reply
+        words = reply.split(" ")
+        try:
+            for number, word in enumerate(words):
+                await asyncio.sleep(self.token_s)
+                yield Chunk(word if number == 0 else f" {word}")
+        except (asyncio.CancelledError, GeneratorExit):
+            self.cancelled += 1
+            raise
+        yield Chunk("", Usage(10, 5, len(words)))
+
+    def count(self, text: str) -> int:
+        return len(text.split())
+
+    def count_messages(self, messages: Sequence[Message]) -> int:
+        return sum(self.count(message.content) + 4 for message in messages) + 3
+
+
+class ToneTts:
+    """0.05 s of a tone for each character."""
+
+    name = "tone"
+    sample_rate = 16_000
+
+    def load(self) -> None:
+        """Nothing to load."""
+
+    def synthesize(self, text: str) -> Iterator[Samples]:
+        count = int(0.05 * len(text) * self.sample_rate)
+        wave = np.sin(np.arange(count) * 2 * np.pi * 220 / self.sample_rate)
+        yield (wave * 8000).astype(np.int16)

@@ -1,0 +1,88 @@
+"""A voice loop on scripted models, fed with sound made in the test, at real-time pace."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from assistant.events import Event, EventBus, TurnEnded
+from assistant.memory.transcript import Transcript
+from assistant.settings import Settings
+from assistant.voice.audio import Loudspeaker
+from assistant.voice.dialogue import Dialogue
+from assistant.voice.echo import NoEcho
+from assistant.voice.ledger import Ledger
+from assistant.voice.pipeline import Sound, VoiceLoop
+from assistant.voice.recalling import NoMemories, Recaller
+from assistant.voice.recordings import NullLoudspeaker, RecordingMicrophone
+from assistant.voice.remembering import ShortTermMemory
+from models.interfaces import LanguageModel, ModelSet, Samples, SpeechToText, TextToSpeech
+from tests.support.fakes import LoudVoice, ScriptedEnd, ToneTts
+
+AnEvent = TypeVar("AnEvent", bound=Event)
+
+
+@dataclass
+class Session:
+    loop: VoiceLoop
+    dialogue: Dialogue
+    memory: ShortTermMemory
+    microphone: RecordingMicrophone
+    loudspeaker: Loudspeaker
+    events: list[Event] = field(default_factory=list)
+
+    def of(self, kind: type[AnEvent]) -> list[AnEvent]:
+        return [event for event in self.events if isinstance(event, kind)]
+
+    @property
+    def turns(self) -> list[TurnEnded]:
+        return self.of(TurnEnded)
+
+    async def to_the_end(self) -> None:
+        """Until the sound has been played and all of it is answered."""
+        await self.microphone.exhausted.wait()
+        await self.loop.settled()
+
+    def history(self) -> list[tuple[str, str]]:
+        """What the model would see of the conversation now, without the system prompt."""
+        messages = self.memory.prompt("<new>", ()).messages[1:]
+        return [(message.role, message.content) for message in messages]
+
+
+@asynccontextmanager
+async def session(
+    stt: SpeechToText,
+    llm: LanguageModel,
+    sound: Samples,
+    folder: Path,
+    *,
+    settings: Settings | None = None,
+    end: ScriptedEnd | None = None,
+    tts: TextToSpeech | None = None,
+    recaller: Recaller | None = None,
+) -> AsyncIterator[Session]:
+    settings = settings or Settings.model_validate({"general": {"sounds": False}})
+    bus = EventBus()
+    events: list[Event] = []
+    bus.subscribe(events.append)
+    transcript = Transcript.open(folder / "transcript.sqlite3")
+    memory = ShortTermMemory(settings, llm, bus, transcript, Ledger(folder / "ledger.jsonl"))
+    dialogue = Dialogue(settings, bus, llm, memory)
+    microphone, loudspeaker = RecordingMicrophone([sound]), NullLoudspeaker()
+    voice = tts or ToneTts()
+    loop = VoiceLoop(
+        settings,
+        dialogue,
+        ModelSet(stt, llm, voice),
+        Sound(microphone, loudspeaker, NoEcho(), voice),
+        recaller or NoMemories(),
+        (LoudVoice(), end or ScriptedEnd()),
+    )
+    await loop.start()
+    dialogue.listen()
+    try:
+        yield Session(loop, dialogue, memory, microphone, loudspeaker, events)
+    finally:
+        await loop.close()
+        await dialogue.close()

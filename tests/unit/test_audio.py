@@ -1,0 +1,192 @@
+"""The pieces that devices and recordings share: queue, gain, resampling."""
+
+import threading
+
+import numpy as np
+import pytest
+
+from assistant.errors import DeviceBusy, DeviceMissing
+from assistant.voice.audio import PlayQueue, Renderer, Resampler, dbfs
+from assistant.voice.portaudio import UNAVAILABLE, Device, choose, explained
+from models.interfaces import Samples
+
+
+def tone(rate: int, seconds: float = 1.0, hertz: float = 440.0, level: float = 8000.0) -> Samples:
+    return (level * np.sin(2 * np.pi * hertz * np.arange(int(rate * seconds)) / rate)).astype(
+        np.int16
+    )
+
+
+def snr(out: Samples, rate: int, hertz: float, level: float = 8000.0) -> float:
+    expected = level * np.sin(2 * np.pi * hertz * np.arange(len(out)) / rate)
+    error = (out - expected)[200:-200]
+    return float(10 * np.log10(np.mean(expected**2) / np.mean(error**2)))
+
+
+@pytest.mark.parametrize(
+    ("rate_in", "rate_out"),
+    [(48000, 16000), (44100, 16000), (22050, 48000), (22050, 44100), (22050, 16000), (8000, 16000)],
+)
+def test_resampler_keeps_the_sound_and_its_timing_in_any_blocks(
+    rate_in: int, rate_out: int
+) -> None:
+    sound = tone(rate_in, hertz=1000)
+    resampler = Resampler(rate_in, rate_out)
+    cuts = np.cumsum(np.random.default_rng(1).integers(1, 900, 500))
+    out = np.concatenate([resampler.process(piece) for piece in np.split(sound, cuts)])
+    whole = Resampler(rate_in, rate_out).process(sound)
+
+    assert np.array_equal(out, whole)
+    assert 0 <= rate_out - len(out) <= 0.0025 * rate_out
+    assert snr(out, rate_out, 1000) > 60
+
+
+def test_resampler_suppresses_what_the_lower_rate_cannot_hold() -> None:
+    out = Resampler(48000, 16000).process(tone(48000, hertz=9500))
+    assert len(out) > 15000
+    assert dbfs(out[200:-200]) < dbfs(tone(48000)) - 60
+
+
+def test_queue_accounts_for_every_sample() -> None:
+    queue = PlayQueue(16000)
+    rng = np.random.default_rng(2)
+    accepted = dropped = 0
+    for _ in range(2000):
+        action = rng.integers(0, 10)
+        if action < 5:
+            count = int(rng.integers(0, 700))
+            queue.push(np.ones(count, np.int16))
+            accepted += count
+        elif action < 9:
+            queue.take(int(rng.integers(1, 500)))
+        else:
+            dropped += queue.flush()
+        assert accepted == queue.played + dropped + queue.queued
+    assert queue.played > 10_000
+    assert dropped > 1000
+
+
+def test_queue_keeps_its_account_between_threads() -> None:
+    queue = PlayQueue(16000)
+    stop = threading.Event()
+
+    def device() -> None:
+        while not stop.is_set():
+            queue.take(160)
+
+    thread = threading.Thread(target=device)
+    thread.start()
+    accepted = dropped = 0
+    for number in range(3000):
+        queue.push(np.ones(100, np.int16))
+        accepted += 100
+        if number % 7 == 0:
+            dropped += queue.flush()
+    stop.set()
+    thread.join()
+    assert accepted == queue.played + dropped + queue.queued
+
+
+def test_flush_leaves_a_few_faded_milliseconds() -> None:
+    queue = PlayQueue(16000)
+    queue.push(np.full(16000, 10000, np.int16))
+    queue.take(160)
+    assert queue.flush() == 16000 - 160 - 64
+    rest = queue.take(320)
+    assert rest is not None
+    assert rest[0] == 10000
+    assert (np.diff(rest[:64].astype(int)) < 0).all()
+    assert not rest[64:].any()
+    assert queue.take(320) is None
+
+
+def test_flush_without_fade_leaves_nothing() -> None:
+    queue = PlayQueue(16000)
+    queue.push(np.ones(500, np.int16))
+    assert queue.flush(fade=False) == 500
+    assert queue.take(10) is None
+
+
+def test_gain_acts_on_what_is_queued_and_moves_smoothly() -> None:
+    queue = PlayQueue(16000)
+    queue.push(np.full(16000, 10000, np.int16))
+    queue.take(160)
+    queue.gain = 0.25
+    blocks = [queue.take(160) for _ in range(4)]
+    ramp = np.concatenate([block for block in blocks if block is not None]).astype(int)
+    assert ramp[-1] == 2500
+    assert np.abs(np.diff(ramp)).max() < 10000 / 320 + 2
+    assert np.flatnonzero(ramp == 2500)[0] <= 320
+    queue.gain = 1.0
+    queue.take(320)
+    block = queue.take(160)
+    assert block is not None
+    assert (block == 10000).all()
+
+
+def test_renderer_plays_all_of_it_at_the_device_rate_and_zeros_after() -> None:
+    queue = PlayQueue(22050)
+    renderer = Renderer(queue, 48000)
+    sound = tone(22050, 1.0, 1000)
+    queue.push(sound)
+    out = np.concatenate([renderer.render(960) for _ in range(60)])
+    assert queue.played == len(sound)
+    assert len(out) == 60 * 960
+    assert snr(out[:47000], 48000, 1000) > 60
+    assert np.abs(out[:48000]).max() > 7900
+    assert not out[48000 + 200 :].any()
+
+
+def test_renderer_plays_a_second_sound_after_silence() -> None:
+    queue = PlayQueue(22050)
+    renderer = Renderer(queue, 16000)
+    for _ in range(3):
+        queue.push(tone(22050, 0.1))
+        out = np.concatenate([renderer.render(320) for _ in range(10)])
+        assert dbfs(out[:1600]) == pytest.approx(dbfs(tone(16000, 0.1)), abs=0.5)
+        assert not out[1700:].any()
+
+
+def test_dbfs() -> None:
+    assert dbfs(np.zeros(100, np.int16)) == -100
+    assert dbfs(np.zeros(0, np.int16)) == -100
+    assert dbfs(np.full(100, 32767, np.int16)) == pytest.approx(0, abs=0.01)
+    assert dbfs(np.full(100, 3277, np.int16)) == pytest.approx(-20, abs=0.01)
+
+
+def device(index: int, name: str, inputs: int, *, default: bool = False) -> Device:
+    return Device(index, name, "Test", inputs, 0, default, False, 48000)
+
+
+DEVICES = [
+    device(0, "USB Microphone", 1),
+    device(1, "Built-in Microphone", 2, default=True),
+    device(2, "Monitor 1", 0),
+    device(3, "Microphone", 1),
+]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "index"),
+    [(None, 1), ("", 1), ("0", 0), ("usb", 0), ("microphone", 3), ("built-in", 1), ("phone", 1)],
+)
+def test_a_device_is_chosen_by_number_or_name(wanted: str | None, index: int) -> None:
+    assert choose(DEVICES, "microphone", wanted).index == index
+
+
+@pytest.mark.parametrize("wanted", ["Studio", "2", "Monitor", "17"])
+def test_a_device_that_is_not_there_is_named_with_those_that_are(wanted: str) -> None:
+    with pytest.raises(DeviceMissing, match=f'no microphone "{wanted}"; there are: .*"USB Mic'):
+        choose(DEVICES, "microphone", wanted)
+
+
+def test_no_device_at_all() -> None:
+    with pytest.raises(DeviceMissing, match="No loudspeaker was found"):
+        choose(DEVICES, "loudspeaker", None)
+
+
+def test_a_device_that_is_taken_is_called_so() -> None:
+    error = explained(RuntimeError("Device unavailable", UNAVAILABLE), "microphone", DEVICES[0])
+    assert isinstance(error, DeviceBusy)
+    assert "taken by another program" in str(error)
+    assert error.mend

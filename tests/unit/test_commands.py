@@ -1,0 +1,41 @@
+import pytest
+
+from assistant.voice.commands import Command, addressed, recognise
+
+
+@pytest.mark.parametrize(
+    ("text", "command"),
+    [
+        ("Stop.", Command.STOP),
+        ("Okay, stop talking.", Command.STOP),
+        ("Ada, be quiet please!", Command.STOP),
+        ("That’s enough, thanks.", Command.STOP),
+        ("Go to sleep.", Command.SLEEP),
+        ("Hey Ada, go to sleep now", Command.SLEEP),
+        ("Wake up!", Command.WAKE),
+        ("Stop by the shop tomorrow.", None),
+        ("I can't go to sleep.", None),
+        ("When did I wake up?", None),
+        ("Is that enough sugar?", None),
+        ("", None),
+    ],
+)
+def test_a_command_is_all_of_what_was_said(text: str, command: Command | None) -> None:
+    assert recognise(text, ("hey Ada", "Ada")) is command
+
+
+@pytest.mark.parametrize(
+    ("text", "rest"),
+    [
+        ("Hey Ada, what time is it?", "what time is it?"),
+        ("Hey Aida what time is it?", "what time is it?"),
+        ("hey ada", ""),
+        ("Heyada. Lights on.", "Lights on."),
+        ("What did Ada say?", None),
+        ("Hey, add a lemon to the list", None),
+        ("", None),
+    ],
+)
+def test_the_wake_phrase_stands_first_and_may_be_misheard(text: str, rest: str | None) -> None:
+    call = addressed(text, "hey Ada")
+    assert (call.rest if call else None) == rest

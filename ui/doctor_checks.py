@@ -1,0 +1,259 @@
+"""What `assistant doctor` looks at, sound apart: the machine, the models, their speed, the network.
+
+A check returns what it found. It may raise: the doctor makes a finding of that, and goes on.
+"""
+
+import asyncio
+import shutil
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from ipaddress import ip_address
+
+import numpy as np
+import psutil
+
+from assistant.engines import Workshop, load_models, open_workshop
+from assistant.errors import AssistantError, ModelFailed
+from assistant.events import EventBus
+from assistant.paths import Home, models_cache
+from assistant.settings import Settings
+from assistant.voice.audio import Resampler
+from models.hardware import detect
+from models.interfaces import STT_SAMPLE_RATE, Generation, Message, ModelSet, Samples
+from models.store import State
+from ui.pulling import wanted_models
+
+SPARE_DISK = 1 << 30
+"""Bytes for transcripts, logs, and a model's preparation."""
+SPARE_RAM_MB = 1500
+"""What the program itself and a desktop beside it want."""
+SENTENCE = "The quick brown fox jumps over the lazy dog near the quiet river."
+QUESTION = "Tell me in two sentences what a lighthouse is for."
+SLOW_TTS, SLOW_STT, SLOW_FIRST_TOKEN_S, SLOW_TOKENS = 0.5, 0.5, 1.5, 8.0
+"""Beyond these a conversation drags: the first two in seconds per second of speech; the last in
+tokens a second, which is about twice the pace of the voice."""
+
+
+class Verdict(StrEnum):
+    GOOD = "good"
+    WARNING = "warning"
+    BAD = "bad"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a check saw: one sentence, and where something is wrong what mends it."""
+
+    verdict: Verdict
+    text: str
+    mend: str | None = None
+    figures: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Patient:
+    """What the checks look at, and what they share: the models are loaded once."""
+
+    home: Home
+    settings: Settings
+    _workshop: Workshop | None = None
+    _models: ModelSet | None = None
+    _failure: AssistantError | None = None
+    spoken: tuple[Samples, int] | None = None
+    """What the voice said when its speed was measured, and its rate."""
+
+    async def workshop(self) -> Workshop:
+        if self._workshop is None:
+            self._workshop = await asyncio.to_thread(open_workshop, self.settings)
+        return self._workshop
+
+    async def models(self) -> ModelSet:
+        """Loaded at the first call. Raises ModelError, each time anew."""
+        if self._failure is not None:
+            raise ModelFailed("Not measured, since the models don't load.")
+        if self._models is None:
+            try:
+                self._models = await load_models(
+                    self.home, self.settings, EventBus(), hears=True, speaks=True
+                )
+            except AssistantError as error:
+                self._failure = error
+                raise
+        return self._models
+
+    async def close(self) -> None:
+        if self._models is not None:
+            await self._models.llm.close()
+
+
+def good(text: str, **figures: float) -> Finding:
+    return Finding(Verdict.GOOD, text, figures=figures)
+
+
+async def check_python(_: Patient) -> Finding:
+    version = ".".join(str(part) for part in sys.version_info[:3])
+    if not (3, 11) <= sys.version_info[:2] <= (3, 14):
+        return Finding(Verdict.WARNING, f"Python {version} is untried.", "Use Python 3.11 to 3.14.")
+    return good(f"Python {version}.")
+
+
+async def check_memory(patient: Patient) -> Finding:
+    """The models of the profile beside a desktop, not all of what is free this minute."""
+    shop = await patient.workshop()
+    catalogue = shop.store.catalogue
+    names = wanted_models(patient.settings, shop)
+    need = SPARE_RAM_MB + sum(catalogue.get(name).ram_mb for name in names)
+    have = detect().ram_bytes / 1e6
+    free = psutil.virtual_memory().available / 1e6
+    text = (
+        f"{have / 1000:.1f} GB of memory, {free / 1000:.1f} GB free; "
+        f"about {need / 1000:.1f} GB wanted."
+    )
+    figures = {"ram_mb": round(have), "free_mb": round(free), "wanted_mb": need}
+    if have < need:
+        return Finding(Verdict.BAD, text, "assistant --profile small", figures)
+    if free < need - SPARE_RAM_MB:
+        return Finding(Verdict.WARNING, text, "Close programs that take much memory.", figures)
+    return good(text, **figures)
+
+
+async def check_disk(patient: Patient) -> Finding:
+    shop = await patient.workshop()
+    missing = shop.store.missing(wanted_models(patient.settings, shop))
+    need = SPARE_DISK + sum(shop.store.catalogue.get(name).bytes for name in missing)
+    places = {}
+    for path in (models_cache(), patient.home.root):
+        there = next(folder for folder in (path, *path.parents) if folder.exists())
+        places[str(path)] = shutil.disk_usage(there).free
+    tightest = min(places, key=lambda place: places[place])
+    text = (
+        f"{places[tightest] / 1e9:.1f} GB free where {tightest} lies, {need / 1e9:.1f} GB wanted."
+    )
+    if places[tightest] < need:
+        return Finding(Verdict.BAD, text, "Free some disk space.")
+    return good(text, free_bytes=places[tightest])
+
+
+async def check_models(patient: Patient) -> Finding:
+    """Every byte of the profile's models."""
+    shop = await patient.workshop()
+    names = wanted_models(patient.settings, shop)
+    missing = shop.store.missing(names)
+    if absent := [name for name in missing if shop.store.state(name) is not State.CORRUPT]:
+        profile = patient.settings.general.profile
+        return Finding(
+            Verdict.BAD,
+            f"Not on this machine: {', '.join(absent)}.",
+            f"assistant models pull --profile {profile}",
+        )
+    for name in names:
+        await asyncio.to_thread(shop.store.verify, name)
+    return good(f"{shop.reason} Whole to the last byte: {', '.join(names)}.")
+
+
+async def check_loading(patient: Patient) -> Finding:
+    began = time.perf_counter()
+    models = await patient.models()
+    took = time.perf_counter() - began
+    names = ", ".join((models.stt.name, models.llm.name, models.tts.name))
+    return good(f"Loaded {names} in {took:.1f} s.", seconds=round(took, 2))
+
+
+async def check_voice(patient: Patient) -> Finding:
+    models = await patient.models()
+
+    def speak() -> tuple[Samples, float, float]:
+        began, pieces, first = time.perf_counter(), [], 0.0
+        for piece in models.tts.synthesize(SENTENCE):
+            first = first or time.perf_counter() - began
+            pieces.append(piece)
+        return np.concatenate(pieces), first, time.perf_counter() - began
+
+    audio, first, took = await asyncio.to_thread(speak)
+    seconds = len(audio) / models.tts.sample_rate
+    patient.spoken = (audio, models.tts.sample_rate)
+    text = f"Speaks {seconds:.1f} s in {took:.2f} s, the first sound after {first:.2f} s."
+    figures = {"first_s": round(first, 3), "ratio": round(took / seconds, 3)}
+    if took > SLOW_TTS * seconds:
+        return Finding(
+            Verdict.WARNING, text, "Close busy programs, or take a lighter voice.", figures
+        )
+    return good(text, **figures)
+
+
+async def check_hearing(patient: Patient) -> Finding:
+    """Transcribe what the voice said."""
+    models = await patient.models()
+    if patient.spoken is None:
+        raise ModelFailed("Not measured, since the voice said nothing.")
+    audio, rate = patient.spoken
+    heard = Resampler(rate, STT_SAMPLE_RATE).process(audio)
+    began = time.perf_counter()
+    transcription = await asyncio.to_thread(models.stt.transcribe, heard)
+    took = time.perf_counter() - began
+    seconds = len(heard) / STT_SAMPLE_RATE
+    text = f"Transcribes {seconds:.1f} s of speech in {took:.2f} s."
+    figures = {"seconds": round(took, 3), "ratio": round(took / seconds, 3)}
+    if not set(SENTENCE.lower().strip(".").split()) & set(transcription.text.lower().split()):
+        return Finding(
+            Verdict.BAD,
+            f'{text} It heard "{transcription.text}".',
+            "assistant models verify",
+            figures,
+        )
+    if took > SLOW_STT * seconds:
+        return Finding(Verdict.WARNING, text, "assistant --profile tiny", figures)
+    return good(text, **figures)
+
+
+async def check_thinking(patient: Patient) -> Finding:
+    models = await patient.models()
+    request = Generation((Message("user", QUESTION),), max_tokens=48, temperature=0.0)
+    began, first, generated = time.perf_counter(), 0.0, 0
+    async for chunk in models.llm.stream(request):
+        if chunk.text and not first:
+            first = time.perf_counter() - began
+        if chunk.usage is not None:
+            generated = chunk.usage.generated_tokens
+    writing = max(time.perf_counter() - began - first, 1e-6)
+    speed = max(0, generated - 1) / writing
+    text = f"First word after {first:.2f} s, then {speed:.0f} tokens a second."
+    figures = {"first_token_s": round(first, 3), "tokens_per_s": round(speed, 1)}
+    if not generated:
+        return Finding(Verdict.BAD, "It wrote nothing.", "assistant models verify", figures)
+    if first > SLOW_FIRST_TOKEN_S or speed < SLOW_TOKENS:
+        return Finding(Verdict.WARNING, text, "assistant --profile small", figures)
+    return good(text, **figures)
+
+
+async def check_connections(patient: Patient) -> Finding:
+    """After the models have run: sockets of this process and of its workers."""
+    outside = sorted(set(await asyncio.to_thread(connections_outside)))
+    if not outside:
+        return good("No connection leaves this machine, and none comes in.")
+    text = f"Connected beyond this machine: {', '.join(outside)}."
+    if patient.settings.llm.endpoint is not None:
+        return Finding(Verdict.WARNING, f"{text} The settings name a model server.")
+    return Finding(Verdict.BAD, text, "Tell the project: nothing should be.")
+
+
+def connections_outside() -> Sequence[str]:
+    """Sockets of this process and its children that reach, or listen, beyond loopback."""
+    here = psutil.Process()
+    found = []
+    for process in (here, *here.children(recursive=True)):
+        for connection in process.net_connections(kind="inet"):
+            listens = connection.status == psutil.CONN_LISTEN
+            end = connection.laddr if listens else connection.raddr
+            if end and not _is_loopback(end.ip):
+                found.append(f"{process.name()} {end.ip}:{end.port}")
+    return found
+
+
+def _is_loopback(address: str) -> bool:
+    parsed = ip_address(address.partition("%")[0])
+    mapped = getattr(parsed, "ipv4_mapped", None)
+    return (mapped or parsed).is_loopback

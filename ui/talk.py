@@ -1,0 +1,144 @@
+"""`assistant talk`: the plain loop, spoken, fed with recordings, or typed."""
+
+import argparse
+import asyncio
+import signal
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import TextIO
+
+from assistant.app import Assistant, open_assistant
+from assistant.events import EventBus, Notice
+from assistant.paths import Home
+from assistant.settings import Settings
+from assistant.sounds import SoundPlan
+from ui.transcript_view import JsonView, PlainView, View
+
+TYPED_COMMANDS = {
+    "/mute": "close the microphone",
+    "/unmute": "open it",
+    "/talk": "push-to-talk: open the microphone, and close it with the next /talk",
+    "/stop": "stop speaking",
+    "/sleep": "heed nothing until woken",
+    "/wake": "listen again",
+    "/quit": "end",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The flags of `talk`."""
+    parser.add_argument(
+        "--input",
+        action="append",
+        default=[],
+        type=Path,
+        metavar="WAV",
+        help="speak this recording to the assistant instead of a microphone; may be repeated",
+    )
+    parser.add_argument("--output", type=Path, metavar="WAV", help="record what it says here")
+    parser.add_argument(
+        "--text", action="store_true", help="read turns from standard input, one a line"
+    )
+    parser.add_argument(
+        "--speak",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="with --text: speak the answers too (default: on a terminal)",
+    )
+
+
+def run(args: argparse.Namespace, home: Home, settings: Settings, out: TextIO) -> int:
+    """Hold a conversation until its end; returns the exit code."""
+    view = JsonView(out) if args.json else PlainView(out, settings.persona.name)
+    plan = SoundPlan(
+        recordings=tuple(args.input),
+        output=args.output,
+        typed=args.text,
+        speak=args.speak if args.speak is not None else not args.text or sys.stdin.isatty(),
+    )
+    return asyncio.run(_converse(home, settings, plan, view))
+
+
+async def _converse(home: Home, settings: Settings, plan: SoundPlan, view: View) -> int:
+    bus = EventBus()
+    bus.subscribe(view.show)
+    ended = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    received: list[int] = []
+
+    def stop(number: int) -> None:
+        received.append(number)
+        ended.set()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop, number)
+    session = asyncio.create_task(_session(home, settings, plan, bus, view))
+    waiting = asyncio.create_task(ended.wait())
+    await asyncio.wait({session, waiting}, return_when=asyncio.FIRST_COMPLETED)
+    waiting.cancel()
+    if not session.done():
+        session.cancel()
+        await asyncio.wait({session}, timeout=1.5)
+    if session.done() and not session.cancelled():
+        session.result()
+    return 128 + received[0] if received else 0
+
+
+async def _session(
+    home: Home, settings: Settings, plan: SoundPlan, bus: EventBus, view: View
+) -> None:
+    async with open_assistant(home, settings, plan, bus) as assistant:
+        view.ready()
+        if plan.typed:
+            await _typed(assistant)
+        elif plan.recordings:
+            await assistant.recordings_ended()
+        elif sys.stdin is not None and sys.stdin.isatty():
+            await _commanded(assistant, bus)
+        else:
+            await asyncio.Event().wait()
+
+
+async def _typed(assistant: Assistant) -> None:
+    """One line, one turn; the next line is read when the answer has ended."""
+    async for line in _lines():
+        if line.strip():
+            await assistant.say(line.strip())
+            await assistant.answered()
+
+
+async def _commanded(assistant: Assistant, bus: EventBus) -> None:
+    """Beside the microphone: typed turns, and commands that begin with a slash."""
+    async for line in _lines():
+        text = line.strip()
+        if text == "/quit":
+            return
+        if not text.startswith("/"):
+            if text:
+                await assistant.say(text)
+        elif text in TYPED_COMMANDS:
+            await assistant.command(text[1:])
+        else:
+            known = ", ".join(f"{name} ({what})" for name, what in TYPED_COMMANDS.items())
+            bus.emit(Notice(f"There is no {text}. There are: {known}."))
+
+
+async def _lines() -> AsyncIterator[str]:
+    """Lines of standard input, without blocking the event loop or the end of the program."""
+    loop = asyncio.get_running_loop()
+    reader = asyncio.StreamReader(limit=16 * 1024 * 1024)
+    try:
+        transport, _ = await loop.connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(reader), sys.stdin
+        )
+    except ValueError:
+        # A plain file can't be polled, and needs no waiting either.
+        for line in sys.stdin:
+            yield line
+        return
+    try:
+        while data := await reader.readline():
+            yield data.decode("utf-8", errors="replace")
+    finally:
+        transport.close()

@@ -1,0 +1,127 @@
+"""How the plain loop shows a conversation: as lines to read, or as one JSON object a line."""
+
+import json
+from dataclasses import asdict
+from typing import Any, Protocol, TextIO
+
+from assistant.events import (
+    AnswerHeard,
+    AnswerText,
+    Event,
+    ModelsReady,
+    Notice,
+    Phase,
+    PhaseChanged,
+    SessionEnded,
+    Severity,
+    SpeechIgnored,
+    TurnEnded,
+    TurnHeard,
+)
+
+
+class View(Protocol):
+    def show(self, event: Event) -> None: ...
+
+    def ready(self) -> None: ...
+
+
+def turn_object(turn: TurnEnded) -> dict[str, Any]:
+    """A turn as `--json` prints it; all times in ms from the end of the user's speech."""
+    return {
+        "event": "turn",
+        "turn": turn.turn,
+        "user": turn.user,
+        "assistant": turn.assistant,
+        "interrupted": turn.interrupted,
+        "latency_ms": asdict(turn.latency_ms),
+        "memories": [asdict(memory) for memory in turn.memories],
+        "context_tokens": turn.context_tokens,
+        "read_tokens": turn.read_tokens,
+    }
+
+
+class JsonView:
+    """Turns, notices and changes of phase, for programs."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+
+    def ready(self) -> None:
+        self._print({"event": "ready"})
+
+    def show(self, event: Event) -> None:
+        if isinstance(event, TurnEnded):
+            self._print(turn_object(event))
+        elif isinstance(event, Notice):
+            self._print(
+                {
+                    "event": "notice",
+                    "severity": event.severity.value,
+                    "text": event.text,
+                    "mend": event.mend,
+                }
+            )
+        elif isinstance(event, PhaseChanged):
+            self._print({"event": "phase", "phase": event.phase.value})
+        elif isinstance(event, TurnHeard):
+            self._print({"event": "heard", "turn": event.turn, "user": event.text})
+        elif isinstance(event, SpeechIgnored):
+            self._print({"event": "ignored", "reason": event.reason, "text": event.text})
+        elif isinstance(event, ModelsReady):
+            self._print({"event": "models", **event.names})
+        elif isinstance(event, SessionEnded):
+            self._print({"event": "ended", "turns": event.turns})
+
+    def _print(self, value: dict[str, Any]) -> None:
+        print(json.dumps(value, ensure_ascii=False), file=self._out, flush=True)
+
+
+class PlainView:
+    """The conversation as it happens; the answer appears as it is spoken."""
+
+    def __init__(self, out: TextIO, name: str) -> None:
+        self._out = out
+        self._name = name
+        self._turn: int | None = None
+        self._shown = ""
+        self._written = ""
+
+    def ready(self) -> None:
+        self._line(f"{self._name} is listening. Speak, or type a line. Ctrl-C ends.")
+
+    def show(self, event: Event) -> None:
+        if isinstance(event, TurnHeard):
+            self._line(f"you: {event.text}")
+            self._turn, self._shown, self._written = event.turn, "", ""
+            print(f"{self._name}: ", end="", file=self._out, flush=True)
+        elif isinstance(event, AnswerText) and event.turn == self._turn:
+            self._written += event.text
+        elif isinstance(event, AnswerHeard) and event.turn == self._turn:
+            self._say(event.text)
+        elif isinstance(event, TurnEnded):
+            self._say(event.assistant)
+            self._turn = None
+            first = event.latency_ms.first_audio or event.latency_ms.first_token
+            mark = " — interrupted" if event.interrupted else ""
+            took = f"  ({first / 1000:.1f} s)" if first is not None else ""
+            print(f"{mark}{took}", file=self._out, flush=True)
+        elif isinstance(event, Notice):
+            arrow = f" → {event.mend}" if event.mend else ""
+            sign = "·" if event.severity is Severity.INFO else "!"
+            self._line(f"{sign} {event.text}{arrow}")
+        elif isinstance(event, PhaseChanged) and event.phase in (Phase.ASLEEP, Phase.MUTED):
+            self._line(f"· {event.phase.value}")
+        elif isinstance(event, ModelsReady):
+            self._line("· " + ", ".join(f"{role} {name}" for role, name in event.names.items()))
+
+    def _say(self, heard: str) -> None:
+        if heard.startswith(self._shown):
+            print(heard[len(self._shown) :], end="", file=self._out, flush=True)
+            self._shown = heard
+
+    def _line(self, text: str) -> None:
+        if self._turn is not None:
+            print(file=self._out)
+            self._turn = None
+        print(text, file=self._out, flush=True)
