@@ -69,6 +69,10 @@ class Assistant:
         """Wait until the last turn is answered and the model has read it."""
         await self._turn_over.wait()
         await self._dialogue.quiet()
+        await self.read_up()
+
+    async def read_up(self) -> None:
+        """Wait until the model has read the conversation so far."""
         await self._dialogue.cache.warmed()
 
     async def recordings_ended(self) -> None:

@@ -13,6 +13,8 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from models.alignment import WordTime
+
 Samples = NDArray[np.int16]
 """Mono PCM, shape (n,), 16-bit."""
 
@@ -141,6 +143,12 @@ class TextToSpeech(Protocol):
 
     def synthesize(self, text: str) -> Iterator[Samples]:
         """Speak `text` in one or more pieces. Blocking; thread-safe."""
+
+    def synthesize_timed(self, text: str) -> tuple[Samples, list[WordTime]]:
+        """Speak `text` as one sound, and say when each of its words is heard.
+
+        The times are empty where the voice can't tell. Blocking; thread-safe.
+        """
 
 
 class SentenceEncoder(Protocol):

@@ -16,14 +16,7 @@ import psutil
 from assistant.errors import ModelCorrupt, ModelFailed, ModelTooLarge
 from models.gguf import Header, read_header
 from models.interfaces import Chunk, Generation, Lane, Message
-from models.llama_process import (
-    LoadRefused,
-    Worker,
-    WorkerConfig,
-    WorkerDied,
-    WorkerRefused,
-    listening_place,
-)
+from models.llama_process import LoadRefused, Worker, WorkerConfig, WorkerDied, WorkerRefused
 from models.tokens import (
     ChatTemplate,
     CountCache,
@@ -213,7 +206,6 @@ class LlamaCpp:
         try:
             described = await asyncio.to_thread(self._describe)
             self._require_memory(described)
-            folder, secret = await asyncio.to_thread(listening_place)
             config = WorkerConfig(
                 path=str(self.path),
                 context_tokens=described.context_tokens,
@@ -221,13 +213,10 @@ class LlamaCpp:
                 threads=self._threads,
                 batch_threads=self._batch_threads,
                 batch=self._batch_tokens,
-                folder=folder,
-                secret=secret,
             )
+            worker = Worker(config, log=self._log, on_end=self._on_end)
             try:
-                worker = await Worker.start(
-                    config, log=self._log, timeout=self._load_timeout_s, on_end=self._on_end
-                )
+                await worker.start(self._load_timeout_s)
             except LoadRefused as error:
                 raise ModelCorrupt(
                     f"llama.cpp can't load {self.path}: the file is damaged, incomplete or of an "

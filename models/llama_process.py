@@ -6,26 +6,30 @@ native code must not end the conversation, and its memory goes back to the syste
 
 import asyncio
 import contextlib
+import itertools
 import json
 import os
+import queue
 import secrets
 import shutil
+import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import AsyncGenerator, Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import IO, Any
 
 import httpx
 
-from assistant.errors import ModelFailed
 from models.interfaces import Chunk, Usage
 
 HAS_UNIX_SOCKETS = sys.platform != "win32"
+Reply = dict[str, Any]
+
 _PROJECT = Path(__file__).resolve().parent.parent
 STOP_SECONDS = 1.5
-_LINE_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +42,9 @@ class WorkerConfig:
         lanes: slots with a KV cache each.
         threads: for one token at a time; batch_threads: for reading prompts.
         batch: tokens of a prompt read between two looks at whether it was cancelled.
-        folder: private folder for the engine's socket; None listens on 127.0.0.1 instead.
-        secret: bearer token that the engine's HTTP asks for; needed without a folder.
+        unix_socket: the engine's HTTP listens on a socket in a folder that only this user can
+            open. Where there is no such thing (Windows), it listens on 127.0.0.1,
+        secret: and asks for this bearer token.
     """
 
     path: str
@@ -48,15 +53,15 @@ class WorkerConfig:
     threads: int
     batch_threads: int
     batch: int
-    folder: str | None = None
-    secret: str = ""
+    unix_socket: bool = HAS_UNIX_SOCKETS
+    secret: str = field(default_factory=lambda: secrets.token_urlsafe(32))
 
 
-class WorkerDied(Exception):  # noqa: N818 - an event for the adapter, not an error of the user's
+class WorkerDied(Exception):
     """The process ended by itself; `str` says how."""
 
 
-class WorkerRefused(Exception):  # noqa: N818 - likewise
+class WorkerRefused(Exception):
     """The engine answered a request with an error."""
 
     def __init__(self, reply: dict[str, Any]) -> None:
@@ -65,36 +70,39 @@ class WorkerRefused(Exception):  # noqa: N818 - likewise
         self.prompt_tokens = reply.get("n_prompt_tokens")
 
 
-class LoadRefused(Exception):  # noqa: N818 - likewise
+class LoadRefused(Exception):
     """The engine could not load the model."""
 
 
 class Worker:
-    """One running child process. Belongs to the event loop that started it."""
+    """One child process. Belongs to the event loop that starts it.
 
-    def __init__(self, process: asyncio.subprocess.Process, config: WorkerConfig) -> None:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        self.pid = process.pid
+    Two threads carry the pipes: asyncio's own subprocesses hang for good on Python 3.11 when a
+    start is cancelled in its midst, and don't exist on every loop. The thread that reads owns the
+    process from its birth to its end, so that nothing is left over whenever one stops waiting.
+    """
+
+    def __init__(
+        self, config: WorkerConfig, *, log: Path | None, on_end: Callable[["Worker"], None]
+    ) -> None:
         self.address = ""
         self.ended = ""
         self._config = config
-        self._process = process
-        self._in = process.stdin
-        self._out = process.stdout
-        self._replies: dict[int, asyncio.Queue[dict[str, Any] | None]] = {}
-        self._numbers = iter(range(1, sys.maxsize))
-        self._reading: asyncio.Task[None] | None = None
+        self._log = log
+        self._on_end = on_end
+        self._loop = asyncio.get_running_loop()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._outbox: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._replies: dict[int, asyncio.Queue[Reply | None]] = {}
+        self._numbers = itertools.count(1)
+        self._first: asyncio.Future[Reply] = self._loop.create_future()
+        self._over = asyncio.Event()
 
-    @classmethod
-    async def start(
-        cls,
-        config: WorkerConfig,
-        *,
-        log: Path | None,
-        timeout: float,
-        on_end: Callable[[Self], None],
-    ) -> Self:
+    @property
+    def pid(self) -> int | None:
+        return self._process.pid if self._process else None
+
+    async def start(self, timeout: float) -> None:
         """Start the process and wait until the model is loaded; `timeout` in seconds.
 
         `on_end` is called when it ends after that, whether it was asked to or not.
@@ -102,39 +110,19 @@ class Worker:
         Raises:
             LoadRefused: the engine could not load the model.
             WorkerDied: it ended while loading.
-            TimeoutError: it took too long; the process is gone.
+            TimeoutError: it took too long.
         """
-        process = await _spawn(log)
-        worker = cls(process, config)
+        self._put(asdict(self._config))
+        threading.Thread(target=self._live, name="llama-worker", daemon=True).start()
         try:
             async with asyncio.timeout(timeout):
-                worker._in.write(json.dumps(asdict(config)).encode() + b"\n")
-                line = await worker._out.readline()
-                if not line:
-                    raise WorkerDied(_how_it_ended(await process.wait()))
+                first = await self._first
+            if "failed" in first:
+                raise LoadRefused(first["failed"])
         except BaseException:
-            await worker.stop()
+            await self.stop()
             raise
-        first = json.loads(line)
-        if "failed" in first:
-            await worker.stop()
-            raise LoadRefused(first["failed"])
-        worker.address = first["ready"]["address"]
-        worker._reading = asyncio.create_task(worker._read(on_end))
-        return worker
-
-    async def _read(self, on_end: Callable[[Self], None]) -> None:
-        """Hand every reply to the request it belongs to, until the process ends."""
-        while line := await self._out.readline():
-            reply = json.loads(line)
-            queue = self._replies.get(reply["id"])
-            if queue is not None:
-                queue.put_nowait(reply)
-        self.ended = _how_it_ended(await self._process.wait())
-        on_end(self)  # before the requests hear of it, so that they find the next process
-        for queue in self._replies.values():
-            queue.put_nowait(None)
-        await self._release()
+        self.address = first["ready"]["address"]
 
     async def run(self, body: dict[str, Any]) -> AsyncGenerator[Chunk]:
         """Run one chat request; closing the generator cancels it.
@@ -144,20 +132,18 @@ class Worker:
             WorkerRefused: the engine answered with an error.
         """
         number = next(self._numbers)
-        queue = self._replies[number] = asyncio.Queue()
+        replies = self._replies[number] = asyncio.Queue()
         over = False
         try:
-            self._send(number, request=body)
+            self._put({"id": number, "request": body})
             while True:
-                reply = None if self.ended and queue.empty() else await queue.get()
+                reply = None if self.ended and replies.empty() else await replies.get()
+                over = reply is None or "text" not in reply
                 if reply is None:
-                    over = True
                     raise WorkerDied(self.ended)
                 if "error" in reply:
-                    over = True
                     raise WorkerRefused(reply["error"])
                 if "done" in reply:
-                    over = True
                     done = reply["done"]
                     yield Chunk("", Usage(done["read"], done["cached"], done["generated"]))
                     return
@@ -165,42 +151,79 @@ class Worker:
         finally:
             del self._replies[number]
             if not over:
-                self._send(number, cancel=True)
-
-    def _send(self, number: int, **what: Any) -> None:
-        """Without waiting: lines are short, and a worker that is gone is noticed by `_read`."""
-        if not self._in.is_closing():
-            self._in.write(json.dumps({"id": number} | what).encode() + b"\n")
+                self._put({"id": number, "cancel": True})
 
     async def stop(self) -> None:
         """End the process: by closing its input, and by force if that is not heard."""
-        self._in.close()
+        self._outbox.put(None)
         try:
             async with asyncio.timeout(STOP_SECONDS):
-                await self._process.wait()
+                await self._over.wait()
         except TimeoutError:
-            with contextlib.suppress(ProcessLookupError):
+            if self._process is not None:
                 self._process.kill()
-            await self._process.wait()
-        if self._reading is not None:
-            await self._reading
-        else:
-            await self._out.read()
-            await self._release()
+            await self._over.wait()
 
-    async def _release(self) -> None:
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-            await self._in.wait_closed() if self._in.is_closing() else None
-        self._in.close()
-        if self._config.folder:
-            await asyncio.to_thread(shutil.rmtree, self._config.folder, True)
+    def _put(self, message: dict[str, Any]) -> None:
+        self._outbox.put(json.dumps(message).encode() + b"\n")
+
+    def _live(self) -> None:
+        """The reading thread: the whole life of the process."""
+        folder = tempfile.mkdtemp(prefix="assistant-")  # 0700, by mkdtemp's own promise
+        try:
+            process = self._process = _spawn(folder, self._log)
+        except OSError as error:
+            self._tell(self._finish, f"can't be started: {error.strerror}")
+            return
+        writer = threading.Thread(target=self._write, args=(process.stdin,), daemon=True)
+        writer.start()
+        with process:
+            assert process.stdout is not None
+            for line in process.stdout:
+                self._tell(self._deliver, json.loads(line))
+            self._outbox.put(None)
+            writer.join()
+        shutil.rmtree(folder, ignore_errors=True)  # after a kill -9 it is still there
+        code = process.returncode
+        self._tell(self._finish, f"signal {-code}" if code < 0 else f"exit code {code}")
+
+    def _write(self, requests: IO[bytes]) -> None:
+        """The writing thread. A process that is gone is the reading thread's business."""
+        with contextlib.suppress(OSError), requests:
+            while (line := self._outbox.get()) is not None:
+                requests.write(line)
+                requests.flush()
+
+    def _tell(self, function: Callable[..., None], argument: Any) -> None:
+        """Call on the event loop; where that is gone, the process is not needed either."""
+        try:
+            self._loop.call_soon_threadsafe(function, argument)
+        except RuntimeError:
+            self._outbox.put(None)
+
+    def _deliver(self, reply: Reply) -> None:
+        if "id" in reply:
+            replies = self._replies.get(reply["id"])
+            if replies is not None:
+                replies.put_nowait(reply)
+        elif not self._first.done():
+            self._first.set_result(reply)
+
+    def _finish(self, how: str) -> None:
+        self.ended = how
+        self._over.set()
+        if not self._first.done():
+            self._first.set_exception(WorkerDied(how))
+            return
+        self._on_end(self)  # before the requests hear of it, so that they find the next process
+        for replies in self._replies.values():
+            replies.put_nowait(None)
 
     def http(self) -> httpx.Client:
         """A blocking client for the engine's own HTTP interface, for exact tokenization."""
-        if self._config.folder:
-            path = self.address.removeprefix("unix://")
+        if self._config.unix_socket:
             return httpx.Client(
-                transport=httpx.HTTPTransport(uds=path),
+                transport=httpx.HTTPTransport(uds=self.address.removeprefix("unix://")),
                 base_url="http://llama",
                 trust_env=False,
             )
@@ -208,33 +231,14 @@ class Worker:
         return httpx.Client(base_url=self.address, headers=headers, trust_env=False)
 
 
-def listening_place() -> tuple[str | None, str]:
-    """Where the engine may listen so that nobody else can talk to it: a folder for its socket,
-    or no folder and a secret where there are no such sockets."""
-    if HAS_UNIX_SOCKETS:
-        return tempfile.mkdtemp(prefix="assistant-"), ""
-    return None, secrets.token_urlsafe(32)
-
-
-async def _spawn(log: Path | None) -> asyncio.subprocess.Process:
-
+def _spawn(folder: str, log: Path | None) -> subprocess.Popen[bytes]:
     paths = [str(_PROJECT), *filter(None, [os.environ.get("PYTHONPATH")])]
-    try:
-        with (log or Path(os.devnull)).open("ab") as errors:
-            return await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "models.llama_worker"),
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=errors,
-                env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)},
-                limit=_LINE_BYTES,
-                start_new_session=True,  # the terminal's Ctrl-C is the parent's business
-            )
-    except OSError as error:
-        raise ModelFailed(
-            f"The language model's process can't be started: {error.strerror}."
-        ) from error
-
-
-def _how_it_ended(code: int) -> str:
-    return f"signal {-code}" if code < 0 else f"exit code {code}"
+    with (log or Path(os.devnull)).open("ab") as errors:
+        return subprocess.Popen(
+            [sys.executable, "-m", "models.llama_worker", folder],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)},
+            start_new_session=True,  # the terminal's Ctrl-C is the parent's business
+        )

@@ -1,7 +1,8 @@
-"""The process in which llama.cpp runs: `python -m models.llama_worker`.
+"""The process in which llama.cpp runs: `python -m models.llama_worker FOLDER`.
 
-It speaks JSON, one object a line. The first line on standard input is the configuration
-(`WorkerConfig` in models/llama_process.py); then:
+FOLDER is empty and open to this user alone: the engine's socket lies in it, and it goes when the
+process does. The process speaks JSON, one object a line. The first line on standard input is the
+configuration (`WorkerConfig` in models/llama_process.py); then:
 
     in   {"id": 7, "request": {…}}        an OpenAI-style chat request
          {"id": 7, "cancel": true}
@@ -38,26 +39,28 @@ def main() -> None:
     protocol = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     requests = sys.stdin.buffer
+    folder = sys.argv[1]
     config = json.loads(requests.readline() or b"null")
     if config is not None:
-        serve(config, requests, protocol)
+        serve(config, folder, requests, protocol)
+    shutil.rmtree(folder, ignore_errors=True)
     # Not sys.exit: llama.cpp's threads may be in the middle of a batch, and nothing is to be saved.
     os._exit(0)
 
 
-def serve(config: dict[str, Any], requests: IO[bytes], protocol: IO[bytes]) -> None:
+def serve(config: dict[str, Any], folder: str, requests: IO[bytes], protocol: IO[bytes]) -> None:
     """Load the model and answer requests until the parent closes its end."""
     lock = threading.Lock()
 
     def send(reply: Reply) -> None:
-        line = json.dumps(reply, ensure_ascii=False).encode() + b"\n"
+        line = json.dumps(reply).encode() + b"\n"
         # A parent that is gone is noticed by the end of `requests`.
         with lock, contextlib.suppress(BrokenPipeError):
             protocol.write(line)
             protocol.flush()
 
     try:
-        server = _load(config)
+        server = _load(config, folder)
     except FAILURES as error:
         send({"failed": f"{error}"})
         return
@@ -85,11 +88,9 @@ def serve(config: dict[str, Any], requests: IO[bytes], protocol: IO[bytes]) -> N
             send({"id": number} | last)
 
         threading.Thread(target=run, daemon=True).start()
-    if config.get("folder"):
-        shutil.rmtree(config["folder"], ignore_errors=True)
 
 
-def _load(config: dict[str, Any]) -> Any:
+def _load(config: dict[str, Any], folder: str) -> Any:
     import xllamacpp  # here, so that standard output has been taken from native code before
 
     parameters = xllamacpp.CommonParams()
@@ -107,8 +108,8 @@ def _load(config: dict[str, Any]) -> Any:
     parameters.ui = False
     parameters.offline = True
     parameters.reasoning_format = xllamacpp.common_reasoning_format.COMMON_REASONING_FORMAT_NONE
-    if config.get("folder"):
-        parameters.hostnames = [str(Path(config["folder"]) / "llama.sock")]
+    if config["unix_socket"]:
+        parameters.hostnames = [str(Path(folder) / "llama.sock")]
     else:
         parameters.hostnames = ["127.0.0.1"]
         parameters.api_keys = [config["secret"]]

@@ -1,6 +1,7 @@
 """Profiles: which model plays which role, and which language model suits this machine."""
 
 import json
+import logging
 import statistics
 import threading
 from collections.abc import Callable, Collection
@@ -13,6 +14,8 @@ from models.catalogue import Engine, Role
 from models.hardware import Hardware, expected_speed, stream_rate
 from models.sources import Report, silent
 from models.store import ModelStore, Pulled, State
+
+logger = logging.getLogger(__name__)
 
 ENOUGH_RAM_BYTES = 7 << 30
 """For a model of the 1.5B class. Machines sold with 8 GB report somewhat less."""
@@ -77,22 +80,25 @@ class Notes:
     path: Path
 
     def of(self, hardware: Hardware) -> dict[str, Any]:
-        try:
-            notes = json.loads(self.path.read_text(encoding="utf-8"))[hardware.key]
-        except (OSError, ValueError, KeyError, TypeError):
-            return {}
+        notes = self._all().get(hardware.key)
         return notes if isinstance(notes, dict) else {}
 
     def add(self, hardware: Hardware, **facts: Any) -> None:
-        try:
-            everything = json.loads(self.path.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            everything = {}
-        everything[hardware.key] = self.of(hardware) | facts
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        everything = self._all() | {hardware.key: self.of(hardware) | facts}
         fresh = self.path.with_suffix(".new")
-        fresh.write_text(json.dumps(everything, indent=2), encoding="utf-8")
-        fresh.replace(self.path)
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            fresh.write_text(json.dumps(everything, indent=2), encoding="utf-8")
+            fresh.replace(self.path)
+        except OSError as error:
+            logger.warning("Notes on this machine could not be kept: %s", error)
+
+    def _all(self) -> dict[str, Any]:
+        try:
+            notes = json.loads(self.path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return notes if isinstance(notes, dict) else {}
 
     def add_speed(self, hardware: Hardware, model: str, tokens_per_second: float) -> None:
         """Keep what a model really did; it replaces the estimate after a few."""

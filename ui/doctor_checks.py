@@ -16,7 +16,7 @@ import numpy as np
 import psutil
 
 from assistant.engines import Workshop, load_models, open_workshop
-from assistant.errors import AssistantError, ModelFailed
+from assistant.errors import AssistantError
 from assistant.events import EventBus
 from assistant.paths import Home, models_cache
 from assistant.settings import Settings
@@ -41,6 +41,12 @@ class Verdict(StrEnum):
     GOOD = "good"
     WARNING = "warning"
     BAD = "bad"
+    UNTRIED = "untried"
+    """What it needs failed before, and was told there."""
+
+
+class NotTried(AssistantError):
+    """A check had no ground to stand on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +77,9 @@ class Patient:
         return self._workshop
 
     async def models(self) -> ModelSet:
-        """Loaded at the first call. Raises ModelError, each time anew."""
+        """Loaded at the first call. Raises ModelError, and from then on NotTried."""
         if self._failure is not None:
-            raise ModelFailed("Not measured, since the models don't load.")
+            raise NotTried("Not measured, since the models don't load.")
         if self._models is None:
             try:
                 self._models = await load_models(
@@ -188,7 +194,7 @@ async def check_hearing(patient: Patient) -> Finding:
     """Transcribe what the voice said."""
     models = await patient.models()
     if patient.spoken is None:
-        raise ModelFailed("Not measured, since the voice said nothing.")
+        raise NotTried("Not measured, since the voice said nothing.")
     audio, rate = patient.spoken
     heard = Resampler(rate, STT_SAMPLE_RATE).process(audio)
     began = time.perf_counter()
@@ -231,6 +237,7 @@ async def check_thinking(patient: Patient) -> Finding:
 
 async def check_connections(patient: Patient) -> Finding:
     """After the models have run: sockets of this process and of its workers."""
+    await patient.models()
     outside = sorted(set(await asyncio.to_thread(connections_outside)))
     if not outside:
         return good("No connection leaves this machine, and none comes in.")

@@ -12,7 +12,7 @@ from assistant.paths import Home
 from assistant.settings import Settings
 from ui import doctor_checks, doctor_sound
 from ui.console import print_json
-from ui.doctor_checks import Finding, Patient, Verdict
+from ui.doctor_checks import Finding, NotTried, Patient, Verdict
 from ui.quiet import quiet
 
 logger = logging.getLogger(__name__)
@@ -36,7 +36,7 @@ CHECKS: tuple[tuple[str, Check], ...] = (
 """In this order: `Hearing` transcribes what `Speaking` said, and `Connections` looks when all
 models have run."""
 
-SIGNS = {Verdict.GOOD: "✓", Verdict.WARNING: "!", Verdict.BAD: "✗"}
+SIGNS = {Verdict.GOOD: "✓", Verdict.WARNING: "!", Verdict.BAD: "✗", Verdict.UNTRIED: "·"}
 
 
 def add_parser(commands: "argparse._SubParsersAction[Any]") -> None:
@@ -79,6 +79,8 @@ async def examine(
 async def _finding(name: str, check: Check, patient: Patient) -> Finding:
     try:
         return await check(patient)
+    except NotTried as error:
+        return Finding(Verdict.UNTRIED, str(error))
     except AssistantError as error:
         return Finding(Verdict.BAD, str(error), error.mend)
     except Exception as error:

@@ -46,6 +46,8 @@ class Output:
 
     stream: TextIO = field(default_factory=lambda: sys.stdout)
     as_json: bool = False
+    live: Console | None = None
+    """The terminal while a bar is drawn on it; lines have to go above the bar."""
 
     @property
     def terminal(self) -> bool:
@@ -56,7 +58,10 @@ class Output:
 
     def say(self, sentence: str, **facts: Any) -> None:
         """One line: the sentence, or with `--json` the facts."""
-        print(json.dumps(facts) if self.as_json else sentence, file=self.stream, flush=True)
+        if self.live:
+            self.live.print(sentence, markup=False, soft_wrap=True)
+        else:
+            print(json.dumps(facts) if self.as_json else sentence, file=self.stream, flush=True)
 
 
 def run(
@@ -269,15 +274,18 @@ def _progress(out: Output) -> Iterator[Report]:
     if not out.terminal:
         yield _Plain(out)
         return
-    with Progress(
+    columns = (
         TextColumn("{task.description}"),
         BarColumn(),
         DownloadColumn(),
         TransferSpeedColumn(),
-        console=out.console(),
-        transient=True,
-    ) as bars:
-        yield _Bars(bars)
+    )
+    with Progress(*columns, console=out.console(), transient=True) as bars:
+        out.live = bars.console
+        try:
+            yield _Bars(bars)
+        finally:
+            out.live = None
 
 
 @dataclass(slots=True)
@@ -301,7 +309,7 @@ class _Bars:
 
 @dataclass(slots=True)
 class _Plain:
-    """A line when the work changes, and every few seconds of a download."""
+    """A line when the work changes, and every few seconds of it; checking is quick and silent."""
 
     out: Output
     last: tuple[str, str, str] | None = None
@@ -310,7 +318,11 @@ class _Plain:
     def __call__(self, step: Step) -> None:
         key = (step.model, step.doing, step.source)
         now = time.monotonic()
-        if self.out.as_json or (key == self.last and now - self.told < PLAIN_EVERY_S):
+        if (
+            self.out.as_json
+            or step.doing == "verifying"
+            or (key == self.last and now - self.told < PLAIN_EVERY_S)
+        ):
             return
         self.last, self.told = key, now
         share = f", {100 * step.done // step.total} %" if step.total else ""

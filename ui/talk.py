@@ -102,6 +102,7 @@ async def _session(
 
 async def _typed(assistant: Assistant) -> None:
     """One line, one turn; the next line is read when the answer has ended."""
+    await assistant.read_up()
     async for line in _lines():
         if line.strip():
             await assistant.say(line.strip())

@@ -31,6 +31,8 @@ RETRY_AFTER = 4
 """Exchanges after a failure until the next try."""
 
 _THINKING = re.compile(r"<think>.*?(</think>|$)", re.DOTALL)
+_SENTENCE_END = re.compile(r"(?<=[.!?…。！？])\s+")
+_ENDED = re.compile(r"[.!?…。！？][\"'”’)]*$")
 _LABEL = re.compile(r"^\W*summary\W*:\W*", re.IGNORECASE)
 
 
@@ -157,9 +159,10 @@ class Summarizer:
 
 
 def _cleaned(text: str) -> str:
-    """The summary's own words on one line: no thinking, no label, no half sentence at the end."""
+    """The summary's own words on one line: no thinking, no label, nothing said twice (small models
+    fall into loops), no half sentence at the end."""
     plain = _LABEL.sub("", " ".join(_THINKING.sub(" ", text).split()))
-    if not plain or plain[-1] in ".!?…。！？\"'”’)":
-        return plain
-    end = max(plain.rfind(mark) for mark in ".!?。！？")
-    return plain[: end + 1] if end >= len(plain) // 2 else plain
+    sentences = list(dict.fromkeys(_SENTENCE_END.split(plain)))
+    if len(sentences) > 1 and not _ENDED.search(sentences[-1]):
+        sentences.pop()
+    return " ".join(sentences)

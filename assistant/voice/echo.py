@@ -22,14 +22,16 @@ FRAME = 160
 """Samples of the 10 ms frames that AEC3 takes."""
 QUIET_AFTER_S = 1.0
 """Nothing played for so long: no echo can be left, and the canceller rests."""
-PREFILL = 32
-"""Samples of silence (2 ms) put before a sound that begins: what a resampler may hold back."""
-LONGEST_PREFILL = 640
-"""What it grows to, by FRAME, where the audio thread's bursts need more."""
-SURPLUS = 160
-"""The reference may wait this long (10 ms) beyond need, then silence is dropped from it."""
+RESERVE = 32
+"""Samples of the reference kept waiting at least (2 ms): what a resampler may hold back."""
+LONGEST_RESERVE = 640
+"""What the reserve grows to, by FRAME, where the audio thread is late again and again."""
+SURPLUS = 320
+"""The reference may wait this long (20 ms) beyond the reserve, then silence is dropped from it."""
 LIMIT = 3200
 """And no longer than this (200 ms) whatever it holds: the microphone stood still."""
+LATEST = 1600
+"""A reference that is later than this (100 ms) has stopped."""
 HANG_OVER_S = 0.15
 """Room and buffers go on sounding a little after the last sample was given to the device."""
 
@@ -76,11 +78,11 @@ class HalfDuplex:
 class FarEnd:
     """The loudspeaker's sound, handed to the microphone's side in step with it.
 
-    AEC3 takes one frame of each side in turn and follows a delay that stays the same, but audio
-    threads call in bursts. The reference waits here, as briefly as the bursts allow: a sound that
-    begins is preceded by a little silence, which grows when it proves too short, and silence is
-    dropped when the loudspeaker's clock runs ahead. Too much waiting would put the reference
-    behind its own echo.
+    AEC3 takes one frame of each side in turn, and needs seconds to follow when the delay between
+    them jumps. Audio threads call in bursts, and late. So the reference waits here, and its place
+    in time is changed in silence only: what comes late is cut by as much as was made up for with
+    zeros, and the reserve grows in the next pause. It also waits no longer than needed, since a
+    reference that arrives behind its own echo is of no use.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -90,9 +92,12 @@ class FarEnd:
         self._resampler: Resampler | None = None
         self._rate = 0
         self._waiting: Samples = np.zeros(0, np.int16)
-        self._prefill = PREFILL
+        self._running = False
+        self._debt = 0
+        self._reserve = RESERVE
         self._least = LIMIT
-        self._since = 0
+        self._taken = 0
+        self._excess = 0
 
     @property
     def quiet(self) -> bool:
@@ -111,11 +116,16 @@ class FarEnd:
     def take(self) -> Samples:
         """BLOCK samples at 16 kHz, zeros where nothing has come."""
         self._collect()
-        if len(self._waiting) < BLOCK:
-            return self._starved()
-        self._least = min(self._least, len(self._waiting) - BLOCK)
+        missing = BLOCK - len(self._waiting)
+        self._least = min(self._least, max(0, -missing))
+        if missing > 0:
+            self._make_up_for(missing)
         block, self._waiting = self._waiting[:BLOCK], self._waiting[BLOCK:]
-        self._drop_surplus()
+        self._taken += 1
+        if self._taken == MIC_RATE // BLOCK:
+            self._judge()
+        if self._excess:
+            self._adjust()
         return block
 
     def _collect(self) -> None:
@@ -124,31 +134,51 @@ class FarEnd:
             samples, rate = self._arrived.popleft()
             if self._resampler is None or rate != self._rate:
                 self._resampler, self._rate = Resampler(rate, MIC_RATE), rate
-            if not len(self._waiting) and len(parts) == 1:
-                parts.append(np.zeros(self._prefill, np.int16))
+            if not self._running:
+                self._running = True
+                parts.append(np.zeros(self._reserve, np.int16))
             parts.append(self._resampler.process(samples))
         if len(parts) > 1:
-            self._waiting = np.concatenate(parts)
+            self._waiting = np.concatenate(parts)[-LIMIT:]
+            self._pay()
 
-    def _starved(self) -> Samples:
-        self._least = 0
-        if not self.quiet and len(self._waiting):
-            self._prefill = min(self._prefill + FRAME, LONGEST_PREFILL)
-        block = np.concatenate([self._waiting, np.zeros(BLOCK - len(self._waiting), np.int16)])
-        self._waiting = np.zeros(0, np.int16)
-        return block
+    def _pay(self) -> None:
+        """Cut what came late, unless the next block would then be short: if all that comes is
+        late, that is its place."""
+        late = min(self._debt, len(self._waiting) - BLOCK)
+        if late > 0:
+            self._debt -= late
+            self._waiting = self._waiting[late:]
+            self._reserve = min(self._reserve + FRAME, LONGEST_RESERVE)
 
-    def _drop_surplus(self) -> None:
-        if len(self._waiting) > LIMIT:
-            self._waiting = self._waiting[-SURPLUS:]
-        self._since += 1
-        if self._since < MIC_RATE // BLOCK:
+    def _make_up_for(self, missing: int) -> None:
+        if self._running:
+            self._debt += missing
+            if self._debt > LATEST:
+                self._running, self._debt = False, 0
+        self._waiting = np.concatenate([self._waiting, np.zeros(missing, np.int16)])
+
+    def _judge(self) -> None:
+        """Once a second: by how much more than the reserve the reference waits, if too much; or,
+        negative, by how much less."""
+        self._excess = 0
+        if self._least > self._reserve + SURPLUS or (self._running and self._least < self._reserve):
+            self._excess = self._least - self._reserve
+        self._taken, self._least, self._debt = 0, LIMIT, 0
+
+    def _adjust(self) -> None:
+        """Take the excess away, or add what is short, at the next silence."""
+        sounding = np.flatnonzero(self._waiting)
+        silent = int(sounding[0]) if len(sounding) else len(self._waiting)
+        if not silent:
             return
-        if self._least > SURPLUS:
-            sounding = np.flatnonzero(self._waiting)
-            silent = int(sounding[0]) if len(sounding) else len(self._waiting)
-            self._waiting = self._waiting[min(silent, self._least - SURPLUS // 2) :]
-        self._least, self._since = LIMIT, 0
+        if self._excess > 0:
+            dropped = min(silent, self._excess)
+            self._waiting = self._waiting[dropped:]
+            self._excess -= dropped
+        else:
+            self._waiting = np.concatenate([np.zeros(-self._excess, np.int16), self._waiting])
+            self._excess = 0
 
 
 class WebRtcCanceller:

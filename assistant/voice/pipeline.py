@@ -76,7 +76,7 @@ class VoiceLoop:
                 SpokenCommands(dialogue),
                 Recall(recaller),
                 Think(models.llm, dialogue, settings.llm),
-                Speak(sound.voice, dialogue),
+                Speak(sound.voice, dialogue, settings.persona.language),
                 self.loudspeaker,
             ]
         )

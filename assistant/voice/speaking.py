@@ -13,14 +13,16 @@ from assistant.voice.attempt import Attempt
 from assistant.voice.dialogue import Dialogue
 from assistant.voice.frames import AnswerEndFrame, AnswerTextFrame, ClauseAudioFrame, TimedWord
 from assistant.voice.speech_text import Clause, ClauseSplitter, estimate_word_times
+from models.alignment import WordTime
 from models.interfaces import Samples, TextToSpeech
 
 
 class Speak(FrameProcessor):
     """Cuts the answer into clauses and synthesizes each; without a voice, passes words alone."""
 
-    def __init__(self, tts: TextToSpeech | None, dialogue: Dialogue) -> None:
+    def __init__(self, tts: TextToSpeech | None, dialogue: Dialogue, language: str) -> None:
         super().__init__(name="speak")
+        self._language = language
         self._tts = tts
         self._dialogue = dialogue
         self._attempt: Attempt | None = None
@@ -42,34 +44,35 @@ class Speak(FrameProcessor):
 
     def _of(self, attempt: Attempt) -> ClauseSplitter:
         if self._attempt is not attempt:
-            self._attempt, self._splitter = attempt, ClauseSplitter()
+            self._attempt, self._splitter = attempt, ClauseSplitter(self._language)
         return self._splitter
 
     async def _speak(self, attempt: Attempt, clause: Clause) -> None:
         samples: Samples = np.empty(0, dtype=np.int16)
         words = tuple(TimedWord(word, 0) for word in clause.words)
-        if self._tts is not None and clause.spoken:
+        if self._tts is not None:
             try:
-                samples = await asyncio.to_thread(self._synthesize, self._tts, clause.spoken)
+                samples, times = await asyncio.to_thread(self._tts.synthesize_timed, clause.spoken)
             except ModelError as error:
                 logger.error("speech failed: {}", error)
                 self._dialogue.emit(Notice(str(error), Severity.ERROR, error.mend))
             else:
-                words = _timed(clause, samples, self._tts.sample_rate)
+                rate = self._tts.sample_rate
+                times = times or estimate_word_times(clause.spoken, samples, rate)
+                words = _timed(clause, times, rate, len(samples))
         await self.push_frame(ClauseAudioFrame(attempt, samples, words))
 
-    @staticmethod
-    def _synthesize(tts: TextToSpeech, text: str) -> Samples:
-        pieces = list(tts.synthesize(text))
-        return np.concatenate(pieces) if pieces else np.empty(0, dtype=np.int16)
 
+def _timed(
+    clause: Clause, times: list[WordTime], rate: int, length: int
+) -> tuple[TimedWord, ...]:
+    """When each word of the clause has been heard, in samples from the clause's start.
 
-def _timed(clause: Clause, samples: Samples, rate: int) -> tuple[TimedWord, ...]:
-    """When each word of the clause has been heard, in samples from the clause's start."""
-    times = estimate_word_times(clause.spoken, samples, rate)
-    ends = {time.end: round(time.end_s * rate) for time in times}
-    timed, last = [], 0
+    Times of a stretch of text count for every word that ends within it.
+    """
+    timed: list[TimedWord] = []
     for word in clause.words:
-        last = next((at for end, at in ends.items() if end >= word.spoken_end), len(samples))
-        timed.append(TimedWord(word, min(last, len(samples))))
+        end_s = next((time.end_s for time in times if time.end >= word.spoken_end), None)
+        end = length if end_s is None else min(length, round(end_s * rate))
+        timed.append(TimedWord(word, end))
     return tuple(timed)

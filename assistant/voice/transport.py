@@ -13,6 +13,7 @@ from assistant.voice.chime import chime
 from assistant.voice.dialogue import Dialogue, Voice
 from assistant.voice.echo import EchoCanceller
 from assistant.voice.frames import AnswerEndFrame, ClauseAudioFrame, MicrophoneFrame
+from assistant.voice.speech_text import heard_text
 from models.interfaces import Samples
 
 PLAY_BLOCK_S = 0.02
@@ -153,7 +154,7 @@ class LoudspeakerOutput(FrameProcessor):
             return
         await self._loudspeaker.drain()
         self._due.clear()
-        attempt.heard = attempt.answer
+        attempt.heard = heard_text(attempt.answer)
         self._attempt = None
         await self._dialogue.finish(attempt, interrupted=False)
 
@@ -176,5 +177,5 @@ class LoudspeakerOutput(FrameProcessor):
         while self._due and self._due[0].position <= position:
             self._heard_to = self._due.popleft().source_end
         if self._heard_to != before:
-            attempt.heard = attempt.answer[: self._heard_to]
+            attempt.heard = heard_text(attempt.answer, self._heard_to)
             self._dialogue.heard(attempt)

@@ -1,20 +1,11 @@
 """When each word of a spoken clause is heard, estimated from its text and its sound."""
 
 import re
-from typing import NamedTuple
 
 import numpy as np
 
+from models.alignment import WordTime, sounds
 from models.interfaces import Samples
-
-
-class WordTime(NamedTuple):
-    """The word `text[start:end]` is heard from `start_s` to `end_s`, seconds into the sound."""
-
-    start: int
-    end: int
-    start_s: float
-    end_s: float
 
 
 PAUSES = {",": 3.5, ";": 4.5, ":": 4.5, ".": 6.0, "!": 6.0, "?": 6.0}
@@ -33,7 +24,7 @@ def estimate_word_times(text: str, samples: Samples, sample_rate: int) -> list[W
     if not words or not len(samples):
         return []
     first, last, gaps = _activity(samples, sample_rate)
-    weights = [_sounds(word[0]) for word in words]
+    weights = [sounds(word[0]) for word in words]
     pauses = [PAUSES.get(word[0][-1], BETWEEN_WORDS) for word in words[:-1]] + [0.0]
     per_sound = (last - first) / (sum(weights) + sum(pauses))
     at, times = first, []
@@ -49,18 +40,6 @@ def estimate_word_times(text: str, samples: Samples, sample_rate: int) -> list[W
         times.append(WordTime(word.start(), word.end(), round(at, 4), round(end, 4)))
         at = following
     return times
-
-
-def _sounds(word: str) -> float:
-    """About how many sounds a word has. Digits stand for whole words; capitals are spelled."""
-    letters = re.sub(r"[^\w]", "", word)
-    digits = sum(character.isdigit() for character in letters)
-    if digits:
-        return 3.5 * digits + 0.8 * (len(letters) - digits)
-    if letters.isupper() and len(letters) > 1:
-        return 2.2 * len(letters)
-    spoken = re.sub(r"(?i)(?<=[^aeiouy\W])e\b|(?<=[aeiou])(?:gh|w)|(.)(?=\1)|(?<=[cstpw])h", "", letters)
-    return max(1.0, float(len(spoken)))
 
 
 def _activity(samples: Samples, sample_rate: int) -> tuple[float, float, list[tuple[float, float]]]:

@@ -1,9 +1,20 @@
 """What the tests on real models and real sound share."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
+import numpy as np
 import pytest
+import soundfile
 
+from assistant.paths import models_cache
+from assistant.voice.audio import MIC_RATE, Resampler
+from models import catalogue
+from models.interfaces import Samples
+from models.piper import Piper
+from models.store import ModelStore
+from models.whisper import FasterWhisper
+from tests.support.listening import Listener
 from tests.support.pulse import PulseServer
 
 
@@ -19,3 +30,44 @@ def pulse(pulse_server: PulseServer) -> Iterator[PulseServer]:
     """The private sound server with both its devices and no echo. Children get `pulse.env`."""
     yield pulse_server
     pulse_server.restore()
+
+
+@pytest.fixture(scope="session")
+def store() -> ModelStore:
+    """The cache that the test command has filled with the profile `tiny`."""
+    return ModelStore(models_cache(), catalogue.read())
+
+
+@pytest.fixture(scope="session")
+def recogniser(store: ModelStore) -> FasterWhisper:
+    whisper = FasterWhisper(store.location("whisper-tiny.en"), threads=2)
+    whisper.load()
+    return whisper
+
+
+@pytest.fixture(scope="session")
+def listener(recogniser: FasterWhisper) -> Listener:
+    return Listener(recogniser)
+
+
+@pytest.fixture(scope="session")
+def speaker(store: ModelStore) -> Callable[[str], Samples]:
+    """Says a text with the real voice: 16 kHz, as a microphone would hear it."""
+    voice = Piper(store.weights("piper-en-us-joe-medium"))
+    voice.load()
+
+    def say(text: str) -> Samples:
+        sound = np.concatenate(list(voice.synthesize(text)))
+        return Resampler(voice.sample_rate, MIC_RATE).process(sound)
+
+    return say
+
+
+@pytest.fixture(scope="session")
+def question(
+    speaker: Callable[[str], Samples], tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """A recording of somebody who asks for a capital."""
+    path = tmp_path_factory.mktemp("recordings") / "question.wav"
+    soundfile.write(path, speaker("What is the capital of France?"), MIC_RATE)
+    return path

@@ -1,4 +1,4 @@
-"""Window and summary at work with a real model: what is read, what stays the same, what is counted."""
+"""Window and summary at work with a real model: what is read, what is counted, what changes."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -9,7 +9,7 @@ import pytest
 import pytest_asyncio
 
 from assistant.context import short_term
-from assistant.context.conversation import Conversation
+from assistant.context.conversation import Conversation, Summary
 from assistant.context.prompt import Prompt
 from assistant.context.short_term import ShortTermMemory
 from assistant.context.summary import LONGEST_SUMMARY, Summarizer
@@ -81,7 +81,7 @@ class Session:
         self, question: str, answer: str, memories: Sequence[MemoryUsed] = ()
     ) -> tuple[Prompt, Usage]:
         prompt = self.memory.prompt(question, memories)
-        usage = await self.run(prompt.messages, 4)
+        usage = await self.run(prompt.messages, 1)
         ended = TurnEnded(self.memory.turns + 1, question, answer, not answer, Latency())
         await self.memory.keep(ended, datetime.now(UTC))
         await self.memory.summarized()
@@ -97,7 +97,7 @@ async def test_a_long_conversation_reads_little_and_keeps_its_prefix(llm: LlamaC
     session = Session(llm, max_unsummarized_messages=20)
     await session.run(session.memory.stable, 0)
     before: tuple[Message, ...] = ()
-    summaries: list[str] = []
+    summaries: list[Summary] = []
     overheads: list[int] = []
     changes = 0
     for turn in range(TURNS):
@@ -107,10 +107,10 @@ async def test_a_long_conversation_reads_little_and_keeps_its_prefix(llm: LlamaC
         overheads.append(usage.read_tokens - llm.count(said(turn)[0]))
         if prompt.stable_messages[: len(before)] != before:
             changes += 1
-            assert prompt.stable_messages[0].content.endswith(summaries[-1])
+            assert prompt.stable_messages[0].content.endswith(summaries[-1].text)
         before = prompt.stable_messages
-        if summary is not None and summary.text not in summaries:
-            summaries.append(summary.text)
+        if summary is not None and summary not in summaries:
+            summaries.append(summary)
 
     assert session.told == []
     assert max(overheads) <= OVERHEAD, overheads
@@ -119,19 +119,19 @@ async def test_a_long_conversation_reads_little_and_keeps_its_prefix(llm: LlamaC
 
 
 async def test_a_window_that_moves_reads_little_too(llm: LlamaCpp) -> None:
-    session = Session(llm, max_context_tokens=700, max_unsummarized_messages=1000)
+    session = Session(llm, max_context_tokens=400, max_unsummarized_messages=1000)
     session.summarizer.trigger_tokens = 1_000_000
     await session.run(session.memory.stable, 0)
     before: tuple[Message, ...] = ()
     moves = 0
-    for turn in range(TURNS):
+    for turn in range(TURNS // 2):
         prompt, usage = await session.take_turn(*said(turn))
         assert usage.prompt_tokens == prompt.tokens <= prompt.budget
         assert usage.read_tokens <= llm.count(said(turn)[0]) + OVERHEAD
         moves += prompt.stable_messages[: len(before)] != before
         before = prompt.stable_messages
 
-    assert 2 <= moves <= TURNS // 5
+    assert 2 <= moves <= TURNS // 6
 
 
 async def test_memories_are_read_once_and_leave_the_prefix_alone(llm: LlamaCpp) -> None:
@@ -165,7 +165,7 @@ async def test_a_real_summary_is_short_and_cancellable(llm: LlamaCpp) -> None:
 
     summary = await session.summarizer.run(conversation)
     assert summary is not None
-    assert 3 <= len(summary.text.split())
+    assert len(summary.text.split()) >= 3
     assert llm.count(summary.text) <= LONGEST_SUMMARY + 4
     before = session.memory.prompt("And?").tokens
     assert conversation.apply(summary)

@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 
 import numpy as np
 
+from models.alignment import WordTime
 from models.interfaces import (
     Chunk,
     Generation,
@@ -147,3 +148,6 @@ class ToneTts:
         count = int(0.05 * len(text) * self.sample_rate)
         wave = np.sin(np.arange(count) * 2 * np.pi * 220 / self.sample_rate)
         yield (wave * 8000).astype(np.int16)
+
+    def synthesize_timed(self, text: str) -> tuple[Samples, list[WordTime]]:
+        return np.concatenate(list(self.synthesize(text))), []

@@ -1,6 +1,5 @@
 """A model hub on loopback: Hugging Face's `resolve` URLs, with the faults that networks have."""
 
-import re
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -42,7 +41,7 @@ def hub_server(files: Mapping[str, bytes]) -> Iterator[Hub]:
             content = hub.files[path]
             offset = 0
             if asked and hub.ranges:
-                offset = int(re.fullmatch(r"bytes=(\d+)-", asked)[1])  # type: ignore[index]
+                offset = int(asked.removeprefix("bytes=").removesuffix("-"))
                 self.send_response(206)
                 self.send_header(
                     "Content-Range", f"bytes {offset}-{len(content) - 1}/{len(content)}"
@@ -65,7 +64,7 @@ def hub_server(files: Mapping[str, bytes]) -> Iterator[Hub]:
             else:
                 self.wfile.write(body)
 
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        def log_message(self, *_words: object) -> None:
             """Quiet."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)

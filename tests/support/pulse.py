@@ -183,8 +183,11 @@ class PulseServer:
             if name not in self._modules:
                 self.replug(name)
 
-    def echo(self, on: bool, *, latency_ms: int = 30) -> None:
-        """An acoustic path: the microphone hears the loudspeaker, about as loud."""
+    def echo(self, on: bool, *, latency_ms: int = 120) -> None:
+        """An acoustic path: the microphone hears the loudspeaker, about as loud.
+
+        With a latency near the sinks' 50 ms the path itself runs dry, and its delay jumps.
+        """
         if on:
             self._modules["echo"] = self.pactl(
                 "load-module",

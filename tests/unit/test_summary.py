@@ -170,7 +170,8 @@ async def test_an_empty_summary_is_a_failure(rubbish: str) -> None:
         ("<think>Let me see.</think>They met.", "They met."),
         ("They met in the old town. Then they w", "They met in the old town."),
         ("one long sentence without an end", "one long sentence without an end"),
-        ('She said "yes."', 'She said "yes."'),
+        ('They met. She said "yes."', 'They met. She said "yes."'),
+        ("She fishes. She likes it. She fishes. She likes it. She fi", "She fishes. She likes it."),
     ],
 )
 async def test_the_summary_is_plain_words(written: str, kept: str) -> None:

@@ -1,0 +1,447 @@
+"""llama.cpp in its worker process, on a real model."""
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing
+from pathlib import Path
+
+import psutil
+import pytest
+import pytest_asyncio
+
+from assistant.errors import ModelCorrupt, ModelFailed, ModelMissing, ModelTooLarge
+from assistant.paths import models_cache
+from models import catalogue
+from models.gguf import read_header
+from models.interfaces import Chunk, Generation, Lane, Message, Usage
+from models.llama import EngineCounter, LlamaCpp
+from models.store import ModelStore
+from models.tokens import VocabularyCounter, vocabulary_from
+
+pytestmark = [pytest.mark.real, pytest.mark.asyncio(loop_scope="module")]
+
+ROOT = Path(__file__).resolve().parents[2]
+SYSTEM = Message(
+    "system", "You are Ada, a friendly voice assistant. You answer in short sentences."
+)
+STORY = [SYSTEM, Message("user", "Tell me a long story about a lighthouse keeper and the sea.")]
+PAGE = " ".join(f"On day {day} the keeper counted {day * 7} ships." for day in range(1, 90))
+LONG = [SYSTEM, Message("user", PAGE)]
+
+ENGLISH = """The lamp was lit at 6:45 p.m., as it had been every evening since 1887. "It isn't much,"
+the keeper's daughter said, "but it's ours — and nobody'll take it away." Rain came in from the
+south-west; by midnight the café on the quay had lost its sign, three chairs, and £1,250 worth of
+glass. They'd seen worse. In 1953 the sea had climbed the stairs to the second floor.
+
+  * What would you take with you?
+  * The logbook, I think; the photographs; my naïve hopes.
+"""
+CODE = '''
+import re
+from dataclasses import dataclass, field
+
+@dataclass(frozen=True)
+class Ship:
+    """A ship that passed, e.g. `Ship("Résolue", 14_500)`."""
+    name: str
+    tonnes: int = 0
+    flags: list[str] = field(default_factory=list)
+
+    def __lt__(self, other: "Ship") -> bool:
+        return (self.tonnes, self.name) < (other.tonnes, other.name)
+
+def passed(lines, *, minimum=1000):
+\tfor n, line in enumerate(lines):
+\t\tif (m := re.match(r"^(\\w+)\\s*[:=]\\s*(\\d{1,9})$", line)) is not None:
+\t\t\tif int(m[2]) >= minimum and not n % 2:   # every other one
+\t\t\t\tyield {"name": m[1], "tonnes": int(m[2]), "x": 0xDEADBEEF, "y": 1.5e-10}
+
+
+// and then: for (int i = 0; i < 100000; ++i) { sum += a[i] * b[i]; }
+'''
+ODD = "  \n\n\t 漢字とかな 🙂🏳️‍🌈 дом नमस्ते 12345 a1b22c333 x  5   y\r\n <|im_end|> it'll IT'LL  "
+
+
+@pytest.fixture(scope="module")
+def path() -> Path:
+    return ModelStore(models_cache(), catalogue.read()).weights("smollm2-135m-instruct")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def told() -> list[str]:
+    """What the model says of its restarts."""
+    return []
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def llm(path: Path, told: list[str]) -> AsyncIterator[LlamaCpp]:
+    model = LlamaCpp(path, context_tokens=4096, on_restart=told.append)
+    await model.load()
+    yield model
+    await model.close()
+
+
+async def collect(llm: LlamaCpp, request: Generation) -> tuple[str, Usage]:
+    """The whole answer; every chunk but the last has text, the last one the usage."""
+    chunks = [chunk async for chunk in llm.stream(request)]
+    assert all(chunk.text and chunk.usage is None for chunk in chunks[:-1])
+    last = chunks[-1]
+    assert last.text == ""
+    assert last.usage is not None
+    return "".join(chunk.text for chunk in chunks), last.usage
+
+
+async def begin(llm: LlamaCpp, request: Generation) -> asyncio.Task[list[Chunk]]:
+    """A task that streams the request, already handed to the engine."""
+
+    async def read() -> list[Chunk]:
+        return [chunk async for chunk in llm.stream(request)]
+
+    task = asyncio.create_task(read())
+    await asyncio.sleep(0.05)
+    return task
+
+
+async def test_streams_token_by_token_and_says_what_it_cost(llm: LlamaCpp) -> None:
+    chunks = [chunk async for chunk in llm.stream(Generation(STORY, max_tokens=12))]
+    assert len(chunks) > 8
+    usage = chunks[-1].usage
+    assert usage is not None
+    assert usage.generated_tokens == 12
+    assert usage.prompt_tokens == llm.count_messages(STORY)
+
+
+async def test_the_second_turn_reads_only_what_is_new(llm: LlamaCpp) -> None:
+    answer, _ = await collect(llm, Generation(STORY, max_tokens=10, temperature=0))
+    newest = Message("user", "And then?")
+    longer = [*STORY, Message("assistant", answer), newest]
+    background = [Message("user", "List three colours.")]
+    await collect(llm, Generation(background, max_tokens=4, lane=Lane.BACKGROUND))
+    _, usage = await collect(llm, Generation(longer, max_tokens=2))
+    assert usage.read_tokens <= llm.count(newest.content) + 16
+    assert usage.cached_tokens >= llm.count_messages(STORY) - 1
+    _, behind = await collect(llm, Generation(background, max_tokens=2, lane=Lane.BACKGROUND))
+    assert behind.read_tokens <= 2
+
+
+async def test_reading_ahead_fills_the_cache_and_says_nothing(llm: LlamaCpp) -> None:
+    text, usage = await collect(llm, Generation(LONG, max_tokens=0))
+    assert text == ""
+    assert usage.generated_tokens == 0
+    assert usage.read_tokens > 500
+    _, after = await collect(llm, Generation(LONG, max_tokens=1))
+    assert after.read_tokens <= 2
+
+
+async def test_both_lanes_at_once(llm: LlamaCpp) -> None:
+    background = Generation(LONG, max_tokens=5, lane=Lane.BACKGROUND)
+    both = await asyncio.gather(
+        collect(llm, Generation(STORY, max_tokens=5)), collect(llm, background)
+    )
+    assert [usage.generated_tokens for _, usage in both] == [5, 5]
+
+
+async def test_closing_stops_the_model_in_the_middle_of_a_sentence(llm: LlamaCpp) -> None:
+    async with aclosing(llm.stream(Generation(STORY, max_tokens=2000))) as chunks:
+        async for _ in chunks:
+            break
+    # The lane has one slot: that the next request runs shows that the first one gave it up,
+    # thousands of tokens early.
+    _, usage = await collect(llm, Generation(STORY, max_tokens=1))
+    assert usage.read_tokens <= 2
+
+
+async def test_closing_stops_the_model_in_the_middle_of_reading(llm: LlamaCpp) -> None:
+    words = [SYSTEM, Message("user", "Other words come first here. " + PAGE)]
+    task = await begin(llm, Generation(words, max_tokens=5))
+    await asyncio.sleep(0.2)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    _, usage = await collect(llm, Generation(words, max_tokens=0))
+    # What it had read is kept, and most had not been.
+    assert usage.read_tokens > 100
+
+
+async def test_a_request_cancelled_while_it_waits_for_its_slot_leaves_nothing(
+    llm: LlamaCpp,
+) -> None:
+    first = await begin(llm, Generation(STORY, max_tokens=30))
+    second = await begin(llm, Generation(LONG, max_tokens=30))
+    second.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await second
+    chunks = await first
+    assert chunks[-1].usage is not None
+    assert (await collect(llm, Generation(STORY, max_tokens=1)))[1].generated_tokens == 1
+
+
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "mood": {"enum": ["glad", "sad"]},
+        "count": {"type": "integer"},
+        "sure": {"type": "boolean"},
+    },
+    "required": ["mood", "count", "sure"],
+    "additionalProperties": False,
+}
+
+
+@pytest.mark.parametrize("temperature", [0.0, 1.5])
+async def test_a_schema_binds_even_the_smallest_model(llm: LlamaCpp, temperature: float) -> None:
+    request = Generation(STORY, max_tokens=120, temperature=temperature, json_schema=SCHEMA)
+    text, _ = await collect(llm, request)
+    found = json.loads(text)
+    assert found.keys() == {"mood", "count", "sure"}
+    assert found["mood"] in {"glad", "sad"}
+    assert isinstance(found["count"], int)
+    assert isinstance(found["sure"], bool)
+
+
+async def test_stops_before_a_stop_sequence(llm: LlamaCpp) -> None:
+    free, _ = await collect(llm, Generation(STORY, max_tokens=20, temperature=0))
+    stop = free.split()[3]
+    text, _ = await collect(llm, Generation(STORY, max_tokens=20, temperature=0, stop=(stop,)))
+    assert text == free[: free.index(stop)]
+
+
+async def test_too_long_a_conversation_is_refused_in_a_sentence(llm: LlamaCpp) -> None:
+    huge = [Message("user", PAGE * 6)]
+    with pytest.raises(ModelFailed, match=r"tokens\) is longer than what .* can hold"):
+        await collect(llm, Generation(huge))
+
+
+@pytest.mark.parametrize("text", [ENGLISH, CODE, PAGE, ODD, "", " ", "x" * 2000, "\n" * 300])
+async def test_text_is_counted_as_the_engine_does(llm: LlamaCpp, text: str) -> None:
+    engine = llm._engine_counter
+    assert isinstance(engine, EngineCounter)
+    assert isinstance(llm._counter, VocabularyCounter)
+    assert llm.count(text) == engine.count(text)
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        [Message("user", "Hi.")],
+        STORY,
+        [SYSTEM, Message("user", ENGLISH), Message("assistant", CODE), Message("user", ODD)],
+        [Message("user", "a"), Message("user", "b"), Message("system", "c"), Message("user", "")],
+    ],
+)
+async def test_messages_are_counted_as_the_engine_reads_them(
+    llm: LlamaCpp, messages: Sequence[Message]
+) -> None:
+    _, usage = await collect(llm, Generation(messages, max_tokens=0))
+    assert llm.count_messages(messages) == usage.prompt_tokens
+    assert llm._engine_counter is not None
+    assert llm._engine_counter.count_messages(messages) == usage.prompt_tokens
+
+
+async def test_a_vocabulary_of_another_kind_is_counted_by_the_engine(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("models.tokens.SPLITS", {})
+    assert vocabulary_from(read_header(path)) is None
+    llm = LlamaCpp(path, context_tokens=512)
+    with pytest.raises(ModelFailed, match="not loaded yet"):
+        llm.count(ENGLISH)
+    await llm.load()
+    try:
+        assert isinstance(llm._counter, EngineCounter)
+        assert llm.count(ENGLISH) > 100
+        _, usage = await collect(llm, Generation(STORY, max_tokens=1))
+        assert llm.count_messages(STORY) == usage.prompt_tokens
+    finally:
+        await llm.close()
+
+
+async def test_nobody_else_can_reach_the_engine(llm: LlamaCpp) -> None:
+    worker = psutil.Process(llm.worker_pid)
+    assert worker.net_connections("inet") == []
+    sockets = [Path(each.laddr) for each in worker.net_connections("unix") if each.laddr]
+    assert sockets
+    assert all(socket.parent.stat().st_mode & 0o077 == 0 for socket in sockets)
+
+
+async def test_where_there_are_no_unix_sockets_a_secret_guards_the_port(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import httpx
+
+    from models.llama_process import Worker, WorkerConfig
+
+    config = WorkerConfig(str(path), 512, 2, 1, 1, 64, unix_socket=False)
+    worker = Worker(config, log=None, on_end=lambda _: None)
+    await worker.start(60)
+    try:
+        body = {"content": "Hello there"}
+        answered = await asyncio.to_thread(lambda: worker.http().post("/tokenize", json=body))
+        assert len(answered.json()["tokens"]) == 2
+        async with httpx.AsyncClient(trust_env=False) as stranger:
+            for page, content in (("/tokenize", body), ("/v1/chat/completions", {"messages": []})):
+                refused = await stranger.post(worker.address + page, json=content)
+                assert refused.status_code == 401
+    finally:
+        await worker.stop()
+
+
+async def test_killed_before_the_first_token_the_answer_still_comes(
+    llm: LlamaCpp, told: list[str]
+) -> None:
+    told.clear()
+    first = llm.worker_pid
+    assert first is not None
+    words = [SYSTEM, Message("user", "New words. " + PAGE)]
+    task = await begin(llm, Generation(words, max_tokens=4))
+    os.kill(first, signal.SIGKILL)
+    chunks = await task
+    assert chunks[-1].usage is not None
+    assert chunks[-1].usage.generated_tokens == 4
+    assert llm.worker_pid != first
+    assert told == ["The language model's process ended (signal 9) and was started again."]
+
+
+async def test_killed_in_the_middle_of_an_answer_it_says_so_and_runs_again(llm: LlamaCpp) -> None:
+    first = llm.worker_pid
+    assert first is not None
+    received: list[str] = []
+
+    async def read() -> None:
+        async for chunk in llm.stream(Generation(STORY, max_tokens=1000)):
+            received.append(chunk.text)
+            if len(received) == 3:
+                os.kill(first, signal.SIGKILL)
+
+    with pytest.raises(ModelFailed, match="ended in the middle of its answer"):
+        await read()
+    assert len(received) >= 3
+    text, _ = await collect(llm, Generation(STORY, max_tokens=5))
+    assert text
+
+
+async def test_a_process_that_always_dies_is_not_restarted_for_ever(path: Path) -> None:
+    llm = LlamaCpp(path, context_tokens=512)
+    await llm.load()
+    try:
+        for _ in range(5):
+            if llm.worker_pid is not None:
+                os.kill(llm.worker_pid, signal.SIGKILL)
+            if llm._starting is not None:
+                await asyncio.wait([llm._starting])
+            while llm.worker_pid is not None and not psutil.pid_exists(llm.worker_pid):
+                await asyncio.sleep(0.01)
+        assert len(llm._restarts) <= 3
+    finally:
+        await llm.close()
+
+
+async def test_no_process_and_no_folder_stays_behind(path: Path) -> None:
+    llm = LlamaCpp(path, context_tokens=512)
+    await llm.load()
+    assert llm.worker_pid is not None
+    worker = psutil.Process(llm.worker_pid)
+    folder = Path(next(each.laddr for each in worker.net_connections("unix") if each.laddr)).parent
+    task = await begin(llm, Generation(STORY, max_tokens=400))
+    await llm.close()
+    await llm.close()
+    with pytest.raises(ModelFailed):
+        await task
+    assert not worker.is_running()
+    assert not folder.exists()
+
+
+PARENT = """
+import asyncio, sys
+from pathlib import Path
+from models.interfaces import Generation, Message
+from models.llama import LlamaCpp
+
+async def main():
+    llm = LlamaCpp(Path(sys.argv[1]), context_tokens=512)
+    await llm.load()
+    print(llm.worker_pid, flush=True)
+    async for _ in llm.stream(Generation([Message("user", "Count to a million.")], max_tokens=400)):
+        pass
+
+asyncio.run(main())
+"""
+
+
+async def test_no_orphan_when_the_parent_is_killed(path: Path) -> None:
+    def run() -> psutil.Process:
+        with subprocess.Popen(
+            [sys.executable, "-c", PARENT, str(path)], stdout=subprocess.PIPE, cwd=ROOT
+        ) as parent:
+            assert parent.stdout is not None
+            worker = psutil.Process(int(parent.stdout.readline()))
+            assert worker.is_running()
+            parent.kill()
+        return worker
+
+    worker = await asyncio.to_thread(run)
+    await asyncio.to_thread(worker.wait, 20)
+
+
+async def test_starting_leaves_the_event_loop_alone(path: Path) -> None:
+    """The loop goes on in steps while the model loads: its load holds another process's GIL."""
+    llm = LlamaCpp(path, context_tokens=512)
+    loading = asyncio.create_task(llm.load())
+    steps = 0
+    while not loading.done():
+        await asyncio.sleep(0.005)
+        steps += 1
+    await llm.close()
+    assert steps > 20
+
+
+async def test_a_start_that_is_given_up_leaves_no_process(path: Path) -> None:
+    before = {child.pid for child in psutil.Process().children()}
+    for delay in (0.0, 0.02, 0.3):
+        llm = LlamaCpp(path, context_tokens=512)
+        loading = asyncio.create_task(llm.load())
+        await asyncio.sleep(delay)
+        await llm.close()
+        with pytest.raises(asyncio.CancelledError):
+            await loading
+    assert {child.pid for child in psutil.Process().children()} == before
+
+
+async def test_what_is_missing_or_broken_or_too_large_is_said_before_loading(
+    path: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(ModelMissing, match="no model file"):
+        await LlamaCpp(tmp_path / "nothing.gguf").load()
+    junk = tmp_path / "junk.gguf"
+    junk.write_bytes(b"<html>404</html>" * 100)
+    with pytest.raises(ModelCorrupt, match="not a GGUF"):
+        await LlamaCpp(junk).load()
+    half = tmp_path / "half.gguf"
+    half.write_bytes(path.read_bytes()[:40_000_000])
+    with pytest.raises(ModelCorrupt, match="can't load"):
+        await LlamaCpp(half, context_tokens=512).load()
+    with pytest.raises(ModelTooLarge, match=r"needs 0\.\d GB of memory and 0\.2 GB are free"):
+        await LlamaCpp(path, available_memory=lambda: 200_000_000).load()
+
+
+async def test_a_load_that_takes_too_long_is_given_up(path: Path) -> None:
+    before = {child.pid for child in psutil.Process().children()}
+    with pytest.raises(ModelFailed, match=r"not ready after 0\.01 s"):
+        await LlamaCpp(path, load_timeout_s=0.01).load()
+    assert {child.pid for child in psutil.Process().children()} == before
+
+
+async def test_memory_stays_what_was_asked_for(llm: LlamaCpp, path: Path) -> None:
+    await collect(llm, Generation(STORY, max_tokens=2))
+    worker = psutil.Process(llm.worker_pid)
+    estimate = llm._describe().memory_bytes
+    settled = worker.memory_info().rss
+    assert settled < estimate * 1.1
+    for turn in range(20):
+        await collect(llm, Generation([*STORY, Message("user", f"{turn}?")], max_tokens=2))
+    assert worker.memory_info().rss < settled * 1.05

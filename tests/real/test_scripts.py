@@ -1,0 +1,394 @@
+"""`scripts/run` on a fresh machine, and all that can go wrong there.
+
+A miniature project with our scripts, and a build backend of a few lines that needs no network;
+shell, Python, venv and pip are the real ones.
+"""
+
+import json
+import os
+import pty
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
+
+PYPROJECT = """\
+[build-system]
+requires = []
+build-backend = "backend"
+backend-path = ["."]
+
+[project]
+name = "miniature"
+version = "1"
+
+[project.optional-dependencies]
+dev = []
+"""
+
+BACKEND = '''\
+"""Builds an editable wheel by hand; waits or fails where a file tells it to."""
+
+import os
+import time
+import zipfile
+from pathlib import Path
+
+HERE = Path(__file__).parent
+
+
+def build_editable(folder, config_settings=None, metadata_directory=None):
+    with (HERE / "builds.txt").open("a") as log:
+        log.write("built\\n")
+    while (HERE / "hang").exists():
+        time.sleep(0.02)
+    if (HERE / "fail").exists():
+        raise SystemExit("no space left on device")
+    info = "miniature-1.dist-info"
+    name = "miniature-1-py3-none-any.whl"
+    with zipfile.ZipFile(Path(folder) / name, "w") as wheel:
+        wheel.writestr("miniature.pth", str(HERE) + os.linesep)
+        wheel.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\\nName: miniature\\nVersion: 1\\n"
+                       "Provides-Extra: dev\\n")
+        wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\\nGenerator: x\\n"
+                       "Root-Is-Purelib: true\\nTag: py3-none-any\\n")
+        wheel.writestr(f"{info}/entry_points.txt", "[console_scripts]\\nassistant = face:main\\n")
+        wheel.writestr(f"{info}/RECORD", "")
+    return name
+'''
+
+FACE = """\
+import json, os, sys
+
+def main():
+    print(json.dumps({"argv": sys.argv[1:], "cwd": os.getcwd(), "prefix": sys.prefix}))
+    return 7
+"""
+
+
+class Miniature:
+    """A clone in a folder whose name has spaces."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        shutil.copytree(SCRIPTS, root / "scripts", ignore=shutil.ignore_patterns("*.py"))
+        (root / "pyproject.toml").write_text(PYPROJECT)
+        (root / "constraints.txt").write_text("six==1.17.0\n")
+        (root / "backend.py").write_text(BACKEND)
+        (root / "face.py").write_text(FACE)
+
+    @property
+    def builds(self) -> int:
+        log = self.root / "builds.txt"
+        return log.read_text().count("built") if log.exists() else 0
+
+    def start(self, *words: str, script: str = "run", **more: str) -> "subprocess.Popen[str]":
+        return subprocess.Popen(
+            [str(self.root / "scripts" / script), *words],
+            cwd=self.root.parent,
+            env=environment(**more),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+
+    def run(self, *words: str, **more: str) -> "subprocess.CompletedProcess[str]":
+        process = self.start(*words, **more)
+        out, err = process.communicate(timeout=120)
+        return subprocess.CompletedProcess(words, process.returncode, out, err)
+
+    def shell(self, code: str, **more: str) -> "subprocess.CompletedProcess[str]":
+        """Source the shared part, then run `code`, which may replace functions of it."""
+        head = f"set -eu\nroot='{self.root}'\n. '{self.root}/scripts/_setup.sh'\n"
+        return subprocess.run(
+            ["sh", "-c", head + code],
+            env=environment(**more),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+
+def environment(**more: str) -> dict[str, str]:
+    """As on a machine without our tools: no virtual environment, the interpreter of the tests."""
+    kept = {k: v for k, v in os.environ.items() if k not in ("VIRTUAL_ENV", "PYTHONPATH")}
+    return {**kept, "PYTHON": sys.executable, **more}
+
+
+@pytest.fixture
+def miniature(tmp_path: Path) -> Miniature:
+    root = tmp_path / "a clone with spaces"
+    root.mkdir()
+    return Miniature(root)
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Miniature:
+    """One that has started once; tests that use it leave it whole."""
+    root = tmp_path_factory.mktemp("installed") / "a clone with spaces"
+    root.mkdir()
+    whole = Miniature(root)
+    assert whole.run().returncode == 7
+    return whole
+
+
+def test_first_start_installs_and_the_second_goes_straight_on(miniature: Miniature) -> None:
+    words = ["talk", "--input", "a b.wav", "", "it's", '"quoted"', "$HOME", "*"]
+    first = miniature.run(*words)
+    second = miniature.run(*words)
+
+    for done in (first, second):
+        assert done.returncode == 7, done.stderr
+        told = json.loads(done.stdout)
+        assert told["argv"] == ["--pull", *words]
+        assert told["cwd"] == str(miniature.root.parent)
+        assert told["prefix"] == str(miniature.root / ".venv")
+    assert "Installing" in first.stderr
+    assert second.stderr == ""
+    assert miniature.builds == 1
+
+
+def test_starts_through_a_link_and_without_standard_input(
+    installed: Miniature, tmp_path: Path
+) -> None:
+    link = tmp_path / "assistant"
+    link.symlink_to(installed.root / "scripts" / "run")
+
+    done = subprocess.run(
+        ["sh", "-c", 'exec "$0" hello <&-', str(link)],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 7
+    assert "hello" in done.stdout
+
+
+@pytest.mark.parametrize("shell", ["sh", "bash"])
+def test_scripts_run_in_either_shell(installed: Miniature, shell: str) -> None:
+    done = subprocess.run(
+        [shell, str(installed.root / "scripts" / "run"), "hello"],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (done.returncode, done.stderr) == (7, "")
+
+
+def test_new_pins_and_a_move_are_installed_at_the_next_start(
+    installed: Miniature, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    before = installed.builds
+    (installed.root / "constraints.txt").write_text("six==1.16.0\n")
+    repinned = installed.run()
+    installed.root = installed.root.rename(tmp_path_factory.mktemp("moved") / "elsewhere")
+    moved = installed.run()
+
+    assert installed.builds == before + 2
+    for done in (repinned, moved):
+        assert done.returncode == 7, done.stderr
+        assert "Making .venv" not in done.stderr
+    assert json.loads(moved.stdout)["prefix"] == str(installed.root / ".venv")
+
+
+def test_a_killed_install_recovers(miniature: Miniature) -> None:
+    (miniature.root / "hang").touch()
+    process = miniature.start()
+    wait_for(lambda: miniature.builds == 1, process)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+    (miniature.root / "hang").unlink()
+    assert (miniature.root / ".venv" / ".installing").exists()
+
+    done = miniature.run("x")
+
+    assert done.returncode == 7, done.stderr
+    assert "Making .venv" in done.stderr
+    assert not (miniature.root / ".venv.lock").exists()
+
+
+def test_ctrl_c_ends_an_install_at_once(miniature: Miniature) -> None:
+    (miniature.root / "hang").touch()
+    process = miniature.start()
+    wait_for(lambda: miniature.builds == 1, process)
+    os.killpg(process.pid, signal.SIGINT)
+    process.communicate(timeout=30)
+
+    assert process.returncode in (130, -signal.SIGINT)
+    assert (miniature.root / ".venv" / ".installing").exists()
+    assert not (miniature.root / ".venv.lock").exists()
+
+
+def test_a_failed_install_is_told(miniature: Miniature) -> None:
+    (miniature.root / "fail").touch()
+    failed = miniature.run()
+
+    assert failed.returncode == 1
+    assert failed.stdout == ""
+    assert "could not be installed" in failed.stderr
+    assert "setup.log" in failed.stderr
+    assert (miniature.root / ".venv" / ".installing").exists()
+
+
+def test_two_first_starts_at_once_install_once(miniature: Miniature) -> None:
+    (miniature.root / "hang").touch()
+    first = miniature.start("one")
+    wait_for(lambda: miniature.builds == 1, first)
+    second = miniature.start("two")
+    assert second.stderr is not None
+    waiting = second.stderr.readline()
+    (miniature.root / "hang").unlink()
+    ends = [process.communicate(timeout=120) for process in (first, second)]
+
+    assert "waiting" in waiting
+    assert (first.returncode, second.returncode) == (7, 7)
+    assert '"one"' in ends[0][0]
+    assert '"two"' in ends[1][0]
+    assert miniature.builds == 1
+
+
+def wait_for(condition: Callable[[], bool], process: "subprocess.Popen[str]") -> None:
+    while not condition():
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.02)
+
+
+def test_without_python_it_says_what_to_install(miniature: Miniature) -> None:
+    done = miniature.shell("python_fits() { return 1; }\nset_up run")
+
+    assert done.returncode == 1
+    sentence, mend = done.stderr.splitlines()
+    assert sentence == "No Python from 3.11 to 3.14 was found."
+    assert mend.startswith("→ ")
+
+
+def test_without_the_venv_module_it_names_the_package(miniature: Miniature) -> None:
+    done = miniature.shell(
+        "python_has_venv() { return 1; }\ninstall_packages() { return 1; }\nset_up run"
+    )
+
+    assert done.returncode == 1
+    version = ".".join(str(part) for part in sys.version_info[:2])
+    assert "no venv module" in done.stderr
+    assert done.stderr.endswith(f"→ sudo apt-get install python{version}-venv\n")
+
+
+def test_the_venv_module_is_installed_where_that_is_possible(miniature: Miniature) -> None:
+    tools = miniature.root / "tools"
+    tools.mkdir()
+    (tools / "apt-get").write_text("#!/bin/sh\n")
+    (tools / "apt-get").chmod(0o755)
+
+    done = miniature.shell(
+        'python_has_venv() { [ -e "$root/came" ]; }\n'
+        'install_packages() { touch "$root/came"; echo "$2"; }\n'
+        'need_python && echo "$python"',
+        PATH=f"{tools}:{os.environ['PATH']}",
+    )
+
+    package, python = done.stdout.splitlines()
+    assert package.startswith("python3.")
+    assert package.endswith("-venv")
+    assert python == sys.executable
+
+
+def sound(miniature: Miniature, root: bool, answer: str | None = None) -> tuple[int, str]:
+    """Run `want_sound` where PortAudio lacks, with tools that only note how they were called."""
+    tools = miniature.root / "tools"
+    tools.mkdir(exist_ok=True)
+    for name in ("apt-get", "sudo"):
+        tool = tools / name
+        tool.write_text(f'#!/bin/sh\necho {name} "$@" >>"{miniature.root}/calls.txt"\n')
+        tool.chmod(0o755)
+    (miniature.root / ".venv").mkdir(exist_ok=True)
+    code = (
+        f"set -eu\nroot='{miniature.root}'\n. '{miniature.root}/scripts/_setup.sh'\n"
+        "has_portaudio() { return 1; }\n"
+        f"is_root() {{ return {0 if root else 1}; }}\nwant_sound\n"
+    )
+    more = {"PATH": f"{tools}:{os.environ['PATH']}"}
+    if answer is None:
+        done = subprocess.run(
+            ["sh", "-c", code],
+            env=environment(**more),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return done.returncode, done.stderr
+    return at_terminal(["sh", "-c", code], environment(**more), answer)
+
+
+def at_terminal(command: list[str], variables: dict[str, str], answer: str) -> tuple[int, str]:
+    """Run a command at a terminal at which `answer` was typed; returns its code and output."""
+    ours, theirs = pty.openpty()
+    os.write(ours, f"{answer}\n".encode())
+    process = subprocess.Popen(command, env=variables, stdin=theirs, stdout=theirs, stderr=theirs)
+    os.close(theirs)
+    told = b""
+    while True:
+        try:
+            piece = os.read(ours, 4096)
+        except OSError:  # Linux's way to say that the other side closed
+            break
+        if not piece:
+            break
+        told += piece
+    os.close(ours)
+    return process.wait(), told.decode()
+
+
+def calls(miniature: Miniature) -> str:
+    log = miniature.root / "calls.txt"
+    return log.read_text() if log.exists() else ""
+
+
+def test_root_gets_portaudio_unasked(miniature: Miniature) -> None:
+    code, told = sound(miniature, root=True)
+
+    assert code == 0
+    assert "Installing PortAudio" in told
+    assert calls(miniature) == "apt-get install -y --no-install-recommends libportaudio2\n"
+
+
+def test_without_a_terminal_the_command_is_shown_and_nothing_asked(miniature: Miniature) -> None:
+    code, told = sound(miniature, root=False)
+
+    assert code == 0
+    assert "sudo apt-get install -y libportaudio2" in told
+    assert "without sound" in told
+    assert calls(miniature) == ""
+    assert sound(miniature, root=False) == (0, "")
+
+
+@pytest.mark.parametrize("answer", ["n", "", "q"])
+def test_declining_goes_on_without_sound(miniature: Miniature, answer: str) -> None:
+    code, told = sound(miniature, root=False, answer=answer)
+
+    assert code == 0
+    assert "Run this now?" in told
+    assert "without sound" in told
+    assert calls(miniature) == ""
+
+
+def test_agreeing_runs_what_was_shown(miniature: Miniature) -> None:
+    code, told = sound(miniature, root=False, answer="y")
+
+    assert code == 0
+    assert "without sound" not in told
+    assert "sudo apt-get install -y" in calls(miniature)

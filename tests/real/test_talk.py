@@ -1,0 +1,146 @@
+"""The whole assistant on real models, fed with recordings and typed lines."""
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+import soundfile
+
+from tests.support.listening import Listener
+from tests.support.talking import Talk
+
+pytestmark = pytest.mark.real
+
+TINY = ("--profile", "tiny")
+
+
+def test_a_recording_is_answered_and_what_is_heard_is_what_is_written(
+    tmp_path: Path, question: Path, listener: Listener
+) -> None:
+    out = tmp_path / "out.wav"
+    with Talk(tmp_path, *TINY, "--input", str(question), "--output", str(out)) as talk:
+        assert talk.finish() == 0
+    [turn] = talk.of("turn")
+    assert "capital" in turn["user"].lower()
+    assert turn["assistant"]
+    assert not turn["interrupted"]
+    assert listener.word_error(out, turn["assistant"]) < 0.15
+    latency = turn["latency_ms"]
+    order = ["transcript", "recall", "first_token", "first_audio"]
+    times = [latency[step] for step in order]
+    assert times == sorted(times)
+    assert turn["context_tokens"] > 20
+
+
+def test_two_recordings_are_two_turns_of_one_conversation(
+    tmp_path: Path, question: Path, listener: Listener
+) -> None:
+    del listener
+    with Talk(tmp_path, *TINY, "--input", str(question), "--input", str(question)) as talk:
+        assert talk.finish() == 0
+    first, second = talk.of("turn")
+    assert (first["turn"], second["turn"]) == (1, 2)
+    assert second["context_tokens"] > first["context_tokens"]
+
+
+def test_typed_lines_are_turns_and_the_end_of_input_ends_it(tmp_path: Path) -> None:
+    with Talk(tmp_path, *TINY, "--text") as talk:
+        talk.say("Hello, I am Max.")
+        talk.say("   ")
+        talk.say("What is two and two?")
+        talk.end_input()
+        assert talk.finish() == 0
+    assert [turn["user"] for turn in talk.of("turn")] == [
+        "Hello, I am Max.",
+        "What is two and two?",
+    ]
+    assert talk.of("ended")[0]["turns"] == 2
+
+
+def test_silence_alone_is_no_turn(tmp_path: Path) -> None:
+    quiet = tmp_path / "silence.wav"
+    noise = np.random.default_rng(0).normal(0, 3, 32_000).astype(np.int16)
+    soundfile.write(quiet, noise, 16_000)
+    with Talk(tmp_path / "home", *TINY, "--input", str(quiet)) as talk:
+        assert talk.finish() == 0
+    assert talk.of("turn") == []
+
+
+@pytest.mark.parametrize("content", [b"", b"this is not sound"])
+def test_what_is_not_a_recording_is_refused_in_a_sentence(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "bad.wav"
+    path.write_bytes(content)
+    with Talk(tmp_path / "home", *TINY, "--input", str(path)) as talk:
+        assert talk.finish() == 4
+    [error] = talk.of("error")
+    assert "bad.wav" in error["message"]
+
+
+def test_a_killed_model_worker_is_restarted_and_the_turn_answered_or_apologised_for(
+    tmp_path: Path,
+) -> None:
+    with Talk(tmp_path, *TINY, "--text") as talk:
+        talk.wait_for("ready")
+        talk.say("Tell me a long story about the sea and all its fish.")
+        talk.wait_for("phase", phase="thinking")
+        [worker] = [child for child in talk.children() if "llama_worker" in str(child.cmdline())]
+        worker.kill()
+        first = talk.wait_for("turn")
+        talk.say("Are you still there?")
+        second = talk.wait_for("turn")
+        talk.end_input()
+        assert talk.finish() == 0
+    assert first["assistant"]
+    assert second["assistant"]
+    assert "Sorry" not in second["assistant"]
+
+
+@pytest.mark.parametrize("moment", ["starting", "ready", "thinking"])
+def test_ctrl_c_ends_it_at_any_moment_and_leaves_no_process(tmp_path: Path, moment: str) -> None:
+    with Talk(tmp_path, *TINY, "--text") as talk:
+        if moment == "thinking":
+            talk.wait_for("ready")
+            talk.say("Tell me a long story about the sea and all its fish.")
+        if moment == "ready":
+            talk.wait_for("ready")
+        else:
+            talk.wait_for("phase", phase=moment)
+        children = list(talk.children())
+        talk.interrupt()
+        assert talk.finish(timeout=10) == 128 + signal.SIGINT
+    gone, alive = psutil.wait_procs(children, timeout=5)
+    assert not alive
+    assert len(gone) == len(children)
+
+
+def test_killed_outright_it_leaves_no_worker_behind(tmp_path: Path) -> None:
+    with Talk(tmp_path, *TINY, "--text") as talk:
+        talk.wait_for("ready")
+        children = list(talk.children())
+        assert children
+        os.kill(talk.process.pid, signal.SIGKILL)
+        talk.process.wait()
+        _, alive = psutil.wait_procs(children, timeout=10)
+        assert not alive
+
+
+def test_no_connection_leaves_the_machine(tmp_path: Path) -> None:
+    with Talk(tmp_path, *TINY, "--text") as talk:
+        talk.wait_for("ready")
+        talk.say("Hello.")
+        seen: list[psutil._common.pconn] = []
+        deadline = time.monotonic() + 60
+        while not talk.of("turn") and time.monotonic() < deadline:
+            for process in (psutil.Process(talk.process.pid), *talk.children()):
+                seen += process.net_connections("inet")
+            talk.wait_for("turn")
+        talk.end_input()
+        assert talk.finish() == 0
+    assert [str(c) for c in seen if c.raddr and not c.raddr.ip.startswith("127.")] == []
+    assert [str(c) for c in seen if c.status == psutil.CONN_LISTEN] == []
+
+

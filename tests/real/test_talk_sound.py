@@ -1,0 +1,87 @@
+"""A spoken conversation through a real sound server: nothing but microphone and loudspeaker."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from models.interfaces import Samples
+from tests.support.listening import Listener, plain
+from tests.support.pulse import PulseServer
+from tests.support.talking import Talk
+
+pytestmark = [pytest.mark.real, pytest.mark.sound]
+
+LIVE = ("--profile", "tiny", "--set", "llm.max_answer_tokens=60")
+
+
+def test_two_spoken_turns_the_second_interrupted(
+    tmp_path: Path,
+    pulse: PulseServer,
+    speaker: Callable[[str], Samples],
+    listener: Listener,
+) -> None:
+    with Talk(tmp_path, *LIVE, env=pulse.env) as talk:
+        talk.wait_for("ready")
+        heard = pulse.record()
+        pulse.speak(speaker("What is the capital of France?"))
+        first = talk.wait_for("turn")
+        sound = heard.stop()
+        assert "capital" in first["user"].lower()
+        assert not first["interrupted"]
+        assert listener.word_error(sound, first["assistant"]) < 0.15
+
+        pulse.speak(speaker("Please tell me a very long story about a boat on the sea."))
+        talk.wait_for("phase", phase="speaking")
+        time.sleep(0.8)
+        pulse.speak(speaker("Wait a moment, please be quiet now."))
+        second = talk.wait_for("turn")
+        assert second["interrupted"]
+        assert "story" in second["user"].lower()
+        talk.interrupt()
+        talk.finish()
+
+
+def test_it_does_not_answer_its_own_voice_and_can_still_be_interrupted(
+    tmp_path: Path, pulse: PulseServer, speaker: Callable[[str], Samples]
+) -> None:
+    """What the loudspeaker plays comes back into the microphone at equal loudness."""
+    pulse.echo(True)
+    with Talk(tmp_path, *LIVE, env=pulse.env) as talk:
+        talk.wait_for("ready")
+        pulse.speak(speaker("Please tell me a long story about a boat on the sea."))
+        first = talk.wait_for("turn")
+        assert not first["interrupted"]
+        pulse.speak(speaker("And now another story, about a mountain."))
+        talk.wait_for("phase", phase="speaking")
+        time.sleep(1.0)
+        pulse.speak(speaker("Stop it. What is the capital of France?"))
+        second = talk.wait_for("turn")
+        assert second["interrupted"]
+        third = talk.wait_for("turn")
+        assert "france" in plain(third["user"])
+        talk.interrupt()
+        talk.finish()
+    assert [turn["turn"] for turn in talk.of("turn")] == [1, 2, 3]
+
+
+def test_without_a_microphone_it_says_so_and_can_be_typed_to(
+    tmp_path: Path, pulse: PulseServer
+) -> None:
+    env = {**pulse.env, "PULSE_SERVER": "unix:/nonexistent/socket"}
+    with Talk(tmp_path, "--profile", "tiny", "--text", "--speak", env=env) as talk:
+        talk.say("Hello.")
+        talk.end_input()
+        assert talk.finish() == 0
+    assert len(talk.of("turn")) == 1
+    assert any("No loudspeaker" in notice["text"] for notice in talk.of("notice"))
+
+
+def test_a_device_that_is_not_there_is_refused_in_a_sentence(
+    tmp_path: Path, pulse: PulseServer
+) -> None:
+    with Talk(tmp_path, *LIVE, "--microphone", "Neumann", env=pulse.env) as talk:
+        assert talk.finish() == 4
+    [error] = talk.of("error")
+    assert "Neumann" in error["message"]

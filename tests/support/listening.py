@@ -1,0 +1,53 @@
+"""An ear for tests: says how far a recording is from a text."""
+
+import re
+from pathlib import Path
+
+import jiwer
+import numpy as np
+from num2words import num2words
+
+from assistant.voice.recordings import read_recording
+from models.interfaces import STT_SAMPLE_RATE, Samples, SpeechToText
+
+LONGEST_S = 25
+
+
+def plain(text: str) -> str:
+    """Lower case, no punctuation, digits as words: what two transcripts are compared by."""
+    text = re.sub(r"\d+", lambda digits: f" {num2words(int(digits[0]))} ", text.lower())
+    return " ".join(re.sub(r"[^\w\s]", " ", text.replace("'", "").replace("’", "")).split())
+
+
+class Listener:
+    """Transcribes with a real recogniser, in stretches between pauses."""
+
+    def __init__(self, stt: SpeechToText) -> None:
+        self._stt = stt
+
+    def transcribe(self, recording: Path | Samples) -> str:
+        samples = read_recording(recording) if isinstance(recording, Path) else recording
+        return " ".join(self._stt.transcribe(part).text.strip() for part in _cut(samples))
+
+    def word_error(self, recording: Path | Samples, text: str) -> float:
+        """The share of words of `text` that were not heard, or heard otherwise."""
+        return float(jiwer.wer(plain(text), plain(self.transcribe(recording))))
+
+
+def _cut(samples: Samples) -> list[Samples]:
+    """Stretches of speech, cut where it is silent for 0.3 s, joined up to LONGEST_S."""
+    block = STT_SAMPLE_RATE // 100
+    count = len(samples) // block
+    level = np.abs(samples[: count * block].astype(np.float32)).reshape(count, block).mean(axis=1)
+    loud = np.flatnonzero(level > 40)
+    if not len(loud):
+        return []
+    parts: list[Samples] = []
+    start = last = int(loud[0])
+    for frame in map(int, loud[1:]):
+        if frame - last > 30 and (frame - start) / 100 > LONGEST_S / 2:
+            parts.append(samples[max(0, start - 20) * block : (last + 20) * block])
+            start = frame
+        last = frame
+    parts.append(samples[max(0, start - 20) * block : (last + 20) * block])
+    return parts

