@@ -9,7 +9,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-
 logger = logging.getLogger(__name__)
 
 

@@ -50,8 +50,9 @@ class Persona(Section):
 class Stt(Section):
     model: str | None = None
     """Name in the catalogue, or a folder with a CTranslate2 Whisper; default: the profile's."""
-    partials: bool = True
-    """Transcribe while you still speak (shown on the screen, used to judge interruptions)."""
+    partials: bool = False
+    """Show words while you still speak. Costs a little latency; interruptions are always judged by
+    them."""
 
 
 class Llm(Section):
@@ -67,7 +68,7 @@ class Llm(Section):
     """Window of the conversation in the model; smaller where the model's own is."""
     max_answer_tokens: Count = 220
     """Longest answer, in tokens."""
-    temperature: NonNegative = 0.7
+    temperature: NonNegative = 0.3
     threads: int | None = Field(default=None, gt=0)
     """CPU threads for generation; default: one fewer than there are cores."""
     timeout_s: Positive = 30

@@ -85,10 +85,10 @@ def _path(expected: list[float], groups: list[PhonemeGroup]) -> list[Step]:
     if (rows, columns) not in best:
         return [(0, rows, 0, columns)]
     path: list[Step] = []
-    step = best[rows, columns][1]
-    while step is not None:
-        path.append(step)
-        step = best[step[0], step[2]][1]
+    last = best[rows, columns][1]
+    while last is not None:
+        path.append(last)
+        last = best[last[0], last[2]][1]
     return path[::-1]
 
 

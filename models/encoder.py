@@ -194,7 +194,9 @@ def _export(model: Any, target: Path) -> None:
             features = self.model(dict(zip(names, inputs, strict=True)))
             return torch.nn.functional.normalize(features["sentence_embedding"], dim=1)
 
-    example = model.tokenizer(["one two", "a longer line of text"], padding=True, return_tensors="pt")
+    example = model.tokenizer(
+        ["one two", "a longer line of text"], padding=True, return_tensors="pt"
+    )
     axes = {name: {0: "batch", 1: "length"} for name in names}
     with warnings.catch_warnings(), torch.no_grad():
         # The tracer warns of every constant; the equality of the vectors is tested instead.

@@ -17,10 +17,11 @@ from models.catalogue import Model
 PROBE_BYTES = 64 << 20
 """Read by each thread at a time; larger than the caches of a laptop."""
 
-TOKENS_PER_PASS = 1.25
+TOKENS_PER_PASS = 0.9
 """Tokens that llama.cpp generates (Q4_K_M, on the CPU) in the time in which the probe reads a
-model's bytes once. Calibrated on a 2-core Xeon: 27 GB/s on 2 threads where the 1.5B model (1.12
-GB) made 31 tokens a second. A rule of thumb: what a model really did replaces it (see `Notes`)."""
+model's bytes once. Calibrated on a 2-core Xeon, where one thread read 24 GB/s and the 1.5B model
+(1.12 GB) made 31 tokens a second on two threads, about 0.6 of that on one. A rule of thumb: what
+a model really did replaces it (`profiles.Notes`)."""
 
 CGROUP_LIMITS = (
     Path("/sys/fs/cgroup/memory.max"),
@@ -60,7 +61,7 @@ def detect() -> Hardware:
     return Hardware(ram, cores, apple, platform.processor() or platform.machine())
 
 
-def stream_rate(threads: int, rounds: int = 5, seconds: float = 0.08) -> float:
+def stream_rate(threads: int, rounds: int = 8, seconds: float = 0.06) -> float:
     """Bytes that `threads` cores read and compare in a second; the best of some rounds.
 
     Generating a token reads the whole model once, so this is what bounds it. Each thread is timed

@@ -10,16 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import httpx
 import psutil
 
 from assistant.errors import ModelCorrupt, ModelFailed, ModelTooLarge
+from models.engine_counter import NO_THINKING, EngineCounter, plain
 from models.gguf import Header, read_header
 from models.interfaces import Chunk, Generation, Lane, Message
 from models.llama_process import LoadRefused, Worker, WorkerConfig, WorkerDied, WorkerRefused
 from models.tokens import (
     ChatTemplate,
-    CountCache,
     TokenCounter,
     VocabularyCounter,
     vocabulary_from,
@@ -163,7 +162,7 @@ class LlamaCpp:
     def _body(self, request: Generation) -> dict[str, Any]:
         """The request in llama.cpp's terms."""
         body: dict[str, Any] = {
-            "messages": _plain(request.messages),
+            "messages": plain(request.messages),
             "max_tokens": request.max_tokens,
             "temperature": request.temperature,
             "id_slot": SLOTS[request.lane],
@@ -180,7 +179,7 @@ class LlamaCpp:
                 "json_schema": {"schema": dict(request.json_schema)},
             }
         if self._describe().thinks:
-            body["chat_template_kwargs"] = {"enable_thinking": False}
+            body["chat_template_kwargs"] = NO_THINKING
         return body
 
     def _explained(self, refusal: WorkerRefused) -> ModelFailed:
@@ -277,7 +276,7 @@ class LlamaCpp:
         """Count in process where that agrees with the engine, else ask the engine."""
         if self._engine_counter is not None:
             self._engine_counter.close()
-        self._engine_counter = EngineCounter(worker.http(), described.thinks)
+        self._engine_counter = EngineCounter(worker.http(), NO_THINKING if described.thinks else {})
         if self._counter is None or isinstance(self._counter, EngineCounter):
             ours = described.counter
             agrees = ours is not None and _agree(ours, self._engine_counter)
@@ -288,45 +287,6 @@ class LlamaCpp:
         if counter is None:
             raise ModelFailed(f"The language model {self.name} is not loaded yet.")
         return counter
-
-
-class EngineCounter:
-    """Counts by asking the engine, for vocabularies that tiktoken can't express.
-
-    Blocking, about a millisecond a question.
-    """
-
-    def __init__(self, client: httpx.Client, thinks: bool) -> None:
-        self._client = client
-        self._kwargs = {"enable_thinking": False} if thinks else {}
-        self._texts = CountCache()
-        self._prompts = CountCache()
-
-    def count(self, text: str) -> int:
-        return self._texts.get(text, lambda text: self._tokenize(text, prompt=False))
-
-    def count_messages(self, messages: Sequence[Message]) -> int:
-        prompt = self._post(
-            "/apply-template",
-            {"messages": _plain(messages), "chat_template_kwargs": self._kwargs},
-        )["prompt"]
-        return self._prompts.get(prompt, lambda text: self._tokenize(text, prompt=True))
-
-    def close(self) -> None:
-        self._client.close()
-
-    def _tokenize(self, text: str, *, prompt: bool) -> int:
-        body = {"content": text, "add_special": prompt, "parse_special": prompt}
-        return len(self._post("/tokenize", body)["tokens"])
-
-    def _post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
-        try:
-            reply = self._client.post(path, json=body)
-            reply.raise_for_status()
-        except (httpx.HTTPError, RuntimeError) as error:  # RuntimeError: the client is closed
-            raise ModelFailed(f"The language model did not count its tokens: {error}.") from error
-        found: dict[str, Any] = reply.json()
-        return found
 
 
 def describe(path: Path, wished_context: int) -> _Description:
@@ -380,7 +340,3 @@ def _count_or_refusal(counter: TokenCounter, messages: Sequence[Message]) -> int
         return counter.count_messages(messages)
     except ModelFailed:
         return None
-
-
-def _plain(messages: Sequence[Message]) -> list[dict[str, str]]:
-    return [{"role": each.role, "content": each.content} for each in messages]

@@ -138,7 +138,7 @@ class Worker:
             self._put({"id": number, "request": body})
             while True:
                 reply = None if self.ended and replies.empty() else await replies.get()
-                over = reply is None or "text" not in reply
+                over = reply is None or "done" in reply or "error" in reply
                 if reply is None:
                     raise WorkerDied(self.ended)
                 if "error" in reply:
@@ -147,7 +147,8 @@ class Worker:
                     done = reply["done"]
                     yield Chunk("", Usage(done["read"], done["cached"], done["generated"]))
                     return
-                yield Chunk(reply["text"])
+                if "text" in reply:
+                    yield Chunk(reply["text"])
         finally:
             del self._replies[number]
             if not over:

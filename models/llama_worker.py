@@ -7,6 +7,7 @@ configuration (`WorkerConfig` in models/llama_process.py); then:
     in   {"id": 7, "request": {…}}        an OpenAI-style chat request
          {"id": 7, "cancel": true}
     out  {"ready": {"address": …}}        or {"failed": "why"}
+         {"id": 7, "progress": n}             tokens of the prompt read so far
          {"id": 7, "text": "…"}
          {"id": 7, "done": {"read": n, "cached": n, "generated": n}}
          {"id": 7, "error": {"type": …, "message": …}}
@@ -119,27 +120,26 @@ def _load(config: dict[str, Any], folder: str) -> Any:
 def answer(
     server: Any, body: dict[str, Any], cancelled: threading.Event, send: Callable[[Reply], None]
 ) -> Reply:
-    """Run one request; streams `text`, returns the closing `done` or `error`.
+    """Run one request; streams `progress` and `text`, returns the closing `done` or `error`.
 
     A cancelled request is refused at its next step: a token, or a batch of the prompt.
     """
     silent = body["max_tokens"] == 0  # reads the prompt; the one token it still makes is dropped
-    closing: Reply = {"error": {"type": "ended", "message": "it ended without a result"}}
+    done = {"read": 0, "cached": 0, "generated": 0}
+    errors: list[Reply] = []
 
     def step(chunk: dict[str, Any]) -> bool:
-        nonlocal closing
         if "error" in chunk:
-            closing = {"error": _explained(chunk["error"])}
+            errors.append(_explained(chunk["error"]))
             return False
-        timings = chunk.get("timings")
+        progress, timings = chunk.get("prompt_progress"), chunk.get("timings")
+        if progress:
+            done["cached"] = progress["cache"]
+            done["read"] = progress["processed"] - progress["cache"]
+            send({"progress": progress["processed"]})
         if timings:
-            closing = {
-                "done": {
-                    "read": timings["prompt_n"],
-                    "cached": timings["cache_n"],
-                    "generated": 0 if silent else timings["predicted_n"],
-                }
-            }
+            done["cached"], done["read"] = timings["cache_n"], timings["prompt_n"]
+            done["generated"] = 0 if silent else timings["predicted_n"]
         choices = chunk.get("choices") or [{}]
         text = choices[0].get("delta", {}).get("content")
         if text and not silent and not cancelled.is_set():
@@ -149,10 +149,8 @@ def answer(
     try:
         server.handle_chat_completions(body, step)
     except FAILURES as error:
-        return {"error": {"type": type(error).__name__, "message": str(error)}}
-    if cancelled.is_set():
-        return {"done": {"read": 0, "cached": 0, "generated": 0}}
-    return closing
+        errors.append({"type": type(error).__name__, "message": str(error)})
+    return {"error": errors[0]} if errors and not cancelled.is_set() else {"done": done}
 
 
 def _explained(error: Any) -> Reply:

@@ -28,7 +28,7 @@ RUN_ON_S = 0.05
 """The same where the text goes on without a mark."""
 _FRAME_S = 0.005
 _STRESS = frozenset("ˈˌːˑ")
-_PUNCTUATION = frozenset(".,;:!?¡¿—…\"«»()")
+_PUNCTUATION = frozenset('.,;:!?¡¿—…"«»()')
 WARM_UP = "Hello."
 
 
@@ -183,9 +183,7 @@ def _groups(chunk: AudioChunk, start: int, end: int) -> list[PhonemeGroup]:
     def close() -> None:
         if sounds:
             first, last = (min(max(x, start), end) - start for x in (began, ended))
-            groups.append(
-                PhonemeGroup(sounds, first / chunk.sample_rate, last / chunk.sample_rate)
-            )
+            groups.append(PhonemeGroup(sounds, first / chunk.sample_rate, last / chunk.sample_rate))
 
     for item in alignments:
         until = at + int(item.num_samples)

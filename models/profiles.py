@@ -126,11 +126,14 @@ def choose(
     notes: Notes,
     probe: Callable[[int], float] = stream_rate,
     engine: Engine | None = None,
+    *,
+    anew: bool = False,
 ) -> Choice:
     """The models of a profile. Needs no network; `default` probes the processor once.
 
     Of equally suitable language models it names the best that is on the machine, else the one
     that was taken last time, else the best. `engine` keeps to the language models of one engine.
+    `anew` probes again, in case the machine was busy the first time; the better probe counts.
 
     Raises:
         SettingsError: there is no such profile.
@@ -143,7 +146,7 @@ def choose(
         fixed = TINY if name == "tiny" else SMALL
         title = store.catalogue.get(fixed.llm).title
         return Choice(fixed, f"{title}, as the profile {name} has it.", (fixed.llm,))
-    candidates, why = _for_machine(hardware, store, notes, probe)
+    candidates, why = _for_machine(hardware, store, notes, probe, anew)
     if engine:
         everything = (*APPLE, SMALL.llm) if SMALL.llm not in candidates else candidates
         fitting = [each for each in everything if store.catalogue.get(each).engine is engine]
@@ -172,7 +175,11 @@ def with_settings(
 
 
 def _for_machine(
-    hardware: Hardware, store: ModelStore, notes: Notes, probe: Callable[[int], float]
+    hardware: Hardware,
+    store: ModelStore,
+    notes: Notes,
+    probe: Callable[[int], float],
+    anew: bool,
 ) -> tuple[tuple[str, ...], str]:
     """Language models for this machine, best first, and the reason."""
     memory = f"this machine has {hardware.ram_bytes / 1e9:.1f} GB of memory"
@@ -183,9 +190,9 @@ def _for_machine(
     speed = notes.speed(hardware, STRONG)
     known = "was measured" if speed is not None else "is expected"
     if speed is None:
-        rate = notes.of(hardware).get("stream_rate")
-        if not isinstance(rate, int | float):
-            rate = probe(hardware.threads)
+        rate = float(notes.of(hardware).get("stream_rate", 0))
+        if anew or not rate:
+            rate = max(rate, probe(hardware.threads))
             notes.add(hardware, stream_rate=rate)
         speed = expected_speed(rate, store.catalogue.get(STRONG[-1]).bytes)
     cores = f"{hardware.cores} core{'s' if hardware.cores > 1 else ''}"

@@ -289,7 +289,7 @@ class ModelStore:
         transfer = Transfer(model, there, silent, threading.Event())
         need = sum(max(0, file.bytes - transfer.have(file.name)) for file in model.files)
         if model.role is Role.ENCODER:
-            need += model.bytes  # the exported copy
+            need += 2 * model.bytes  # exported copies, one of them quantised
         if model.archive:
             need += model.archive.bytes
         return need + max((model.piece_bytes(piece) for piece in model.pieces), default=0)

@@ -12,6 +12,7 @@ Two things keep that safe:
 """
 
 import logging
+import re
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,6 +43,8 @@ DOUBT_LIMIT = -1.0
 SILENCE_LIMIT = 0.6
 """With so much probability of silence a guess isn't worth a second try (the same)."""
 SECOND_TRY_BEAM = 5
+LEISURE_S = 4
+"""Past so many seconds there is a token a second at least, or the decoder stopped at a pause."""
 
 AUTO = "auto"
 REQUIRED_FILES = ("model.bin", "config.json", "tokenizer.json")
@@ -57,7 +60,7 @@ class _Window:
 
 def _window_for(width: int) -> _Window:
     """By the width of the encoder (384 in tiny, 512 in base)."""
-    return _Window(1000, 500) if width <= 384 else _Window(1500, 500)
+    return _Window(1000, 500) if width <= 384 else _Window(1200, 500)
 
 
 class FasterWhisper:
@@ -119,7 +122,11 @@ def _open(folder: Path, threads: int) -> WhisperModel:
     logging.getLogger("faster_whisper").setLevel(logging.WARNING)
     try:
         return WhisperModel(
-            str(folder), device="cpu", compute_type="int8", cpu_threads=threads, local_files_only=True
+            str(folder),
+            device="cpu",
+            compute_type="int8",
+            cpu_threads=threads,
+            local_files_only=True,
         )
     except Exception as error:  # ctranslate2 and tokenizers raise many kinds, Exception itself too
         raise ModelCorrupt(
@@ -136,13 +143,16 @@ class _Length:
     letters included; other languages are cut into more and smaller tokens.
     """
 
+    least: int
     likely: int
     most: int
 
     @classmethod
     def of(cls, seconds: float, language: str) -> "_Length":
         rate = 1.0 if language == "en" else 2.0
-        return cls(int(6.5 * rate * seconds) + 2, int(8 * rate * seconds) + 8)
+        return cls(
+            int(seconds) - LEISURE_S, int(6.5 * rate * seconds) + 2, int(8 * rate * seconds) + 8
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,8 +167,10 @@ class _Decoded:
         return compression_ratio(self.text)
 
     def is_doubtful(self, length: _Length) -> bool:
-        """A runaway, or a guess where there seems to be speech."""
-        if self.tokens > length.likely or self.compression_ratio > COMPRESSION_LIMIT:
+        """A runaway, an early end, or a guess where there seems to be speech."""
+        if not length.least <= self.tokens <= length.likely:
+            return True
+        if self.compression_ratio > COMPRESSION_LIMIT:
             return True
         return self.log_probability < DOUBT_LIMIT and self.no_speech <= SILENCE_LIMIT
 
@@ -192,7 +204,7 @@ class _Engine:
         language = self._fixed or self._detect(encoded)
         length = _Length.of(seconds, language)
         decoded = self._decode(encoded, language, length, beam=1)
-        if second_try and decoded.is_doubtful(length):
+        if second_try and (decoded.is_doubtful(length) or repeats(decoded.text)):
             decoded = self._decode(encoded, language, length, beam=SECOND_TRY_BEAM)
             if decoded.is_doubtful(length):
                 return self._as_shipped(audio, language, length, decoded)
@@ -262,7 +274,10 @@ class _Engine:
         """
         waveform = audio.astype(np.float32) / 32768.0
         found, _ = self._model.transcribe(
-            waveform, language=language, max_new_tokens=length.most, condition_on_previous_text=False
+            waveform,
+            language=language,
+            max_new_tokens=length.most,
+            condition_on_previous_text=False,
         )
         segments = list(found)
         text = " ".join(segment.text.strip() for segment in segments).strip()
@@ -274,6 +289,17 @@ class _Engine:
             compression_ratio=compression_ratio(text),
             language=language,
         )
+
+
+def repeats(text: str) -> bool:
+    """Whether all of it is one thing said again: "Repeat. Repeat." May be true of what was said."""
+    words = re.findall(r"\w+", text.lower())
+    count = len(words)
+    return any(
+        words == words[:unit] * (count // unit)
+        for unit in range(1, count // 2 + 1)
+        if count % unit == 0
+    )
 
 
 def compression_ratio(text: str) -> float:

@@ -79,7 +79,10 @@ def edit_distance(reference: list[str], heard: list[str]) -> int:
     for i, expected in enumerate(reference, 1):
         previous, row[0] = row[0], i
         for j, word in enumerate(heard, 1):
-            previous, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, previous + (expected != word))
+            previous, row[j] = (
+                row[j],
+                min(row[j] + 1, row[j - 1] + 1, previous + (expected != word)),
+            )
     return row[-1]
 
 
@@ -107,7 +110,9 @@ def stock(model: WhisperModel) -> Callable[[Samples], str]:
 def compare(folder: Path, audio: list[tuple[Samples, str]], threads: int) -> dict[str, object]:
     ours = FasterWhisper(folder, threads=threads)
     ours.load()
-    theirs = stock(WhisperModel(str(folder), device="cpu", compute_type="int8", cpu_threads=threads))
+    theirs = stock(
+        WhisperModel(str(folder), device="cpu", compute_type="int8", cpu_threads=threads)
+    )
     ways: dict[str, Callable[[Samples], str]] = {
         "ours": lambda samples: ours.transcribe(samples).text,
         "stock": theirs,

@@ -255,12 +255,12 @@ def connections_outside() -> Sequence[str]:
         for connection in process.net_connections(kind="inet"):
             listens = connection.status == psutil.CONN_LISTEN
             end = connection.laddr if listens else connection.raddr
-            if end and not _is_loopback(end.ip):
+            if end and not is_loopback(end.ip):
                 found.append(f"{process.name()} {end.ip}:{end.port}")
     return found
 
 
-def _is_loopback(address: str) -> bool:
+def is_loopback(address: str) -> bool:
     parsed = ip_address(address.partition("%")[0])
     mapped = getattr(parsed, "ipv4_mapped", None)
     return (mapped or parsed).is_loopback

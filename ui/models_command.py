@@ -239,7 +239,7 @@ def _pull(
             store.pull(names, report, arrived=lambda one: _tell(one, out))
             return 0
         notes = profiles.notes_in(store.cache)
-        choice = profiles.choose(profile, hardware, store, notes)
+        choice = profiles.choose(profile, hardware, store, notes, anew=True)
         choice = profiles.pull(
             store, choice, hardware, notes, report, arrived=lambda one: _tell(one, out)
         )

@@ -22,6 +22,8 @@ from assistant.paths import Home
 
 LOG_BYTES = 1_000_000
 LOG_FILES_KEPT = 3
+TALKATIVE = ("httpx", "httpcore", "faster_whisper")
+"""They log every request at INFO, also those to our own worker."""
 OWN_PACKAGES = frozenset({"assistant", "models", "ui", "data"})
 
 QUOTED = re.compile(r"\[.*\]|'.*'|\".*\"|\{.*\}", re.DOTALL)
@@ -79,6 +81,8 @@ def logs_in(home: Home) -> Iterator[None]:
     level = root.level
     root.addHandler(handler)
     root.setLevel(logging.INFO)
+    for name in TALKATIVE:
+        logging.getLogger(name).setLevel(logging.WARNING)
     logging.captureWarnings(True)
     loguru_logger.remove()
     # A plain string would get the exception's text appended, values of variables and all.

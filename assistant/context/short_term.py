@@ -1,10 +1,11 @@
 """Short-term memory as the voice loop calls it: one prompt a turn, one `keep` at its end.
 
-    prompt(words)        at the turn's start; pure, so it may be asked for words in doubt
-    stable_after(…)      the answer is written: what to read into the cache while it is spoken
-    keep(turn)           the turn is over: history, summary, window, disk
-    stable               between turns: what to read into the cache
-    pause(), go_on()     speech begins; it was nothing
+    prompt(words)            at the turn's start; pure, so it may be asked for words in doubt
+    read_ahead(words, text)  the answer is written: what to read into the cache while it is spoken
+    keep(turn)               the turn is over: history, summary, window, disk
+    summarize_if_due()       between turns, in the background
+    read_ahead()             between turns: what to read into the cache
+    pause()                  speech begins; `summarize_if_due()` again when it was nothing
 
 A finished summary takes effect in `keep` alone, so the prefix changes when it is read again anyway.
 """
@@ -68,13 +69,9 @@ class ShortTermMemory:
         """The number of the last turn; goes on after a restart within the same thread."""
         return self.conversation.last_turn
 
-    @property
-    def stable(self) -> tuple[Message, ...]:
-        """The next prompt up to the user's words."""
-        return self._window.read_ahead(self.conversation)
-
-    def stable_after(self, user_text: str, answer: str) -> tuple[Message, ...]:
-        """The next prompt up to the user's words, if the answer is heard to its end."""
+    def read_ahead(self, user_text: str = "", answer: str = "") -> tuple[Message, ...]:
+        """The next prompt up to the user's words; with an exchange that is still being heard, as
+        if its answer were heard to the end."""
         return self._window.read_ahead(self.conversation, user_text, answer)
 
     def prompt(
@@ -94,7 +91,6 @@ class ShortTermMemory:
         self._unsaved.append((exchange, turn.latency_ms))
         self._apply_finished()
         self._window.settle(self.conversation)
-        self.go_on()
         await self._save()
 
     def pause(self) -> None:
@@ -103,8 +99,8 @@ class ShortTermMemory:
         if task is not None:
             task.cancel()
 
-    def go_on(self) -> None:
-        """It is quiet again: begin a summary if one is due. Idempotent."""
+    def summarize_if_due(self) -> None:
+        """It is quiet: begin a summary if one is due and none is under way. Idempotent."""
         if self._finished is not None or not self._summarizer.due(self.conversation):
             return
         if self._summary_task is None or self._summary_task.done():
@@ -118,8 +114,8 @@ class ShortTermMemory:
     def forget(self, ids: Sequence[str]) -> frozenset[str]:
         """Out of history, summary and prompt at once; not yet out of the store.
 
-        A summary under way that rests on them is dropped. The caller then reads `stable` into the
-        model's cache, which drops the words from it.
+        A summary under way that rests on them is dropped. The caller then reads `read_ahead()` into
+        the model's cache, which drops the words from it.
         """
         gone = self.conversation.forget(ids)
         wanted = frozenset(ids)

@@ -9,6 +9,7 @@ import asyncio
 from pipecat.frames.frames import Frame, InterruptionFrame
 from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 
+from assistant.voice.background import Background
 from assistant.voice.dialogue import Dialogue
 from assistant.voice.frames import (
     AttemptFrame,
@@ -30,13 +31,12 @@ class BargeIn(FrameProcessor):
         self._dialogue = dialogue
         self._duck = duck
         self._restoring: asyncio.TimerHandle | None = None
-        self._considered: set[asyncio.Task[None]] = set()
+        self._considering = Background(dialogue.failed)
 
     async def cleanup(self) -> None:
         await super().cleanup()
         self._restore()
-        for task in self._considered:
-            task.cancel()
+        self._considering.cancel()
 
     async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
         await super().process_frame(frame, direction)
@@ -60,9 +60,7 @@ class BargeIn(FrameProcessor):
         if not self._dialogue.answering:
             await self.push_frame(frame)
         elif self._dialogue.aloud and not attempt.typed and self._reason(attempt.text):
-            task = asyncio.create_task(self._consider(frame))
-            self._considered.add(task)
-            task.add_done_callback(self._considered.discard)
+            self._considering.start(self._consider(frame))
         else:
             await self._interrupt()
             await self.push_frame(frame)
@@ -94,6 +92,7 @@ class BargeIn(FrameProcessor):
         self._restore()
         if self._dialogue.answering:
             self._dialogue.interrupting()
+            self._dialogue.voice.hush()
             await self.push_frame(InterruptionFrame())
 
     def _lower(self) -> None:

@@ -61,9 +61,10 @@ SLEPT_S = 10.0
 RETRY_S = (0.3, 0.5, 1.0, 2.0)
 CLOSE_S = 1.0
 """A driver that takes longer to close is left to itself."""
-REST_AFTER_S = 3.0 if sys.platform == "linux" else None
+REST_AFTER_S = 10.0 if sys.platform == "linux" else None
 """An idle output stream costs about 1 % of a core. Stopping it is worth it where starting again is
-immediate (1 ms on Linux), not where it delays the first word (Bluetooth on macOS)."""
+immediate (1 ms on Linux), not where it delays the first word (Bluetooth on macOS); and not within
+a conversation, since every start moves the echo by some milliseconds."""
 
 
 class _Stream:

@@ -6,11 +6,10 @@ event. Everything here runs on the event loop.
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any
 
 from loguru import logger
 
@@ -33,6 +32,7 @@ from assistant.events import (
 from assistant.settings import Settings
 from assistant.voice.attempt import Attempt
 from assistant.voice.attention import Attention
+from assistant.voice.background import Background
 from assistant.voice.remembering import ShortTermMemory
 from assistant.voice.warming import CacheWarmer
 from models.interfaces import Generation, LanguageModel
@@ -51,6 +51,8 @@ class Voice:
 
     set_gain: Callable[[float], None] = _nothing
     chime: Callable[[], None] = _nothing
+    hush: Callable[[], None] = _nothing
+    """Silence at once, ahead of the interruption that follows."""
 
 
 class Dialogue:
@@ -75,7 +77,7 @@ class Dialogue:
         self._idle.set()
         self._quiet = asyncio.Event()
         self._quiet.set()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._closing = Background(self.failed)
         self._phase = Phase.STARTING
 
     # -- who is meant ---------------------------------------------------------------------------
@@ -203,7 +205,7 @@ class Dialogue:
         self.aloud = False
         attempt = self._current
         if attempt is not None:
-            self._run(self.finish(attempt, interrupted=True))
+            self._closing.start(self.finish(attempt, interrupted=True))
 
     async def finish(self, attempt: Attempt, *, interrupted: bool) -> None:
         """Close a turn, once: into the history, onto the disk, out as an event."""
@@ -261,15 +263,15 @@ class Dialogue:
             self._phase = phase
             self.emit(PhaseChanged(phase))
 
-    def _run(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+    def failed(self, error: Exception) -> None:
+        """Something broke that should not: tell it, give the turn up, and go on."""
+        what = str(error) if isinstance(error, AssistantError) else type(error).__name__
+        self.emit(Notice(f"This turn went wrong ({what}); the log tells more.", Severity.ERROR))
+        self.cut_off()
 
     async def close(self) -> None:
         """End: what was heard of the current answer is kept."""
         self.cut_off()
-        if self._tasks:
-            await asyncio.wait(set(self._tasks), timeout=1.0)
+        await self._closing.finish(timeout_s=1.0)
         await self.cache.cool()
         await self._memory.close()

@@ -22,14 +22,14 @@ FRAME = 160
 """Samples of the 10 ms frames that AEC3 takes."""
 QUIET_AFTER_S = 1.0
 """Nothing played for so long: no echo can be left, and the canceller rests."""
-RESERVE = 32
-"""Samples of the reference kept waiting at least (2 ms): what a resampler may hold back."""
-LONGEST_RESERVE = 640
-"""What the reserve grows to, by FRAME, where the audio thread is late again and again."""
-SURPLUS = 320
-"""The reference may wait this long (20 ms) beyond the reserve, then silence is dropped from it."""
+RESERVE = 0.4
+"""Part of the devices' latency for which the reference waits, so that lateness does no harm."""
+SURPLUS = 640
+"""The reference may wait this long (40 ms) beyond the reserve, then silence is dropped from it."""
 LIMIT = 3200
 """And no longer than this (200 ms) whatever it holds: the microphone stood still."""
+FEW_LAPSES = 2
+"""Late more often than this within a second, the reference moves."""
 LATEST = 1600
 """A reference that is later than this (100 ms) has stopped."""
 HANG_OVER_S = 0.15
@@ -78,14 +78,14 @@ class HalfDuplex:
 class FarEnd:
     """The loudspeaker's sound, handed to the microphone's side in step with it.
 
-    AEC3 takes one frame of each side in turn, and needs seconds to follow when the delay between
-    them jumps. Audio threads call in bursts, and late. So the reference waits here, and its place
-    in time is changed in silence only: what comes late is cut by as much as was made up for with
-    zeros, and the reserve grows in the next pause. It also waits no longer than needed, since a
-    reference that arrives behind its own echo is of no use.
+    AEC3 takes one frame of each side in turn, and needs a second or two to follow when the delay
+    between them jumps. Audio threads call in bursts, and late. So the reference waits here for a
+    part of the latency that the devices are known to have (more, and it would arrive behind its
+    own echo), what comes later still is cut by as much as was made up for with zeros, and a
+    surplus is taken away in silence only.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, latency_s: float = 0.1, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._arrived: deque[tuple[Samples, int]] = deque(maxlen=500)
         self._sounded_at = -1e9
@@ -94,7 +94,8 @@ class FarEnd:
         self._waiting: Samples = np.zeros(0, np.int16)
         self._running = False
         self._debt = 0
-        self._reserve = RESERVE
+        self._lapses = 0
+        self._reserve = int(RESERVE * latency_s * MIC_RATE)
         self._least = LIMIT
         self._taken = 0
         self._excess = 0
@@ -125,11 +126,11 @@ class FarEnd:
         if self._taken == MIC_RATE // BLOCK:
             self._judge()
         if self._excess:
-            self._adjust()
+            self._drop_silence()
         return block
 
     def _collect(self) -> None:
-        parts = [self._waiting]
+        parts, quiet = [self._waiting], self.quiet
         while self._arrived:
             samples, rate = self._arrived.popleft()
             if self._resampler is None or rate != self._rate:
@@ -137,48 +138,44 @@ class FarEnd:
             if not self._running:
                 self._running = True
                 parts.append(np.zeros(self._reserve, np.int16))
-            parts.append(self._resampler.process(samples))
+            if quiet:  # all zeros: count them, and spare the work
+                self._resampler.reset()
+                parts.append(np.zeros(len(samples) * MIC_RATE // rate, np.int16))
+            else:
+                parts.append(self._resampler.process(samples))
         if len(parts) > 1:
             self._waiting = np.concatenate(parts)[-LIMIT:]
             self._pay()
 
     def _pay(self) -> None:
-        """Cut what came late, unless the next block would then be short: if all that comes is
-        late, that is its place."""
+        """Cut what came late, unless lateness is the rule: then this is its place from now on."""
+        if self._lapses > FEW_LAPSES:
+            self._debt = 0
         late = min(self._debt, len(self._waiting) - BLOCK)
         if late > 0:
             self._debt -= late
             self._waiting = self._waiting[late:]
-            self._reserve = min(self._reserve + FRAME, LONGEST_RESERVE)
 
     def _make_up_for(self, missing: int) -> None:
         if self._running:
             self._debt += missing
+            self._lapses += 1
             if self._debt > LATEST:
                 self._running, self._debt = False, 0
         self._waiting = np.concatenate([self._waiting, np.zeros(missing, np.int16)])
 
     def _judge(self) -> None:
-        """Once a second: by how much more than the reserve the reference waits, if too much; or,
-        negative, by how much less."""
-        self._excess = 0
-        if self._least > self._reserve + SURPLUS or (self._running and self._least < self._reserve):
-            self._excess = self._least - self._reserve
-        self._taken, self._least, self._debt = 0, LIMIT, 0
+        """Once a second: by how much the reference waits too long; and what is owed no more."""
+        excess = self._least - self._reserve
+        self._excess = excess if excess > SURPLUS else 0
+        self._taken, self._least, self._debt, self._lapses = 0, LIMIT, 0, 0
 
-    def _adjust(self) -> None:
-        """Take the excess away, or add what is short, at the next silence."""
+    def _drop_silence(self) -> None:
         sounding = np.flatnonzero(self._waiting)
         silent = int(sounding[0]) if len(sounding) else len(self._waiting)
-        if not silent:
-            return
-        if self._excess > 0:
-            dropped = min(silent, self._excess)
-            self._waiting = self._waiting[dropped:]
-            self._excess -= dropped
-        else:
-            self._waiting = np.concatenate([np.zeros(-self._excess, np.int16), self._waiting])
-            self._excess = 0
+        dropped = min(silent, self._excess)
+        self._waiting = self._waiting[dropped:]
+        self._excess -= dropped
 
 
 class WebRtcCanceller:
@@ -204,7 +201,7 @@ class WebRtcCanceller:
         self._frame_type = AudioFrame
         self._apm = AudioProcessingModule(echo_cancellation=True, high_pass_filter=True)
         self._delay_s = latency_s
-        self._far = FarEnd(clock)
+        self._far = FarEnd(latency_s, clock)
         self._resting = True
 
     def far(self, samples: Samples, rate: int) -> None:

@@ -84,6 +84,8 @@ class TurnOverFrame(SystemFrame):
     utterance: int
     revision: int
     decided: float
+    forced: bool = False
+    """There was no end: the longest turn allowed was reached."""
 
 
 @dataclass

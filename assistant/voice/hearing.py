@@ -8,10 +8,8 @@ be split by nothing that arrives late.
 
 import asyncio
 import time
-from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any
 
 from loguru import logger
 from pipecat.frames.frames import Frame, InterruptionFrame
@@ -20,6 +18,7 @@ from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 from assistant.errors import ModelError
 from assistant.events import Notice, PartialTranscript, Severity
 from assistant.voice.attempt import Attempt, Marks
+from assistant.voice.background import Background
 from assistant.voice.dialogue import Dialogue
 from assistant.voice.frames import (
     AttemptFrame,
@@ -35,6 +34,8 @@ from assistant.voice.frames import (
 )
 from assistant.voice.judgement import Evidence, judge
 from models.interfaces import SpeechToText, Transcription
+
+TOO_LONG = "You spoke very long without a pause; I answer what I have heard so far."
 
 
 @dataclass
@@ -58,24 +59,24 @@ class Hearing:
 class Hear(FrameProcessor):
     """Runs the recogniser beside the pipeline; one stretch at a time, the newest wins."""
 
-    def __init__(self, stt: SpeechToText, dialogue: Dialogue) -> None:
+    def __init__(self, stt: SpeechToText, dialogue: Dialogue, *, partials: bool) -> None:
         super().__init__(name="hear")
         self._stt = stt
+        self._partials = partials
         self._dialogue = dialogue
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="hear")
         self._hearing: Hearing | None = None
-        self._jobs: set[asyncio.Task[None]] = set()
+        self._jobs = Background(dialogue.failed)
         self._recognising = 0
 
     @property
     def busy(self) -> bool:
         """Something is being made into words."""
-        return bool(self._jobs)
+        return len(self._jobs) > 0
 
     async def cleanup(self) -> None:
         await super().cleanup()
-        for job in self._jobs:
-            job.cancel()
+        self._jobs.cancel()
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
@@ -86,8 +87,8 @@ class Hear(FrameProcessor):
         elif isinstance(frame, SpeechPausedFrame):
             self._paused(frame.stretch)
         elif isinstance(frame, SpeechGoesOnFrame):
-            if not self._recognising:
-                self._start(self._peek(frame.stretch))
+            if not self._recognising and (self._partials or self._dialogue.aloud):
+                self._jobs.start(self._peek(frame.stretch))
         elif isinstance(frame, SpeechResumedFrame):
             await self._resumed(frame)
         elif isinstance(frame, TurnOverFrame):
@@ -106,11 +107,6 @@ class Hear(FrameProcessor):
             hearing.beginning = [*previous.beginning, *list(previous.words.values())[-1:]]
         self._dialogue.hearing()
         return hearing
-
-    def _start(self, work: Coroutine[Any, Any, None]) -> None:
-        job = asyncio.create_task(work)
-        self._jobs.add(job)
-        job.add_done_callback(self._jobs.discard)
 
     async def _recognise(self, stretch: Stretch) -> Transcription:
         self._recognising += 1
@@ -141,7 +137,7 @@ class Hear(FrameProcessor):
         if stretch.revision not in hearing.words:
             job = asyncio.create_task(self._words(hearing, stretch))
             hearing.words[stretch.revision] = job
-            self._start(self._attempt(hearing, stretch, job))
+            self._jobs.start(self._attempt(hearing, stretch, job))
 
     async def _attempt(self, hearing: Hearing, stretch: Stretch, job: "asyncio.Task[str]") -> None:
         """When the words are there, try an answer."""
@@ -207,6 +203,8 @@ class Hear(FrameProcessor):
         if hearing is None or hearing.utterance != frame.utterance:
             return
         hearing.over = frame.decided
+        if frame.forced:
+            self._dialogue.emit(Notice(TOO_LONG, Severity.WARNING))
         if hearing.attempt is not None:
             self._settle(hearing, hearing.attempt)
         elif hearing.wordless:

@@ -4,6 +4,7 @@ import asyncio
 import time
 from dataclasses import dataclass
 
+from pipecat.frames.frames import ErrorFrame
 from pipecat.pipeline.pipeline import Pipeline
 from pipecat.pipeline.worker import PipelineParams, PipelineWorker
 from pipecat.workers.runner import WorkerRunner
@@ -59,16 +60,16 @@ class VoiceLoop:
             settings.turn,
             voice=voice,
             end_of_turn=end_of_turn,
-            partials=settings.stt.partials,
             on_level=dialogue.level,
         )
-        self.hear = Hear(models.stt, dialogue)
+        self.hear = Hear(models.stt, dialogue, partials=settings.stt.partials)
         self._dialogue = dialogue
         rate = sound.voice.sample_rate if sound.voice is not None else SILENT_RATE
+        self._microphone = MicrophoneInput(sound.microphone)
         self.loudspeaker = LoudspeakerOutput(sound.loudspeaker, dialogue, rate)
         pipeline = Pipeline(
             [
-                MicrophoneInput(sound.microphone),
+                self._microphone,
                 Echo(sound.echo),
                 self.turns,
                 self.hear,
@@ -91,18 +92,28 @@ class VoiceLoop:
         self._running: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Begin to listen; returns when the pipeline has started."""
+        """Begin to listen; returns when sound flows.
+
+        Raises:
+            AudioError: a device is missing or taken.
+        """
         started = asyncio.Event()
 
         async def note(*_: object) -> None:
             started.set()
 
+        async def failed(_: object, frame: ErrorFrame) -> None:
+            self._dialogue.failed(frame.exception or RuntimeError(frame.error))
+
         self._worker.add_event_handler("on_pipeline_started", note)
+        self._worker.add_event_handler("on_pipeline_error", failed)
+        await self.loudspeaker.open()
         await self._runner.add_workers(self._worker)
         self._running = asyncio.create_task(self._runner.run())
         waiting = asyncio.create_task(started.wait())
         await asyncio.wait({waiting, self._running}, return_when=asyncio.FIRST_COMPLETED)
         waiting.cancel()
+        await self._microphone.open()
 
     async def say(self, text: str) -> None:
         """A typed turn."""

@@ -37,11 +37,13 @@ COMMA = Reading((), Ending.CLAUSE)
 _SENTENCE_MARKS = ".!?…。！？"
 _CLAUSE_MARKS = ",;:、，；：—–"
 _CLOSERS = "\"'”’»)]}*_~`」』"
+_SPOKEN_SIGNS = "%&+=€$£°"
+"""In English they have become words before they are looked at; elsewhere the voice reads them."""
 _DASHES = {"-", "--", "–", "—", "―"}
 
-_ABBREVIATIONS = frozenset(
-    "dr mr mrs ms prof st vs jr sr fig inc ltd approx dept mt no vol gen col capt rev hon "
-    "jan feb mar apr jun jul aug sep sept oct nov dec".split()
+_ABBREVIATIONS = (
+    "dr mr mrs ms prof st vs jr sr fig inc ltd approx dept mt vol gen col capt rev hon "
+    "jan feb mar apr jun jul aug sep sept oct nov dec"
 )
 _SPELLED_OUT = {
     "e.g.": "for example",
@@ -104,10 +106,9 @@ _URL = re.compile(r"(?:https?://|www\.)[^\s<>\"]+", re.IGNORECASE)
 _EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _DOTTED_NAME = re.compile(r"(?<![\w.])[A-Za-z][\w-]+(?:\.[A-Za-z][\w-]*)+(?=\W*$)")
 _LINK_TARGET = re.compile(r"\]\([^)]*\)?")
-_TAG = re.compile(r"</?[A-Za-z][^<>]*>")
+_TAG = re.compile(r"</?[A-Za-z][\w-]*/?>")
 _EMOTICON = re.compile(r"[:;=][-']?[)(\]\[DPpOo/\\|3*]+")
 _NUMBER_RANGE = re.compile(r"(?<=\d)\s*[-–—]\s*(?=[$€£]?\d)")
-_FRACTION_PART = {"1": "tenth"}
 
 
 def awaits_next(word: str) -> bool:
@@ -125,10 +126,10 @@ def read(word: str, language: str = "en") -> Reading:
     text = _plain(word)
     if language.startswith("en"):
         text = _in_english(text)
-    words = tuple(_cleaned(piece) for piece in text.split())
-    words = tuple(piece for piece in words if any(c.isalnum() for c in piece))
+    words = tuple(part for piece in text.split() for part in _cleaned(piece).split())
+    words = tuple(piece for piece in words if any(c.isalnum() or c in _SPOKEN_SIGNS for c in piece))
     if not words:
-        return Reading((), ending if any(mark in word for mark in ",;:") else Ending.NONE)
+        return Reading((), ending)
     return Reading(_punctuated(words, word, ending), ending)
 
 
@@ -148,19 +149,21 @@ def _ending(word: str) -> Ending:
 
 def _is_abbreviation(stem: str) -> bool:
     """Of a word without its last full stop: titles, initials (but "I."), "e.g", "u.s"."""
-    if stem in _ABBREVIATIONS or (len(stem) == 1 and stem.isalpha() and stem != "i"):
+    if stem in _ABBREVIATIONS.split() or (len(stem) == 1 and stem.isalpha() and stem != "i"):
         return True
     return re.fullmatch(r"[a-z](?:\.[a-z])+", stem) is not None
 
 
 def _plain(word: str) -> str:
     """Without markdown, tags, and the marks of LaTeX."""
-    text = word.replace("’", "'").replace("‘", "'")
+    text = word.removeprefix("!") if word.startswith("![") else word
+    text = text.replace("’", "'").replace("‘", "'")
     text = _URL.sub(lambda found: _domain(found[0]), _LINK_TARGET.sub("", text))
     text = _EMAIL.sub(lambda found: found[0].replace(".", " dot ").replace("@", " at "), text)
     text = _TAG.sub("", text)
     if "\\" in text or "^" in text:
         text = _formula(text)
+    text = re.sub(r"\$(?!\d)", "", text)
     return text.replace("**", "").replace("~~", "").replace("`", "").replace("…", "...")
 
 
@@ -189,11 +192,14 @@ def _formula(text: str) -> str:
 
 
 def _in_english(text: str) -> str:
-    core = text.strip("\"“”()[]{}*_").rstrip(",;:!?")
+    if text == "*":
+        return "times"
+    core = text.strip('"“”()[]{}*_').rstrip(",;:!?")
     for written in (core.lower(), core.rstrip(".").lower()):
         if written in _SPELLED_OUT:
-            return text.replace(core if written == core.lower() else core.rstrip("."),
-                                _SPELLED_OUT[written])
+            return text.replace(
+                core if written == core.lower() else core.rstrip("."), _SPELLED_OUT[written]
+            )
     text = _MONEY.sub(_money, text)
     text = _NUMBER_RANGE.sub(" to ", text)
     text = re.sub(r"~(?=\d)", " about ", text)
@@ -227,14 +233,16 @@ def _cleaned(piece: str) -> str:
     """Without emoji, brackets, quotes and the marks of markdown; em dashes become commas."""
     kept = "".join(c for c in piece if not _is_unspoken(c))
     kept = re.sub(r"[—―]+", ", ", kept).strip()
-    return kept.strip("*_~") if any(c.isalnum() for c in kept) else ""
+    return kept.strip("*_~")
 
 
 def _is_unspoken(character: str) -> bool:
-    if character in "\"“”„«»()[]{}|<>*`\u20e3":
+    if character in '"“”„«»()[]{}|<>*`\u20e3':
         return True
     category = unicodedata.category(character)
-    return category in {"So", "Sk", "Cf", "Cs", "Co", "Cn", "Cc"} or 0xFE00 <= ord(character) <= 0xFE0F
+    return (
+        category in {"So", "Sk", "Cf", "Cs", "Co", "Cn", "Cc"} or 0xFE00 <= ord(character) <= 0xFE0F
+    )
 
 
 def _punctuated(words: tuple[str, ...], written: str, ending: Ending) -> tuple[str, ...]:

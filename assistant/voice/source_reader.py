@@ -168,7 +168,9 @@ class SourceReader:
         after = self._word_end(end + 1)
         if after is None:
             return None
-        return after if self._text[end + 1 : after].strip(".,;:!?*)\"").lower() in MAGNITUDES else end
+        return (
+            after if self._text[end + 1 : after].strip('.,;:!?*)"').lower() in MAGNITUDES else end
+        )
 
     def _without_line_mark(self, word: str) -> str:
         """Nothing is read of "##", "-", ">" and the like that begin a line."""

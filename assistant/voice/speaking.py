@@ -63,9 +63,7 @@ class Speak(FrameProcessor):
         await self.push_frame(ClauseAudioFrame(attempt, samples, words))
 
 
-def _timed(
-    clause: Clause, times: list[WordTime], rate: int, length: int
-) -> tuple[TimedWord, ...]:
+def _timed(clause: Clause, times: list[WordTime], rate: int, length: int) -> tuple[TimedWord, ...]:
     """When each word of the clause has been heard, in samples from the clause's start.
 
     Times of a stretch of text count for every word that ends within it.

@@ -1,6 +1,6 @@
 """From the text of an answer, as it streams in, to clauses that can be spoken.
 
-    deltas ── SourceReader ──> written words ── pronounce.read ──> readings ── ClauseSplitter ──> clauses
+    deltas ─ SourceReader → written words ─ pronounce.read → readings ─ ClauseSplitter → clauses
 
 Every decision is taken at a written word, when it is complete, from what stands before it. So it
 doesn't matter how the text was cut into deltas. Each spoken word remembers where in the answer it
@@ -67,9 +67,9 @@ PACES = (Pace(2, 7, 11), Pace(5, 12, 18), Pace(9, 18, 30))
 """Of the first clause, the second, and all others: the first is wanted at once; the next has the
 time in which the first is spoken; the rest is better in whole sentences."""
 
-_CONJUNCTIONS = frozenset(
+_CONJUNCTIONS = (
     "and but or so because since although though while when where which who that if unless until "
-    "after before than with without including such like for from to into about".split()
+    "after before than with without including such like for from to into about"
 )
 
 
@@ -115,10 +115,10 @@ class ClauseSplitter:
             return
         reading = read(found.text, self.language)
         pace = PACES[min(self._clauses, len(PACES) - 1)]
-        if self._spoken >= pace.long and found.text.lower() in _CONJUNCTIONS:
+        if self._spoken >= pace.long and found.text.lower() in _CONJUNCTIONS.split():
             yield from self._cut()
-        if not reading.words and reading.ending is Ending.CLAUSE:
-            self._pause()
+        if not reading.words and reading.ending is not Ending.NONE:
+            self._punctuate("," if reading.ending is Ending.CLAUSE else ".")
         self._add(found, reading)
         if self._is_over(reading.ending, pace):
             yield from self._cut()
@@ -132,13 +132,14 @@ class ClauseSplitter:
         self._pieces.append(_Piece(found.start, found.end, reading.words))
         self._spoken += len(reading.words)
 
-    def _pause(self) -> None:
-        """A dash that stands alone is heard as a comma after the word before it."""
+    def _punctuate(self, mark: str) -> None:
+        """A dash that stands alone is heard as a comma after the word before it, a full stop after
+        an emoji as one after that word."""
         for index in range(len(self._pieces) - 1, -1, -1):
             piece = self._pieces[index]
             if piece.words:
-                if piece.words[-1][-1].isalnum():
-                    words = (*piece.words[:-1], f"{piece.words[-1]},")
+                if piece.words[-1][-1] not in ".,;:!?":
+                    words = (*piece.words[:-1], f"{piece.words[-1]}{mark}")
                     self._pieces[index] = _Piece(piece.start, piece.end, words)
                 return
 

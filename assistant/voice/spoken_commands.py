@@ -1,12 +1,12 @@
 """barge in → *spoken command?*: what is obeyed at once and never reaches the model."""
 
-import asyncio
 from collections.abc import Awaitable, Callable
 
 from pipecat.frames.frames import Frame
 from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 
 from assistant.voice.attempt import Attempt
+from assistant.voice.background import Background
 from assistant.voice.commands import Command, recognise
 from assistant.voice.dialogue import Dialogue
 from assistant.voice.frames import AttemptFrame
@@ -18,12 +18,11 @@ class SpokenCommands(FrameProcessor):
     def __init__(self, dialogue: Dialogue) -> None:
         super().__init__(name="command")
         self._dialogue = dialogue
-        self._waiting: set[asyncio.Task[None]] = set()
+        self._waiting = Background(dialogue.failed)
 
     async def cleanup(self) -> None:
         await super().cleanup()
-        for task in self._waiting:
-            task.cancel()
+        self._waiting.cancel()
 
     async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
         await super().process_frame(frame, direction)
@@ -53,9 +52,7 @@ class SpokenCommands(FrameProcessor):
             if await attempt.may_be_heard():
                 await act(attempt)
 
-        task = asyncio.create_task(wait())
-        self._waiting.add(task)
-        task.add_done_callback(self._waiting.discard)
+        self._waiting.start(wait())
 
     async def _ignore(self, _: Attempt) -> None:
         self._dialogue.ignore("asleep" if self._dialogue.asleep else "not addressed")

@@ -4,7 +4,7 @@ import asyncio
 from collections import deque
 from dataclasses import dataclass
 
-from pipecat.frames.frames import CancelFrame, EndFrame, Frame, InterruptionFrame, StartFrame
+from pipecat.frames.frames import CancelFrame, EndFrame, Frame, InterruptionFrame
 from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 
 from assistant.voice.attempt import Attempt
@@ -31,11 +31,18 @@ class MicrophoneInput(FrameProcessor):
     async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
         await super().process_frame(frame, direction)
         await self.push_frame(frame, direction)
-        if isinstance(frame, StartFrame) and self._microphone is not None:
+        if isinstance(frame, EndFrame | CancelFrame):
+            await self._close()
+
+    async def open(self) -> None:
+        """Begin; apart from the pipeline's start, so that a missing device is an error.
+
+        Raises:
+            AudioError: the device is missing or taken.
+        """
+        if self._microphone is not None:
             self._pump = asyncio.create_task(self._run())
             await self._microphone.open(self._deliver)
-        elif isinstance(frame, (EndFrame, CancelFrame)):
-            await self._close()
 
     async def cleanup(self) -> None:
         await super().cleanup()
@@ -91,7 +98,8 @@ class LoudspeakerOutput(FrameProcessor):
         self._sample_rate = sample_rate
         self._chime = chime(sample_rate)
         self._chiming: asyncio.Task[None] | None = None
-        dialogue.voice = Voice(set_gain=self._set_gain, chime=self._start_chime)
+        self._hushed: Attempt | None = None
+        dialogue.voice = Voice(self._set_gain, self._start_chime, self._hush)
         self._loudspeaker = loudspeaker
         self._dialogue = dialogue
         self._accepted = 0
@@ -107,11 +115,18 @@ class LoudspeakerOutput(FrameProcessor):
         if isinstance(frame, AnswerEndFrame):
             await self._end(frame.attempt)
             return
-        if isinstance(frame, StartFrame):
-            await self._loudspeaker.open(self._sample_rate)
-        elif isinstance(frame, InterruptionFrame):
-            self._interrupted()
+        if isinstance(frame, InterruptionFrame):
+            self._hush()
+            self._attempt = None
+            self._dialogue.cut_off()
         await self.push_frame(frame, direction)
+
+    async def open(self) -> None:
+        """
+        Raises:
+            AudioError: the device is missing or taken.
+        """
+        await self._loudspeaker.open(self._sample_rate)
 
     async def cleanup(self) -> None:
         await super().cleanup()
@@ -129,7 +144,7 @@ class LoudspeakerOutput(FrameProcessor):
 
     async def _clause(self, frame: ClauseAudioFrame) -> None:
         attempt = frame.attempt
-        if not await attempt.may_be_heard():
+        if not await attempt.may_be_heard() or attempt is self._hushed:
             return
         if attempt is not self._attempt:
             self._attempt, self._heard_to = attempt, 0
@@ -145,12 +160,14 @@ class LoudspeakerOutput(FrameProcessor):
         if len(frame.samples):
             self._dialogue.sounding(attempt)
         for offset in range(0, len(frame.samples), step):
+            if attempt is self._hushed:
+                return
             await self._play(frame.samples[offset : offset + step])
             self._note_heard()
         self._note_heard()
 
     async def _end(self, attempt: Attempt) -> None:
-        if not await attempt.may_be_heard():
+        if not await attempt.may_be_heard() or attempt is self._hushed:
             return
         await self._loudspeaker.drain()
         self._due.clear()
@@ -158,17 +175,17 @@ class LoudspeakerOutput(FrameProcessor):
         self._attempt = None
         await self._dialogue.finish(attempt, interrupted=False)
 
-    def _interrupted(self) -> None:
+    def _hush(self) -> None:
         """Silence at once; what was still queued has not been said."""
-        attempt, self._attempt = self._attempt, None
+        attempt = self._attempt
         if attempt is not None:
-            self._note_heard(attempt)
+            self._note_heard()
+            self._hushed = attempt
         self._accepted -= self._loudspeaker.flush()
         self._due.clear()
-        self._dialogue.cut_off()
 
-    def _note_heard(self, attempt: Attempt | None = None) -> None:
-        attempt = attempt or self._attempt
+    def _note_heard(self) -> None:
+        attempt = self._attempt
         if attempt is None:
             return
         lag = int(self._loudspeaker.latency_s * self._sample_rate)

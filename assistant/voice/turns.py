@@ -122,14 +122,12 @@ class TurnDetector(FrameProcessor):
         *,
         voice: VoiceDetector,
         end_of_turn: EndOfTurn,
-        partials: bool,
         on_level: Callable[[float], None],
     ) -> None:
         super().__init__(name="turn")
         self._settings = settings
         self._voice = voice
         self._end_of_turn = end_of_turn
-        self._partials = partials
         self._on_level = on_level
         self._endpointer = Endpointer(
             confidence=settings.vad_confidence,
@@ -230,11 +228,11 @@ class TurnDetector(FrameProcessor):
         settings = self._settings
         if utterance.seconds >= settings.max_turn_s:
             await self.push_frame(self._paused())
-            await self._over(utterance)
+            await self._over(utterance, forced=True)
         elif utterance.segment_s >= LONGEST_SEGMENT_S and self._endpointer.silence_s == 0:
             await self.push_frame(self._paused())
             await self._resume(utterance, commit=True)
-        elif self._partials and self._endpointer.silence_s == 0:
+        elif self._endpointer.silence_s == 0:
             steps = round(utterance.seconds / WINDOW_S)
             if steps and steps % round(PARTIAL_EVERY_S / WINDOW_S) == 0:
                 await self.push_frame(SpeechGoesOnFrame(utterance.stretch(settings.vad_confidence)))
@@ -249,9 +247,11 @@ class TurnDetector(FrameProcessor):
             self._asking = None
             await self._over(utterance)
 
-    async def _over(self, utterance: Utterance) -> None:
+    async def _over(self, utterance: Utterance, *, forced: bool = False) -> None:
         await self.push_frame(
-            TurnOverFrame(utterance.number, utterance.revision, decided=time.monotonic())
+            TurnOverFrame(
+                utterance.number, utterance.revision, decided=time.monotonic(), forced=forced
+            )
         )
         await self._reset()
 

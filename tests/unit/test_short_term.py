@@ -71,6 +71,7 @@ class Bench:
             turn = self.memory.turns + 1
             ended = TurnEnded(turn, f"question {turn}", f"answer {turn}", False, Latency())
             await self.memory.keep(ended, NOW)
+            self.memory.summarize_if_due()
 
     @property
     def ids(self) -> Sequence[str]:
@@ -95,7 +96,7 @@ async def test_a_turn_is_in_the_history_and_on_disk_when_it_was_kept() -> None:
         *("question 2", "answer 2"),
     ]
     assert "- dog is Max" in prompt.messages[-1].content
-    assert bench.memory.stable[:-1] == prompt.stable_messages
+    assert bench.memory.read_ahead()[:-1] == prompt.stable_messages
 
 
 async def test_a_summary_takes_effect_when_the_next_turn_is_kept() -> None:
@@ -124,7 +125,7 @@ async def test_speech_stops_a_summary_and_quiet_takes_it_up_again() -> None:
 
     assert model.hold is not None
     model.hold.set()
-    bench.memory.go_on()
+    bench.memory.summarize_if_due()
     await bench.memory.summarized()
     await bench.talk(1)
     assert bench.memory.conversation.summary is not None
@@ -165,7 +166,22 @@ async def test_what_is_forgotten_is_never_written_nor_summarized() -> None:
     assert forgotten not in store.exchanges
     assert len(store.exchanges) == 11
     assert bench.memory.conversation.summary is None
-    assert all(message.content != "question 1" for message in bench.memory.stable)
+    assert all(message.content != "question 1" for message in bench.memory.read_ahead())
+
+
+async def test_a_summary_of_what_is_forgotten_is_dropped_at_once_and_made_anew() -> None:
+    bench = Bench()
+    await bench.talk(12)
+    await bench.memory.summarized()
+    assert len(bench.model.requests) == 1
+    bench.memory.forget([bench.ids[0]])
+    bench.memory.summarize_if_due()
+    await bench.memory.summarized()
+
+    assert len(bench.model.requests) == 2
+    assert "question 1\n" not in bench.model.requests[1].messages[1].content
+    await bench.talk(1)
+    assert bench.memory.conversation.summary is not None
 
 
 async def test_closing_stores_what_is_left() -> None:
@@ -197,14 +213,14 @@ async def test_the_thread_goes_on_after_a_restart(tmp_path: Path) -> None:
     await bench.talk(11)
     await bench.memory.summarized()
     await bench.talk(1)
-    stable = bench.memory.stable
+    stable = bench.memory.read_ahead()
     await bench.memory.close()
     transcript.close()
 
     transcript = Transcript.open(tmp_path / "t.sqlite3")
     resumed = transcript.resume("ada", timedelta(hours=1))
     again = Bench(transcript, conversation=resumed)
-    assert again.memory.stable == stable
+    assert again.memory.read_ahead() == stable
     await again.talk(1)
     assert again.memory.turns == 13
     await again.memory.close()

@@ -139,6 +139,37 @@ def test_users_never_see_each_other(tmp_path: Path) -> None:
     transcript.close()
 
 
+def test_users_are_apart_even_under_one_thread_id(tmp_path: Path) -> None:
+    transcript = Transcript.open(file_in(tmp_path))
+    for user in ("ada", "bob"):
+        conversation = Conversation("same", user)
+        key = say(transcript, conversation, f"I am {user}.")
+        transcript.store_summary(conversation, Summary(f"of {user}", user, (key,), NOW))
+    for user in ("ada", "bob"):
+        resumed = transcript.resume(user, HOURS, NOW)
+        assert resumed is not None
+        assert [each.user_text for each in resumed.exchanges] == [f"I am {user}."]
+        assert resumed.summary is not None
+        assert resumed.summary.text == user
+    transcript.close()
+
+
+def test_what_was_replaced_is_not_in_the_file_any_more(tmp_path: Path) -> None:
+    path = file_in(tmp_path)
+    transcript = Transcript.open(path)
+    conversation = transcript.begin_conversation("ada")
+    key = say(transcript, conversation)
+    transcript.store_summary(conversation, Summary("s1", "zebra " * 300, (key,), NOW))
+    transcript.close()
+    assert b"zebra" in path.read_bytes()
+
+    transcript = Transcript.open(path)
+    transcript.store_summary(conversation, Summary("s2", "Short.", (key,), NOW))
+    transcript.close()
+    assert b"Short." in path.read_bytes()
+    assert b"zebra" not in path.read_bytes()
+
+
 def test_a_thread_without_words_leaves_no_row(tmp_path: Path) -> None:
     transcript = Transcript.open(file_in(tmp_path))
     transcript.begin_conversation("ada")

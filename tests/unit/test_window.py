@@ -1,4 +1,5 @@
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 
 import pytest
 
@@ -178,7 +179,7 @@ def test_a_full_window_moves_in_large_steps() -> None:
         say(conversation, f"question {number}", "word " * 10)
         window.settle(conversation)
     assert len(moves) >= 3
-    assert min(later - earlier for earlier, later in zip(moves, moves[1:], strict=False)) >= 5
+    assert min(later - earlier for earlier, later in pairwise(moves)) >= 5
 
 
 def test_settling_leaves_room_so_that_a_turn_does_not_move_the_window() -> None:

@@ -1,0 +1,178 @@
+"""From outcomes to figures: latencies, word error, turns that were cut off or split."""
+
+import os
+import platform
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from scripts.bench.labels import Clip
+from scripts.bench.listening import Outcome
+from scripts.bench.statistics import interval, percentile, ratio
+from scripts.eval_stt import edit_distance, normalised
+
+STAGES = (
+    "voice_stopped",
+    "transcription_began",
+    "transcript",
+    "turn_decided",
+    "first_token",
+    "clause_written",
+    "clause_spoken",
+    "first_audio",
+)
+"""In the order of the path. `voice_stopped`: ours, the end of speech as it detects it; stock, its
+detector's word, which comes after 0.2 s of silence. `clause_written` is when the voice is asked
+for the first clause, `clause_spoken` when it has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """What both made of one clip."""
+
+    clip: Clip
+    ours: Outcome
+    stock: Outcome
+
+    def of(self, name: str) -> Outcome:
+        return self.ours if name == "ours" else self.stock
+
+    @property
+    def comparable(self) -> bool:
+        """A finished phrase that both answered as one turn."""
+        both = (self.ours.latency_ms, self.stock.latency_ms)
+        return self.clip.finished and None not in both
+
+
+def word_errors(clip: Clip, outcome: Outcome) -> tuple[int, int]:
+    """Errors and words of what was understood of a clip, in however many turns."""
+    if clip.text is None:
+        return 0, 0
+    reference = normalised(clip.text, spelled=not clip.text.isupper())
+    return edit_distance(reference, normalised(outcome.text)), len(reference)
+
+
+def word_error_rate(pairs: Sequence[Pair], name: str) -> float | None:
+    """Per cent, over all words of all clips."""
+    counts = [word_errors(pair.clip, pair.of(name)) for pair in pairs]
+    words = sum(count for _, count in counts)
+    return 100 * sum(errors for errors, _ in counts) / words if words else None
+
+
+def latency(pairs: Sequence[Pair], name: str, q: float) -> float | None:
+    values = [pair.of(name).latency_ms for pair in pairs if pair.comparable]
+    return percentile([value for value in values if value is not None], q)
+
+
+def stage_figures(pairs: Sequence[Pair], name: str) -> dict[str, dict[str, float | None]]:
+    figures: dict[str, dict[str, float | None]] = {}
+    for stage in STAGES[:-1]:
+        found = [pair.of(name).stages.get(stage) for pair in pairs if pair.comparable]
+        values = [value for value in found if value is not None]
+        if values:
+            figures[stage] = {f"p{q}": rounded(percentile(values, q)) for q in (50, 95)}
+    return figures
+
+
+def of_system(pairs: Sequence[Pair], name: str, seed: int) -> dict[str, Any]:
+    unfinished = [pair for pair in pairs if not pair.clip.finished]
+    finished = [pair for pair in pairs if pair.clip.finished]
+
+    def bounds(statistic: Callable[[Sequence[Pair]], float | None]) -> list[float | None] | None:
+        return _rounded_pair(interval(pairs, statistic, seed=seed))
+
+    return {
+        "first_audio_ms": {
+            "p50": rounded(latency(pairs, name, 50)),
+            "p95": rounded(latency(pairs, name, 95)),
+            "p50_interval": bounds(lambda drawn: latency(drawn, name, 50)),
+            "p95_interval": bounds(lambda drawn: latency(drawn, name, 95)),
+        },
+        "stages_ms": stage_figures(pairs, name),
+        "wer": rounded(word_error_rate(pairs, name), 2),
+        "wer_interval": bounds(lambda drawn: word_error_rate(drawn, name)),
+        "cut_offs": sum(pair.of(name).cut_off for pair in unfinished),
+        "splits": sum(pair.of(name).split for pair in pairs),
+        "unanswered": sum(pair.of(name).first_audio_ms is None for pair in finished),
+    }
+
+
+def figures(pairs: Sequence[Pair], seed: int) -> dict[str, Any]:
+    """All that was found, with bootstrap 95 % intervals over the clips."""
+
+    def speedup(q: float) -> Callable[[Sequence[Pair]], float | None]:
+        return lambda drawn: ratio(latency(drawn, "stock", q), latency(drawn, "ours", q))
+
+    def wer_difference(drawn: Sequence[Pair]) -> float | None:
+        ours, stock = (word_error_rate(drawn, name) for name in ("ours", "stock"))
+        return None if ours is None or stock is None else ours - stock
+
+    found: dict[str, Any] = {name: of_system(pairs, name, seed) for name in ("ours", "stock")}
+    for q in (50, 95):
+        found[f"ratio_p{q}"] = rounded(speedup(q)(pairs), 2)
+        found[f"ratio_p{q}_interval"] = _rounded_pair(interval(pairs, speedup(q), seed=seed), 2)
+    found["wer_difference"] = rounded(wer_difference(pairs), 2)
+    found["wer_difference_interval"] = _rounded_pair(interval(pairs, wer_difference, seed=seed), 2)
+    found["clips"] = len(pairs)
+    found["compared"] = sum(pair.comparable for pair in pairs)
+    found["unfinished"] = sum(not pair.clip.finished for pair in pairs)
+    return found
+
+
+def rounded(value: float | None, digits: int = 1) -> float | None:
+    return None if value is None else round(value, digits)
+
+
+def _rounded_pair(bounds: tuple[float, float] | None, digits: int = 1) -> list[float | None] | None:
+    return None if bounds is None else [rounded(bound, digits) for bound in bounds]
+
+
+def machine() -> dict[str, Any]:
+    """What the figures were measured on; `load` is the average number of busy processes before."""
+    return {
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "memory_gb": round(psutil.virtual_memory().total / 1e9, 1),
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+        "load": round(psutil.getloadavg()[0], 2),
+    }
+
+
+def _processor() -> str:
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    except OSError:  # not Linux
+        return platform.processor() or platform.machine()
+    names = (line.partition(":")[2].strip() for line in text.splitlines() if "model name" in line)
+    return next(names, platform.machine())
+
+
+def table(found: dict[str, Any]) -> str:
+    """The figures as lines for a person."""
+    ours, stock = found["ours"], found["stock"]
+    lines = [
+        f"{'ms from the end of speech':28}{'ours p50':>10}{'p95':>8}{'stock p50':>12}{'p95':>8}"
+    ]
+    for stage in STAGES:
+        cells = []
+        for system in (ours, stock):
+            whole = system["first_audio_ms"] if stage == "first_audio" else None
+            row = whole or system["stages_ms"].get(stage, {})
+            cells += [row.get("p50"), row.get("p95")]
+        shown = ["-" if cell is None else f"{cell:.0f}" for cell in cells]
+        lines.append(f"{stage:28}{shown[0]:>10}{shown[1]:>8}{shown[2]:>12}{shown[3]:>8}")
+    for key, title in (
+        ("wer", "word error, %"),
+        ("cut_offs", f"cut off, of {found['unfinished']}"),
+        ("splits", f"split, of {found['clips']}"),
+        ("unanswered", "unanswered"),
+    ):
+        lines.append(f"{title:28}{ours[key]!s:>18}{stock[key]!s:>20}")
+    for q in (50, 95):
+        bounds = found[f"ratio_p{q}_interval"]
+        lines.append(f"stock / ours at p{q}: {found[f'ratio_p{q}']} (95 %: {bounds})")
+    return "\n".join(lines)

@@ -1,0 +1,147 @@
+"""From the end of the user's speech to the first sound of the answer: ours beside stock pipecat.
+
+    python scripts/bench_voice.py [--clips DIR] [--limit N] [--profile P] [--keep FILE] [--json]
+
+DIR holds recordings of speech, and where there is one a `manifest.jsonl` (scripts/bench/labels.py
+says what it may hold). Each clip is said, at its own pace and with the noise of a quiet room around
+it, once to the assistant and once to the stock pipeline, in alternating order; both have the same
+models, warm, and a fresh conversation. Times count from an end of speech that was labelled
+beforehand. With `--json` the last line is one JSON object.
+"""
+
+import argparse
+import asyncio
+import json
+import logging
+import sys
+import tempfile
+from collections.abc import Sequence
+from contextlib import AsyncExitStack, nullcontext
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, TextIO
+
+from loguru import logger
+
+logger.remove()  # before pipecat is imported: it greets on standard error
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from assistant.context.prompt import system_prompt
+from assistant.engines import open_workshop
+from assistant.errors import AssistantError
+from assistant.settings import Settings
+from models.store import ModelStore
+from scripts.bench.labels import Clip, choose, read_clips
+from scripts.bench.listening import Models, Outcome, System
+from scripts.bench.ours import Ours, settings_for, temporary_home
+from scripts.bench.report import Pair, figures, machine, table
+from scripts.bench.stock import Stock
+
+TEMPERATURE = 0.0
+"""The same words are answered alike, so that the answers' first sentences don't add noise."""
+BETWEEN_S = 0.3
+
+
+def models_of(settings: Settings, context_tokens: int) -> Models:
+    """The files of the profile, for the stock pipeline.
+
+    Raises:
+        ModelError: one is not there.
+    """
+    shop = open_workshop(settings)
+    return Models(
+        recogniser=ModelStore.location(shop.store, shop.profile.stt),
+        language_model=ModelStore.weights(shop.store, shop.profile.llm),
+        voice=ModelStore.weights(shop.store, shop.profile.tts),
+        context_tokens=context_tokens,
+        threads=settings.llm.threads or shop.hardware.threads,
+        system_prompt=system_prompt(settings.persona),
+        max_tokens=settings.llm.max_answer_tokens,
+        temperature=settings.llm.temperature,
+    )
+
+
+async def compare(clips: Sequence[Clip], profile: str, keep: TextIO | None) -> list[Pair]:
+    """Say every clip to both, ours first on every other one. The first clip warms both up."""
+    settings = settings_for(profile, TEMPERATURE)
+    async with AsyncExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory())
+        ours = Ours(temporary_home(Path(folder)), settings)
+        stack.push_async_callback(ours.close)
+        await ours.load()
+        stock = Stock(models_of(settings, ours.context_tokens))
+        stack.push_async_callback(stock.close)
+        await stock.load()
+        systems: tuple[System, System] = (ours, stock)
+        for system in systems:
+            await system.hear(clips[0])
+        pairs = []
+        for number, clip in enumerate(clips, 1):
+            found: dict[str, Outcome] = {}
+            for system in systems if number % 2 else systems[::-1]:
+                await asyncio.sleep(BETWEEN_S)
+                found[system.name] = await system.hear(clip)
+            pair = Pair(clip, found["ours"], found["stock"])
+            pairs.append(pair)
+            told = "  ".join(f"{name} {_told(pair.of(name))}" for name in ("ours", "stock"))
+            print(
+                f"{number:4}/{len(clips)}  {clip.name:50.50}  {told}", file=sys.stderr, flush=True
+            )
+            if keep is not None:
+                keep.write(json.dumps(_row(pair)) + "\n")
+                keep.flush()
+        return pairs
+
+
+def _told(outcome: Outcome) -> str:
+    first = outcome.first_audio_ms
+    marks = "/" if outcome.split else ""
+    return f"{'-' if first is None else f'{first:.0f}'}{marks}".rjust(7)
+
+
+def _row(pair: Pair) -> dict[str, Any]:
+    clip = pair.clip
+    return {
+        "file": clip.name,
+        "text": clip.text,
+        "finished": clip.finished,
+        "speech_end_s": clip.speech_end_s,
+        "ours": asdict(pair.ours),
+        "stock": asdict(pair.stock),
+    }
+
+
+def options_from(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument(
+        "--clips", type=Path, default=ROOT / "data" / "recordings", help="folder of recordings"
+    )
+    parser.add_argument("--limit", type=int, help="take so many of them, at random")
+    parser.add_argument("--profile", default="tiny", choices=("tiny", "small", "default"))
+    parser.add_argument("--seed", type=int, default=1, help="of the choice, order and intervals")
+    parser.add_argument("--keep", type=Path, metavar="FILE", help="write each clip's row here")
+    parser.add_argument("--json", action="store_true")
+    return parser.parse_args(arguments)
+
+
+def main(arguments: Sequence[str]) -> int:
+    options = options_from(arguments)
+    logging.disable(logging.WARNING)
+    try:
+        clips = choose(read_clips(options.clips), options.limit, options.seed)
+        with options.keep.open("w") if options.keep else nullcontext() as keep:
+            where = machine()
+            pairs = asyncio.run(compare(clips, options.profile, keep))
+    except (AssistantError, FileNotFoundError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    found = figures(pairs, options.seed) | {"profile": options.profile, "machine": where}
+    print(table(found))
+    if options.json:
+        print(json.dumps(found))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

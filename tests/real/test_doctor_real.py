@@ -1,0 +1,73 @@
+"""The doctor on a real sound server and real models."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from assistant.paths import models_cache
+from tests.support.pulse import PulseServer
+
+pytestmark = [pytest.mark.real, pytest.mark.sound]
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def examine(
+    variables: dict[str, str], home: Path, *flags: str
+) -> tuple[int, dict[str, dict[str, Any]]]:
+    """Run `assistant doctor` on the tiny models; returns its code and findings by name."""
+    done = subprocess.run(
+        [sys.executable, "-m", "ui.cli", "doctor", "--json", "--profile", "tiny", *flags],
+        cwd=ROOT,
+        env={
+            **variables,
+            "ASSISTANT_HOME": str(home),
+            "ASSISTANT_MODELS_CACHE": str(models_cache()),
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stderr == ""
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    return done.returncode, {row["name"]: row for row in rows if row["event"] == "check"}
+
+
+def test_a_machine_with_sound_and_models_is_well(tmp_path: Path) -> None:
+    noise = (np.random.default_rng(0).standard_normal(16_000 * 120) * 30).astype(np.int16)
+    with PulseServer() as pulse:
+        pulse.echo(True)
+        room = pulse.start_speaking(noise)
+        try:
+            code, found = examine(pulse.env, tmp_path)
+        finally:
+            room.kill()
+            room.communicate()
+
+    bad = {name: row["text"] for name, row in found.items() if row["verdict"] == "bad"}
+    assert bad == {}
+    assert code == 0
+    assert found["Microphone"]["figures"]["dbfs"] > -75
+    echo = found["Echo"]["figures"]
+    assert echo["echo_dbfs"] > echo["room_dbfs"] + 20
+    assert echo["left_dbfs"] < echo["echo_dbfs"] - 15
+    assert found["Hearing"]["figures"]["seconds"] > 0
+    assert found["Thinking"]["figures"]["tokens_per_s"] > 0
+    assert "No connection leaves" in found["Connections"]["text"]
+
+
+def test_without_its_microphone_the_rest_is_examined(tmp_path: Path) -> None:
+    with PulseServer() as pulse:
+        code, found = examine(pulse.env, tmp_path, "--set", "audio.input_device=nowhere")
+
+    assert code == 1
+    for name in ("Sound devices", "Microphone", "Echo"):
+        assert found[name]["verdict"] == "bad"
+        assert found[name]["mend"] == "assistant devices"
+    others = {found[name]["verdict"] for name in ("Loading", "Speaking", "Hearing", "Thinking")}
+    assert others <= {"good", "warning"}

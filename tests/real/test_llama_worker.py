@@ -1,0 +1,144 @@
+"""The worker process by itself, spoken to in its own protocol."""
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from models.llama_process import Worker, WorkerConfig
+from tests.support.language import tiny_gguf
+
+pytestmark = pytest.mark.real
+
+ROOT = Path(__file__).resolve().parents[2]
+WORDS = " ".join(f"Ship {number} passed." for number in range(500))
+
+Reply = dict[str, Any]
+
+
+class Spoken:
+    """A worker with its model loaded, and its pipes."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "models.llama_worker", str(folder)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd=ROOT,
+        )
+        self.say(
+            path=str(tiny_gguf()),
+            context_tokens=4096,
+            lanes=2,
+            threads=1,
+            batch_threads=1,
+            batch=32,
+            unix_socket=True,
+            secret="",
+        )
+        self.address = self.hear()["ready"]["address"]
+
+    def say(self, **message: Any) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps(message).encode() + b"\n")
+        self.process.stdin.flush()
+
+    def hear(self) -> Reply:
+        assert self.process.stdout is not None
+        reply: Reply = json.loads(self.process.stdout.readline())
+        return reply
+
+    def hear_until(self, wanted: Callable[[Reply], bool]) -> Reply:
+        while not wanted(reply := self.hear()):
+            pass
+        return reply
+
+    def ask(self, number: int, text: str, max_tokens: int, slot: int = 0) -> None:
+        self.say(
+            id=number,
+            request={
+                "messages": [{"role": "user", "content": text}],
+                "max_tokens": max_tokens,
+                "stream": True,
+                "return_progress": True,
+                "id_slot": slot,
+            },
+        )
+
+
+@pytest.fixture
+def worker(tmp_path: Path) -> Iterator[Spoken]:
+    folder = tmp_path / "w"
+    folder.mkdir()
+    spoken = Spoken(folder)
+    with spoken.process:
+        yield spoken
+        spoken.process.kill()
+
+
+def test_cancelled_in_the_middle_of_reading_it_reads_no_further(worker: Spoken) -> None:
+    worker.ask(1, WORDS, 5)
+    worker.hear_until(lambda reply: reply.get("progress", 0) > 0)
+    worker.say(id=1, cancel=True)
+    done = worker.hear_until(lambda reply: "done" in reply)["done"]
+
+    assert 0 < done["read"] < 1500  # of about 2 500
+    assert done["generated"] == 0
+
+    worker.ask(2, "Hello.", 3)
+    assert worker.hear_until(lambda reply: "done" in reply)["done"]["generated"] == 3
+
+
+def test_answers_of_two_lanes_come_mixed_and_belong_to_their_requests(worker: Spoken) -> None:
+    worker.ask(1, "Count to fifty.", 20)
+    worker.ask(2, "Count to fifty.", 20, slot=1)
+    replies: list[Reply] = []
+    while sum("done" in reply for reply in replies) < 2:
+        replies.append(worker.hear())
+
+    numbers = [reply["id"] for reply in replies if "text" in reply]
+    assert numbers != sorted(numbers)
+    assert set(numbers) == {1, 2}
+
+
+def test_a_request_it_does_not_understand_is_one_error_and_no_end(worker: Spoken) -> None:
+    worker.say(id=1, request={"messages": "nonsense", "max_tokens": 3, "stream": True})
+    assert "error" in worker.hear()
+
+    worker.ask(2, "Hello.", 2)
+    assert worker.hear_until(lambda reply: "done" in reply)["id"] == 2
+
+
+def test_it_leaves_ctrl_c_to_its_parent_and_ends_with_its_input(worker: Spoken) -> None:
+    worker.process.send_signal(signal.SIGINT)
+    worker.ask(1, "Hello.", 2)
+    assert worker.hear_until(lambda reply: "done" in reply)["id"] == 1
+
+    worker.ask(2, WORDS, 100)
+    assert worker.process.stdin is not None
+    worker.process.stdin.close()
+    assert worker.process.wait(30) == 0
+    assert not worker.folder.exists()
+
+
+async def test_where_there_are_no_unix_sockets_a_secret_guards_the_port() -> None:
+    config = WorkerConfig(str(tiny_gguf()), 512, 2, 1, 1, 64, unix_socket=False)
+    worker = Worker(config, log=None, on_end=lambda _: None)
+    await worker.start(60)
+    body = {"content": "Hello there"}
+    secret = {"Authorization": f"Bearer {config.secret}"}
+    async with httpx.AsyncClient(base_url=worker.address, trust_env=False) as client:
+        answered = await client.post("/tokenize", json=body, headers=secret)
+        assert len(answered.json()["tokens"]) == 2
+        for page, content in (("/tokenize", body), ("/v1/chat/completions", {"messages": []})):
+            refused = await client.post(page, json=content)
+            assert refused.status_code == 401
+    await worker.stop()

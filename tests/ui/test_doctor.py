@@ -1,0 +1,197 @@
+"""The doctor: it goes on whatever a check does, says what mends, and judges levels and sockets."""
+
+import io
+import json
+import socket
+
+import pytest
+
+from assistant.errors import DeviceMissing
+from assistant.paths import Home
+from assistant.settings import Settings
+from ui.doctor_checks import (
+    Finding,
+    NotTried,
+    Patient,
+    Verdict,
+    check_connections,
+    check_disk,
+    check_memory,
+    check_python,
+    connections_outside,
+    good,
+    is_loopback,
+)
+from ui.doctor_command import CHECKS, Check, examine
+from ui.doctor_sound import judge_echo, rustle
+
+BAD = Finding(Verdict.BAD, "It is broken.", "Mend it.", {"depth": 2.0})
+
+
+@pytest.fixture
+def patient(home: Home) -> Patient:
+    return Patient(home, Settings())
+
+
+def giving(finding: Finding) -> Check:
+    async def check(_: Patient) -> Finding:
+        return finding
+
+    return check
+
+
+def raising(error: Exception) -> Check:
+    async def check(_: Patient) -> Finding:
+        raise error
+
+    return check
+
+
+async def test_all_well_is_exit_code_0(patient: Patient) -> None:
+    out = io.StringIO()
+    checks = [("One", giving(good("Fine."))), ("Two", giving(Finding(Verdict.WARNING, "Hm.")))]
+
+    assert await examine(patient, checks, out, as_json=False) == 0
+    assert out.getvalue() == "✓ One: Fine.\n! Two: Hm.\n\nAll is well.\n"
+
+
+async def test_a_failing_check_stops_no_other(patient: Patient) -> None:
+    out = io.StringIO()
+    checks = [
+        ("A", giving(BAD)),
+        ("B", raising(DeviceMissing("No microphone was found.", mend="Connect one."))),
+        ("C", raising(ZeroDivisionError())),
+        ("D", raising(NotTried("Not measured."))),
+        ("E", giving(good("Fine."))),
+    ]
+
+    assert await examine(patient, checks, out, as_json=False) == 1
+    assert out.getvalue().splitlines() == [
+        "✗ A: It is broken.",
+        "    → Mend it.",
+        "✗ B: No microphone was found.",
+        "    → Connect one.",
+        "✗ C: The check itself failed (ZeroDivisionError).",
+        f"    → The details are in {patient.home.log}.",
+        "· D: Not measured.",
+        "✓ E: Fine.",
+        "",
+        "3 things need mending.",
+    ]
+
+
+async def test_with_json_each_finding_is_an_object(patient: Patient) -> None:
+    out = io.StringIO()
+
+    code = await examine(patient, [("A", giving(BAD))], out, as_json=True)
+
+    finding, whole = (json.loads(line) for line in out.getvalue().splitlines())
+    assert code == 1
+    assert finding == {
+        "event": "check",
+        "name": "A",
+        "verdict": "bad",
+        "text": "It is broken.",
+        "mend": "Mend it.",
+        "figures": {"depth": 2.0},
+    }
+    assert whole == {"event": "doctor", "ok": False, "bad": 1}
+
+
+def test_every_check_has_a_name_of_its_own() -> None:
+    assert len({name for name, _ in CHECKS}) == len(CHECKS) >= 12
+
+
+async def test_this_machine_passes_what_needs_no_models(patient: Patient) -> None:
+    for check in (check_python, check_memory, check_disk):
+        finding = await check(patient)
+        assert finding.verdict in (Verdict.GOOD, Verdict.WARNING), finding
+        assert finding.text.endswith(".")
+
+
+async def test_memory_that_does_not_suffice_is_told(
+    patient: Patient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ui.doctor_checks.SPARE_RAM_MB", 10_000_000)
+
+    finding = await check_memory(patient)
+
+    assert finding.verdict is Verdict.BAD
+    assert finding.mend == "assistant --profile small"
+
+
+async def test_a_disk_that_is_too_full_is_told(
+    patient: Patient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ui.doctor_checks.SPARE_DISK", 10**18)
+
+    assert (await check_disk(patient)).verdict is Verdict.BAD
+
+
+@pytest.mark.parametrize(
+    ("room", "back", "left", "verdict", "said"),
+    [
+        (-60.0, -58.0, -60.0, Verdict.GOOD, "does not hear"),
+        (-60.0, -24.0, -58.0, Verdict.GOOD, "canceller leaves -58"),
+        (-60.0, -24.0, -30.0, Verdict.BAD, "canceller leaves -30"),
+        (-90.0, -20.0, -70.0, Verdict.GOOD, "canceller leaves -70"),
+    ],
+)
+def test_echo_is_judged_by_what_is_left(
+    room: float, back: float, left: float, verdict: Verdict, said: str
+) -> None:
+    finding = judge_echo(room, back, left)
+
+    assert finding.verdict is verdict
+    assert said in finding.text
+    assert ("half-duplex" in (finding.mend or "")) == (verdict is Verdict.BAD)
+
+
+def test_the_sound_it_plays_is_soft_and_whole() -> None:
+    sound = rustle()
+
+    assert abs(int(sound.min())) < 32767
+    assert int(sound.max()) < 32767
+    assert sound.std() > 500
+
+
+def test_connections_within_the_machine_are_no_matter() -> None:
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        socket.create_connection(server.getsockname()) as client,
+    ):
+        ports = {server.getsockname()[1], client.getsockname()[1]}
+        found = connections_outside()
+
+    assert not [text for text in found if int(text.rpartition(":")[2]) in ports]
+
+
+def test_a_port_that_is_open_to_others_is_found() -> None:
+    with socket.create_server(("0.0.0.0", 0)) as server:
+        port = server.getsockname()[1]
+        assert [text for text in connections_outside() if text.endswith(f"0.0.0.0:{port}")]
+
+
+@pytest.mark.parametrize(
+    ("address", "within"),
+    [
+        ("127.0.0.1", True),
+        ("127.3.2.1", True),
+        ("::1", True),
+        ("::ffff:127.0.0.1", True),
+        ("0.0.0.0", False),
+        ("::", False),
+        ("192.168.1.2", False),
+        ("::ffff:192.168.1.2", False),
+        ("fe80::1%eth0", False),
+    ],
+)
+def test_only_loopback_is_within_the_machine(address: str, within: bool) -> None:
+    assert is_loopback(address) is within
+
+
+async def test_connections_are_judged_only_when_models_have_run(patient: Patient) -> None:
+    patient._failure = DeviceMissing("x")
+
+    with pytest.raises(NotTried):
+        await check_connections(patient)
