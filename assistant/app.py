@@ -7,7 +7,12 @@ event bus, and ask it for what their user wants.
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import timedelta
 
+from assistant.context.conversation import Conversation
+from assistant.context.short_term import ShortTermMemory
+from assistant.context.summary import Summarizer
+from assistant.context.window import Window
 from assistant.engines import load_models
 from assistant.errors import StoreError
 from assistant.events import (
@@ -30,7 +35,6 @@ from assistant.voice.ledger import Ledger
 from assistant.voice.pipeline import VoiceLoop
 from assistant.voice.recalling import NoMemories
 from assistant.voice.recordings import RecordingMicrophone
-from assistant.voice.remembering import ShortTermMemory
 from assistant.voice.turns import SileroVoice, SmartTurn
 
 BETWEEN_RECORDINGS_S = 0.3
@@ -152,14 +156,18 @@ async def open_assistant(
     home.create()
     async with AsyncExitStack() as stack:
         recordings = RecordingMicrophone(plan.recordings) if plan.recordings else None
-        models = await load_models(home, settings, bus, hears=not plan.typed, speaks=plan.speaks)
+        sound = await open_sound(settings, plan, bus, recordings)
+        hears = sound.microphone is not None
+        models = await load_models(home, settings, bus, hears=hears, speaks=sound.speaks)
         stack.push_async_callback(models.llm.close)
         detectors = await asyncio.to_thread(lambda: (SileroVoice(), SmartTurn()))
-        memory = ShortTermMemory(
-            settings, models.llm, bus, _open_transcript(home, bus), Ledger(home.ledger)
-        )
-        dialogue = Dialogue(settings, bus, models.llm, memory)
-        sound = await open_sound(settings, plan, bus, recordings, models.tts)
+        transcript, conversation = await asyncio.to_thread(_thread, home, settings, bus)
+        if transcript is not None:
+            stack.callback(transcript.close)
+        window = Window(models.llm, settings)
+        summarizer = Summarizer(models.llm, settings, window, bus.emit)
+        memory = ShortTermMemory(conversation, window, summarizer, transcript, bus.emit)
+        dialogue = Dialogue(settings, bus, models.llm, memory, Ledger(home.ledger))
         loop = VoiceLoop(settings, dialogue, models, sound, NoMemories(), detectors)
         assistant = Assistant(
             bus, dialogue, loop, recordings, push_to_talk=settings.audio.push_to_talk
@@ -169,9 +177,23 @@ async def open_assistant(
         yield assistant
 
 
-def _open_transcript(home: Home, bus: EventBus) -> Transcript | None:
+def _thread(
+    home: Home, settings: Settings, bus: EventBus
+) -> tuple[Transcript | None, Conversation]:
+    """The transcript, and where the last session left off, if that was not long ago.
+
+    A transcript that can't be read costs the thread and the keeping, not the conversation.
+    """
+    user = settings.general.user
     try:
-        return Transcript.open(home.transcript)
+        transcript = Transcript.open(home.transcript)
     except StoreError as error:
         bus.emit(Notice(f"{error} This conversation is not kept.", Severity.WARNING, error.mend))
-        return None
+        return None, Conversation.begin(user)
+    within = timedelta(hours=settings.context.resume_within_h)
+    try:
+        resumed = transcript.resume(user, within)
+    except StoreError as error:
+        bus.emit(Notice(str(error), Severity.WARNING, error.mend))
+        resumed = None
+    return transcript, resumed or transcript.begin_conversation(user)

@@ -19,7 +19,6 @@ from assistant.voice.recordings import (
     RecordingMicrophone,
     WavLoudspeaker,
 )
-from models.interfaces import TextToSpeech
 
 Find = Callable[[str | None], object]
 """Looks for a device by name; raises AudioError."""
@@ -48,22 +47,21 @@ async def open_sound(
     plan: SoundPlan,
     bus: EventBus,
     recordings: RecordingMicrophone | None,
-    voice: TextToSpeech,
 ) -> Sound:
     """
     Raises:
         AudioError: a device that the settings name is not there.
     """
     if recordings is None and not (plan.typed and (plan.output is not None or not plan.speaks)):
-        return await _live(settings, plan, bus, voice)
+        return await _live(settings, plan, bus)
     if plan.output is not None:
-        return Sound(recordings, WavLoudspeaker(plan.output), NoEcho(), voice)
+        return Sound(recordings, WavLoudspeaker(plan.output), NoEcho())
     if plan.speaks:
-        return Sound(recordings, NullLoudspeaker(), NoEcho(), voice)
-    return Sound(recordings, FastLoudspeaker(), NoEcho(), None)
+        return Sound(recordings, NullLoudspeaker(), NoEcho())
+    return Sound(recordings, FastLoudspeaker(), NoEcho(), speaks=False)
 
 
-async def _live(settings: Settings, plan: SoundPlan, bus: EventBus, voice: TextToSpeech) -> Sound:
+async def _live(settings: Settings, plan: SoundPlan, bus: EventBus) -> Sound:
     """The machine's own devices; what is missing is told in a sentence and done without."""
 
     def on_state(sentence: str, ok: bool) -> None:
@@ -85,13 +83,13 @@ async def _live(settings: Settings, plan: SoundPlan, bus: EventBus, voice: TextT
     if not plan.typed and await there(find_input, audio.input_device, "Type instead."):
         microphone = devices.microphone(audio.input_device)
     if plan.output is not None:
-        return Sound(microphone, WavLoudspeaker(plan.output), NoEcho(), voice)
+        return Sound(microphone, WavLoudspeaker(plan.output), NoEcho())
     if plan.speaks and await there(find_output, audio.output_device, "Answers are written only."):
         loudspeaker = devices.loudspeaker(audio.output_device)
         echo = await asyncio.to_thread(_echo, settings) if microphone else NoEcho()
         loudspeaker.set_reference(echo.far)
-        return Sound(microphone, loudspeaker, echo, voice)
-    return Sound(microphone, FastLoudspeaker(), NoEcho(), None)
+        return Sound(microphone, loudspeaker, echo)
+    return Sound(microphone, FastLoudspeaker(), NoEcho(), speaks=False)
 
 
 def _echo(settings: Settings) -> EchoCanceller:

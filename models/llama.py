@@ -21,6 +21,7 @@ from models.tokens import (
     ChatTemplate,
     TokenCounter,
     VocabularyCounter,
+    agree,
     vocabulary_from,
 )
 
@@ -30,12 +31,6 @@ LOAD_SECONDS = 180.0
 BATCH_TOKENS = 64
 WORKING_BYTES = 200 << 20
 """What the engine needs beside weights and KV cache: graph, logits, interpreter."""
-
-PROBE = (
-    "It's 3:07 p.m. on 2024-11-05, and I'll say: \"naïve café\" — 漢字, дом, 🙂!\n\n"
-    "def f(x_1):\n\tif x_1 >= 10_000:\n        return {'a': [1, 22, 333, 4444]}  # ok?\r\n   \n"
-)
-"""Every class of character that tokenizers cut differently."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,7 +274,7 @@ class LlamaCpp:
         self._engine_counter = EngineCounter(worker.http(), NO_THINKING if described.thinks else {})
         if self._counter is None or isinstance(self._counter, EngineCounter):
             ours = described.counter
-            agrees = ours is not None and _agree(ours, self._engine_counter)
+            agrees = ours is not None and agree(ours, self._engine_counter)
             self._counter = ours if agrees else self._engine_counter
 
     def _counting(self) -> TokenCounter:
@@ -316,27 +311,3 @@ def _counter_from(header: Header, template: str) -> TokenCounter | None:
     return VocabularyCounter(
         vocabulary, ChatTemplate(template, bos=vocabulary.bos, eos=vocabulary.eos)
     )
-
-
-def _agree(ours: TokenCounter, engine: TokenCounter) -> bool:
-    """Whether both count a text of all kinds alike, alone and in a conversation.
-
-    Raises:
-        ModelFailed: the engine does not count at all.
-    """
-    if engine.count(PROBE) != ours.count(PROBE):
-        return False
-    user = Message("user", PROBE)
-    conversation = [Message("system", PROBE), user, Message("assistant", "Yes."), user]
-    return all(
-        _count_or_refusal(ours, messages) == _count_or_refusal(engine, messages)
-        for messages in ([user], conversation)
-    )
-
-
-def _count_or_refusal(counter: TokenCounter, messages: Sequence[Message]) -> int | None:
-    """None where the template refuses: not every one knows a system message."""
-    try:
-        return counter.count_messages(messages)
-    except ModelFailed:
-        return None

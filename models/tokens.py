@@ -68,6 +68,13 @@ _CONTROL, _USER_DEFINED = 3, 4
 _BOS_BY_DEFAULT = frozenset({"llama3", "llama-v3", "llama-bpe", "falcon3", "tekken"})
 
 
+PROBE = (
+    "It's 3:07 p.m. on 2024-11-05, and I'll say: \"naïve café\" — 漢字, дом, 🙂!\n\n"
+    "def f(x_1):\n\tif x_1 >= 10_000:\n        return {'a': [1, 22, 333, 4444]}  # ok?\r\n   \n"
+)
+"""Every class of character that tokenizers cut differently."""
+
+
 class TokenCounter(Protocol):
     """Counts tokens as the engine does."""
 
@@ -78,13 +85,13 @@ class TokenCounter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """A tiktoken `Encoding`, and the special tokens that stand outside of it.
+    """How plain text is counted, and the special tokens that stand outside of it.
 
     `special` are cut out of a rendered prompt, `literal` (the user-defined ones) out of any text;
     each counts one.
     """
 
-    encoding: tiktoken.Encoding
+    count_plain: Callable[[str], int]
     special: frozenset[str]
     literal: frozenset[str]
     adds_bos: bool
@@ -108,19 +115,19 @@ def vocabulary_from(header: Header) -> Vocabulary | None:
     literal = frozenset(
         token for token, kind in zip(tokens, kinds, strict=True) if token and kind == _USER_DEFINED
     )
-    ranks = _ranks(values.get("tokenizer.ggml.merges", []))
+    encoding = tiktoken.Encoding(
+        "gguf",
+        pat_str=SPLITS[pre],
+        mergeable_ranks=_ranks(values.get("tokenizer.ggml.merges", [])),
+        special_tokens={},
+    )
 
     def named(role: str) -> str:
         index = values.get(f"tokenizer.ggml.{role}_token_id")
         return tokens[index] if index is not None and index < len(tokens) else ""
 
     return Vocabulary(
-        encoding=tiktoken.Encoding(
-            "gguf",
-            pat_str=SPLITS[pre],
-            mergeable_ranks=ranks,
-            special_tokens={},
-        ),
+        count_plain=lambda text: len(encoding.encode_ordinary(text)),
         special=special,
         literal=literal,
         adds_bos=bool(values.get("tokenizer.ggml.add_bos_token", pre in _BOS_BY_DEFAULT)),
@@ -228,11 +235,8 @@ class VocabularyCounter:
 
     def _sum(self, pieces: list[str]) -> int:
         """Tokens of a text cut at special tokens: the odd pieces are those, and count one each."""
-        texts = pieces[::2]
-        return len(pieces) // 2 + sum(self._known.get(text, self._encode) for text in texts)
-
-    def _encode(self, text: str) -> int:
-        return len(self._vocabulary.encoding.encode_ordinary(text))
+        count = self._vocabulary.count_plain
+        return len(pieces) // 2 + sum(self._known.get(text, count) for text in pieces[::2])
 
 
 class CountCache:
@@ -266,3 +270,27 @@ def _splitter(words: frozenset[str]) -> Callable[[str], list[str]]:
         return lambda text: [text]
     longest_first = sorted(words, key=len, reverse=True)
     return re.compile(f"({'|'.join(map(re.escape, longest_first))})").split
+
+
+def agree(ours: TokenCounter, engine: TokenCounter) -> bool:
+    """Whether both count a text of all kinds alike, alone and in a conversation.
+
+    Raises:
+        ModelFailed: the engine does not count at all.
+    """
+    if engine.count(PROBE) != ours.count(PROBE):
+        return False
+    user = Message("user", PROBE)
+    conversation = [Message("system", PROBE), user, Message("assistant", "Yes."), user]
+    return all(
+        _count_or_refusal(ours, messages) == _count_or_refusal(engine, messages)
+        for messages in ([user], conversation)
+    )
+
+
+def _count_or_refusal(counter: TokenCounter, messages: Sequence[Message]) -> int | None:
+    """None where the template refuses: not every one knows a system message."""
+    try:
+        return counter.count_messages(messages)
+    except ModelFailed:
+        return None

@@ -43,6 +43,12 @@ DOUBT_LIMIT = -1.0
 SILENCE_LIMIT = 0.6
 """With so much probability of silence a guess isn't worth a second try (the same)."""
 SECOND_TRY_BEAM = 5
+LONG_S = 8.0
+"""Longer audio is decoded with timestamps: without them a pause may end the text for good. With
+them the decoder says how far it came, and the rest is decoded by itself."""
+LEAST_REST_S = 1.5
+"""Less isn't worth another look: it is the silence after the words, mostly."""
+TIMESTAMP_S = 0.02
 LEISURE_S = 4
 """Past so many seconds there is a token a second at least, or the decoder stopped at a pause."""
 
@@ -161,6 +167,8 @@ class _Decoded:
     tokens: int
     log_probability: float
     no_speech: float
+    until_s: float | None = None
+    """How far into the audio the text reaches, where the decoder said so."""
 
     @property
     def compression_ratio(self) -> float:
@@ -203,9 +211,13 @@ class _Engine:
         encoded = self._model.encode(self._padded(self._features(audio)))
         language = self._fixed or self._detect(encoded)
         length = _Length.of(seconds, language)
-        decoded = self._decode(encoded, language, length, beam=1)
+        if seconds > LONG_S:
+            decoded = self._in_parts(audio, encoded, language)
+        else:
+            decoded = self._decode(encoded, language, length)
         if second_try and (decoded.is_doubtful(length) or repeats(decoded.text)):
-            decoded = self._decode(encoded, language, length, beam=SECOND_TRY_BEAM)
+            if seconds <= LONG_S:
+                decoded = self._decode(encoded, language, length, beam=SECOND_TRY_BEAM)
             if decoded.is_doubtful(length):
                 return self._as_shipped(audio, language, length, decoded)
         return Transcription(
@@ -216,6 +228,24 @@ class _Engine:
             compression_ratio=decoded.compression_ratio,
             language=language,
         )
+
+    def _in_parts(
+        self, audio: Samples, encoded: ctranslate2.StorageView, language: str
+    ) -> _Decoded:
+        """Decode, go on after the last word, and so on to the end of the audio."""
+        parts: list[_Decoded] = []
+        while True:
+            seconds = len(audio) / STT_SAMPLE_RATE
+            part = self._decode(encoded, language, _Length.of(seconds, language), timed=True)
+            if parts and (part.no_speech > SILENCE_LIMIT or part.log_probability < DOUBT_LIMIT):
+                break
+            parts.append(part)
+            until_s = seconds if part.until_s is None else part.until_s
+            if until_s < LEAST_REST_S or seconds - until_s < LEAST_REST_S:
+                break
+            audio = audio[int(until_s * STT_SAMPLE_RATE) :]
+            encoded = self._model.encode(self._padded(self._features(audio)))
+        return _joined(parts)
 
     def _features(self, audio: Samples) -> Features:
         """Shape (80, frames); 2 ms for 5 s, so there is nothing to gain here."""
@@ -238,9 +268,15 @@ class _Engine:
         return str(token).strip("<|>")
 
     def _decode(
-        self, encoded: ctranslate2.StorageView, language: str, length: _Length, *, beam: int
+        self,
+        encoded: ctranslate2.StorageView,
+        language: str,
+        length: _Length,
+        *,
+        beam: int = 1,
+        timed: bool = False,
     ) -> _Decoded:
-        prompt = self._prompt(language)
+        prompt = self._prompt(language, timed=timed)
         result = self._model.model.generate(
             encoded,
             [prompt],
@@ -255,15 +291,18 @@ class _Engine:
         text = self._tokenizer.decode(tokens).strip()
         # The score is the mean over the tokens alone; Whisper's thresholds count the end token too.
         mean = result.scores[0] * len(tokens) / (len(tokens) + 1)
-        return _Decoded(text, len(tokens), mean, result.no_speech_prob)
+        marks = [token for token in tokens if token >= self._tokenizer.timestamp_begin]
+        ended = bool(marks) and tokens[-1] == marks[-1] and len(marks) > 1
+        until_s = (marks[-1] - self._tokenizer.timestamp_begin) * TIMESTAMP_S if ended else None
+        return _Decoded(text, len(tokens) - len(marks), mean, result.no_speech_prob, until_s)
 
-    def _prompt(self, language: str) -> list[int]:
+    def _prompt(self, language: str, *, timed: bool) -> list[int]:
         tokenizer = self._tokenizer
         prompt = [tokenizer.sot]
         if self._model.model.is_multilingual:
             code = self._model.hf_tokenizer.token_to_id(f"<|{language}|>")
             prompt += [code, tokenizer.transcribe]
-        return [*prompt, tokenizer.no_timestamps]
+        return prompt if timed else [*prompt, tokenizer.no_timestamps]
 
     def _as_shipped(
         self, audio: Samples, language: str, length: _Length, before: _Decoded
@@ -289,6 +328,14 @@ class _Engine:
             compression_ratio=compression_ratio(text),
             language=language,
         )
+
+
+def _joined(parts: list[_Decoded]) -> _Decoded:
+    """The parts of one stretch; doubts are averaged over the tokens, silence is the first's."""
+    tokens = sum(part.tokens for part in parts)
+    doubt = sum(part.log_probability * (part.tokens + 1) for part in parts) / (tokens + len(parts))
+    text = " ".join(part.text for part in parts if part.text)
+    return _Decoded(text, tokens, doubt, parts[0].no_speech)
 
 
 def repeats(text: str) -> bool:

@@ -13,6 +13,7 @@ import argparse
 import asyncio
 import json
 import logging
+import os
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -21,11 +22,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TextIO
 
-from loguru import logger
-
-logger.remove()  # before pipecat is imported: it greets on standard error
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+os.environ["LOGURU_AUTOINIT"] = "false"  # pipecat greets on standard error when imported
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from assistant.context.prompt import system_prompt
 from assistant.engines import open_workshop
@@ -38,6 +36,7 @@ from scripts.bench.ours import Ours, settings_for, temporary_home
 from scripts.bench.report import Pair, figures, machine, table
 from scripts.bench.stock import Stock
 
+RECORDINGS = Path(__file__).resolve().parent.parent / "data" / "recordings"
 TEMPERATURE = 0.0
 """The same words are answered alike, so that the answers' first sentences don't add noise."""
 BETWEEN_S = 0.3
@@ -114,9 +113,7 @@ def _row(pair: Pair) -> dict[str, Any]:
 
 def options_from(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument(
-        "--clips", type=Path, default=ROOT / "data" / "recordings", help="folder of recordings"
-    )
+    parser.add_argument("--clips", type=Path, default=RECORDINGS, help="folder of recordings")
     parser.add_argument("--limit", type=int, help="take so many of them, at random")
     parser.add_argument("--profile", default="tiny", choices=("tiny", "small", "default"))
     parser.add_argument("--seed", type=int, default=1, help="of the choice, order and intervals")

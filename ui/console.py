@@ -1,6 +1,9 @@
 """How the command line says that something went wrong, or prints what a program reads."""
 
 import json
+import os
+import re
+import shlex
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -12,6 +15,11 @@ INTERRUPTED_EXIT = 130
 """128 + SIGINT, as shells report it."""
 PIPE_CLOSED_EXIT = 141
 """128 + SIGPIPE: whoever read our output went away."""
+
+
+COMMAND_VARIABLE = "ASSISTANT_COMMAND"
+"""Set by scripts/run to how it was called."""
+OUR_COMMAND = re.compile(r"(^|: )assistant (?=[a-z-])")
 
 
 class UnexpectedError(AssistantError):
@@ -29,11 +37,17 @@ def print_json(value: dict[str, Any], out: TextIO) -> None:
     print(json.dumps(value, ensure_ascii=False), file=out, flush=True)
 
 
+def as_typed(mend: str) -> str:
+    """A mend whose command can be typed as it stands, also where `assistant` is not on the PATH."""
+    command = shlex.quote(os.environ.get(COMMAND_VARIABLE, "assistant"))
+    return OUR_COMMAND.sub(lambda match: f"{match[1]}{command} ", mend)
+
+
 def render_error(error: AssistantError, *, as_json: bool, out: TextIO, err: TextIO) -> None:
     """One sentence on standard error and the mend below it; an object on standard output too."""
     print(error, file=err)
     if error.mend:
-        print(f"→ {error.mend}", file=err)
+        print(f"→ {as_typed(error.mend)}", file=err)
     err.flush()
     if as_json:
         print_json({"event": "error", "message": str(error), "mend": error.mend}, out)

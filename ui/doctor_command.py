@@ -11,7 +11,7 @@ from assistant.errors import AssistantError
 from assistant.paths import Home
 from assistant.settings import Settings
 from ui import doctor_checks, doctor_sound
-from ui.console import print_json
+from ui.console import as_typed, print_json
 from ui.doctor_checks import Finding, NotTried, Patient, Verdict
 from ui.quiet import quiet
 
@@ -98,4 +98,4 @@ def _show(name: str, finding: Finding, out: TextIO, *, as_json: bool) -> None:
         return
     print(f"{SIGNS[finding.verdict]} {name}: {finding.text}", file=out, flush=True)
     if finding.mend:
-        print(f"    → {finding.mend}", file=out, flush=True)
+        print(f"    → {as_typed(finding.mend)}", file=out, flush=True)

@@ -5,7 +5,6 @@ from typing import TextIO
 
 from assistant.engines import Workshop, open_workshop
 from assistant.settings import Settings
-from ui import models_command
 
 
 def pull_missing(settings: Settings, stream: TextIO) -> None:
@@ -20,6 +19,8 @@ def pull_missing(settings: Settings, stream: TextIO) -> None:
     missing = shop.store.missing(wanted)
     if not missing:
         return
+    from ui import models_command  # brings rich, which a start without downloads needn't wait for
+
     # Of the whole profile, since for `default` what the network can serve decides with.
     names = [] if shop.profile.llm in missing else missing
     order = argparse.Namespace(

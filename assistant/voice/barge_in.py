@@ -9,6 +9,7 @@ import asyncio
 from pipecat.frames.frames import Frame, InterruptionFrame
 from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 
+from assistant.voice.attempt import Attempt
 from assistant.voice.background import Background
 from assistant.voice.dialogue import Dialogue
 from assistant.voice.frames import (
@@ -31,6 +32,8 @@ class BargeIn(FrameProcessor):
         self._dialogue = dialogue
         self._duck = duck
         self._restoring: asyncio.TimerHandle | None = None
+        self._spoken_into: Attempt | None = None
+        """The answer that was aloud when the present utterance began: it may be its echo."""
         self._considering = Background(dialogue.failed)
 
     async def cleanup(self) -> None:
@@ -41,10 +44,11 @@ class BargeIn(FrameProcessor):
     async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
         await super().process_frame(frame, direction)
         if isinstance(frame, SpeechStartedFrame):
+            self._spoken_into = self._dialogue.sounds_in_the_room()
             if self._dialogue.aloud:
                 self._lower()
         elif isinstance(frame, PartialFrame):
-            if self._dialogue.aloud and self._means_to_interrupt(frame.text):
+            if self._dialogue.aloud and self._reason(frame.text) is None:
                 await self._interrupt()
         elif isinstance(frame, SpeechDiscardedFrame):
             self._restore()
@@ -57,32 +61,28 @@ class BargeIn(FrameProcessor):
 
     async def _attempt(self, frame: AttemptFrame) -> None:
         attempt = frame.attempt
-        if not self._dialogue.answering:
-            await self.push_frame(frame)
-        elif self._dialogue.aloud and not attempt.typed and self._reason(attempt.text):
-            self._considering.start(self._consider(frame))
-        else:
+        reason = None if attempt.typed else self._reason(attempt.text)
+        if reason == "echo" or (reason is not None and self._dialogue.aloud):
+            self._considering.start(self._consider(frame, reason))
+            return
+        if self._dialogue.answering:
             await self._interrupt()
-            await self.push_frame(frame)
+        await self.push_frame(frame)
 
-    async def _consider(self, frame: AttemptFrame) -> None:
+    async def _consider(self, frame: AttemptFrame, reason: str) -> None:
         """A backchannel into the voice is nothing; the same word after its end is an answer."""
         attempt = frame.attempt
-        reason = self._reason(attempt.text)
         if not await attempt.may_be_heard():
             return
         if self._dialogue.aloud or reason == "echo":
             self._restore()
-            self._dialogue.ignore(reason or "backchannel", attempt.text)
+            self._dialogue.ignore(reason, attempt.text)
         else:
             await self.push_frame(frame)
 
-    def _means_to_interrupt(self, text: str) -> bool:
-        return self._reason(text) is None
-
     def _reason(self, text: str) -> str | None:
         """Why these words don't stop the voice; None when they do."""
-        if is_echo(text, self._dialogue.speaking_text):
+        if self._spoken_into is not None and is_echo(text, self._spoken_into.answer):
             return "echo"
         if is_backchannel(text):
             return "backchannel"

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from enum import Enum, auto
 
-WAKE_LIKENESS = 0.74
+SHORT_LIKENESS = 0.7
+LONG_LIKENESS = 0.6
+RUN_TOGETHER_LIKENESS = 0.85
 """How alike what was heard and the wake phrase must be, letter by letter: names are misheard."""
 
 _POLITE = (
@@ -67,17 +69,29 @@ def recognise(text: str, names: tuple[str, ...] = ()) -> Command | None:
 
 def addressed(text: str, wake_phrase: str) -> Addressed | None:
     """Whether `text` begins with the wake phrase, allowing for recognition errors."""
-    phrase = plain(wake_phrase)
+    phrase = plain(wake_phrase).split()
     words = text.split()
-    if not phrase:
-        return None
-    target = phrase.replace(" ", "")
-    best, cut = 0.0, 0
-    for taken in range(1, min(len(words), len(phrase.split()) + 1) + 1):
-        heard = plain(" ".join(words[:taken])).replace(" ", "")
-        likeness = SequenceMatcher(None, heard, target).ratio()
-        if likeness > best:
-            best, cut = likeness, taken
-    if best < WAKE_LIKENESS:
-        return None
-    return Addressed(" ".join(words[cut:]).lstrip(" ,.;:!?-"))
+    for taken in range(len(phrase), 0, -1):
+        heard = plain(" ".join(words[:taken])).split()
+        if heard and (_alike(heard, phrase) or _run_together(heard, phrase)):
+            return Addressed(" ".join(words[taken:]).lstrip(" ,.;:!?-"))
+    return None
+
+
+def _alike(heard: list[str], phrase: list[str]) -> bool:
+    """Word by word. Short words are told apart by a letter ("Ada", "add"), long ones are not."""
+    return len(heard) == len(phrase) and all(
+        _likeness(one, other) >= (SHORT_LIKENESS if len(other) <= 3 else LONG_LIKENESS)
+        for one, other in zip(heard, phrase, strict=True)
+    )
+
+
+def _run_together(heard: list[str], phrase: list[str]) -> bool:
+    """Heard as fewer words than it has: "Heyada"."""
+    return len(heard) < len(phrase) and (
+        _likeness("".join(heard), "".join(phrase)) >= RUN_TOGETHER_LIKENESS
+    )
+
+
+def _likeness(one: str, other: str) -> float:
+    return SequenceMatcher(None, one, other).ratio()

@@ -6,6 +6,7 @@ event. Everything here runs on the event loop.
 """
 
 import asyncio
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -13,6 +14,7 @@ from functools import partial
 
 from loguru import logger
 
+from assistant.context.short_term import ShortTermMemory
 from assistant.errors import AssistantError
 from assistant.events import (
     AnswerHeard,
@@ -33,12 +35,16 @@ from assistant.settings import Settings
 from assistant.voice.attempt import Attempt
 from assistant.voice.attention import Attention
 from assistant.voice.background import Background
-from assistant.voice.remembering import ShortTermMemory
+from assistant.voice.ledger import Ledger
 from assistant.voice.warming import CacheWarmer
 from models.interfaces import Generation, LanguageModel
 
 SETTLE_S = 2.0
 """How long a new turn waits for the last one to be written down before it goes on without."""
+
+
+ECHO_TAIL_S = 0.6
+"""How long after its end an answer may still come back from the loudspeaker and the room."""
 
 
 def _nothing(*_: object) -> None:
@@ -59,11 +65,17 @@ class Dialogue:
     """Who said what, and whose turn it is."""
 
     def __init__(
-        self, settings: Settings, bus: EventBus, llm: LanguageModel, memory: ShortTermMemory
+        self,
+        settings: Settings,
+        bus: EventBus,
+        llm: LanguageModel,
+        memory: ShortTermMemory,
+        ledger: Ledger,
     ) -> None:
         self._settings = settings
         self._bus = bus
         self._memory = memory
+        self._ledger = ledger
         self.attention = Attention(settings)
         self.cache = CacheWarmer(llm)
         self.voice = Voice()
@@ -72,6 +84,7 @@ class Dialogue:
         self.turns = memory.turns
         self._current: Attempt | None = None
         self._sounding: Attempt | None = None
+        self._silent_since = float("-inf")
         self._started_at = datetime.now(UTC)
         self._idle = asyncio.Event()
         self._idle.set()
@@ -114,13 +127,14 @@ class Dialogue:
         """A turn is being answered, or something is being said."""
         return self._current is not None or self.aloud
 
-    @property
-    def speaking_text(self) -> str:
-        """What is being said aloud, as written so far."""
-        return self._sounding.answer if self.aloud and self._sounding is not None else ""
+    def sounds_in_the_room(self) -> Attempt | None:
+        """What is being said, or has only just been said."""
+        recent = time.monotonic() - self._silent_since < ECHO_TAIL_S
+        return self._sounding if self.aloud or recent else None
 
     def hearing(self) -> None:
         """Someone began to speak."""
+        self._memory.pause()
         if not self.asleep:
             self._started_at = datetime.now(UTC)
             self.emit(TurnStarted(self.next_turn))
@@ -132,6 +146,7 @@ class Dialogue:
         self.emit(SpeechIgnored(reason, "" if self.asleep else text))
         if not self.answering:
             self._rest()
+            self._memory.summarize_if_due()
 
     async def quiet(self) -> None:
         """Wait until nothing is being answered or said."""
@@ -202,14 +217,19 @@ class Dialogue:
 
     def cut_off(self) -> None:
         """The voice has been silenced: what was heard is all that was said."""
-        self.aloud = False
+        self._fall_silent()
         attempt = self._current
         if attempt is not None:
             self._closing.start(self.finish(attempt, interrupted=True))
 
+    def _fall_silent(self) -> None:
+        if self.aloud:
+            self.aloud = False
+            self._silent_since = time.monotonic()
+
     async def finish(self, attempt: Attempt, *, interrupted: bool) -> None:
         """Close a turn, once: into the history, onto the disk, out as an event."""
-        self.aloud = False
+        self._fall_silent()
         if attempt.remark or self._current is not attempt:
             self._rest()
             return
@@ -228,6 +248,7 @@ class Dialogue:
         )
         try:
             await self._memory.keep(ended, self._started_at)
+            await asyncio.to_thread(self._ledger.write, ended)
         except AssistantError as error:
             self.emit(Notice(str(error), Severity.WARNING, error.mend))
         finally:

@@ -141,7 +141,7 @@ def is_backchannel(text: str) -> bool:
 
 
 ECHO_LEAST_WORDS = 2
-ECHO_ERRORS = 0.3
+ECHO_ERRORS = 0.4
 """Share of words that may differ: what comes back through a room is recognised badly."""
 ALIKE = 0.72
 _NUMBERS = "zero one two three four five six seven eight nine ten eleven twelve"

@@ -22,7 +22,7 @@ from assistant.voice.spoken_commands import SpokenCommands
 from assistant.voice.thinking import Think
 from assistant.voice.transport import Echo, LoudspeakerOutput, MicrophoneInput
 from assistant.voice.turns import EndOfTurn, TurnDetector, VoiceDetector
-from models.interfaces import ModelSet, TextToSpeech
+from models.interfaces import ModelSet
 
 SILENT_RATE = 22_050
 """Hz of a loudspeaker that has nothing but the chime to play."""
@@ -39,8 +39,8 @@ class Sound:
     microphone: Microphone | None
     loudspeaker: Loudspeaker
     echo: EchoCanceller
-    voice: TextToSpeech | None
-    """None writes the answers without speaking them."""
+    speaks: bool = True
+    """Without it the answers are written only."""
 
 
 class VoiceLoop:
@@ -64,7 +64,7 @@ class VoiceLoop:
         )
         self.hear = Hear(models.stt, dialogue, partials=settings.stt.partials)
         self._dialogue = dialogue
-        rate = sound.voice.sample_rate if sound.voice is not None else SILENT_RATE
+        rate = models.tts.sample_rate if sound.speaks else SILENT_RATE
         self._microphone = MicrophoneInput(sound.microphone)
         self.loudspeaker = LoudspeakerOutput(sound.loudspeaker, dialogue, rate)
         pipeline = Pipeline(
@@ -77,7 +77,7 @@ class VoiceLoop:
                 SpokenCommands(dialogue),
                 Recall(recaller),
                 Think(models.llm, dialogue, settings.llm),
-                Speak(sound.voice, dialogue, settings.persona.language),
+                Speak(models.tts if sound.speaks else None, dialogue, settings.persona.language),
                 self.loudspeaker,
             ]
         )

@@ -108,7 +108,7 @@ _DOTTED_NAME = re.compile(r"(?<![\w.])[A-Za-z][\w-]+(?:\.[A-Za-z][\w-]*)+(?=\W*$
 _LINK_TARGET = re.compile(r"\]\([^)]*\)?")
 _TAG = re.compile(r"</?[A-Za-z][\w-]*/?>")
 _EMOTICON = re.compile(r"[:;=][-']?[)(\]\[DPpOo/\\|3*]+")
-_NUMBER_RANGE = re.compile(r"(?<=\d)\s*[-–—]\s*(?=[$€£]?\d)")
+_NUMBER_RANGE = re.compile(r"(?<=[\d%])\s*[-–—]\s*(?=[$€£]?\d)")
 
 
 def awaits_next(word: str) -> bool:
@@ -200,8 +200,7 @@ def _in_english(text: str) -> str:
             return text.replace(
                 core if written == core.lower() else core.rstrip("."), _SPELLED_OUT[written]
             )
-    text = _MONEY.sub(_money, text)
-    text = _NUMBER_RANGE.sub(" to ", text)
+    text = _MONEY.sub(_money, _NUMBER_RANGE.sub(" to ", text))
     text = re.sub(r"~(?=\d)", " about ", text)
     text = re.sub(r"#(?=\d)", " number ", text)
     text = re.sub(r"(?<![\w)])[-−](?=\d)", " minus ", text)

@@ -91,7 +91,12 @@ class SourceReader:
         return self._word()
 
     def _tag(self, at: int, tags: tuple[str, ...]) -> str | None:
-        """The tag at `at`; "" when there is none, None when it takes more text to know."""
+        """The tag at `at`; "" when there is none, None when it takes more text to know.
+
+        In code ("`<think>`") it is a word about the tag.
+        """
+        if at and self._text[at - 1] == "`":
+            return ""
         rest = self._text[at : at + max(map(len, tags))]
         for tag in tags:
             if rest.lower().startswith(tag):

@@ -20,6 +20,8 @@ LEAD_IN_S = 1.0
 """Room noise before a clip, in which the voice detectors settle."""
 GIVE_UP_S = 8.0
 """From the end of speech; past it a clip counts as unanswered."""
+LATEST_BEGIN_S = 30.0
+"""By then a pipeline has started."""
 LISTEN_ON_S = 0.8
 """After the first audio: whether what was left of the clip becomes a turn of its own."""
 CUT_OFF_S = 1.5
@@ -128,17 +130,24 @@ async def answer_to(
 
     Returns:
         When its speech ended, and when the first sound after that began; None where none came.
+
+    Raises:
+        TimeoutError: the clip did not begin to play.
     """
-    while not microphone.starts:
-        await asyncio.sleep(POLL_S)
-    ended = microphone.starts[0] + clip.speech_end_s
-    until = ended + GIVE_UP_S
+    until = time.monotonic() + LATEST_BEGIN_S
+    ended: float | None = None
     onset: float | None = None
-    while time.monotonic() < until:
+    while (now := time.monotonic()) < until:
         await asyncio.sleep(POLL_S)
-        onset = next((moment for moment in loudspeaker.onsets if moment >= ended), None)
-        if onset is not None and time.monotonic() > max(onset, ended) + LISTEN_ON_S:
+        if ended is None and microphone.starts:
+            ended = microphone.starts[0] + clip.speech_end_s
+            until = ended + GIVE_UP_S
+        if ended is not None:
+            onset = next((moment for moment in loudspeaker.onsets if moment >= ended), None)
+        if onset is not None and now > onset + LISTEN_ON_S:
             break
+    if ended is None:
+        raise TimeoutError(f"{clip.name} was not listened to")
     return ended, onset
 
 

@@ -263,7 +263,7 @@ class Stock:
                 compute_type=COMPUTE_TYPE,
                 settings=whisper_service.WhisperSTTService.Settings(model=str(models.recogniser)),
             )
-        with patch.object(piper_service.PiperVoice, "load", lambda *_, **__: self._voice):
+        with patch.object(PiperVoice, "load", lambda *_, **__: self._voice):
             tts = piper_service.PiperTTSService(
                 download_dir=models.voice.parent,
                 settings=piper_service.PiperTTSService.Settings(voice=models.voice.stem),

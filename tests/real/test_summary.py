@@ -120,19 +120,19 @@ async def test_a_long_conversation_reads_little_and_keeps_its_prefix(llm: LlamaC
 
 
 async def test_a_window_that_moves_reads_little_too(llm: LlamaCpp) -> None:
-    session = Session(llm, max_context_tokens=400, max_unsummarized_messages=1000)
+    session = Session(llm, max_context_tokens=300, max_unsummarized_messages=1000)
     session.summarizer.trigger_tokens = 1_000_000
     await session.run(session.memory.read_ahead(), 0)
     before: tuple[Message, ...] = ()
     moves = 0
-    for turn in range(TURNS // 2):
+    for turn in range(16):
         prompt, usage = await session.take_turn(*said(turn))
         assert usage.prompt_tokens == prompt.tokens <= prompt.budget
         assert usage.read_tokens <= llm.count(said(turn)[0]) + OVERHEAD
         moves += prompt.stable_messages[: len(before)] != before
         before = prompt.stable_messages
 
-    assert 2 <= moves <= TURNS // 6
+    assert 2 <= moves <= 5
 
 
 async def test_memories_are_read_once_and_leave_the_prefix_alone(llm: LlamaCpp) -> None:

@@ -27,6 +27,7 @@ def test_two_spoken_turns_the_second_interrupted(
         heard = pulse.record()
         pulse.speak(speaker("What is the capital of France?"))
         first = talk.wait_for("turn")
+        time.sleep(1.0)  # the last of it is still on its way through the sound server
         sound = heard.stop()
         assert "capital" in first["user"].lower()
         assert not first["interrupted"]

@@ -3,9 +3,13 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from typing import TypeVar
 
+from assistant.context.short_term import ShortTermMemory
+from assistant.context.summary import Summarizer
+from assistant.context.window import Window
 from assistant.events import Event, EventBus, TurnEnded
 from assistant.memory.transcript import Transcript
 from assistant.settings import Settings
@@ -16,7 +20,6 @@ from assistant.voice.ledger import Ledger
 from assistant.voice.pipeline import Sound, VoiceLoop
 from assistant.voice.recalling import NoMemories, Recaller
 from assistant.voice.recordings import NullLoudspeaker, RecordingMicrophone
-from assistant.voice.remembering import ShortTermMemory
 from models.interfaces import LanguageModel, ModelSet, Samples, SpeechToText, TextToSpeech
 from tests.support.fakes import LoudVoice, ScriptedEnd, ToneTts
 
@@ -67,15 +70,19 @@ async def session(
     events: list[Event] = []
     bus.subscribe(events.append)
     transcript = Transcript.open(folder / "transcript.sqlite3")
-    memory = ShortTermMemory(settings, llm, bus, transcript, Ledger(folder / "ledger.jsonl"))
-    dialogue = Dialogue(settings, bus, llm, memory)
+    within = timedelta(hours=settings.context.resume_within_h)
+    conversation = transcript.resume("me", within) or transcript.begin_conversation("me")
+    window = Window(llm, settings)
+    summarizer = Summarizer(llm, settings, window, bus.emit)
+    memory = ShortTermMemory(conversation, window, summarizer, transcript, bus.emit)
+    dialogue = Dialogue(settings, bus, llm, memory, Ledger(folder / "ledger.jsonl"))
     microphone, loudspeaker = RecordingMicrophone([sound]), NullLoudspeaker()
     voice = tts or ToneTts()
     loop = VoiceLoop(
         settings,
         dialogue,
         ModelSet(stt, llm, voice),
-        Sound(microphone, loudspeaker, NoEcho(), voice),
+        Sound(microphone, loudspeaker, NoEcho()),
         recaller or NoMemories(),
         (LoudVoice(), end or ScriptedEnd()),
     )
@@ -86,3 +93,4 @@ async def session(
     finally:
         await loop.close()
         await dialogue.close()
+        transcript.close()

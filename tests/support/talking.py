@@ -14,6 +14,8 @@ from typing import Any
 
 import psutil
 
+from assistant.paths import models_cache
+
 PATIENCE_S = 90.0
 """How long a busy machine may take; only a failing test waits so long."""
 
@@ -31,7 +33,7 @@ class Talk:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            env={**os.environ, **(env or {})},
+            env={**os.environ, **(env or {}), "ASSISTANT_MODELS_CACHE": str(models_cache())},
         )
         self.rows: list[Row] = []
         self._arriving: queue.Queue[Row | None] = queue.Queue()

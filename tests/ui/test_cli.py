@@ -15,7 +15,7 @@ import pytest
 from assistant.errors import DeviceMissing, ModelMissing, StoreError
 from assistant.paths import Home
 from assistant.settings import Settings, load
-from ui import cli
+from ui import cli, console
 
 Talk = Callable[..., int]
 
@@ -131,6 +131,23 @@ def test_an_error_is_one_sentence_its_mend_and_its_code(
     told = capfd.readouterr()
     assert told.out == ""
     assert told.err == "The model X is not here.\n→ assistant models pull X\n"
+
+
+@pytest.mark.parametrize(
+    ("mend", "typed"),
+    [
+        ("assistant models pull X", "'./my clone/run' models pull X"),
+        ("Then: assistant doctor", "Then: './my clone/run' doctor"),
+        ("assistant --profile small", "'./my clone/run' --profile small"),
+        ("Ask the assistant again.", "Ask the assistant again."),
+    ],
+)
+def test_commands_can_be_typed_as_they_are_shown(
+    monkeypatch: pytest.MonkeyPatch, mend: str, typed: str
+) -> None:
+    assert console.as_typed(mend) == mend
+    monkeypatch.setenv("ASSISTANT_COMMAND", "./my clone/run")
+    assert console.as_typed(mend) == typed
 
 
 def test_with_json_an_error_is_an_object_too(

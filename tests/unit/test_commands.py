@@ -33,6 +33,7 @@ def test_a_command_is_all_of_what_was_said(text: str, command: Command | None) -
         ("Heyada. Lights on.", "Lights on."),
         ("What did Ada say?", None),
         ("Hey, add a lemon to the list", None),
+        ("Hey", None),
         ("", None),
     ],
 )

@@ -14,9 +14,10 @@ SPEAKABLE = {
     "<THINKING>a < b</THINKING>Fine.": "Fine.",
     "</think>Fine.": "Fine.",
     "<think>never closed": "",
+    "The tag `<think>` is special.": "The tag is special.",
     "1 <thin line": "1 thin line",
     # Markdown.
-    "This is **very bold** and *slanted* and __strong__.": "This is very bold and slanted and strong.",
+    "A **very bold** and *slanted* __strong__ word.": "A very bold and slanted strong word.",
     "# The title\nText.": "The title Text.",
     "### Deep **title**\n\nText.": "Deep title Text.",
     "- one\n- two\n* three\n": "one two three",
@@ -73,6 +74,7 @@ SPEAKABLE = {
     "$1 or $5.50?": "1 dollar or 5 dollars and 50 cents?",
     "About $3.2 million, yes.": "About 3.2 million dollars, yes.",
     "$5 each": "5 dollars each",
+    "$5-$10 or 5%-10%": "5 dollars to 10 dollars or 5 percent to 10 percent",
     "£2.01 and €7k": "2 pounds and 1 penny and 7 thousand euros",
     # Abbreviations.
     "Use e.g. tea, i.e. a drink.": "Use for example tea, that is a drink.",
@@ -136,7 +138,7 @@ def test_the_first_clause_is_there_before_the_sentence_ends() -> None:
 def test_a_clause_without_any_mark_ends_at_the_cap() -> None:
     spoken = [clause.spoken.split() for clause in clauses(" ".join(f"word{n}" for n in range(80)))]
     assert [len(words) for words in spoken] == [11, 18, 30, 21]
-    assert sum(spoken, []) == [f"word{n}" for n in range(80)]
+    assert [word for words in spoken for word in words] == [f"word{n}" for n in range(80)]
 
 
 def test_later_clauses_are_longer_than_the_first() -> None:
@@ -149,12 +151,26 @@ def test_later_clauses_are_longer_than_the_first() -> None:
     ]
 
 
-LONG = (
-    "<think>The user wants\n\na list.</think>\n\n## Plans for $5 million\n\nSure! Here's **what** I'd "
-    "do, e.g. at https://example.com/x: first\n\n1. Call Dr. Smith — soon.\n2. Read [the docs](https"
-    '://a.org/b "T t") & rest 😊\n\n```python\nx = 1\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nIt is '
-    "20 °C… `foo_bar()` costs $5.50, or £3 at a<b 你好。好！ (really) *ok* end<think>x</think>"
-)
+LONG = """<think>The user wants
+
+a list.</think>
+
+## Plans for $5 million
+
+Sure! Here's **what** I'd do, e.g. at https://example.com/x: first
+
+1. Call Dr. Smith — soon.
+2. Read [the docs](https://a.org/b "T t") & rest 😊
+
+```python
+x = 1
+```
+
+| a | b |
+|---|---|
+| 1 | 2 |
+
+It is 20 °C… `foo_bar()` costs $5.50, or £3 at a<b 你好。好！ (really) *ok* end<think>x</think>"""
 
 
 def test_it_does_not_matter_how_the_text_was_cut_into_deltas() -> None:

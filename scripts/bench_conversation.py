@@ -1,0 +1,146 @@
+"""A long conversation: what the model reads for a turn, and whether memory grows.
+
+    python scripts/bench_conversation.py [--turns N] [--answer-tokens N] [--profile P] [--json]
+
+Types N messages to the `assistant` command. Of each turn it counts the tokens that the model read
+before its first word beyond those of the newest message, and compares the resident memory of all
+processes after turn 10 and after the last. With `--json` the last line is one JSON object.
+"""
+
+import argparse
+import json
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from assistant.engines import open_workshop
+from assistant.errors import AssistantError
+from assistant.settings import Settings
+from models.llama import LlamaCpp
+from models.store import ModelStore
+from scripts.bench.report import machine, rounded
+from scripts.bench.statistics import percentile
+from scripts.bench.talking import Cost, Ended, talking
+
+ALLOWED_OVER = 32
+"""Tokens that a turn may read beside its newest message: the date, marks of the template."""
+GROWTH_ALLOWED = 5.0
+"""Per cent of memory after turn 10."""
+EARLY_TURN = 10
+
+WHO = ("my sister", "the neighbour", "our teacher", "an old friend", "my grandfather", "Maria")
+DID = ("told me about", "is looking for", "has just found", "keeps asking for", "wants to sell")
+WHAT = ("a small boat", "the train to Lisbon", "a book of maps", "their garden", "a blue bicycle")
+WHEN = ("this morning", "last week", "on Tuesday", "a long time ago", "after the storm")
+ASK = ("What do you think?", "Why would that be?", "What should I say?", "Is that usual?", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    number: int
+    read_tokens: int
+    newest_tokens: int
+
+    @property
+    def over(self) -> int:
+        return self.read_tokens - self.newest_tokens
+
+
+def messages(count: int, seed: int) -> Iterator[str]:
+    """Different ones of one to four sentences."""
+    random = Random(seed)
+    for _ in range(count):
+        said = [
+            f"{random.choice(WHO)} {random.choice(DID)} {random.choice(WHAT)} {random.choice(WHEN)}"
+            for _ in range(random.randint(1, 4))
+        ]
+        text = ". ".join(part[:1].upper() + part[1:] for part in said)
+        yield f"{text}. {random.choice(ASK)}".strip()
+
+
+def converse(
+    folder: Path, arguments: Sequence[str], said: Sequence[str], counter: LlamaCpp
+) -> tuple[list[Turn], dict[int, Cost]]:
+    """The turns, and the memory in MB after turn 10 and after the last.
+
+    Raises:
+        Ended: the command ended before the conversation did.
+    """
+    turns: list[Turn] = []
+    memory: dict[int, Cost] = {}
+    with talking(folder / "home", ["--text", *arguments]) as assistant:
+        for number, text in enumerate(said, 1):
+            assistant.say(text)
+            told = assistant.event("turn")
+            turns.append(Turn(number, told["read_tokens"], counter.count(text)))
+            if number in (EARLY_TURN, len(said)):
+                memory[number] = assistant.memory_mb()
+            print(f"turn {number}: {turns[-1].over} over", file=sys.stderr, flush=True)
+    return turns, memory
+
+
+def figures(turns: Sequence[Turn], memory: dict[int, Cost]) -> dict[str, Any]:
+    over = [turn.over for turn in turns]
+    found: dict[str, Any] = {
+        "turns": len(turns),
+        "read_over_newest_tokens": {
+            "p50": rounded(percentile(over, 50)),
+            "max": max(over),
+            "allowed": ALLOWED_OVER,
+            "turns_above": [turn.number for turn in turns if turn.over > ALLOWED_OVER],
+        },
+        "memory_mb": {
+            f"turn_{number}": {
+                "assistant": round(cost.assistant, 1),
+                "workers": round(cost.workers, 1),
+            }
+            for number, cost in memory.items()
+        },
+    }
+    early, last = memory.get(EARLY_TURN), memory.get(len(turns))
+    if early is not None and last is not None and len(turns) > EARLY_TURN:
+        growth = 100 * (last.total / early.total - 1)
+        found["memory_growth_percent"] = round(growth, 2)
+        found["memory_growth_allowed_percent"] = GROWTH_ALLOWED
+    return found
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--turns", type=int, default=100)
+    parser.add_argument("--answer-tokens", type=int, help="longest answer; default: the setting's")
+    parser.add_argument("--profile", default="tiny", choices=("tiny", "small", "default"))
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args(arguments)
+    where = machine()
+    flags = ["--profile", options.profile]
+    if options.answer_tokens:
+        flags += ["--set", f"llm.max_answer_tokens={options.answer_tokens}"]
+    try:
+        shop = open_workshop(Settings.model_validate({"general": {"profile": options.profile}}))
+        counter = LlamaCpp(ModelStore.weights(shop.store, shop.profile.llm))
+        said = list(messages(max(1, options.turns), options.seed))
+        with tempfile.TemporaryDirectory() as folder:
+            turns, memory = converse(Path(folder), flags, said, counter)
+    except (AssistantError, Ended) as error:
+        print(f"The conversation did not come to its end: {error}", file=sys.stderr)
+        return 1
+    found = figures(turns, memory) | {"profile": options.profile, "machine": where}
+    read = found["read_over_newest_tokens"]
+    print(f"read beside the newest message: p50 {read['p50']}, at most {read['max']} tokens")
+    print(f"turns above {ALLOWED_OVER}: {read['turns_above'] or 'none'}")
+    print(f"memory growth after turn {EARLY_TURN}: {found.get('memory_growth_percent', '-')} %")
+    if options.json:
+        print(json.dumps(found))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

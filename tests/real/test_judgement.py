@@ -1,0 +1,104 @@
+"""Speech against invention, with the real recogniser and the real voice detector.
+
+The limits were set on 109 stretches without speech (rooms, a café, music, animals, a sneeze,
+clocks, keyboards; synthetic noise, hums, tones, clicks, coughs, breath) and 226 with: 132
+recordings of people, 66 mixtures of some with noise at 12 and 5 dB, and 28 synthesized, down to
+"you" and "Help!". No noise was accepted and no speech rejected, by tiny.en and by base. Here is a
+part of it.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import soundfile
+
+import data
+from assistant.voice.judgement import Evidence, Verdict, judge, loudness
+from assistant.voice.turns import SileroVoice
+from models.interfaces import STT_SAMPLE_RATE, Samples
+from models.whisper import FasterWhisper
+
+pytestmark = pytest.mark.real
+
+WINDOW = 512
+CONFIDENCE = 0.6
+
+
+def judged(recogniser: FasterWhisper, samples: Samples, noise_floor: float) -> Verdict:
+    detector = SileroVoice()
+    voices = np.array(
+        [
+            detector.probability(samples[at : at + WINDOW])
+            for at in range(0, len(samples) - WINDOW, WINDOW)
+        ]
+    )
+    voiced = voices[voices >= CONFIDENCE]
+    heard = recogniser.transcribe(samples)
+    return judge(
+        Evidence(
+            heard.text,
+            heard.no_speech,
+            heard.log_probability,
+            voiced_s=len(voiced) * WINDOW / STT_SAMPLE_RATE,
+            mean_voice=float(voiced.mean()) if len(voiced) else 0.0,
+            max_voice=float(voices.max()),
+            level=loudness(samples),
+            noise_floor=noise_floor,
+        )
+    )
+
+
+def hum() -> Samples:
+    t = np.arange(3 * STT_SAMPLE_RATE) / STT_SAMPLE_RATE
+    return sum(3000 * np.sin(2 * np.pi * 50 * k * t) / k for k in range(1, 12)).astype(np.int16)
+
+
+def hiss() -> Samples:
+    return np.random.default_rng(1).normal(0, 1500, 3 * STT_SAMPLE_RATE).astype(np.int16)
+
+
+def silence() -> Samples:
+    return np.random.default_rng(2).normal(0, 4, 3 * STT_SAMPLE_RATE).astype(np.int16)
+
+
+def cough() -> Samples:
+    dice, length = np.random.default_rng(3), 5600
+    n = np.arange(length)
+    burst = dice.normal(0, 9000, length) * np.exp(-n / 1500) * (1 - np.exp(-n / 60))
+    sound = dice.normal(0, 8, 2 * STT_SAMPLE_RATE)
+    for at in (6000, 16000):
+        sound[at : at + length] += np.convolve(burst, np.ones(6) / 6, "same")
+    return sound.astype(np.int16)
+
+
+def cafe() -> Samples:
+    samples, _ = soundfile.read(data.located("recordings/coffee_shop.flac"), dtype="int16")
+    return np.asarray(samples, np.int16)
+
+
+@pytest.mark.parametrize("made", [hum, hiss, silence, cough, cafe])
+def test_noise_is_not_speech(recogniser: FasterWhisper, made: Callable[[], Samples]) -> None:
+    samples = made()
+    for start in range(0, len(samples), 4 * STT_SAMPLE_RATE):
+        verdict = judged(recogniser, samples[start : start + 4 * STT_SAMPLE_RATE], noise_floor=10)
+        assert not verdict.is_speech
+
+
+@pytest.mark.parametrize(
+    "text", ["Thank you.", "Thanks for watching.", "Yes.", "Help!", "Okay.", "Stop."]
+)
+@pytest.mark.parametrize("gain", [1.0, 0.15])
+def test_what_noise_is_taken_for_is_speech_when_it_is_said(
+    recogniser: FasterWhisper, speaker: Callable[[str], Samples], text: str, gain: float
+) -> None:
+    quiet = np.random.default_rng(4).normal(0, 15, STT_SAMPLE_RATE // 2)
+    samples = np.concatenate([quiet, speaker(text) * gain, quiet]).astype(np.int16)
+    assert judged(recogniser, samples, noise_floor=15).is_speech
+
+
+@pytest.mark.parametrize("name", ["today", "book_a_room", "two_people", "young_man"])
+def test_people_are_speech(recogniser: FasterWhisper, name: str) -> None:
+    samples, _ = soundfile.read(data.located(f"recordings/{name}.flac"), dtype="int16")
+    padded = np.pad(np.asarray(samples, np.int16), 4800)
+    assert judged(recogniser, padded, noise_floor=30).is_speech

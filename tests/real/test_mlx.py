@@ -1,0 +1,186 @@
+"""The MLX adapter on real weights. On a CPU mlx makes a few tokens a second: prompts are short."""
+
+import asyncio
+import json
+import sys
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from assistant.errors import ModelCorrupt, ModelFailed, ModelMissing, ModelTooLarge
+from assistant.paths import models_cache
+from models.interfaces import Generation, Lane, Message
+from models.llama import LlamaCpp
+from models.mlx import MlxModel
+from models.mlx_engine import MlxEngine
+from tests.support.gguf_to_mlx import convert
+from tests.support.language import STORY, collect, tiny_gguf
+
+pytestmark = [pytest.mark.real, pytest.mark.asyncio(loop_scope="module")]
+
+SHORT = [Message("system", "Be brief."), Message("user", "Name a colour.")]
+WORDS = [Message("system", "Be brief."), Message("user", "one two three four five " * 12)]
+SCHEMA = {
+    "type": "object",
+    "properties": {"sure": {"type": "boolean"}, "mood": {"enum": ["glad", "sad"]}},
+    "required": ["sure", "mood"],
+    "additionalProperties": False,
+}
+
+
+@pytest.fixture(scope="module")
+def folder() -> Path:
+    """The tiny model in MLX form, made once for all runs."""
+    return convert(tiny_gguf(), models_cache() / ".converted" / "smollm2-135m-instruct-mlx-16bit")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def llm(folder: Path) -> AsyncIterator[MlxModel]:
+    model = MlxModel(folder, prefill_tokens=8, context_tokens=512)
+    await model.load()
+    yield model
+    await model.close()
+
+
+async def test_streams_and_keeps_each_lanes_cache(llm: MlxModel) -> None:
+    request = Generation(SHORT, max_tokens=4, temperature=0)
+    chunks = [chunk async for chunk in llm.stream(request)]
+    answer = "".join(chunk.text for chunk in chunks)
+    usage = chunks[-1].usage
+    assert usage is not None
+    assert usage.prompt_tokens == usage.read_tokens == llm.count_messages(SHORT)
+    assert 1 <= usage.generated_tokens <= 4
+    assert len(chunks) > 1
+
+    other = Generation([Message("user", "Hi.")], max_tokens=1, lane=Lane.BACKGROUND)
+    await collect(llm, other)
+
+    again, second = await collect(llm, request)
+    assert again == answer  # the cache holds what a fresh reading would have
+    assert second.read_tokens == 1
+
+    longer = [*SHORT, Message("assistant", answer), Message("user", "Why?")]
+    text, read = await collect(llm, Generation(longer, max_tokens=0))
+    assert text == ""
+    assert read.generated_tokens == 0
+    assert read.cached_tokens >= llm.count_messages(SHORT) - 1
+
+
+async def test_speaks_like_the_gguf_it_was_made_from(llm: MlxModel) -> None:
+    """Weights, vocabulary and template came through the conversion, and the adapter uses them."""
+    llama = LlamaCpp(tiny_gguf(), context_tokens=512)
+    await llama.load()
+    request = Generation(SHORT, max_tokens=4, temperature=0)
+    expected, usage = await collect(llama, request)
+    assert llama.count_messages(STORY) == llm.count_messages(STORY)
+    assert llama.count(str(STORY)) == llm.count(str(STORY))
+    await llama.close()
+    said, same = await collect(llm, request)
+    assert said == expected
+    assert same.prompt_tokens == usage.prompt_tokens
+
+
+async def test_closing_stops_it_between_two_tokens(llm: MlxModel) -> None:
+    async with aclosing(llm.stream(Generation(SHORT, max_tokens=400))) as chunks:
+        async for _ in chunks:
+            break
+    _, usage = await collect(llm, Generation(SHORT, max_tokens=1))
+    assert usage.read_tokens == 1
+
+
+async def test_cancelling_stops_it_in_the_middle_of_reading(llm: MlxModel) -> None:
+    reading = asyncio.create_task(collect(llm, Generation(WORDS, max_tokens=1)))
+    await asyncio.sleep(0.05)
+    reading.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await reading
+    _, usage = await collect(llm, Generation(SHORT, max_tokens=0))
+    assert usage.prompt_tokens == llm.count_messages(SHORT)
+
+
+async def test_background_work_gives_way_to_the_conversation(llm: MlxModel) -> None:
+    order: list[str] = []
+
+    async def run(name: str, request: Generation) -> None:
+        await collect(llm, request)
+        order.append(name)
+
+    behind = Generation([Message("user", "Count.")], max_tokens=12, lane=Lane.BACKGROUND)
+    background = asyncio.create_task(run("background", behind))
+    await asyncio.sleep(0.05)
+    await run("conversation", Generation(SHORT, max_tokens=1))
+    await background
+    assert order == ["conversation", "background"]
+
+
+async def test_a_schema_binds(llm: MlxModel) -> None:
+    request = Generation(SHORT, max_tokens=30, temperature=1.2, json_schema=SCHEMA)
+    text, _ = await collect(llm, request)
+    found = json.loads(text)
+    assert found.keys() == {"sure", "mood"}
+    assert found["mood"] in {"glad", "sad"}
+
+
+async def test_a_schema_that_means_nothing_is_refused(llm: MlxModel) -> None:
+    request = Generation(SHORT, json_schema={"type": "no such type"})
+    with pytest.raises(ModelFailed, match="can't bind the model"):
+        await collect(llm, request)
+
+
+async def test_stops_before_a_stop_sequence(llm: MlxModel) -> None:
+    free, _ = await collect(llm, Generation(SHORT, max_tokens=5, temperature=0))
+    stop = free.split()[1]
+    text, _ = await collect(llm, Generation(SHORT, max_tokens=5, temperature=0, stop=(stop,)))
+    assert text == free[: free.index(stop)]
+
+
+async def test_too_long_a_conversation_is_refused_in_a_sentence(llm: MlxModel) -> None:
+    huge = [Message("user", "word " * 600)]
+    with pytest.raises(ModelFailed, match=r"tokens\) is longer than what the model can hold"):
+        await collect(llm, Generation(huge))
+
+
+async def test_what_is_missing_or_broken_or_too_large_is_said(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(ModelMissing, match="no MLX model in"):
+        await MlxModel(tmp_path).load()
+    with pytest.raises(ModelTooLarge, match="GB are free"):
+        await MlxModel(folder, available_memory=lambda: 1000).load()
+    (tmp_path / "config.json").write_text((folder / "config.json").read_text("utf-8"), "utf-8")
+    (tmp_path / "model.safetensors").write_bytes(b"\0" * 1000)
+    broken = MlxModel(tmp_path)
+    with pytest.raises(ModelCorrupt, match="mlx-lm can't load"):
+        await broken.load()
+    (tmp_path / "model.safetensors").unlink()
+    (tmp_path / "model.safetensors").symlink_to(folder / "model.safetensors")
+    with pytest.raises(ModelMissing, match="incomplete"):
+        await broken.load()
+    await broken.close()
+
+
+async def test_without_mlx_lm_it_says_so(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "models.mlx_engine", None)
+    with pytest.raises(ModelFailed, match="need mlx-lm"):
+        await MlxModel(folder).load()
+
+
+async def test_closing_ends_what_runs_and_what_waits(folder: Path) -> None:
+    llm = MlxModel(folder, prefill_tokens=8, context_tokens=512)
+    with pytest.raises(ModelFailed, match="not loaded yet"):
+        llm.count("a")
+    await llm.load()
+    assert isinstance(llm._engine, MlxEngine)
+    thread = llm._thread
+    assert thread is not None
+    running = asyncio.create_task(collect(llm, Generation(WORDS)))
+    waiting = asyncio.create_task(collect(llm, Generation(SHORT)))
+    await asyncio.sleep(0.05)
+    await llm.close()
+    for task in (running, waiting):
+        with pytest.raises(ModelFailed, match="is closed"):
+            await task
+    await asyncio.to_thread(thread.join, 30)
+    assert not thread.is_alive()
+    await llm.close()

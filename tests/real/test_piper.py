@@ -1,0 +1,117 @@
+"""The voice: that it says the text, when, and without waiting."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from assistant.errors import ModelCorrupt, ModelFailed, ModelMissing
+from assistant.voice.audio import MIC_RATE, Resampler
+from assistant.voice.word_times import estimate_word_times
+from models.interfaces import Samples
+from models.piper import Piper
+from models.store import ModelStore
+from models.whisper import FasterWhisper
+
+pytestmark = pytest.mark.real
+
+TEXT = "Of the two, I would say 24 is better, because the library opens at 9."
+
+
+@pytest.fixture(scope="module")
+def weights(store: ModelStore) -> Path:
+    return store.weights("piper-en-us-joe-medium")
+
+
+@pytest.fixture(scope="module")
+def voice(weights: Path) -> Piper:
+    piper = Piper(weights)
+    piper.load()
+    return piper
+
+
+def first_sound_s(samples: Samples, rate: int) -> float:
+    return float(np.flatnonzero(np.abs(samples.astype(int)) > 600)[0]) / rate
+
+
+def test_the_text_is_said(voice: Piper, recogniser: FasterWhisper) -> None:
+    samples = np.concatenate(list(voice.synthesize("The library opens in the evening.")))
+    heard = recogniser.transcribe(Resampler(voice.sample_rate, MIC_RATE).process(samples))
+    assert heard.text.strip(" .").lower() == "the library opens in the evening"
+
+
+def test_a_piece_a_sentence_and_no_silence_before_it(voice: Piper) -> None:
+    pieces = list(voice.synthesize("Hello there. I am fine!"))
+    assert len(pieces) == 2
+    for piece in pieces:
+        assert piece.dtype == np.int16
+        assert piece.ndim == 1
+        assert first_sound_s(piece, voice.sample_rate) < 0.05
+
+
+def test_every_word_has_its_time(voice: Piper) -> None:
+    samples, times = voice.synthesize_timed(TEXT)
+    assert [TEXT[time.start : time.end] for time in times] == TEXT.split()
+    at = 0.0
+    for time in times:
+        assert at <= time.start_s <= time.end_s <= len(samples) / voice.sample_rate
+        at = time.end_s
+    # After "two," and "better," the voice pauses; the words on both sides leave it empty.
+    for index in (2, 8):
+        gap_s = times[index + 1].start_s - times[index].end_s
+        assert gap_s > 0.1
+        pause = samples[
+            slice(
+                *(
+                    int(t * voice.sample_rate)
+                    for t in (times[index].end_s + gap_s / 3, times[index + 1].start_s - gap_s / 3)
+                )
+            )
+        ]
+        assert np.abs(pause).mean() < 0.1 * np.abs(samples).mean()
+
+
+def test_estimated_times_are_close_to_the_voice_s_own(voice: Piper) -> None:
+    samples, times = voice.synthesize_timed(TEXT)
+    estimated = estimate_word_times(TEXT, samples, voice.sample_rate)
+    assert [(e.start, e.end) for e in estimated] == [(t.start, t.end) for t in times]
+    errors = [abs(e.end_s - t.end_s) for e, t in zip(estimated, times, strict=True)]
+    assert np.median(errors) < 0.2
+
+
+def test_speed(voice: Piper, weights: Path) -> None:
+    quick = Piper(weights, speed=1.6)
+    quick.load()
+    slow, fast = (len(v.synthesize_timed(TEXT)[0]) for v in (voice, quick))
+    assert 1.2 < slow / fast < 2.0
+
+
+@pytest.mark.parametrize("text", ["", "  ", "...", "—"])
+def test_nothing_to_say(voice: Piper, text: str) -> None:
+    assert list(voice.synthesize(text)) == []
+    samples, times = voice.synthesize_timed(text)
+    assert (len(samples), times) == (0, [])
+
+
+def test_what_is_wrong_with_a_voice_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "joe" / "voice.onnx"
+    with pytest.raises(ModelFailed, match="before it was loaded"):
+        list(Piper(path).synthesize("Hello."))
+    with pytest.raises(ModelMissing, match=r"voice\.onnx is missing") as caught:
+        Piper(path).load()
+    assert caught.value.mend == "assistant models pull joe"
+    path.parent.mkdir()
+    path.write_bytes(b"no model")
+    with pytest.raises(ModelMissing, match=r"voice\.onnx\.json is missing"):
+        Piper(path).load()
+    path.with_name("voice.onnx.json").write_text("{}")
+    with pytest.raises(ModelCorrupt, match="can't be read"):
+        Piper(path).load()
+
+
+def test_a_damaged_voice_is_told(weights: Path, tmp_path: Path) -> None:
+    path = tmp_path / "voice.onnx"
+    path.write_bytes(weights.read_bytes()[:100_000])
+    path.with_name("voice.onnx.json").write_bytes(Path(f"{weights}.json").read_bytes())
+    with pytest.raises(ModelCorrupt, match="can't be read"):
+        Piper(path).load()

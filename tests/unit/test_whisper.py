@@ -1,0 +1,45 @@
+"""What the recogniser refuses and doubts; its ears are tested on the real model."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from assistant.errors import ModelCorrupt, ModelFailed, ModelMissing
+from models.whisper import FasterWhisper, compression_ratio, repeats
+
+
+@pytest.mark.parametrize("text", ["Repeat. Repeat.", "no no no", "Go on, go on", "5, 5, 5"])
+def test_one_thing_said_again(text: str) -> None:
+    assert repeats(text)
+
+
+@pytest.mark.parametrize("text", ["", "Yes.", "no no yes", "go on and go", "1, 2, 1"])
+def test_no_repetition(text: str) -> None:
+    assert not repeats(text)
+
+
+def test_runaway_text_compresses_well() -> None:
+    assert compression_ratio("Enter 35. " * 9) > 2.4
+    assert compression_ratio("The quick brown fox jumps over the lazy dog.") < 1.1
+
+
+def test_a_missing_file_names_the_command_that_mends_it(tmp_path: Path) -> None:
+    folder = tmp_path / "whisper-tiny.en"
+    folder.mkdir()
+    (folder / "model.bin").write_bytes(b"")
+    with pytest.raises(ModelMissing, match=r"config\.json is missing") as caught:
+        FasterWhisper(folder, threads=1).load()
+    assert caught.value.mend == "assistant models pull whisper-tiny.en"
+
+
+def test_a_damaged_file_is_told(tmp_path: Path) -> None:
+    for name in ("model.bin", "config.json", "tokenizer.json"):
+        (tmp_path / name).write_bytes(b"no model")
+    with pytest.raises(ModelCorrupt, match="can't be read"):
+        FasterWhisper(tmp_path, threads=1).load()
+
+
+def test_it_has_to_be_loaded_first(tmp_path: Path) -> None:
+    with pytest.raises(ModelFailed, match="before it was loaded"):
+        FasterWhisper(tmp_path, threads=1).transcribe(np.zeros(16000, np.int16))
