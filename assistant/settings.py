@@ -224,7 +224,8 @@ def _explained(error: ValidationError, sources: Mapping[str, str]) -> SettingsEr
     if first["type"] == "extra_forbidden":
         message = f"There is no setting `{key}` (from {source})."
     else:
-        message = f"The setting `{key}` = {first['input']!r} (from {source}) does not fit: {first['msg']}."
+        value, why = first["input"], first["msg"]
+        message = f"The setting `{key}` = {value!r} (from {source}) does not fit: {why}."
     return SettingsError(message, mend=_mend(key, source))
 
 

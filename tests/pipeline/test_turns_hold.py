@@ -30,10 +30,12 @@ async def test_every_step_of_a_turn_is_timed_in_order(tmp_path: Path) -> None:
     async with session(ScriptedStt("What time is it?"), ScriptedLlm(), sound, tmp_path) as talk:
         await talk.to_the_end()
         times = talk.turns[0].latency_ms
-        assert None not in (times.turn_decided, times.transcript, times.recall)
-        assert times.transcript is not None and times.recall is not None
-        assert times.first_token is not None and times.first_audio is not None
-        assert 0 < times.transcript <= times.recall <= times.first_token <= times.first_audio
+        assert times.turn_decided is not None
+        steps = [times.transcript, times.recall, times.first_token, times.first_audio]
+        taken = [step for step in steps if step is not None]
+        assert len(taken) == 4
+        assert taken == sorted(taken)
+        assert taken[0] > 0
 
 
 async def test_a_pause_inside_a_turn_does_not_split_it(tmp_path: Path) -> None:

@@ -51,7 +51,8 @@ def judged(recogniser: FasterWhisper, samples: Samples, noise_floor: float) -> V
 
 def hum() -> Samples:
     t = np.arange(3 * STT_SAMPLE_RATE) / STT_SAMPLE_RATE
-    return sum(3000 * np.sin(2 * np.pi * 50 * k * t) / k for k in range(1, 12)).astype(np.int16)
+    overtones = [3000 * np.sin(2 * np.pi * 50 * k * t) / k for k in range(1, 12)]
+    return np.sum(overtones, axis=0).astype(np.int16)
 
 
 def hiss() -> Samples:

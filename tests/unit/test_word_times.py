@@ -57,7 +57,8 @@ def test_words_without_any_likeness_still_have_times_in_order() -> None:
 
 
 def tone(seconds: float) -> np.ndarray:
-    return 8000 * np.sin(np.arange(int(seconds * RATE)) * 0.3)
+    wave: np.ndarray = 8000 * np.sin(np.arange(int(seconds * RATE)) * 0.3)
+    return wave
 
 
 def test_estimates_lie_within_the_sound_and_a_comma_on_the_gap() -> None:
