@@ -11,8 +11,6 @@ from datetime import timedelta
 
 from assistant.context.conversation import Conversation
 from assistant.context.short_term import ShortTermMemory
-from assistant.context.summary import Summarizer
-from assistant.context.window import Window
 from assistant.engines import load_models
 from assistant.errors import StoreError
 from assistant.events import (
@@ -164,9 +162,7 @@ async def open_assistant(
         transcript, conversation = await asyncio.to_thread(_thread, home, settings, bus)
         if transcript is not None:
             stack.callback(transcript.close)
-        window = Window(models.llm, settings)
-        summarizer = Summarizer(models.llm, settings, window, bus.emit)
-        memory = ShortTermMemory(conversation, window, summarizer, transcript, bus.emit)
+        memory = ShortTermMemory.of(conversation, models.llm, settings, transcript, bus.emit)
         dialogue = Dialogue(settings, bus, models.llm, memory, Ledger(home.ledger))
         loop = VoiceLoop(settings, dialogue, models, sound, NoMemories(), detectors)
         assistant = Assistant(

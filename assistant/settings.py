@@ -101,8 +101,10 @@ class Turn(Section):
     """Speech this long begins a turn."""
     stop_s: Positive = 0.2
     """Silence this long lets the turn detector decide."""
-    hint_s: Positive = 0.064
+    hint_s: Positive = 0.032
     """Silence this long starts transcription ahead of the decision."""
+    doubtful_wait_s: Positive = 1.6
+    """Silence that ends a turn which is finished by its sound or by its words, but not by both."""
     incomplete_wait_s: Positive = 3.0
     """Silence after an unfinished phrase until it is taken as complete."""
     max_turn_s: Positive = 300

@@ -170,23 +170,31 @@ class Worker:
 
     def _live(self) -> None:
         """The reading thread: the whole life of the process."""
+        how = "its pipe broke"
         folder = tempfile.mkdtemp(prefix="assistant-")  # 0700, by mkdtemp's own promise
         try:
-            process = self._process = _spawn(folder, self._log)
+            code = self._follow(_spawn(folder, self._log))
+            how = f"signal {-code}" if code < 0 else f"exit code {code}"
         except OSError as error:
-            self._tell(self._finish, f"can't be started: {error.strerror}")
-            return
+            how = f"it can't be started: {error.strerror}"
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)  # after a kill -9 it is still there
+            self._tell(self._finish, how)
+
+    def _follow(self, process: subprocess.Popen[bytes]) -> int:
+        """Carry its replies until it ends; returns its exit code."""
+        self._process = process
         writer = threading.Thread(target=self._write, args=(process.stdin,), daemon=True)
         writer.start()
         with process:
             assert process.stdout is not None
-            for line in process.stdout:
-                self._tell(self._deliver, json.loads(line))
-            self._outbox.put(None)
-            writer.join()
-        shutil.rmtree(folder, ignore_errors=True)  # after a kill -9 it is still there
-        code = process.returncode
-        self._tell(self._finish, f"signal {-code}" if code < 0 else f"exit code {code}")
+            try:
+                for line in process.stdout:
+                    self._tell(self._deliver, json.loads(line))
+            finally:
+                self._outbox.put(None)
+                writer.join()
+        return process.returncode
 
     def _write(self, requests: IO[bytes]) -> None:
         """The writing thread. A process that is gone is the reading thread's business."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import psutil
 
-from assistant.errors import ModelError, ModelFailed, ModelMissing, ModelTooLarge
+from assistant.errors import ModelCorrupt, ModelError, ModelFailed, ModelMissing, ModelTooLarge
 from models.interfaces import Chunk, Generation, Lane, Message
 from models.tokens import TokenCounter
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 PREFILL_TOKENS = 256
 """Prompt tokens read between two looks at whether the request is cancelled."""
+FILES = ("config.json", "tokenizer.json", "tokenizer_config.json")
 WORKING_BYTES = 500 << 20
 JOIN_SECONDS = 1.5
 
@@ -148,7 +149,7 @@ class MlxModel:
 
     def _require_folder_and_memory(self) -> None:
         weights = list(self.folder.glob("*.safetensors"))
-        if not weights or not (self.folder / "config.json").is_file():
+        if not weights or any(not (self.folder / name).is_file() for name in FILES):
             raise ModelMissing(
                 f"There is no MLX model in {self.folder}.", mend="assistant models pull"
             )
@@ -184,7 +185,14 @@ class MlxModel:
                 f"MLX models need mlx-lm, which is not there: {error}.",
                 mend="Choose a GGUF model (`llm.model`), or install mlx-lm.",
             ) from error
-        return MlxEngine(self.folder, self._prefill_tokens)
+        try:
+            return MlxEngine(self.folder, self._prefill_tokens)
+        except ModelError:
+            raise
+        except Exception as error:
+            raise ModelCorrupt(
+                f"mlx-lm can't load {self.folder}: {error}.", mend="assistant models verify"
+            ) from error
 
     def _next(self) -> _Job | None:
         """The next job, the conversation's first; None when it is time to end."""
@@ -215,8 +223,6 @@ class MlxModel:
             job.tell(ModelFailed(f"The language model {self.name} is closed.") if closed else None)
         except ModelError as error:
             job.tell(error)
-        except (ArithmeticError, LookupError, MemoryError, RuntimeError, ValueError) as error:
-            job.tell(ModelFailed(f"The language model {self.name} broke off: {error}."))
 
     def _urgent(self) -> _Job | None:
         with self._work:

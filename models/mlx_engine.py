@@ -22,7 +22,7 @@ from mlx_lm.utils import load_model, maybe_set_recommended_wired_limit
 from tokenizers import Tokenizer
 from tokenizers.decoders import DecodeStream
 
-from assistant.errors import ModelCorrupt, ModelFailed, ModelMissing
+from assistant.errors import ModelError, ModelFailed
 from models.interfaces import Chunk, Generation, Lane, Message, Usage
 from models.tokens import (
     ChatTemplate,
@@ -53,21 +53,13 @@ class MlxEngine:
     def __init__(self, folder: Path, prefill_tokens: int) -> None:
         """
         Raises:
-            ModelMissing, ModelCorrupt, ModelFailed: as `MlxModel.load`.
+            ModelFailed: the model is not made for chat.
+            Exception: of whatever kind, where mlx-lm or tokenizers can't load a file.
         """
         self._prefill_tokens = prefill_tokens
-        try:
-            self._model, config = load_model(folder)
-            self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-            self._tokenizer_config = _read(folder / "tokenizer_config.json")
-        except FileNotFoundError as error:
-            raise ModelMissing(
-                f"The MLX model in {folder} is incomplete.", mend="assistant models pull"
-            ) from error
-        except Exception as error:
-            raise ModelCorrupt(
-                f"mlx-lm can't load {folder}: {error}.", mend="assistant models verify"
-            ) from error
+        self._model, config = load_model(folder)
+        self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        self._tokenizer_config = _read(folder / "tokenizer_config.json")
         maybe_set_recommended_wired_limit()  # weights stay in memory; nothing on a CPU
         self._eos = self._end_tokens(folder, config)
         self._grammar_vocabulary: llguidance.LLTokenizer | None = None
@@ -85,8 +77,21 @@ class MlxEngine:
         """Generate; ends quietly, without usage, as soon as `goes_on` says no.
 
         Raises:
-            ModelFailed: the messages are longer than `context_tokens`.
+            ModelFailed: the messages are longer than `context_tokens`, the schema can't bind, or
+                mlx-lm broke off.
         """
+        try:
+            yield from self._generate(request, context_tokens, goes_on)
+        except (ModelError, GeneratorExit):
+            raise
+        except _Stopped:
+            return
+        except Exception as error:
+            raise ModelFailed(f"The language model broke off: {error}.") from error
+
+    def _generate(
+        self, request: Generation, context_tokens: int, goes_on: Callable[[], bool]
+    ) -> Generator[Chunk]:
         prompt = self.encode(self._template.render(request.messages))
         room = context_tokens - len(prompt)
         if room < 1:
@@ -98,18 +103,15 @@ class MlxEngine:
         cached = self._rewind(kept, prompt)
         text = _Text(self._tokenizer, request.stop)
         generated = 0
-        try:
-            with closing(self._tokens(kept, prompt, request, room, goes_on)) as tokens:
-                for token in takewhile(lambda token: token not in self._eos, tokens):
-                    generated += 1
-                    if said := text.add(token):
-                        yield Chunk(said)
-                    if text.stopped:
-                        break
-                    if not goes_on():
-                        return
-        except _Stopped:
-            return
+        with closing(self._tokens(kept, prompt, request, room, goes_on)) as tokens:
+            for token in takewhile(lambda token: token not in self._eos, tokens):
+                generated += 1
+                if said := text.add(token):
+                    yield Chunk(said)
+                if text.stopped:
+                    break
+                if not goes_on():
+                    return
         if rest := text.rest():
             yield Chunk(rest)
         yield Chunk("", Usage(len(prompt) - cached, cached, generated))

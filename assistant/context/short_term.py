@@ -21,7 +21,8 @@ from assistant.context.summary import Summarizer
 from assistant.context.window import Window
 from assistant.errors import StoreError
 from assistant.events import Event, Latency, MemoryUsed, Notice, Severity, TurnEnded
-from models.interfaces import Message
+from assistant.settings import Settings
+from models.interfaces import LanguageModel, Message
 
 QUIET_S = 1.0
 """Seconds after a turn before a summary begins: first the cache is read, and the user may go on."""
@@ -63,6 +64,19 @@ class ShortTermMemory:
         self._failing = False
         self._summary_task: asyncio.Task[None] | None = None
         self._finished: Summary | None = None
+
+    @classmethod
+    def of(
+        cls,
+        conversation: Conversation,
+        llm: LanguageModel,
+        settings: Settings,
+        store: Store | None,
+        emit: Callable[[Event], None],
+    ) -> "ShortTermMemory":
+        """With a window and a summarizer as the settings want them, for a loaded model."""
+        window = Window(llm, settings)
+        return cls(conversation, window, Summarizer(llm, settings, window, emit), store, emit)
 
     @property
     def turns(self) -> int:

@@ -20,6 +20,8 @@ class Signal(Enum):
     """A voice again after a hint."""
     STOPPED = auto()
     """Silence for `stop_s`: worth asking the turn detector."""
+    DOUBTFUL_SILENCE = auto()
+    """Silence for `doubtful_wait_s`: over if either the sound or the words say so."""
     LONG_SILENCE = auto()
     """Silence for `incomplete_wait_s`: over, whatever the detector thinks."""
     ABANDONED = auto()
@@ -37,6 +39,7 @@ class Endpointer:
     start_s: float
     hint_s: float
     stop_s: float
+    doubtful_wait_s: float
     incomplete_wait_s: float
     release: float = 0.35
     speaking: bool = False
@@ -44,7 +47,6 @@ class Endpointer:
     _voiced_run_s: float = 0.0
     _gap_s: float = 0.0
     _hinted: bool = False
-    _stopped: bool = False
 
     def feed(self, probability: float) -> list[Signal]:
         """Take the next window's probability; returns what it means, in order."""
@@ -57,7 +59,7 @@ class Endpointer:
 
     def reset(self) -> None:
         """The turn is over or given up: wait for the next."""
-        self.speaking = self._hinted = self._stopped = False
+        self.speaking = self._hinted = False
         self.silence_s = self._voiced_run_s = self._gap_s = 0.0
 
     def _before_speech(self, probability: float) -> list[Signal]:
@@ -79,7 +81,7 @@ class Endpointer:
     def _voice(self) -> list[Signal]:
         resumed = self._hinted
         self.silence_s = 0.0
-        self._hinted = self._stopped = False
+        self._hinted = False
         return [Signal.RESUMED] if resumed else []
 
     def _silence(self) -> list[Signal]:
@@ -88,10 +90,10 @@ class Endpointer:
         for limit, signal in (
             (self.hint_s, Signal.HINT),
             (self.stop_s, Signal.STOPPED),
+            (self.doubtful_wait_s, Signal.DOUBTFUL_SILENCE),
             (self.incomplete_wait_s, Signal.LONG_SILENCE),
         ):
             if before + 1e-9 < limit <= self.silence_s + 1e-9:
                 signals.append(signal)
         self._hinted = self._hinted or Signal.HINT in signals
-        self._stopped = self._stopped or Signal.STOPPED in signals
         return signals

@@ -9,6 +9,7 @@ import numpy as np
 from pipecat.frames.frames import DataFrame, InputAudioRawFrame, SystemFrame
 
 from assistant.voice.attempt import Attempt
+from assistant.voice.phrasing import Phrase
 from assistant.voice.speech_text import SpokenWord
 from models.interfaces import Samples, Transcription
 
@@ -75,6 +76,15 @@ class SpeechResumedFrame(SystemFrame):
     utterance: int
     revision: int
     commit: bool = False
+
+
+@dataclass
+class WordsFrame(SystemFrame):
+    """Upstream, from hearing to the turn detector: how finished the words of a stretch are."""
+
+    utterance: int
+    revision: int
+    phrase: Phrase
 
 
 @dataclass

@@ -31,8 +31,10 @@ from assistant.voice.frames import (
     Stretch,
     TurnOverFrame,
     TypedFrame,
+    WordsFrame,
 )
 from assistant.voice.judgement import Evidence, judge
+from assistant.voice.phrasing import phrase_of
 from models.interfaces import SpeechToText, Transcription
 
 TOO_LONG = "You spoke very long without a pause; I answer what I have heard so far."
@@ -59,9 +61,12 @@ class Hearing:
 class Hear(FrameProcessor):
     """Runs the recogniser beside the pipeline; one stretch at a time, the newest wins."""
 
-    def __init__(self, stt: SpeechToText, dialogue: Dialogue, *, partials: bool) -> None:
+    def __init__(
+        self, stt: SpeechToText, dialogue: Dialogue, *, language: str, partials: bool
+    ) -> None:
         super().__init__(name="hear")
         self._stt = stt
+        self._language = language
         self._partials = partials
         self._dialogue = dialogue
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="hear")
@@ -145,6 +150,7 @@ class Hear(FrameProcessor):
         if self._hearing is not hearing or stretch.revision in hearing.void:
             return
         text = f"{await self._earlier(hearing)} {job.result()}".strip()
+        await self._tell_words(stretch, text)
         if not text:
             hearing.wordless = True
             if hearing.over is not None:
@@ -157,6 +163,12 @@ class Hear(FrameProcessor):
             self._settle(hearing, attempt)
         await self.push_frame(PartialFrame(stretch.utterance, text))
         await self.push_frame(AttemptFrame(attempt))
+
+    async def _tell_words(self, stretch: Stretch, text: str) -> None:
+        """The turn detector judges by the words as well."""
+        phrase = phrase_of(text, self._language)
+        frame = WordsFrame(stretch.utterance, stretch.revision, phrase)
+        await self.push_frame(frame, FrameDirection.UPSTREAM)
 
     async def _earlier(self, hearing: Hearing) -> str:
         """The turn's beginning. Stretches are recognised in order, so this hardly waits."""

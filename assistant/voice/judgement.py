@@ -21,6 +21,8 @@ LEAST_VOICE_S = 0.1
 """The shortest words, "you" and "help", hold 0.2 s of windows with a voice."""
 CLEAR_VOICE = 0.83
 """Mean probability of a voice over the voiced windows: people 0.89 and more, babble 0.74–0.80."""
+CERTAIN_VOICE = 0.9
+"""With so much even a mumbled "you", that Whisper takes for silence and guesses at, is speech."""
 SILENCE_LIKELY = 0.6
 GUESSED = -1.0
 """Mean log probability of the text: people down to -0.99, noise from -0.5 to -2.2."""
@@ -105,7 +107,7 @@ def judge(evidence: Evidence) -> Verdict:
         return Verdict(False, "more words than voice")
     doubts = [doubt for doubt, holds in _doubts(evidence) if holds]
     # One alone is no proof: a whispered word is unclear, a short one looks like silence.
-    if len(doubts) >= 2:
+    if len(doubts) >= (3 if evidence.mean_voice >= CERTAIN_VOICE else 2):
         return Verdict(False, " and ".join(doubts))
     return Verdict(True, "speech")
 

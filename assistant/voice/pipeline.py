@@ -62,7 +62,12 @@ class VoiceLoop:
             end_of_turn=end_of_turn,
             on_level=dialogue.level,
         )
-        self.hear = Hear(models.stt, dialogue, partials=settings.stt.partials)
+        self.hear = Hear(
+            models.stt,
+            dialogue,
+            language=settings.persona.language,
+            partials=settings.stt.partials,
+        )
         self._dialogue = dialogue
         rate = models.tts.sample_rate if sound.speaks else SILENT_RATE
         self._microphone = MicrophoneInput(sound.microphone)

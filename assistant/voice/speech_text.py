@@ -63,7 +63,7 @@ class Pace:
     most: int
 
 
-PACES = (Pace(2, 7, 11), Pace(5, 12, 18), Pace(9, 18, 30))
+PACES = (Pace(2, 5, 8), Pace(5, 10, 16), Pace(9, 18, 30))
 """Of the first clause, the second, and all others: the first is wanted at once; the next has the
 time in which the first is spoken; the rest is better in whole sentences."""
 

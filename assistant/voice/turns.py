@@ -2,7 +2,9 @@
 
 Silero gives a voice probability for each 32 ms; the endpointer makes signals of them; Smart Turn
 listens to the last seconds at each pause and says whether the user is done. Both models come with
-pipecat. Transcription is asked for at the first hint of silence, before that decision.
+pipecat. Transcription is asked for at the first hint of silence, before that decision; the words
+are its second judge. When both say that the turn is over it is over at once, when one does it is
+over after a while, and when neither does, after a long silence.
 """
 
 import asyncio
@@ -28,7 +30,9 @@ from assistant.voice.frames import (
     SpeechStartedFrame,
     Stretch,
     TurnOverFrame,
+    WordsFrame,
 )
+from assistant.voice.phrasing import Phrase
 from models.interfaces import STT_SAMPLE_RATE, Samples
 
 PREROLL_WINDOWS = 12
@@ -78,6 +82,10 @@ class Utterance:
         self.revision = 0
         self.seconds = 0.0
         self.last_voice = 0.0
+        self.sound_done: bool | None = None
+        """Smart Turn's word on the present revision, once it is there."""
+        self.phrase: Phrase | None = None
+        """How finished the words of the present revision are, once they are known."""
         self.noise_floor = noise_floor
         self._windows: list[Samples] = [samples for samples, _ in preroll]
         self._voices: list[float] = [voice for _, voice in preroll]
@@ -107,6 +115,11 @@ class Utterance:
             noise_floor=self.noise_floor,
         )
 
+    def next_revision(self) -> None:
+        """The user went on: what was judged is void."""
+        self.revision += 1
+        self.sound_done = self.phrase = None
+
     def commit(self) -> None:
         """Begin the next segment, keeping a little of the pause."""
         self._windows = self._windows[-3:]
@@ -134,6 +147,7 @@ class TurnDetector(FrameProcessor):
             start_s=settings.start_s,
             hint_s=settings.hint_s,
             stop_s=settings.stop_s,
+            doubtful_wait_s=settings.doubtful_wait_s,
             incomplete_wait_s=settings.incomplete_wait_s,
         )
         self._pending = np.empty(0, dtype=np.int16)
@@ -153,7 +167,15 @@ class TurnDetector(FrameProcessor):
 
     async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
         await super().process_frame(frame, direction)
-        if not isinstance(frame, MicrophoneFrame):
+        if isinstance(frame, WordsFrame):
+            utterance = self._utterance
+            if utterance is not None and (utterance.number, utterance.revision) == (
+                frame.utterance,
+                frame.revision,
+            ):
+                utterance.phrase = frame.phrase
+                await self._decide(utterance)
+        elif not isinstance(frame, MicrophoneFrame):
             await self.push_frame(frame, direction)
         elif self.open:
             await self._listen(frame)
@@ -212,6 +234,9 @@ class TurnDetector(FrameProcessor):
         elif signal is Signal.STOPPED:
             audio = np.concatenate(list(self._tail))
             self._asking = asyncio.create_task(self._ask(utterance, utterance.revision, audio))
+        elif signal is Signal.DOUBTFUL_SILENCE:
+            if utterance.sound_done or utterance.phrase is Phrase.FINISHED:
+                await self._over(utterance)
         elif signal is Signal.LONG_SILENCE:
             await self._over(utterance)
 
@@ -219,7 +244,7 @@ class TurnDetector(FrameProcessor):
         await self.push_frame(
             SpeechResumedFrame(utterance.number, utterance.revision, commit=commit)
         )
-        utterance.revision += 1
+        utterance.next_revision()
         if commit:
             utterance.commit()
 
@@ -243,8 +268,14 @@ class TurnDetector(FrameProcessor):
 
     async def _ask(self, utterance: Utterance, revision: int, audio: Samples) -> None:
         probability = await asyncio.to_thread(self._end_of_turn.probability, audio)
-        if probability > 0.5 and utterance is self._utterance and utterance.revision == revision:
+        if utterance is self._utterance and utterance.revision == revision:
             self._asking = None
+            utterance.sound_done = probability > 0.5
+            await self._decide(utterance)
+
+    async def _decide(self, utterance: Utterance) -> None:
+        """Over at once when the sound says so and the words don't object."""
+        if utterance.sound_done and utterance.phrase not in (None, Phrase.DANGLING):
             await self._over(utterance)
 
     async def _over(self, utterance: Utterance, *, forced: bool = False) -> None:

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from assistant.context.conversation import Conversation
+from assistant.context.short_term import ShortTermMemory
 from assistant.engines import load_models
 from assistant.events import Event, EventBus, Phase, PhaseChanged, TurnEnded, TurnHeard
 from assistant.paths import Home
@@ -18,7 +20,6 @@ from assistant.voice.echo import NoEcho
 from assistant.voice.ledger import Ledger
 from assistant.voice.pipeline import Sound, VoiceLoop
 from assistant.voice.recalling import NoMemories
-from assistant.voice.remembering import ShortTermMemory
 from assistant.voice.turns import SileroVoice, SmartTurn
 from models.interfaces import ModelSet
 from scripts.bench.labels import Clip
@@ -150,13 +151,13 @@ class Ours:
         self._probe.clear()
         bus = EventBus()
         bus.subscribe(NoteTaker(notes).see)
-        memory = ShortTermMemory(
-            self._settings, self._models.llm, bus, None, Ledger(self._home.ledger)
-        )
-        dialogue = Dialogue(self._settings, bus, self._models.llm, memory)
+        llm = self._models.llm
+        conversation = Conversation.begin(self._settings.general.user)
+        memory = ShortTermMemory.of(conversation, llm, self._settings, None, bus.emit)
+        dialogue = Dialogue(self._settings, bus, llm, memory, Ledger(self._home.ledger))
         source, loudspeaker = microphone(clip), TimedLoudspeaker()
         detectors = await asyncio.to_thread(lambda: (SileroVoice(), SmartTurn()))
-        sound = Sound(source, loudspeaker, NoEcho(), self._models.tts)
+        sound = Sound(source, loudspeaker, NoEcho())
         loop = VoiceLoop(self._settings, dialogue, self._models, sound, NoMemories(), detectors)
         dialogue.cache.warm(memory.read_ahead())
         await dialogue.cache.warmed()

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from assistant.events import AnswerText, PromptBuilt, SpeechIgnored, TurnHeard
+from assistant.settings import Settings
 from tests.support.fakes import ScriptedEnd, ScriptedLlm, ScriptedStt, silence, speech
 from tests.support.session import session
 
@@ -81,10 +82,9 @@ async def test_words_still_being_recognised_are_not_lost_to_the_next_utterance(
     def by_length(seconds: float) -> str:
         return known.setdefault(round(seconds, 1), next(texts, "too much"))
 
-    stt = ScriptedStt(by_length=by_length, delay_s=0.9)
-    sound = np.concatenate([speech(0.8), silence(0.5), speech(0.5), silence(0.5)])
-    settings = {"general": {"sounds": False}, "stt": {"partials": False}}
-    from assistant.settings import Settings
+    stt = ScriptedStt(by_length=by_length, delay_s=1.0)
+    sound = np.concatenate([speech(0.8), silence(0.8), speech(0.5), silence(1.0)])
+    settings = {"general": {"sounds": False}, "turn": {"doubtful_wait_s": 0.5}}
 
     async with session(
         stt, ScriptedLlm(), sound, tmp_path, settings=Settings.model_validate(settings)
@@ -94,8 +94,6 @@ async def test_words_still_being_recognised_are_not_lost_to_the_next_utterance(
 
 
 async def test_an_unfinished_phrase_is_answered_after_a_long_silence(tmp_path: Path) -> None:
-    from assistant.settings import Settings
-
     settings = Settings.model_validate(
         {"general": {"sounds": False}, "turn": {"incomplete_wait_s": 1.0}}
     )
@@ -116,8 +114,6 @@ async def test_an_unfinished_phrase_is_answered_after_a_long_silence(tmp_path: P
 
 async def test_noise_that_the_recogniser_makes_words_of_is_no_turn(tmp_path: Path) -> None:
     stt = ScriptedStt("Thanks for watching!", no_speech=0.97)
-    stt_words = ScriptedStt("Thanks for watching!")
-    del stt_words
     sound = np.concatenate([speech(0.25), silence(1.0)])
     async with session(stt, ScriptedLlm(), sound, tmp_path) as talk:
         await talk.to_the_end()
@@ -133,3 +129,29 @@ async def test_a_click_does_not_even_begin_a_turn(tmp_path: Path) -> None:
         await talk.to_the_end()
         assert stt.heard == []
         assert talk.turns == []
+
+
+async def test_words_that_want_more_hold_a_turn_that_sounds_finished(tmp_path: Path) -> None:
+    """The voice falls at "is called", Smart Turn says done, and the name comes a second later."""
+    stt = ScriptedStt(
+        by_length=lambda s: "My dog is called Max." if s > 1.6 else "My dog is called"
+    )
+    sound = np.concatenate([speech(0.8), silence(0.9), speech(0.5), silence(0.6)])
+    async with session(stt, ScriptedLlm(), sound, tmp_path) as talk:
+        await talk.to_the_end()
+        assert [turn.user for turn in talk.turns] == ["My dog is called Max."]
+
+
+async def test_finished_words_end_a_turn_that_does_not_sound_finished(tmp_path: Path) -> None:
+    settings = Settings.model_validate(
+        {"general": {"sounds": False}, "turn": {"doubtful_wait_s": 0.7, "incomplete_wait_s": 3}}
+    )
+    sound = np.concatenate([speech(0.8), silence(1.5)])
+    end = ScriptedEnd(0.1)
+    async with session(
+        ScriptedStt("Half an hour."), ScriptedLlm(), sound, tmp_path, settings=settings, end=end
+    ) as talk:
+        await talk.to_the_end()
+        [turn] = talk.turns
+        assert turn.latency_ms.turn_decided is not None
+        assert 600 < turn.latency_ms.turn_decided < 2500

@@ -52,7 +52,8 @@ def judged(recogniser: FasterWhisper, samples: Samples, noise_floor: float) -> V
 def hum() -> Samples:
     t = np.arange(3 * STT_SAMPLE_RATE) / STT_SAMPLE_RATE
     overtones = [3000 * np.sin(2 * np.pi * 50 * k * t) / k for k in range(1, 12)]
-    return np.sum(overtones, axis=0).astype(np.int16)
+    wave: Samples = np.sum(overtones, axis=0).astype(np.int16)
+    return wave
 
 
 def hiss() -> Samples:

@@ -14,7 +14,7 @@ from assistant.errors import ModelCorrupt, ModelFailed, ModelMissing, ModelTooLa
 from assistant.paths import models_cache
 from models.interfaces import Generation, Lane, Message
 from models.llama import LlamaCpp
-from models.mlx import MlxModel
+from models.mlx import FILES, MlxModel
 from models.mlx_engine import MlxEngine
 from tests.support.gguf_to_mlx import convert
 from tests.support.language import STORY, collect, tiny_gguf
@@ -148,14 +148,14 @@ async def test_what_is_missing_or_broken_or_too_large_is_said(folder: Path, tmp_
         await MlxModel(tmp_path).load()
     with pytest.raises(ModelTooLarge, match="GB are free"):
         await MlxModel(folder, available_memory=lambda: 1000).load()
-    (tmp_path / "config.json").write_text((folder / "config.json").read_text("utf-8"), "utf-8")
+    for name in FILES:
+        (tmp_path / name).write_bytes((folder / name).read_bytes())
     (tmp_path / "model.safetensors").write_bytes(b"\0" * 1000)
     broken = MlxModel(tmp_path)
     with pytest.raises(ModelCorrupt, match="mlx-lm can't load"):
         await broken.load()
-    (tmp_path / "model.safetensors").unlink()
-    (tmp_path / "model.safetensors").symlink_to(folder / "model.safetensors")
-    with pytest.raises(ModelMissing, match="incomplete"):
+    (tmp_path / "tokenizer.json").unlink()
+    with pytest.raises(ModelMissing, match="no MLX model in"):
         await broken.load()
     await broken.close()
 

@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import TypeVar
 
 from assistant.context.short_term import ShortTermMemory
-from assistant.context.summary import Summarizer
-from assistant.context.window import Window
 from assistant.events import Event, EventBus, TurnEnded
 from assistant.memory.transcript import Transcript
 from assistant.settings import Settings
@@ -72,9 +70,7 @@ async def session(
     transcript = Transcript.open(folder / "transcript.sqlite3")
     within = timedelta(hours=settings.context.resume_within_h)
     conversation = transcript.resume("me", within) or transcript.begin_conversation("me")
-    window = Window(llm, settings)
-    summarizer = Summarizer(llm, settings, window, bus.emit)
-    memory = ShortTermMemory(conversation, window, summarizer, transcript, bus.emit)
+    memory = ShortTermMemory.of(conversation, llm, settings, transcript, bus.emit)
     dialogue = Dialogue(settings, bus, llm, memory, Ledger(folder / "ledger.jsonl"))
     microphone, loudspeaker = RecordingMicrophone([sound]), NullLoudspeaker()
     voice = tts or ToneTts()

@@ -4,7 +4,14 @@ from assistant.voice.endpointing import WINDOW_S, Endpointer, Signal
 
 
 def endpointer() -> Endpointer:
-    return Endpointer(confidence=0.6, start_s=0.16, hint_s=0.064, stop_s=0.2, incomplete_wait_s=1.0)
+    return Endpointer(
+        confidence=0.6,
+        start_s=0.16,
+        hint_s=0.064,
+        stop_s=0.2,
+        doubtful_wait_s=0.6,
+        incomplete_wait_s=1.0,
+    )
 
 
 def windows(seconds: float) -> int:
@@ -25,6 +32,7 @@ def test_speech_then_silence_gives_each_signal_once_in_order() -> None:
         Signal.STARTED,
         Signal.HINT,
         Signal.STOPPED,
+        Signal.DOUBTFUL_SILENCE,
         Signal.LONG_SILENCE,
     ]
 

@@ -29,6 +29,7 @@ def test_a_spoken_thank_you_is_speech() -> None:
     "changed",
     [
         {"no_speech": 0.8},
+        {"no_speech": 0.94, "log_probability": -1.02, "voiced_s": 0.22, "text": "you"},
         {"log_probability": -1.4},
         {"mean_voice": 0.78},
         {"level": 30, "noise_floor": 25},
@@ -36,7 +37,7 @@ def test_a_spoken_thank_you_is_speech() -> None:
         {"text": "2"},
     ],
 )
-def test_one_doubt_alone_is_no_proof(changed: dict[str, Any]) -> None:
+def test_doubts_that_are_no_proof(changed: dict[str, Any]) -> None:
     assert judge(replace(SAID, **changed)).is_speech
 
 
@@ -49,7 +50,14 @@ def test_one_doubt_alone_is_no_proof(changed: dict[str, Any]) -> None:
         ({"text": "I want to go home now", "voiced_s": 0.2}, "more words than voice"),
         ({"mean_voice": 0.77, "no_speech": 0.81}, "unclear and it is probably silence"),
         ({"mean_voice": 0.77, "log_probability": -1.3}, "the words are a guess"),
-        ({"no_speech": 0.9, "level": 30, "noise_floor": 25}, "no louder than the noise"),
+        (
+            {"no_speech": 0.9, "mean_voice": 0.88, "level": 30, "noise_floor": 25},
+            "no louder than the noise",
+        ),
+        (
+            {"no_speech": 0.9, "log_probability": -1.2, "level": 30, "noise_floor": 25},
+            "no louder than the noise",
+        ),
     ],
 )
 def test_what_the_recogniser_made_up_is_not(changed: dict[str, Any], reason: str) -> None:

@@ -6,17 +6,25 @@ import numpy as np
 import pytest
 
 from assistant.errors import ModelCorrupt, ModelFailed, ModelMissing
-from models.whisper import FasterWhisper, compression_ratio, repeats
+from models.whisper import FasterWhisper, compression_ratio, copies
 
 
-@pytest.mark.parametrize("text", ["Repeat. Repeat.", "no no no", "Go on, go on", "5, 5, 5"])
-def test_one_thing_said_again(text: str) -> None:
-    assert repeats(text)
-
-
-@pytest.mark.parametrize("text", ["", "Yes.", "no no yes", "go on and go", "1, 2, 1"])
-def test_no_repetition(text: str) -> None:
-    assert not repeats(text)
+@pytest.mark.parametrize(
+    ("text", "times"),
+    [
+        ("Repeat. Repeat.", 2),
+        ("no no no", 3),
+        ("Go on, go on", 2),
+        ("Enter 35. Enter 35. Enter 35.", 3),
+        ("5, 5, 5, 5", 4),
+        ("", 1),
+        ("Yes.", 1),
+        ("no no yes", 1),
+        ("go on and go", 1),
+    ],
+)
+def test_one_thing_said_again(text: str, times: int) -> None:
+    assert copies(text) == times
 
 
 def test_runaway_text_compresses_well() -> None:
