@@ -97,6 +97,7 @@ class Worker:
         self._numbers = itertools.count(1)
         self._first: asyncio.Future[Reply] = self._loop.create_future()
         self._over = asyncio.Event()
+        self._begun = False
 
     @property
     def pid(self) -> int | None:
@@ -112,6 +113,7 @@ class Worker:
             WorkerDied: it ended while loading.
             TimeoutError: it took too long.
         """
+        self._begun = True
         self._put(asdict(self._config))
         threading.Thread(target=self._live, name="llama-worker", daemon=True).start()
         try:
@@ -156,6 +158,8 @@ class Worker:
 
     async def stop(self) -> None:
         """End the process: by closing its input, and by force if that is not heard."""
+        if not self._begun:
+            return
         self._outbox.put(None)
         try:
             async with asyncio.timeout(STOP_SECONDS):

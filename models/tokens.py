@@ -103,10 +103,12 @@ def vocabulary_from(header: Header) -> Vocabulary | None:
     """The vocabulary of a GGUF file; None where tiktoken has no form for its kind."""
     values = header.values
     pre = str(values.get("tokenizer.ggml.pre", ""))
+    tokens: list[str] = values.get("tokenizer.ggml.tokens", [])
+    kinds: list[int] = values.get("tokenizer.ggml.token_type", [1] * len(tokens))
     if values.get("tokenizer.ggml.model") != "gpt2" or pre not in SPLITS:
         return None
-    tokens: list[str] = values["tokenizer.ggml.tokens"]
-    kinds: list[int] = values.get("tokenizer.ggml.token_type", [1] * len(tokens))
+    if not tokens or len(tokens) != len(kinds):
+        return None
     special = frozenset(
         token
         for token, kind in zip(tokens, kinds, strict=True)

@@ -55,6 +55,9 @@ TIMESTAMP_S = 0.02
 LEISURE_S = 4
 """Past so many seconds there is a token a second at least, or the decoder stopped at a pause."""
 
+SENTENCE_WORDS = 4
+"""Fewer are said twice in earnest: "come on, come on"."""
+
 AUTO = "auto"
 REQUIRED_FILES = ("model.bin", "config.json", "tokenizer.json")
 
@@ -183,7 +186,7 @@ class _Decoded:
             return True
         if self.compression_ratio > COMPRESSION_LIMIT:
             return True
-        if copies(self.text) > 2:
+        if copies(self.text) > 2 or begins_again(self.text):
             return True
         return self.log_probability < DOUBT_LIMIT and self.no_speech <= SILENCE_LIMIT
 
@@ -362,6 +365,16 @@ def copies(text: str) -> int:
             if count % unit == 0 and words == words[:unit] * (count // unit)
         ),
         default=1,
+    )
+
+
+def begins_again(text: str) -> bool:
+    """A whole sentence, and the same once more, perhaps broken off: a decoder that ran on."""
+    words = re.findall(r"\w+", text.lower())
+    return any(
+        words[:unit] == words[unit : 2 * unit]
+        and words[2 * unit :] == words[: len(words) - 2 * unit]
+        for unit in range(max(SENTENCE_WORDS, -(-len(words) // 3)), len(words) // 2 + 1)
     )
 
 

@@ -30,7 +30,7 @@ from assistant.engines import open_workshop
 from assistant.errors import AssistantError
 from assistant.settings import Settings
 from models.store import ModelStore
-from scripts.bench.labels import Clip, choose, read_clips
+from scripts.bench.labels import Clip, choose, read_clips, without_commands
 from scripts.bench.listening import Models, Outcome, System
 from scripts.bench.ours import Ours, settings_for, temporary_home
 from scripts.bench.report import Pair, figures, machine, table
@@ -126,7 +126,7 @@ def main(arguments: Sequence[str]) -> int:
     options = options_from(arguments)
     logging.disable(logging.WARNING)
     try:
-        clips = choose(read_clips(options.clips), options.limit, options.seed)
+        clips = choose(without_commands(read_clips(options.clips)), options.limit, options.seed)
         with options.keep.open("w") if options.keep else nullcontext() as keep:
             where = machine()
             pairs = asyncio.run(compare(clips, options.profile, keep))

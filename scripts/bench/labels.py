@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from assistant.voice.commands import recognise
 from assistant.voice.recordings import read_recording
 from models.interfaces import STT_SAMPLE_RATE, Samples
 
@@ -116,6 +117,12 @@ def _from_row(folder: Path, row: dict[str, Any]) -> Clip:
         text=text or None,
         finished=row.get("end_of_turn") is not False,
     )
+
+
+def without_commands(clips: list[Clip]) -> list[Clip]:
+    """Without those whose words are a spoken command, such as "stop": there is nothing to answer,
+    and whoever has no such command answers all the same."""
+    return [clip for clip in clips if clip.text is None or recognise(clip.text) is None]
 
 
 def choose(clips: list[Clip], limit: int | None, seed: int) -> list[Clip]:

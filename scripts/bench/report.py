@@ -27,6 +27,7 @@ STAGES = (
 """In the order of the path. `voice_stopped`: ours, the end of speech as it detects it; stock, its
 detector's word, which comes after 0.2 s of silence. `clause_written` is when the voice is asked
 for the first clause, `clause_spoken` when it has it."""
+WITHIN_S = (1.0, 1.5, 2.0, 3.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +96,18 @@ def of_system(pairs: Sequence[Pair], name: str, seed: int) -> dict[str, Any]:
         "wer": rounded(word_error_rate(pairs, name), 2),
         "wer_interval": bounds(lambda drawn: word_error_rate(drawn, name)),
         "cut_offs": sum(pair.of(name).cut_off for pair in unfinished),
+        "unfinished_decided_ms": _decisions([pair.of(name) for pair in unfinished]),
         "splits": sum(pair.of(name).split for pair in pairs),
         "unanswered": sum(pair.of(name).first_audio_ms is None for pair in finished),
     }
+
+
+def _decisions(outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    """When unfinished phrases were taken for over: `cut_offs` alone would not tell a wait that is
+    just longer than its limit from one that is long enough to go on."""
+    moments = [min(decided for decided, _ in each.turns) for each in outcomes if each.turns]
+    within = {f"{limit:g}_s": sum(m <= limit * 1000 for m in moments) for limit in WITHIN_S}
+    return {"p50": rounded(percentile(moments, 50)), "within": within}
 
 
 def figures(pairs: Sequence[Pair], seed: int) -> dict[str, Any]:
@@ -172,6 +182,8 @@ def table(found: dict[str, Any]) -> str:
         ("unanswered", "unanswered"),
     ):
         lines.append(f"{title:28}{ours[key]!s:>18}{stock[key]!s:>20}")
+    waits = [system["unfinished_decided_ms"]["within"] for system in (ours, stock)]
+    lines.append(f"unfinished phrases over within: ours {waits[0]}, stock {waits[1]}")
     for q in (50, 95):
         bounds = found[f"ratio_p{q}_interval"]
         lines.append(f"stock / ours at p{q}: {found[f'ratio_p{q}']} (95 %: {bounds})")

@@ -185,17 +185,20 @@ async def test_killed_in_the_middle_of_an_answer_it_says_so_and_runs_again(llm: 
 
 
 async def test_a_process_that_always_dies_is_not_restarted_for_ever(path: Path) -> None:
-    llm = LlamaCpp(path, context_tokens=512)
+    heard: asyncio.Queue[str] = asyncio.Queue()
+    llm = LlamaCpp(path, context_tokens=512, on_restart=heard.put_nowait)
     await llm.load()
     try:
-        for _ in range(5):
-            if llm.worker_pid is not None:
-                os.kill(llm.worker_pid, signal.SIGKILL)
-            if llm._starting is not None:
-                await asyncio.wait([llm._starting])
-            while llm.worker_pid is not None and not psutil.pid_exists(llm.worker_pid):
-                await asyncio.sleep(0.01)
-        assert len(llm._restarts) <= 3
+        for _ in range(3):
+            assert llm.worker_pid is not None
+            os.kill(llm.worker_pid, signal.SIGKILL)
+            assert "was started again" in await asyncio.wait_for(heard.get(), 60)
+        assert llm.worker_pid is not None
+        os.kill(llm.worker_pid, signal.SIGKILL)
+        assert "started when it is next needed" in await asyncio.wait_for(heard.get(), 60)
+        assert llm.worker_pid is None
+        _, usage = await collect(llm, Generation(STORY, max_tokens=1))
+        assert usage.generated_tokens == 1
     finally:
         await llm.close()
 
@@ -269,6 +272,23 @@ async def test_a_start_that_is_given_up_leaves_no_process(path: Path) -> None:
         with pytest.raises(asyncio.CancelledError):
             await loading
     assert {child.pid for child in psutil.Process().children()} == before
+
+
+async def test_a_start_that_fails_at_its_end_leaves_no_process(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> bool:
+        raise ModelFailed("does not count")
+
+    before = {child.pid for child in psutil.Process().children()}
+    monkeypatch.setattr("models.llama.agree", fail)
+    llm = LlamaCpp(path, context_tokens=512)
+    with pytest.raises(ModelFailed, match="does not count"):
+        await llm.load()
+    assert {child.pid for child in psutil.Process().children()} == before
+    monkeypatch.undo()
+    await llm.load()
+    await llm.close()
 
 
 async def test_what_is_missing_or_broken_or_too_large_is_said_before_loading(

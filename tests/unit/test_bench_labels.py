@@ -8,7 +8,7 @@ import pytest
 import soundfile
 
 from models.interfaces import STT_SAMPLE_RATE, Samples
-from scripts.bench.labels import Clip, choose, end_of_speech, read_clips
+from scripts.bench.labels import Clip, choose, end_of_speech, read_clips, without_commands
 from tests.support.voices import voice
 
 RATE = STT_SAMPLE_RATE
@@ -130,3 +130,12 @@ def test_a_limited_choice_keeps_unfinished_phrases_and_is_the_same_for_a_seed() 
     assert sum(not each.finished for each in chosen) == 3
     assert [each.name for each in chosen] == [each.name for each in choose(clips, 12, seed=3)]
     assert {each.name for each in choose(clips, None, seed=3)} == {each.name for each in clips}
+
+
+def test_spoken_commands_are_left_out_by_what_was_said() -> None:
+    clips = [
+        Clip(name, np.zeros(1, np.int16), 0.0, text, finished=True)
+        for name, text in (("a", "STOP"), ("b", "START"), ("c", None), ("d", "stop by the shop"))
+    ]
+
+    assert [clip.name for clip in without_commands(clips)] == ["b", "c", "d"]

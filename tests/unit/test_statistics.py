@@ -133,6 +133,9 @@ def test_figures_compare_the_clips_that_both_answered_whole() -> None:
     assert (found["ratio_p50"], found["ratio_p50_interval"]) == (3.0, [3.0, 3.0])
     assert found["ours"]["stages_ms"]["transcript"] == {"p50": 100.0, "p95": 145.0}
     assert [found[name]["cut_offs"] for name in ("ours", "stock")] == [0, 1]
+    waits = [found[name]["unfinished_decided_ms"] for name in ("ours", "stock")]
+    assert waits[0] == {"p50": 3100.0, "within": {"1_s": 0, "1.5_s": 0, "2_s": 0, "3_s": 0}}
+    assert waits[1]["within"] == {"1_s": 1, "1.5_s": 1, "2_s": 1, "3_s": 1}
     assert [found[name]["splits"] for name in ("ours", "stock")] == [1, 0]
     assert [found[name]["unanswered"] for name in ("ours", "stock")] == [0, 1]
     assert found["wer_difference"] < 0

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from assistant.errors import ModelCorrupt, ModelFailed, ModelMissing
-from models.whisper import FasterWhisper, compression_ratio, copies
+from models.whisper import FasterWhisper, begins_again, compression_ratio, copies
 
 
 @pytest.mark.parametrize(
@@ -51,3 +51,18 @@ def test_a_damaged_file_is_told(tmp_path: Path) -> None:
 def test_it_has_to_be_loaded_first(tmp_path: Path) -> None:
     with pytest.raises(ModelFailed, match="before it was loaded"):
         FasterWhisper(tmp_path, threads=1).transcribe(np.zeros(16000, np.int16))
+
+
+@pytest.mark.parametrize(
+    ("text", "again"),
+    [
+        ("She was placed under arrest. She was placed under arrest.", True),
+        ("She was placed under arrest. She was placed under arrest. She", True),
+        ("Come on, come on.", False),
+        ("No, no, no, no.", False),
+        ("She was placed under arrest and he was not.", False),
+        ("", False),
+    ],
+)
+def test_a_sentence_that_begins_again_is_a_decoder_that_ran_on(text: str, again: bool) -> None:
+    assert begins_again(text) is again
