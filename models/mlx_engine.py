@@ -19,6 +19,7 @@ from mlx_lm.generate import generate_step
 from mlx_lm.models.cache import can_trim_prompt_cache, make_prompt_cache, trim_prompt_cache
 from mlx_lm.sample_utils import make_sampler
 from mlx_lm.utils import load_model, maybe_set_recommended_wired_limit
+from numpy.typing import NDArray
 from tokenizers import Tokenizer
 from tokenizers.decoders import DecodeStream
 
@@ -192,7 +193,7 @@ class MlxEngine:
         matcher = llguidance.LLMatcher(self._grammar_vocabulary, grammar)
         if matcher.is_error():
             raise ModelFailed(f"This JSON schema can't bind the model: {matcher.get_error()}.")
-        return [_Constraint(matcher, self._vocabulary_size)]
+        return [_Constraint(matcher, self._vocabulary_size, self._eos)]
 
     def _end_tokens(self, folder: Path, config: Mapping[str, Any]) -> set[int]:
         found = [self._tokenizer.token_to_id(_token(self._tokenizer_config, "eos_token"))]
@@ -253,23 +254,28 @@ class _WholeCounter:
 class _Constraint:
     """A logits processor: only tokens that the grammar allows keep their logits."""
 
-    def __init__(self, matcher: llguidance.LLMatcher, vocabulary_size: int) -> None:
+    def __init__(self, matcher: llguidance.LLMatcher, vocabulary_size: int, end: set[int]) -> None:
         self._matcher = matcher
         self._mask = allocate_token_bitmask(1, vocabulary_size)
+        self._end = np.isin(np.arange(vocabulary_size), sorted(end))[np.newaxis]
         self._begun = False
 
     def __call__(self, tokens: mx.array, logits: mx.array) -> mx.array:
         """`tokens`: all so far, shape (n,); `logits`: shape (1, vocabulary)."""
-        if self._begun:
+        if self._begun and not self._matcher.is_stopped():
             newest: Any = tokens[-1].item()
             self._matcher.consume_token(newest)
         self._begun = True
+        allowed = mx.array(self._allowed()[:, : logits.shape[-1]])
+        return mx.where(allowed, logits, mx.array(-mx.inf, dtype=logits.dtype))
+
+    def _allowed(self) -> NDArray[np.bool_]:
+        """Shape (1, vocabulary or a little more)."""
         if self._matcher.is_stopped():
-            return logits  # mlx-lm works one token ahead, beyond the end
+            return self._end
         fill_next_token_bitmask(self._matcher, self._mask)
         bits = np.unpackbits(self._mask.view(np.uint8), axis=1, bitorder="little")
-        allowed = mx.array(bits[:, : logits.shape[-1]].astype(np.bool_))
-        return mx.where(allowed, logits, mx.array(-mx.inf, dtype=logits.dtype))
+        return bits.astype(np.bool_)
 
 
 class _Text:

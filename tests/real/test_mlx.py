@@ -116,9 +116,10 @@ async def test_background_work_gives_way_to_the_conversation(llm: MlxModel) -> N
     assert order == ["conversation", "background"]
 
 
-async def test_a_schema_binds(llm: MlxModel) -> None:
+async def test_a_schema_binds_to_its_last_brace(llm: MlxModel) -> None:
     request = Generation(SHORT, max_tokens=30, temperature=1.2, json_schema=SCHEMA)
-    text, _ = await collect(llm, request)
+    text, usage = await collect(llm, request)
+    assert usage.generated_tokens < 30
     found = json.loads(text)
     assert found.keys() == {"sure", "mood"}
     assert found["mood"] in {"glad", "sad"}

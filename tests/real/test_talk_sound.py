@@ -86,3 +86,20 @@ def test_a_device_that_is_not_there_is_refused_in_a_sentence(
         assert talk.finish() == 4
     [error] = talk.of("error")
     assert "Neumann" in error["message"]
+
+
+def test_an_unplugged_microphone_is_told_and_comes_back(
+    tmp_path: Path, pulse: PulseServer, speaker: Callable[[str], Samples]
+) -> None:
+    with Talk(tmp_path, *LIVE, env=pulse.env) as talk:
+        talk.wait_for("ready")
+        pulse.stop()
+        talk.wait_for("phase", phase="paused")
+        pulse.start()
+        talk.wait_for("phase", phase="listening")
+        pulse.speak(speaker("What is the capital of France?"))
+        turn = talk.wait_for("turn")
+        talk.interrupt()
+        talk.finish()
+    assert "capital" in turn["user"].lower()
+    assert len(talk.of("notice")) >= 2
