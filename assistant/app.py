@@ -28,12 +28,12 @@ from assistant.memory.transcript import Transcript
 from assistant.paths import Home
 from assistant.settings import Settings
 from assistant.sounds import SoundPlan, open_sound
+from assistant.voice.detectors import SileroVoice, SmartTurn, SparingVoice
 from assistant.voice.dialogue import Dialogue
 from assistant.voice.ledger import Ledger
 from assistant.voice.pipeline import VoiceLoop
 from assistant.voice.recalling import NoMemories
 from assistant.voice.recordings import RecordingMicrophone
-from assistant.voice.turns import SileroVoice, SmartTurn
 
 BETWEEN_RECORDINGS_S = 0.3
 
@@ -158,7 +158,7 @@ async def open_assistant(
         hears = sound.microphone is not None
         models = await load_models(home, settings, bus, hears=hears, speaks=sound.speaks)
         stack.push_async_callback(models.llm.close)
-        detectors = await asyncio.to_thread(lambda: (SileroVoice(), SmartTurn()))
+        detectors = await asyncio.to_thread(lambda: (SparingVoice(SileroVoice()), SmartTurn()))
         transcript, conversation = await asyncio.to_thread(_thread, home, settings, bus)
         if transcript is not None:
             stack.callback(transcript.close)

@@ -2,12 +2,21 @@
 
 import asyncio
 import os
+import statistics
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from assistant.errors import ModelMissing, SettingsError
-from assistant.events import EventBus, ModelsReady, Notice, Severity
+from assistant.events import (
+    Event,
+    EventBus,
+    ModelsReady,
+    Notice,
+    SessionEnded,
+    Severity,
+    TurnEnded,
+)
 from assistant.paths import Home, models_cache
 from assistant.settings import Settings
 from models import catalogue
@@ -61,7 +70,9 @@ async def load_models(
     if settings.general.profile == "default":
         bus.emit(Notice(f"I took {shop.reason}"))
     stt, tts = _recogniser(shop, settings), _voice(shop, settings)
-    llm = _language_model(shop, settings, home, lambda told: bus.emit(_restarted(told)))
+    llm = await asyncio.to_thread(
+        _language_model, shop, settings, home, lambda told: bus.emit(_restarted(told))
+    )
     loading = [asyncio.create_task(llm.load())]
     if hears:
         loading.append(asyncio.create_task(asyncio.to_thread(stt.load)))
@@ -75,11 +86,29 @@ async def load_models(
         await asyncio.wait(loading)
         await llm.close()
         raise
+    if settings.general.profile == "default" and shop.knows(llm.name):
+        bus.subscribe(SpeedNotes(shop, llm.name).see)
     names = {"llm": llm.name}
     names |= {"stt": stt.name} if hears else {}
     names |= {"tts": tts.name} if speaks else {}
     bus.emit(ModelsReady(names))
     return ModelSet(stt, llm, tts)
+
+
+class SpeedNotes:
+    """Keeps how fast the model wrote, once a session: the next choice of a model rests on it."""
+
+    def __init__(self, shop: Workshop, model: str) -> None:
+        self._shop = shop
+        self._model = model
+        self._speeds: list[float] = []
+
+    def see(self, event: Event) -> None:
+        if isinstance(event, TurnEnded) and event.tokens_per_s is not None:
+            self._speeds.append(event.tokens_per_s)
+        elif isinstance(event, SessionEnded) and self._speeds:
+            notes = notes_in(self._shop.store.cache)
+            notes.add_speed(self._shop.hardware, self._model, statistics.median(self._speeds))
 
 
 def _restarted(told: str) -> Notice:
@@ -124,9 +153,13 @@ def _language_model(
         )
     if engine == "mlx":
         from models.mlx import MlxModel
+        from models.mlx_repo import repository
 
-        folder = _named(shop, wanted, Role.LLM, ModelStore.location)
-        return MlxModel(folder, context_tokens=llm.context_tokens)
+        named = shop.knows(wanted) or Path(wanted).expanduser().exists()
+        folder = (
+            _named(shop, wanted, Role.LLM, ModelStore.location) if named else repository(wanted)
+        )
+        return MlxModel(folder, name=wanted, context_tokens=llm.context_tokens)
     from models.llama import LlamaCpp
 
     weights = _named(shop, wanted, Role.LLM, ModelStore.weights)

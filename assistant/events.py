@@ -148,7 +148,8 @@ class TurnEnded(Event):
     """A turn is over: answered, interrupted or given up.
 
     `assistant` holds the words that were heard, no more. `read_tokens` is what the model had to
-    read between the end of the turn and its first token.
+    read between the end of the turn and its first token; `tokens_per_s` how fast it then wrote,
+    None for answers too short to tell.
     """
 
     turn: int
@@ -159,6 +160,7 @@ class TurnEnded(Event):
     memories: tuple[MemoryUsed, ...] = ()
     context_tokens: int = 0
     read_tokens: int = 0
+    tokens_per_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

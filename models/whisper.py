@@ -55,6 +55,7 @@ TIMESTAMP_S = 0.02
 LEISURE_S = 4
 """Past so many seconds there is a token a second at least, or the decoder stopped at a pause."""
 
+LAST_TRY_TEMPERATURES = (0.0, 0.4)
 SENTENCE_WORDS = 4
 """Fewer are said twice in earnest: "come on, come on"."""
 
@@ -320,9 +321,10 @@ class _Engine:
     def _as_shipped(
         self, audio: Samples, language: str, length: _Length, before: _Decoded
     ) -> Transcription:
-        """Once more with faster-whisper's own window, beam and temperatures.
+        """Once more with faster-whisper's own window, beam, and the first of its temperatures.
 
-        It drops what it takes for silence; then the doubts of the try before are reported.
+        The hotter ones cost seconds and seldom help. It drops what it takes for silence; then the
+        doubts of the try before are reported.
         """
         waveform = audio.astype(np.float32) / 32768.0
         found, _ = self._model.transcribe(
@@ -330,6 +332,7 @@ class _Engine:
             language=language,
             max_new_tokens=length.most,
             condition_on_previous_text=False,
+            temperature=LAST_TRY_TEMPERATURES,
         )
         segments = list(found)
         text = " ".join(segment.text.strip() for segment in segments).strip()

@@ -5,6 +5,7 @@ memories, state) is a block of bracketed lines in the newest user message, above
 the history never holds it.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -89,6 +90,26 @@ def date_line(now: datetime) -> str:
     """
     weekday, month = WEEKDAYS[now.weekday()], MONTHS[now.month - 1]
     return f"(It is {weekday} {now.day} {month} {now.year} {now.hour:02}:{now.minute:02}.)"
+
+
+_TIME_WORDS = re.compile(
+    r"\b(time|clock|dates?|days?|today|tonight|tomorrow|yesterday|now|current(ly)?|mornings?|"
+    r"evenings?|afternoons?|nights?|weeks?|weekends?|months?|years?|hours?|minutes?|when|ago|since|"
+    r"until|till|next|last|soon|later|late|early|age|old|birthdays?|calendar|schedule|remind|"
+    r"alarm|timer|seasons?|summer|winter|spring|autumn|fall|christmas|easter|holidays?|"
+    r"(mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|may|june|july|august|"
+    r"september|october|november|december|(19|20)\d\d)\b",
+    re.IGNORECASE,
+)
+
+
+def may_need_date(words: str, language: str) -> bool:
+    """Whether the answer may depend on what day it is.
+
+    Small models repeat a date that nobody asked for, and every token is read before the first word
+    of the answer. In languages other than English it is always given.
+    """
+    return not language.startswith("en") or _TIME_WORDS.search(words) is not None
 
 
 def notes_block(memories: Sequence[str]) -> str:

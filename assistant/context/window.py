@@ -17,6 +17,7 @@ from assistant.context.prompt import (
     Prompt,
     date_line,
     joined,
+    may_need_date,
     notes_block,
     state_block,
     summary_text,
@@ -34,6 +35,7 @@ SMALLEST_ROOM = 64
 """Tokens beside the system prompt below which no conversation is possible."""
 LARGEST_RESERVE = 1024
 """Tokens kept free between turns for the next message and its memories."""
+UNKNOWN_YET = "…"
 SHORTENED = "That was too long to read as a whole; I went by its beginning and its end."
 
 
@@ -91,6 +93,7 @@ class Window:
         self._llm = llm
         self._now = now
         self._max_turns = settings.context.max_turns
+        self._language = settings.persona.language
         room = llm.context_tokens - settings.llm.max_answer_tokens - MARGIN
         self.budget = min(settings.context.max_context_tokens, room)
         """Most tokens that a prompt may have."""
@@ -152,7 +155,8 @@ class Window:
         self, conversation: Conversation, user_text: str = "", answer: str = ""
     ) -> tuple[Message, ...]:
         """What can be read into the model's cache before the next turn's words are known: the
-        next prompt up to the user's words, its date included.
+        next prompt up to the user's words, which a placeholder stands for. It ends in a message of
+        the user since some engines take a last message of the assistant for one to go on with.
 
         Args:
             user_text, answer: an exchange still under way (its answer is written, but not yet
@@ -166,7 +170,7 @@ class Window:
             parts.append(Message("user", "\n".join([*pending, user_text.strip()])))
             parts.append(Message("assistant", answer.strip()))
             pending = []
-        last = Message("user", joined(*pending, date_line(self._now())))
+        last = Message("user", joined(*pending, UNKNOWN_YET))
         return (self._head_message(summary), *parts, last)
 
     def unsummarized_tokens(self, conversation: Conversation) -> int:
@@ -282,11 +286,16 @@ class Window:
             fitting.pop()
         return _Newest(
             pending=self._pending_text(shown),
-            date=date_line(self._now()),
+            date=self._date(words, memories, state),
             memories=notes_block(fitting),
             state=state_block(state),
             words=words,
         )
+
+    def _date(self, words: str, memories: Sequence[str], state: str | None) -> str:
+        """The date, where the words or what stands beside them may depend on it."""
+        needed = bool(memories or state) or may_need_date(words, self._language)
+        return date_line(self._now()) if needed else ""
 
     def _fitted(self, head: int, newest: _Newest) -> tuple[_Newest, Notice | None]:
         """Shorten the newest words when they alone are more than the window holds."""

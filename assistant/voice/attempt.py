@@ -65,6 +65,7 @@ class Attempt:
     """The part of `answer` that has reached the loudspeaker."""
     context_tokens: int = 0
     read_tokens: int = 0
+    tokens_per_s: float | None = None
     confirmed: bool = False
     withdrawn: bool = False
     _decision: asyncio.Event = field(default_factory=asyncio.Event)

@@ -245,6 +245,7 @@ class Dialogue:
             memories=attempt.memories,
             context_tokens=attempt.context_tokens,
             read_tokens=attempt.read_tokens,
+            tokens_per_s=attempt.tokens_per_s,
         )
         try:
             await self._memory.keep(ended, self._started_at)

@@ -32,7 +32,8 @@ class Signal(Enum):
 class Endpointer:
     """Folds voice probabilities into signals.
 
-    `release` below `confidence` keeps a voice that fades from flickering.
+    Once there is a voice, `release` (below `confidence`) keeps it: the soft end of a word belongs
+    to it, also after a hint.
     """
 
     confidence: float
@@ -52,8 +53,7 @@ class Endpointer:
         """Take the next window's probability; returns what it means, in order."""
         if not self.speaking:
             return self._before_speech(probability)
-        threshold = self.confidence if self._hinted else self.release
-        if probability >= threshold:
+        if probability >= self.release:
             return self._voice()
         return self._silence()
 

@@ -38,6 +38,7 @@ class Ledger:
             "memories": len(turn.memories),
             "context_tokens": turn.context_tokens,
             "read_tokens": turn.read_tokens,
+            "tokens_per_s": turn.tokens_per_s,
         }
         try:
             with self._path.open("a", encoding="utf-8") as file:

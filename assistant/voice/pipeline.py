@@ -12,6 +12,7 @@ from pipecat.workers.runner import WorkerRunner
 from assistant.settings import Settings
 from assistant.voice.audio import MIC_RATE, Loudspeaker, Microphone
 from assistant.voice.barge_in import BargeIn
+from assistant.voice.detectors import EndOfTurn, VoiceDetector
 from assistant.voice.dialogue import Dialogue
 from assistant.voice.echo import EchoCanceller
 from assistant.voice.frames import StopSpeakingFrame, TypedFrame
@@ -21,7 +22,7 @@ from assistant.voice.speaking import Speak
 from assistant.voice.spoken_commands import SpokenCommands
 from assistant.voice.thinking import Think
 from assistant.voice.transport import Echo, LoudspeakerOutput, MicrophoneInput
-from assistant.voice.turns import EndOfTurn, TurnDetector, VoiceDetector
+from assistant.voice.turns import TurnDetector
 from models.interfaces import ModelSet
 
 SILENT_RATE = 22_050

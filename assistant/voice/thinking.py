@@ -1,6 +1,7 @@
 """recall → *think*: the prompt, and the answer as it is written."""
 
 import asyncio
+import time
 from contextlib import aclosing
 
 from loguru import logger
@@ -15,6 +16,8 @@ from assistant.voice.dialogue import Dialogue
 from assistant.voice.frames import AnswerEndFrame, AnswerTextFrame, AttemptFrame
 from models.interfaces import Generation, LanguageModel
 
+LEAST_TOKENS = 16
+"""An answer of fewer tokens says nothing of the model's speed."""
 APOLOGY = "Sorry, I lost my train of thought. Please say that again."
 
 
@@ -48,6 +51,7 @@ class Think(FrameProcessor):
         attempt.when_confirmed(lambda: self._dialogue.written(attempt))
 
     async def _stream(self, attempt: Attempt, generation: Generation) -> None:
+        first = 0.0
         async with (
             asyncio.timeout(self._settings.timeout_s) as limit,
             aclosing(self._llm.stream(generation)) as chunks,
@@ -55,9 +59,13 @@ class Think(FrameProcessor):
             async for chunk in chunks:
                 if chunk.usage is not None:
                     attempt.read_tokens = chunk.usage.read_tokens
+                    if chunk.usage.generated_tokens >= LEAST_TOKENS:
+                        taken = time.monotonic() - first
+                        attempt.tokens_per_s = round(chunk.usage.generated_tokens / taken, 1)
                 if not chunk.text:
                     continue
                 attempt.marks.stamp("first_token")
+                first = first or time.monotonic()
                 limit.reschedule(asyncio.get_running_loop().time() + self._settings.timeout_s)
                 attempt.answer += chunk.text
                 await self._write(attempt, chunk.text)

@@ -72,7 +72,8 @@ class Echo(FrameProcessor):
     """*echo*: takes the assistant's own voice out of the microphone's sound."""
 
     def __init__(self, canceller: EchoCanceller) -> None:
-        super().__init__(name="echo")
+        # Called by the microphone's own task: a queue for each frame costs more than the work.
+        super().__init__(name="echo", enable_direct_mode=True)
         self._canceller = canceller
 
     async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:

@@ -8,18 +8,17 @@ over after a while, and when neither does, after a long silence.
 """
 
 import asyncio
+import math
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import Protocol
 
 import numpy as np
-from pipecat.audio.turn.smart_turn.local_smart_turn_v3 import LocalSmartTurnAnalyzerV3
-from pipecat.audio.vad.silero import SileroVADAnalyzer
 from pipecat.frames.frames import Frame
 from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 
 from assistant.settings import Turn
+from assistant.voice.detectors import EndOfTurn, VoiceDetector
 from assistant.voice.endpointing import WINDOW, WINDOW_S, Endpointer, Signal
 from assistant.voice.frames import (
     MicrophoneFrame,
@@ -43,35 +42,6 @@ SEGMENT_S = 10.0
 LONGEST_SEGMENT_S = 24.0
 """Whisper's window is 30 s; without a pause the cut is made at the weakest voice by then."""
 PARTIAL_EVERY_S = 0.48
-
-
-class VoiceDetector(Protocol):
-    def probability(self, window: Samples) -> float:
-        """That there is a voice in the next WINDOW samples of 16 kHz audio."""
-
-
-class EndOfTurn(Protocol):
-    def probability(self, samples: Samples) -> float:
-        """That the speaker is done, given 16 kHz audio of at most 8 s, silence included."""
-
-
-class SmartTurn(LocalSmartTurnAnalyzerV3):
-    """pipecat's bundled model, asked directly about a stretch of audio."""
-
-    def probability(self, samples: Samples) -> float:
-        audio = samples.astype(np.float32) / 32768.0
-        return float(self._predict_endpoint(audio)["probability"])
-
-
-class SileroVoice(SileroVADAnalyzer):
-    """pipecat's bundled voice detector at 16 kHz, window by window."""
-
-    def __init__(self) -> None:
-        super().__init__(sample_rate=STT_SAMPLE_RATE)
-        self.set_sample_rate(STT_SAMPLE_RATE)
-
-    def probability(self, window: Samples) -> float:
-        return float(np.squeeze(self.voice_confidence(window.tobytes())))
 
 
 class Utterance:
@@ -137,7 +107,7 @@ class TurnDetector(FrameProcessor):
         end_of_turn: EndOfTurn,
         on_level: Callable[[float], None],
     ) -> None:
-        super().__init__(name="turn")
+        super().__init__(name="turn", enable_direct_mode=True)
         self._settings = settings
         self._voice = voice
         self._end_of_turn = end_of_turn
@@ -304,10 +274,11 @@ class TurnDetector(FrameProcessor):
             task.cancel()
 
     def _measure(self, window: Samples, probability: float) -> None:
-        level = float(np.sqrt(np.mean(np.square(window, dtype=np.float32))))
+        wide = window.astype(np.float32)
+        level = math.sqrt(float(np.dot(wide, wide)) / len(wide))
         if probability < 0.2:
             self._noise_floor += 0.05 * (level - self._noise_floor)
         self._level_windows += 1
         if self._level_windows >= 8:
             self._level_windows = 0
-            self._on_level(20 * float(np.log10(max(level, 1.0) / 32768)))
+            self._on_level(20 * math.log10(max(level, 1.0) / 32768))

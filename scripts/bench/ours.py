@@ -15,12 +15,12 @@ from assistant.engines import load_models
 from assistant.events import Event, EventBus, Phase, PhaseChanged, TurnEnded, TurnHeard
 from assistant.paths import Home
 from assistant.settings import Settings
+from assistant.voice.detectors import SileroVoice, SmartTurn, SparingVoice
 from assistant.voice.dialogue import Dialogue
 from assistant.voice.echo import NoEcho
 from assistant.voice.ledger import Ledger
 from assistant.voice.pipeline import Sound, VoiceLoop
 from assistant.voice.recalling import NoMemories
-from assistant.voice.turns import SileroVoice, SmartTurn
 from models.interfaces import ModelSet
 from scripts.bench.labels import Clip
 from scripts.bench.listening import (
@@ -156,7 +156,7 @@ class Ours:
         memory = ShortTermMemory.of(conversation, llm, self._settings, None, bus.emit)
         dialogue = Dialogue(self._settings, bus, llm, memory, Ledger(self._home.ledger))
         source, loudspeaker = microphone(clip), TimedLoudspeaker()
-        detectors = await asyncio.to_thread(lambda: (SileroVoice(), SmartTurn()))
+        detectors = await asyncio.to_thread(lambda: (SparingVoice(SileroVoice()), SmartTurn()))
         sound = Sound(source, loudspeaker, NoEcho())
         loop = VoiceLoop(self._settings, dialogue, self._models, sound, NoMemories(), detectors)
         dialogue.cache.warm(memory.read_ahead())

@@ -14,8 +14,8 @@ import pytest
 import soundfile
 
 import data
+from assistant.voice.detectors import SileroVoice
 from assistant.voice.judgement import Evidence, Verdict, judge, loudness
-from assistant.voice.turns import SileroVoice
 from models.interfaces import STT_SAMPLE_RATE, Samples
 from models.whisper import FasterWhisper
 

@@ -7,6 +7,7 @@ from assistant.context.prompt import (
     joined,
     language_name,
     load_prompt,
+    may_need_date,
     notes_block,
     state_block,
     system_prompt,
@@ -62,3 +63,19 @@ def test_nothing_makes_no_block() -> None:
     assert state_block(None) == ""
     assert state_block("  ") == ""
     assert joined("", "a", "", "b") == "a\nb"
+
+
+@pytest.mark.parametrize(
+    ("words", "language", "needed"),
+    [
+        ("What time is it?", "en", True),
+        ("Remind me on Friday.", "en", True),
+        ("How old is the bridge?", "en", True),
+        ("Who won in 1998?", "en", True),
+        ("Tell me a joke.", "en", False),
+        ("Is the maybe list knowledgeable?", "en", False),
+        ("Erzähl einen Witz.", "de", True),
+    ],
+)
+def test_the_date_is_given_where_it_may_matter(words: str, language: str, needed: bool) -> None:
+    assert may_need_date(words, language) is needed

@@ -63,8 +63,15 @@ def test_the_first_prompt() -> None:
     check_whole(prompt)
     assert prompt.messages == (
         Message("system", system_prompt(Persona())),
-        Message("user", f"{DATE}\nHello there."),
+        Message("user", "Hello there."),
     )
+    assert [section.name for section in prompt.sections] == ["system", "newest message"]
+
+
+def test_the_date_is_there_for_words_that_may_need_it() -> None:
+    prompt = window_of().build(Conversation.begin("ada"), "What is on tomorrow?")
+    check_whole(prompt)
+    assert prompt.messages[-1].content == f"{DATE}\nWhat is on tomorrow?"
     assert [section.name for section in prompt.sections] == ["system", "state", "newest message"]
 
 
@@ -126,7 +133,7 @@ def test_words_that_got_no_answer_are_joined_with_the_next() -> None:
     window = window_of()
     prompt = window.build(conversation, "Please.")
     check_whole(prompt)
-    assert prompt.messages[-1].content == f"Tell me of the ocean.\n{DATE}\nPlease."
+    assert prompt.messages[-1].content == "Tell me of the ocean.\nPlease."
 
     say(conversation, "Please.", "The ocean is wide.")
     later = window.build(conversation, "And deep?")
@@ -235,7 +242,7 @@ def test_what_would_be_read_ahead_is_the_beginning_of_the_next_prompt() -> None:
 
     assert written == ahead
     assert ahead[:-1] == prompt.stable_messages
-    assert prompt.messages[-1].content.startswith(ahead[-1].content)
+    assert ahead[-1].role == prompt.messages[-1].role == "user"
 
 
 def test_reading_ahead_after_nothing_was_heard() -> None:
@@ -244,7 +251,7 @@ def test_reading_ahead_after_nothing_was_heard() -> None:
     window = window_of()
 
     ahead = window.read_ahead(conversation)
-    assert ahead[-1].content == f"Tell me.\n{DATE}"
+    assert ahead[-1].content == "Tell me.\n…"
     assert window.read_ahead(conversation, "Now.", "Well.")[-3:-1] == (
         Message("user", "Tell me.\nNow."),
         Message("assistant", "Well."),
@@ -336,7 +343,7 @@ def test_many_unanswered_words_leave_before_the_newest_is_cut() -> None:
     prompt = window_of(tokens=400).build(conversation, "Are you there?")
 
     check_whole(prompt)
-    assert prompt.messages[-1].content == f"{DATE}\nAre you there?"
+    assert prompt.messages[-1].content == "Are you there?"
     assert prompt.notice is None
 
 

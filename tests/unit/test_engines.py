@@ -1,0 +1,50 @@
+"""Which engine a name in the settings leads to, and what is said when it leads nowhere."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from assistant.engines import load_models
+from assistant.errors import AssistantError, ModelMissing, ModelUnavailable, SettingsError
+from assistant.events import EventBus
+from assistant.paths import Home
+from assistant.settings import Settings
+
+
+def loading(home: Home, **sections: object) -> None:
+    settings = Settings.model_validate({"general": {"profile": "tiny"}, **sections})
+    asyncio.run(load_models(home, settings, EventBus(), hears=False, speaks=False))
+
+
+@pytest.fixture(autouse=True)
+def empty_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("ASSISTANT_MODELS_CACHE", str(tmp_path / "models"))
+
+
+@pytest.mark.parametrize(
+    ("sections", "kind", "words"),
+    [
+        ({}, ModelMissing, "not on this machine"),
+        ({"stt": {"model": "/no/such/folder"}}, ModelMissing, "neither in the catalogue nor"),
+        ({"stt": {"model": "piper-en-us-joe-medium"}}, SettingsError, "not a model for the role"),
+        ({"general": {"profile": "huge"}}, SettingsError, "no profile `huge`"),
+    ],
+)
+def test_what_leads_nowhere_is_said_in_a_sentence(
+    home: Home, sections: dict[str, object], kind: type[AssistantError], words: str
+) -> None:
+    with pytest.raises(kind, match=words) as refused:
+        loading(home, **sections)
+    assert refused.value.mend
+
+
+def test_a_repository_that_nobody_gives_is_said_in_a_sentence(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    from models.mlx_repo import repository
+
+    with pytest.raises(ModelUnavailable, match="not on this machine"):
+        repository("mlx-community/Nothing-4bit")
