@@ -95,7 +95,9 @@ class LlamaCpp:
             context_tokens: window wished for; smaller where the model's own is.
             threads: for generation; default: one fewer than there are cores, since one busy core
                 beside it costs more than a thread brings.
-            batch_threads: for reading prompts; default: as `threads`.
+            batch_threads: for reading prompts; default: all cores. Nothing else has work to do in
+                that moment, and two cores read twice as fast as one (236 and 127 ms to the first
+                token, SmolLM2, 18 new tokens).
             batch_tokens: prompt tokens read between two looks at whether the request is cancelled.
             log: file for what native code prints; default: nowhere.
             on_restart: is told, in a sentence, when the process died and was started again.
@@ -106,7 +108,7 @@ class LlamaCpp:
         self.on_restart = on_restart
         self._wished_context = context_tokens
         self._threads = threads or max(1, (os.cpu_count() or 2) - 1)
-        self._batch_threads = batch_threads or self._threads
+        self._batch_threads = batch_threads or os.cpu_count() or 1
         self._batch_tokens = batch_tokens
         self._log = log
         self._load_timeout_s = load_timeout_s
