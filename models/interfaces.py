@@ -6,6 +6,7 @@ model is asynchronous, since it streams and lives in another process or machine.
 """
 
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Literal, Protocol
@@ -101,6 +102,9 @@ class LanguageModel(Protocol):
 
     def count_messages(self, messages: Sequence[Message]) -> int:
         """Tokens of `messages` rendered by the chat template, the answer's opening included."""
+
+    def hold(self) -> AbstractContextManager[None]:
+        """Leave the processor to others within the block, where that is possible and helps."""
 
     async def close(self) -> None:
         """Release memory and processes. Idempotent."""

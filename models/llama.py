@@ -2,11 +2,12 @@
 
 import asyncio
 import os
+import sys
 import threading
 import time
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from contextlib import aclosing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,8 @@ LOAD_SECONDS = 180.0
 BATCH_TOKENS = 32
 """Prompt tokens at a time. A cancelled reading ends after one or two of these; most turns fit into
 one; and prompts are read at 85 to 90 % of the speed of 128."""
+HOLDS = sys.platform == "linux" and (os.cpu_count() or 1) <= 4
+"""With more cores there is one for everybody. Only Linux wakes a stopped child of a dead parent."""
 WORKING_BYTES = 200 << 20
 """What the engine needs beside weights and KV cache: graph, logits, interpreter."""
 
@@ -171,6 +174,23 @@ class LlamaCpp:
                         f"The language model {self.name} ended in the middle of its answer "
                         f"({death})."
                     ) from death
+
+    @contextmanager
+    def hold(self) -> Iterator[None]:
+        """Stop the worker process for the length of the block.
+
+        Where two "cores" share one, a voice synthesizes half as fast while tokens are generated
+        (320 against 160 ms for a clause), and the first clause is what the user waits for.
+        """
+        worker = self._worker if HOLDS else None
+        if worker is None:
+            yield
+            return
+        worker.pause()
+        try:
+            yield
+        finally:
+            worker.resume()
 
     def count(self, text: str) -> int:
         return self._counting().count(text)

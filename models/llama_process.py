@@ -12,6 +12,7 @@ import os
 import queue
 import secrets
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -102,6 +103,15 @@ class Worker:
     @property
     def pid(self) -> int | None:
         return self._process.pid if self._process else None
+
+    def pause(self) -> None:
+        """Stop the process where it stands; nothing is lost. Always followed by `resume`."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        if self._process is not None:
+            self._process.send_signal(signal.SIGCONT)
 
     async def start(self, timeout: float) -> None:
         """Start the process and wait until the model is loaded; `timeout` in seconds.

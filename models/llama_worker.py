@@ -19,6 +19,7 @@ that a log file), never into the protocol.
 """
 
 import contextlib
+import ctypes
 import json
 import os
 import shutil
@@ -35,8 +36,13 @@ FAILURES = (ArithmeticError, ImportError, LookupError, OSError, RuntimeError, Ty
 """What the binding may raise; the parent is told, and says it in the user's words."""
 
 
+PR_SET_PDEATHSIG = 1
+"""From <sys/prctl.h>."""
+
+
 def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    wake_when_orphaned()
     protocol = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     requests = sys.stdin.buffer
@@ -47,6 +53,12 @@ def main() -> None:
     shutil.rmtree(folder, ignore_errors=True)
     # Not sys.exit: llama.cpp's threads may be in the middle of a batch, and nothing is to be saved.
     os._exit(0)
+
+
+def wake_when_orphaned() -> None:
+    """A parent that dies while it holds this process must not leave it stopped for ever."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGCONT)
 
 
 def serve(config: dict[str, Any], folder: str, requests: IO[bytes], protocol: IO[bytes]) -> None:

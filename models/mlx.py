@@ -4,6 +4,7 @@ import asyncio
 import threading
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -135,6 +136,10 @@ class MlxModel:
                 yield piece
         finally:
             job.cancelled.set()
+
+    def hold(self) -> AbstractContextManager[None]:
+        """Nothing is held: the work is done elsewhere, or beside the processor."""
+        return nullcontext()
 
     def count(self, text: str) -> int:
         return self._counting().count(text)

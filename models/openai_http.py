@@ -3,7 +3,7 @@
 import ipaddress
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
-from contextlib import aclosing, asynccontextmanager
+from contextlib import AbstractContextManager, aclosing, asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from math import ceil
 from typing import Any
@@ -126,6 +126,10 @@ class OpenAICompatible:
                     pieces += 1
                     yield Chunk(text)
         yield Chunk("", usage or Usage(self.count_messages(request.messages), 0, pieces))
+
+    def hold(self) -> AbstractContextManager[None]:
+        """Nothing is held: the work is done elsewhere, or beside the processor."""
+        return nullcontext()
 
     def count(self, text: str) -> int:
         if self._llama is not None and self.counts_are_exact:

@@ -83,7 +83,12 @@ class VoiceLoop:
                 SpokenCommands(dialogue),
                 Recall(recaller),
                 Think(models.llm, dialogue, settings.llm),
-                Speak(models.tts if sound.speaks else None, dialogue, settings.persona.language),
+                Speak(
+                    models.tts if sound.speaks else None,
+                    models.llm,
+                    dialogue,
+                    settings.persona.language,
+                ),
                 self.loudspeaker,
             ]
         )

@@ -1,6 +1,7 @@
 """think → *speak*: the answer's first clause is sound while the rest is still being written."""
 
 import asyncio
+from contextlib import nullcontext
 
 import numpy as np
 from loguru import logger
@@ -14,14 +15,18 @@ from assistant.voice.dialogue import Dialogue
 from assistant.voice.frames import AnswerEndFrame, AnswerTextFrame, ClauseAudioFrame, TimedWord
 from assistant.voice.speech_text import Clause, ClauseSplitter, estimate_word_times
 from models.alignment import WordTime
-from models.interfaces import Samples, TextToSpeech
+from models.interfaces import LanguageModel, Samples, TextToSpeech
 
 
 class Speak(FrameProcessor):
     """Cuts the answer into clauses and synthesizes each; without a voice, passes words alone."""
 
-    def __init__(self, tts: TextToSpeech | None, dialogue: Dialogue, language: str) -> None:
+    def __init__(
+        self, tts: TextToSpeech | None, llm: LanguageModel, dialogue: Dialogue, language: str
+    ) -> None:
         super().__init__(name="speak")
+        self._llm = llm
+        self._first = True
         self._language = language
         self._tts = tts
         self._dialogue = dialogue
@@ -45,6 +50,7 @@ class Speak(FrameProcessor):
     def _of(self, attempt: Attempt) -> ClauseSplitter:
         if self._attempt is not attempt:
             self._attempt, self._splitter = attempt, ClauseSplitter(self._language)
+            self._first = True
         return self._splitter
 
     async def _speak(self, attempt: Attempt, clause: Clause) -> None:
@@ -52,7 +58,7 @@ class Speak(FrameProcessor):
         words = tuple(TimedWord(word, 0) for word in clause.words)
         if self._tts is not None:
             try:
-                samples, times = await asyncio.to_thread(self._tts.synthesize_timed, clause.spoken)
+                samples, times = await self._synthesized(self._tts, clause.spoken)
             except ModelError as error:
                 logger.error("speech failed: {}", error)
                 self._dialogue.emit(Notice(str(error), Severity.ERROR, error.mend))
@@ -61,6 +67,13 @@ class Speak(FrameProcessor):
                 times = times or estimate_word_times(clause.spoken, samples, rate)
                 words = _timed(clause, times, rate, len(samples))
         await self.push_frame(ClauseAudioFrame(attempt, samples, words))
+
+    async def _synthesized(self, tts: TextToSpeech, text: str) -> tuple[Samples, list[WordTime]]:
+        """The first clause has the processor for itself: it is what the user waits for."""
+        hold = self._llm.hold() if self._first else nullcontext()
+        self._first = False
+        with hold:
+            return await asyncio.to_thread(tts.synthesize_timed, text)
 
 
 def _timed(clause: Clause, times: list[WordTime], rate: int, length: int) -> tuple[TimedWord, ...]:

@@ -6,6 +6,7 @@ Behind each stands a test on the real thing: see tests/real.
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 
 import numpy as np
 
@@ -127,6 +128,9 @@ class ScriptedLlm:
             self.cancelled += 1
             raise
         yield Chunk("", Usage(10, 5, len(words)))
+
+    def hold(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def count(self, text: str) -> int:
         return len(text.split())

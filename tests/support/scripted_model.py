@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from itertools import pairwise
 
 from models.interfaces import Chunk, Generation, Message, Usage
@@ -54,6 +55,9 @@ class ScriptedModel:
         except (GeneratorExit, asyncio.CancelledError):
             self.cancelled += 1
             raise
+
+    def hold(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def count(self, text: str) -> int:
         return len(text.split())
