@@ -62,6 +62,11 @@ class Assistant:
         if isinstance(event, TurnEnded | SpeechIgnored):
             self._turn_over.set()
 
+    @property
+    def hears(self) -> bool:
+        """There is a microphone, or recordings in its place."""
+        return self._loop.hears
+
     async def say(self, text: str) -> None:
         """A typed turn."""
         self._turn_over.clear()
@@ -124,6 +129,7 @@ class Assistant:
         elif name == "stop":
             await self.stop_speaking()
         elif name == "sleep":
+            await self._loop.turns.give_up("asleep")
             self._dialogue.sleep()
         elif name == "wake":
             self._dialogue.wake()
@@ -154,7 +160,13 @@ async def open_assistant(
     home.create()
     async with AsyncExitStack() as stack:
         recordings = RecordingMicrophone(plan.recordings) if plan.recordings else None
-        sound = await open_sound(settings, plan, bus, recordings)
+        parts: list[VoiceLoop] = []
+
+        def on_works(works: bool) -> None:
+            for part in parts:
+                part.sound(works=works)
+
+        sound = await open_sound(settings, plan, bus, recordings, on_works)
         hears = sound.microphone is not None
         models = await load_models(home, settings, bus, hears=hears, speaks=sound.speaks)
         stack.push_async_callback(models.llm.close)
@@ -165,6 +177,7 @@ async def open_assistant(
         memory = ShortTermMemory.of(conversation, models.llm, settings, transcript, bus.emit)
         dialogue = Dialogue(settings, bus, models.llm, memory, Ledger(home.ledger))
         loop = VoiceLoop(settings, dialogue, models, sound, NoMemories(), detectors)
+        parts.append(loop)
         assistant = Assistant(
             bus, dialogue, loop, recordings, push_to_talk=settings.audio.push_to_talk
         )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assistant.errors import AudioError
-from assistant.events import EventBus, Notice, Phase, PhaseChanged, Severity
+from assistant.events import EventBus, Notice, Severity
 from assistant.settings import Settings
 from assistant.voice.audio import Microphone
 from assistant.voice.devices import SoundDevices
@@ -47,13 +47,17 @@ async def open_sound(
     plan: SoundPlan,
     bus: EventBus,
     recordings: RecordingMicrophone | None,
+    on_works: Callable[[bool], None],
 ) -> Sound:
     """
+    Args:
+        on_works: told when the devices are lost, and when they are back.
+
     Raises:
         AudioError: a device that the settings name is not there.
     """
     if recordings is None and not (plan.typed and (plan.output is not None or not plan.speaks)):
-        return await _live(settings, plan, bus)
+        return await _live(settings, plan, bus, on_works)
     if plan.output is not None:
         return Sound(recordings, WavLoudspeaker(plan.output), NoEcho())
     if plan.speaks:
@@ -61,11 +65,13 @@ async def open_sound(
     return Sound(recordings, FastLoudspeaker(), NoEcho(), speaks=False)
 
 
-async def _live(settings: Settings, plan: SoundPlan, bus: EventBus) -> Sound:
+async def _live(
+    settings: Settings, plan: SoundPlan, bus: EventBus, on_works: Callable[[bool], None]
+) -> Sound:
     """The machine's own devices; what is missing is told in a sentence and done without."""
 
     def on_state(sentence: str, ok: bool) -> None:
-        bus.emit(PhaseChanged(Phase.LISTENING if ok else Phase.PAUSED))
+        on_works(ok)
         bus.emit(Notice(sentence, Severity.INFO if ok else Severity.WARNING))
 
     async def there(find: Find, wanted: str | None, instead: str) -> bool:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from logging.handlers import RotatingFileHandler
 from typing import TextIO
 
-from assistant.errors import StoreError
+from assistant.errors import ModelFailed, StoreError
 from assistant.paths import Home
 
 LOG_BYTES = 1_000_000
@@ -28,8 +28,9 @@ OWN_PACKAGES = frozenset({"assistant", "models", "ui", "data"})
 
 QUOTED = re.compile(r"\[.*\]|'.*'|\".*\"|\{.*\}", re.DOTALL)
 """Greedy: text that itself holds quotation marks goes as a whole."""
-QUOTING_ERRORS = (ValueError, LookupError)
-"""Their message is mostly the value: pydantic's and JSON's errors, missing keys."""
+QUOTING_ERRORS = (ValueError, LookupError, ModelFailed)
+"""Their message is mostly the value: pydantic's and JSON's errors, missing keys, and what a model's
+server says of a prompt that it didn't like."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,19 +2,23 @@
 
 import argparse
 import asyncio
+import os
 import signal
 import sys
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TextIO
 
 from assistant.app import Assistant, open_assistant
-from assistant.events import EventBus, Notice
+from assistant.events import Event, EventBus, Notice
 from assistant.paths import Home
 from assistant.settings import Settings
 from assistant.sounds import SoundPlan
 from ui.transcript_view import JsonView, PlainView, View
 
+END_S = 1.5
+"""After a signal, for closing all that is open."""
 TYPED_COMMANDS = {
     "/mute": "close the microphone",
     "/unmute": "open it",
@@ -62,27 +66,44 @@ def run(args: argparse.Namespace, home: Home, settings: Settings, out: TextIO) -
 
 async def _converse(home: Home, settings: Settings, plan: SoundPlan, view: View) -> int:
     bus = EventBus()
-    bus.subscribe(view.show)
     ended = asyncio.Event()
     loop = asyncio.get_running_loop()
     received: list[int] = []
+    broken: list[BrokenPipeError] = []
+
+    def show(event: Event) -> None:
+        """Whoever read what is printed has gone: that ends it."""
+        try:
+            view.show(event)
+        except BrokenPipeError as error:
+            broken.append(error)
+            ended.set()
+
+    bus.subscribe(show)
 
     def stop(number: int) -> None:
         received.append(number)
         ended.set()
 
     for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop, number)
+        with suppress(NotImplementedError):  # Windows: there Ctrl-C raises KeyboardInterrupt
+            loop.add_signal_handler(number, stop, number)
     session = asyncio.create_task(_session(home, settings, plan, bus, view))
     waiting = asyncio.create_task(ended.wait())
     await asyncio.wait({session, waiting}, return_when=asyncio.FIRST_COMPLETED)
     waiting.cancel()
     if not session.done():
         session.cancel()
-        await asyncio.wait({session}, timeout=1.5)
+        await asyncio.wait({session}, timeout=END_S)
+    if received:
+        # A thread in the middle of a model's work can't be stopped, and is not worth waiting for.
+        view.flush()
+        os._exit(128 + received[0])
+    if broken:
+        raise broken[0]
     if session.done() and not session.cancelled():
         session.result()
-    return 128 + received[0] if received else 0
+    return 0
 
 
 async def _session(
@@ -90,8 +111,8 @@ async def _session(
 ) -> None:
     async with open_assistant(home, settings, plan, bus) as assistant:
         view.ready()
-        if plan.typed:
-            await _typed(assistant)
+        if plan.typed or (not assistant.hears and not sys.stdin.isatty()):
+            await _typed(assistant, bus)
         elif plan.recordings:
             await assistant.recordings_ended()
         elif sys.stdin is not None and sys.stdin.isatty():
@@ -100,12 +121,17 @@ async def _session(
             await asyncio.Event().wait()
 
 
-async def _typed(assistant: Assistant) -> None:
+async def _typed(assistant: Assistant, bus: EventBus) -> None:
     """One line, one turn; the next line is read when the answer has ended."""
     await assistant.read_up()
     async for line in _lines():
-        if line.strip():
-            await assistant.say(line.strip())
+        text = line.strip()
+        if text == "/quit":
+            return
+        if text.startswith("/"):
+            await _obey(assistant, text, bus)
+        elif text:
+            await assistant.say(text)
             await assistant.answered()
 
 
@@ -118,11 +144,16 @@ async def _commanded(assistant: Assistant, bus: EventBus) -> None:
         if not text.startswith("/"):
             if text:
                 await assistant.say(text)
-        elif text in TYPED_COMMANDS:
-            await assistant.command(text[1:])
         else:
-            known = ", ".join(f"{name} ({what})" for name, what in TYPED_COMMANDS.items())
-            bus.emit(Notice(f"There is no {text}. There are: {known}."))
+            await _obey(assistant, text, bus)
+
+
+async def _obey(assistant: Assistant, text: str, bus: EventBus) -> None:
+    if text in TYPED_COMMANDS:
+        await assistant.command(text[1:])
+    else:
+        known = ", ".join(f"{name} ({what})" for name, what in TYPED_COMMANDS.items())
+        bus.emit(Notice(f"There is no {text}. There are: {known}."))
 
 
 async def _lines() -> AsyncIterator[str]:

@@ -1,6 +1,7 @@
 """How the plain loop shows a conversation: as lines to read, or as one JSON object a line."""
 
 import json
+from contextlib import suppress
 from dataclasses import asdict
 from typing import Any, Protocol, TextIO
 
@@ -24,6 +25,9 @@ class View(Protocol):
     def show(self, event: Event) -> None: ...
 
     def ready(self) -> None: ...
+
+    def flush(self) -> None:
+        """Bring out what is still in a buffer, if anybody reads it."""
 
 
 def turn_object(turn: TurnEnded) -> dict[str, Any]:
@@ -73,6 +77,10 @@ class JsonView:
         elif isinstance(event, SessionEnded):
             self._print({"event": "ended", "turns": event.turns})
 
+    def flush(self) -> None:
+        with suppress(BrokenPipeError):
+            self._out.flush()
+
     def _print(self, value: dict[str, Any]) -> None:
         print(json.dumps(value, ensure_ascii=False), file=self._out, flush=True)
 
@@ -114,6 +122,10 @@ class PlainView:
             self._line(f"· {event.phase.value}")
         elif isinstance(event, ModelsReady):
             self._line("· " + ", ".join(f"{role} {name}" for role, name in event.names.items()))
+
+    def flush(self) -> None:
+        with suppress(BrokenPipeError):
+            self._out.flush()
 
     def _say(self, heard: str) -> None:
         if heard.startswith(self._shown):

@@ -68,6 +68,10 @@ class Attempt:
     tokens_per_s: float | None = None
     confirmed: bool = False
     withdrawn: bool = False
+    passed: bool = False
+    """Handed on to be answered; withdrawing it must interrupt that work."""
+    closed: bool = False
+    """Its turn is over: what is still on its way of it is not to be heard."""
     _decision: asyncio.Event = field(default_factory=asyncio.Event)
     _held: list[Callable[[], None]] = field(default_factory=list)
 

@@ -6,7 +6,7 @@ a "mm-hmm" or the assistant's own echo only lowers it, for half a second at most
 
 import asyncio
 
-from pipecat.frames.frames import Frame, InterruptionFrame
+from pipecat.frames.frames import Frame
 from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 
 from assistant.voice.attempt import Attempt
@@ -14,6 +14,7 @@ from assistant.voice.background import Background
 from assistant.voice.dialogue import Dialogue
 from assistant.voice.frames import (
     AttemptFrame,
+    CutOffFrame,
     PartialFrame,
     SpeechDiscardedFrame,
     SpeechStartedFrame,
@@ -27,10 +28,12 @@ LOWERED_S = 0.5
 class BargeIn(FrameProcessor):
     """Decides over the voice by what was said into it."""
 
-    def __init__(self, dialogue: Dialogue, *, duck: float) -> None:
+    def __init__(self, dialogue: Dialogue, *, duck: float, echoes: bool) -> None:
         super().__init__(name="barge-in")
         self._dialogue = dialogue
         self._duck = duck
+        self._echoes = echoes
+        """Whether the microphone may hear the loudspeaker."""
         self._restoring: asyncio.TimerHandle | None = None
         self._spoken_into: Attempt | None = None
         """The answer that was aloud when the present utterance began: it may be its echo."""
@@ -44,7 +47,7 @@ class BargeIn(FrameProcessor):
     async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
         await super().process_frame(frame, direction)
         if isinstance(frame, SpeechStartedFrame):
-            self._spoken_into = self._dialogue.sounds_in_the_room()
+            self._spoken_into = self._dialogue.sounds_in_the_room() if self._echoes else None
             if self._dialogue.aloud:
                 self._lower()
         elif isinstance(frame, PartialFrame):
@@ -61,12 +64,15 @@ class BargeIn(FrameProcessor):
 
     async def _attempt(self, frame: AttemptFrame) -> None:
         attempt = frame.attempt
+        if attempt.withdrawn:
+            return
         reason = None if attempt.typed else self._reason(attempt.text)
         if reason == "echo" or (reason is not None and self._dialogue.aloud):
             self._considering.start(self._consider(frame, reason))
             return
         if self._dialogue.answering:
             await self._interrupt()
+        attempt.passed = True
         await self.push_frame(frame)
 
     async def _consider(self, frame: AttemptFrame, reason: str) -> None:
@@ -78,6 +84,7 @@ class BargeIn(FrameProcessor):
             self._restore()
             self._dialogue.ignore(reason, attempt.text)
         else:
+            attempt.passed = True
             await self.push_frame(frame)
 
     def _reason(self, text: str) -> str | None:
@@ -91,9 +98,9 @@ class BargeIn(FrameProcessor):
     async def _interrupt(self) -> None:
         self._restore()
         if self._dialogue.answering:
-            self._dialogue.interrupting()
+            attempt = self._dialogue.interrupting()
             self._dialogue.voice.hush()
-            await self.push_frame(InterruptionFrame())
+            await self.push_frame(CutOffFrame(attempt=attempt))
 
     def _lower(self) -> None:
         self._dialogue.voice.set_gain(self._duck)

@@ -10,7 +10,8 @@ from enum import Enum, auto
 
 SHORT_LIKENESS = 0.7
 LONG_LIKENESS = 0.6
-RUN_TOGETHER_LIKENESS = 0.85
+JOINED_LIKENESS = 0.85
+SINGLE_LIKENESS = 0.9
 """How alike what was heard and the wake phrase must be, letter by letter: names are misheard."""
 
 _POLITE = (
@@ -73,24 +74,29 @@ def addressed(text: str, wake_phrase: str) -> Addressed | None:
     words = text.split()
     for taken in range(len(phrase), 0, -1):
         heard = plain(" ".join(words[:taken])).split()
-        if heard and (_alike(heard, phrase) or _run_together(heard, phrase)):
+        if heard and (_alike(heard, phrase) or _joined_alike(heard, phrase)):
             return Addressed(" ".join(words[taken:]).lstrip(" ,.;:!?-"))
     return None
 
 
 def _alike(heard: list[str], phrase: list[str]) -> bool:
-    """Word by word. Short words are told apart by a letter ("Ada", "add"), long ones are not."""
-    return len(heard) == len(phrase) and all(
+    """Word by word. Short words are told apart by a letter ("Ada", "add"), long ones are not.
+
+    A phrase of one word has nothing else to be known by, so it must be nearly right.
+    """
+    return len(heard) == len(phrase) > 1 and all(
         _likeness(one, other) >= (SHORT_LIKENESS if len(other) <= 3 else LONG_LIKENESS)
         for one, other in zip(heard, phrase, strict=True)
     )
 
 
-def _run_together(heard: list[str], phrase: list[str]) -> bool:
-    """Heard as fewer words than it has: "Heyada"."""
-    return len(heard) < len(phrase) and (
-        _likeness("".join(heard), "".join(phrase)) >= RUN_TOGETHER_LIKENESS
-    )
+def _joined_alike(heard: list[str], phrase: list[str]) -> bool:
+    """One word, or heard as fewer words than it has: "Heyada"."""
+    one, other = "".join(heard), "".join(phrase)
+    if len(phrase) == 1:  # not "compute" or "commuter" for "computer"
+        same_ends = one[:1] == other[:1] and one[-1:] == other[-1:]
+        return len(heard) == 1 and same_ends and _likeness(one, other) >= SINGLE_LIKENESS
+    return len(heard) < len(phrase) and _likeness(one, other) >= JOINED_LIKENESS
 
 
 def _likeness(one: str, other: str) -> float:

@@ -43,7 +43,7 @@ SETTLE_S = 2.0
 """How long a new turn waits for the last one to be written down before it goes on without."""
 
 
-ECHO_TAIL_S = 0.6
+ECHO_TAIL_S = 0.35
 """How long after its end an answer may still come back from the loudspeaker and the room."""
 
 
@@ -81,6 +81,7 @@ class Dialogue:
         self.voice = Voice()
         self.muted = False
         self.aloud = False
+        self.user_speaks = False
         self.turns = memory.turns
         self._current: Attempt | None = None
         self._sounding: Attempt | None = None
@@ -134,6 +135,7 @@ class Dialogue:
 
     def hearing(self) -> None:
         """Someone began to speak."""
+        self.user_speaks = True
         self._memory.pause()
         if not self.asleep:
             self._started_at = datetime.now(UTC)
@@ -143,6 +145,7 @@ class Dialogue:
 
     def ignore(self, reason: str, text: str = "") -> None:
         """What was heard became no turn. While asleep not even its words are told."""
+        self.user_speaks = False
         self.emit(SpeechIgnored(reason, "" if self.asleep else text))
         if not self.answering:
             self._rest()
@@ -159,35 +162,35 @@ class Dialogue:
                 await self._idle.wait()
         except TimeoutError:
             logger.error("the turn before did not end; closing it")
-            self.cut_off()
+            self.voice.hush()
+            self.cut_off(self._current)
             await self._idle.wait()
 
     async def begin(self, attempt: Attempt) -> Generation:
         """The prompt for an attempt; the turn itself begins when it is confirmed."""
+        self._memory.pause()
         await self.cache.cool()
         attempt.turn = self.next_turn
+        attempt.when_confirmed(partial(self._confirmed, attempt))
         prompt = self._memory.prompt(attempt.text, attempt.memories)
         attempt.context_tokens = prompt.tokens
         if prompt.notice is not None:
             attempt.when_confirmed(partial(self.emit, prompt.notice))
-        attempt.when_confirmed(
-            lambda: self._confirmed(
-                attempt, PromptBuilt(attempt.turn, prompt.sections, prompt.budget)
-            )
-        )
+        built = PromptBuilt(attempt.turn, prompt.sections, prompt.budget)
+        attempt.when_confirmed(partial(self.emit, built))
         return Generation(
             messages=prompt.messages,
             max_tokens=self._settings.llm.max_answer_tokens,
             temperature=self._settings.llm.temperature,
         )
 
-    def _confirmed(self, attempt: Attempt, prompt: PromptBuilt) -> None:
+    def _confirmed(self, attempt: Attempt) -> None:
         self.turns = attempt.turn
+        self.user_speaks = False
         self._current = attempt
         self._idle.clear()
         self._quiet.clear()
         self.emit(TurnHeard(attempt.turn, attempt.text))
-        self.emit(prompt)
         self._show(Phase.THINKING)
         if self._settings.general.sounds and not attempt.typed:
             self.voice.chime()
@@ -210,27 +213,36 @@ class Dialogue:
         if not attempt.remark:
             self.emit(AnswerHeard(attempt.turn, attempt.heard))
 
-    def interrupting(self) -> None:
-        """Words of the user stopped the answer."""
+    def interrupting(self) -> Attempt | None:
+        """Words of the user stop the answer, which is returned."""
         if self._current is not None:
             self._current.marks.stamp("interrupted")
+        return self._current
 
-    def cut_off(self) -> None:
+    def cut_off(self, attempt: Attempt | None) -> None:
         """The voice has been silenced: what was heard is all that was said."""
         self._fall_silent()
-        attempt = self._current
-        if attempt is not None:
-            self._closing.start(self.finish(attempt, interrupted=True))
+        if attempt is not None and attempt is self._current:
+            attempt.closed = True
+            self._closing.start(self._finish(attempt, interrupted=True))
+        else:
+            self._rest()
 
     def _fall_silent(self) -> None:
         if self.aloud:
             self.aloud = False
             self._silent_since = time.monotonic()
 
-    async def finish(self, attempt: Attempt, *, interrupted: bool) -> None:
-        """Close a turn, once: into the history, onto the disk, out as an event."""
+    def spoken(self, attempt: Attempt) -> None:
+        """The answer has been heard to its end."""
         self._fall_silent()
+        self._closing.start(self._finish(attempt, interrupted=False))
+
+    async def _finish(self, attempt: Attempt, *, interrupted: bool) -> None:
+        """Close a turn, once: into the history, onto the disk, out as an event."""
         if attempt.remark or self._current is not attempt:
+            if attempt.remark and not self.asleep:
+                self.attention.answered()  # "Yes?" wants to be followed
             self._rest()
             return
         self._current = None
@@ -257,7 +269,8 @@ class Dialogue:
         self.emit(ended)
         if self._current is None:
             self._rest()
-            self._memory.summarize_if_due()
+            if not self.user_speaks:
+                self._memory.summarize_if_due()
             self.cache.warm(self._memory.read_ahead())
 
     # -- telling --------------------------------------------------------------------------------
@@ -268,6 +281,13 @@ class Dialogue:
     def level(self, dbfs: float) -> None:
         self.emit(MicrophoneLevel(dbfs))
 
+    def sound(self, *, works: bool) -> None:
+        """The devices were lost, or are back."""
+        if works:
+            self._show(Phase.SPEAKING if self.aloud else self._resting())
+        else:
+            self._show(Phase.PAUSED)
+
     def listen(self) -> None:
         """All is ready."""
         self._rest()
@@ -277,8 +297,10 @@ class Dialogue:
         if self.answering:
             return
         self._quiet.set()
-        resting = Phase.MUTED if self.muted else Phase.ASLEEP if self.asleep else Phase.LISTENING
-        self._show(resting)
+        self._show(self._resting())
+
+    def _resting(self) -> Phase:
+        return Phase.MUTED if self.muted else Phase.ASLEEP if self.asleep else Phase.LISTENING
 
     def _show(self, phase: Phase) -> None:
         if phase is not self._phase:
@@ -289,11 +311,12 @@ class Dialogue:
         """Something broke that should not: tell it, give the turn up, and go on."""
         what = str(error) if isinstance(error, AssistantError) else type(error).__name__
         self.emit(Notice(f"This turn went wrong ({what}); the log tells more.", Severity.ERROR))
-        self.cut_off()
+        self.voice.hush()
+        self.cut_off(self._current)
 
     async def close(self) -> None:
         """End: what was heard of the current answer is kept."""
-        self.cut_off()
+        self.cut_off(self._current)
         await self._closing.finish(timeout_s=1.0)
         await self.cache.cool()
         await self._memory.close()

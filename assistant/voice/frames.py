@@ -6,7 +6,12 @@ System frames overtake; data frames keep their order and are dropped by an inter
 from dataclasses import dataclass, field
 
 import numpy as np
-from pipecat.frames.frames import DataFrame, InputAudioRawFrame, SystemFrame
+from pipecat.frames.frames import (
+    DataFrame,
+    InputAudioRawFrame,
+    InterruptionFrame,
+    SystemFrame,
+)
 
 from assistant.voice.attempt import Attempt
 from assistant.voice.phrasing import Phrase
@@ -147,6 +152,16 @@ class ClauseAudioFrame(DataFrame):
 class TimedWord:
     word: SpokenWord
     end_sample: int
+
+
+@dataclass
+class CutOffFrame(InterruptionFrame):
+    """Words stopped the answer to `attempt`, or a remark where that is None.
+
+    Any other interruption only drops work on an attempt that was withdrawn before it was heard.
+    """
+
+    attempt: Attempt | None = None
 
 
 @dataclass

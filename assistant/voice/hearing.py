@@ -7,6 +7,7 @@ be split by nothing that arrives late.
 """
 
 import asyncio
+import logging
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -128,6 +129,11 @@ class Hear(FrameProcessor):
             self._dialogue.emit(Notice(str(error), Severity.ERROR, error.mend))
             hearing.reason = "the recogniser failed"
             return ""
+        except Exception as error:
+            logging.getLogger(__name__).exception("the recogniser failed")
+            self._dialogue.failed(error)
+            hearing.reason = "the recogniser failed"
+            return ""
         verdict = judge(Evidence.of(heard, stretch))
         if not verdict.is_speech:
             hearing.reason = verdict.reason
@@ -208,14 +214,15 @@ class Hear(FrameProcessor):
         attempt, hearing.attempt = hearing.attempt, None
         if attempt is not None and not attempt.confirmed:
             attempt.withdraw()
-            await self.push_frame(InterruptionFrame())
+            if attempt.passed:
+                await self.push_frame(InterruptionFrame())
 
     async def _over(self, frame: TurnOverFrame) -> None:
         hearing = self._hearing
         if hearing is None or hearing.utterance != frame.utterance:
             return
         hearing.over = frame.decided
-        if frame.forced:
+        if frame.forced and not self._dialogue.asleep:
             self._dialogue.emit(Notice(TOO_LONG, Severity.WARNING))
         if hearing.attempt is not None:
             self._settle(hearing, hearing.attempt)
@@ -241,6 +248,10 @@ class Hear(FrameProcessor):
         await self.push_frame(frame)
 
     async def _typed(self, text: str) -> None:
+        hearing = self._hearing
+        if hearing is not None and hearing.over is None:  # what is being said gives way
+            self._hearing = None
+            await self._withdraw(hearing)
         marks = Marks(speech_ended=time.monotonic())
         marks.stamp("turn_decided")
         marks.stamp("transcript")

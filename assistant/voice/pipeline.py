@@ -69,6 +69,7 @@ class VoiceLoop:
             language=settings.persona.language,
             partials=settings.stt.partials,
         )
+        self.think = Think(models.llm, dialogue, settings.llm)
         self._dialogue = dialogue
         rate = models.tts.sample_rate if sound.speaks else SILENT_RATE
         self._microphone = MicrophoneInput(sound.microphone)
@@ -79,10 +80,10 @@ class VoiceLoop:
                 Echo(sound.echo),
                 self.turns,
                 self.hear,
-                BargeIn(dialogue, duck=settings.turn.duck),
+                BargeIn(dialogue, duck=settings.turn.duck, echoes=settings.audio.echo == "cancel"),
                 SpokenCommands(dialogue),
                 Recall(recaller),
-                Think(models.llm, dialogue, settings.llm),
+                self.think,
                 Speak(
                     models.tts if sound.speaks else None,
                     models.llm,
@@ -101,6 +102,8 @@ class VoiceLoop:
         )
         self._runner = WorkerRunner(handle_sigint=False, handle_sigterm=False)
         self._running: asyncio.Task[None] | None = None
+        self._losing: asyncio.Task[None] | None = None
+        self.hears = sound.microphone is not None
 
     async def start(self) -> None:
         """Begin to listen; returns when sound flows.
@@ -126,6 +129,12 @@ class VoiceLoop:
         waiting.cancel()
         await self._microphone.open()
 
+    def sound(self, *, works: bool) -> None:
+        """The devices were lost, or are back; what was being said then is given up."""
+        self._dialogue.sound(works=works)
+        if not works:
+            self._losing = asyncio.create_task(self.turns.give_up("sound was lost"))
+
     async def say(self, text: str) -> None:
         """A typed turn."""
         await self._worker.queue_frame(TypedFrame(text))
@@ -138,7 +147,8 @@ class VoiceLoop:
         calm_since = time.monotonic()
         while time.monotonic() - calm_since < CALM_S:
             await asyncio.sleep(0.02)
-            if self.turns.hearing or self.hear.busy or self._dialogue.answering:
+            working = self.hear.busy or self.think.busy or self._dialogue.answering
+            if self.turns.hearing or working:
                 calm_since = time.monotonic()
 
     async def close(self) -> None:

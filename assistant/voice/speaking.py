@@ -60,7 +60,7 @@ class Speak(FrameProcessor):
             try:
                 samples, times = await self._synthesized(self._tts, clause.spoken)
             except ModelError as error:
-                logger.error("speech failed: {}", error)
+                logger.error("speech failed: {}", type(error).__name__)
                 self._dialogue.emit(Notice(str(error), Severity.ERROR, error.mend))
             else:
                 rate = self._tts.sample_rate

@@ -40,7 +40,8 @@ class SpokenCommands(FrameProcessor):
         command = Command.WAKE if not text else recognise(text, self._dialogue.attention.names)
         if command is None or (command is Command.WAKE and text and not self._dialogue.asleep):
             attempt.text = text
-            attempt.when_confirmed(self._dialogue.wake)
+            if self._dialogue.asleep:  # let through since it was addressed, or typed
+                attempt.when_confirmed(self._dialogue.wake)
             await self.push_frame(frame)
         else:
             self._later(attempt, lambda _: self._obey(command))

@@ -1,10 +1,10 @@
 """recall → *think*: the prompt, and the answer as it is written."""
 
 import asyncio
+import logging
 import time
 from contextlib import aclosing
 
-from loguru import logger
 from pipecat.frames.frames import Frame
 from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 
@@ -18,6 +18,8 @@ from models.interfaces import Generation, LanguageModel
 
 LEAST_TOKENS = 16
 """An answer of fewer tokens says nothing of the model's speed."""
+logger = logging.getLogger(__name__)
+
 APOLOGY = "Sorry, I lost my train of thought. Please say that again."
 
 
@@ -29,6 +31,8 @@ class Think(FrameProcessor):
         self._llm = llm
         self._dialogue = dialogue
         self._settings = settings
+        self.busy = False
+        """An answer is being prepared or written."""
 
     async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
         await super().process_frame(frame, direction)
@@ -41,11 +45,19 @@ class Think(FrameProcessor):
             await self._answer(frame.attempt)
 
     async def _answer(self, attempt: Attempt) -> None:
-        await self._dialogue.settled()
-        generation = await self._dialogue.begin(attempt)
+        self.busy = True
         try:
+            await self._answered(attempt)
+        finally:
+            self.busy = False
+
+    async def _answered(self, attempt: Attempt) -> None:
+        await self._dialogue.settled()
+        try:
+            generation = await self._dialogue.begin(attempt)
             await self._stream(attempt, generation)
-        except (ModelError, TimeoutError) as error:
+        except Exception as error:
+            logger.exception("the answer failed")
             await self._apologise(attempt, error)
         await self.push_frame(AnswerEndFrame(attempt))
         attempt.when_confirmed(lambda: self._dialogue.written(attempt))
@@ -79,9 +91,12 @@ class Think(FrameProcessor):
         await self.push_frame(AnswerTextFrame(attempt, text))
 
     async def _apologise(self, attempt: Attempt, error: Exception) -> None:
-        logger.error("the answer failed: {}", error)
         if isinstance(error, ModelError):
             notice = Notice(str(error), Severity.ERROR, error.mend)
+        elif not isinstance(error, TimeoutError):
+            notice = Notice(
+                f"The answer failed ({type(error).__name__}); the log tells more.", Severity.ERROR
+            )
         else:
             notice = Notice(
                 f"The language model gave no word for {self._settings.timeout_s:g} s.",

@@ -4,7 +4,7 @@ import asyncio
 from collections import deque
 from dataclasses import dataclass
 
-from pipecat.frames.frames import CancelFrame, EndFrame, Frame, InterruptionFrame
+from pipecat.frames.frames import CancelFrame, EndFrame, Frame
 from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 
 from assistant.voice.attempt import Attempt
@@ -12,7 +12,7 @@ from assistant.voice.audio import MIC_RATE, Loudspeaker, Microphone
 from assistant.voice.chime import chime
 from assistant.voice.dialogue import Dialogue, Voice
 from assistant.voice.echo import EchoCanceller
-from assistant.voice.frames import AnswerEndFrame, ClauseAudioFrame, MicrophoneFrame
+from assistant.voice.frames import AnswerEndFrame, ClauseAudioFrame, CutOffFrame, MicrophoneFrame
 from assistant.voice.speech_text import heard_text
 from models.interfaces import Samples
 
@@ -116,10 +116,10 @@ class LoudspeakerOutput(FrameProcessor):
         if isinstance(frame, AnswerEndFrame):
             await self._end(frame.attempt)
             return
-        if isinstance(frame, InterruptionFrame):
+        if isinstance(frame, CutOffFrame):
             self._hush()
             self._attempt = None
-            self._dialogue.cut_off()
+            self._dialogue.cut_off(frame.attempt)
         await self.push_frame(frame, direction)
 
     async def open(self) -> None:
@@ -145,7 +145,7 @@ class LoudspeakerOutput(FrameProcessor):
 
     async def _clause(self, frame: ClauseAudioFrame) -> None:
         attempt = frame.attempt
-        if not await attempt.may_be_heard() or attempt is self._hushed:
+        if not await attempt.may_be_heard() or attempt.closed or attempt is self._hushed:
             return
         if attempt is not self._attempt:
             self._attempt, self._heard_to = attempt, 0
@@ -161,20 +161,20 @@ class LoudspeakerOutput(FrameProcessor):
         if len(frame.samples):
             self._dialogue.sounding(attempt)
         for offset in range(0, len(frame.samples), step):
-            if attempt is self._hushed:
+            if attempt.closed or attempt is self._hushed:
                 return
             await self._play(frame.samples[offset : offset + step])
             self._note_heard()
         self._note_heard()
 
     async def _end(self, attempt: Attempt) -> None:
-        if not await attempt.may_be_heard() or attempt is self._hushed:
+        if not await attempt.may_be_heard() or attempt.closed or attempt is self._hushed:
             return
         await self._loudspeaker.drain()
         self._due.clear()
         attempt.heard = heard_text(attempt.answer)
         self._attempt = None
-        await self._dialogue.finish(attempt, interrupted=False)
+        self._dialogue.spoken(attempt)
 
     def _hush(self) -> None:
         """Silence at once; what was still queued has not been said."""

@@ -150,7 +150,7 @@ class TurnDetector(FrameProcessor):
         elif self.open:
             await self._listen(frame)
         elif self._utterance is not None:
-            await self._give_up("muted")
+            await self.give_up("muted")
 
     @property
     def hearing(self) -> bool:
@@ -256,7 +256,8 @@ class TurnDetector(FrameProcessor):
         )
         await self._reset()
 
-    async def _give_up(self, reason: str) -> None:
+    async def give_up(self, reason: str) -> None:
+        """Whatever is being said is not to become a turn."""
         if self._utterance is not None:
             await self.push_frame(SpeechDiscardedFrame(self._utterance.number, reason))
         await self._reset()

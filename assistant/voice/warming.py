@@ -47,4 +47,4 @@ class CacheWarmer:
                 async for chunk in chunks:
                     logger.trace("read ahead: {}", chunk.usage)
         except ModelError as error:
-            logger.warning("the cache could not be brought up to date: {}", error)
+            logger.warning("the cache could not be brought up to date: {}", type(error).__name__)

@@ -1,11 +1,12 @@
 """Interruptions: what stops the voice, what doesn't, and what the history then holds."""
 
+import asyncio
 from pathlib import Path
 
 import numpy as np
 
 from assistant.events import SpeechIgnored
-from tests.support.fakes import ScriptedLlm, ScriptedStt, silence, speech
+from tests.support.fakes import ScriptedEnd, ScriptedLlm, ScriptedStt, silence, speech
 from tests.support.session import session
 
 LONG = "One two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen."
@@ -87,3 +88,30 @@ async def test_stop_is_obeyed_and_not_answered(tmp_path: Path) -> None:
         [turn] = talk.turns
         assert turn.interrupted
         assert len(llm.requests) == 1
+
+
+async def test_two_backchannels_in_a_row_do_not_stop_it_either(tmp_path: Path) -> None:
+    """The first is withdrawn when the second begins; that is no interruption of the answer."""
+    llm = ScriptedLlm(LONG)
+    stt = ScriptedStt(by_length=lambda s: "Count for me." if s > 1.6 else "Mm-hmm, mm-hmm.")
+    again = [speech(0.35), silence(0.16), speech(0.35), silence(0.6)]
+    sound = np.concatenate([speech(1.4), silence(1.8), *again])
+    async with session(stt, llm, sound, tmp_path) as talk:
+        await talk.to_the_end()
+        [turn] = talk.turns
+        assert not turn.interrupted
+        assert turn.assistant == LONG
+
+
+async def test_a_typed_line_takes_the_place_of_what_is_being_said(tmp_path: Path) -> None:
+    """A spoken attempt that is still undecided is withdrawn; no turn is lost or counted twice."""
+    llm = ScriptedLlm("Spoken.", "Typed.")
+    sound = np.concatenate([speech(1.0), silence(1.5)])
+    end = ScriptedEnd(0.1)
+    async with session(ScriptedStt("I was thinking"), llm, sound, tmp_path, end=end) as talk:
+        while not llm.requests:
+            await asyncio.sleep(0.02)
+        await talk.loop.say("Never mind.")
+        await talk.to_the_end()
+        assert [(turn.turn, turn.user) for turn in talk.turns] == [(1, "Never mind.")]
+        assert [role for role, _ in talk.history()][:2] == ["user", "assistant"]

@@ -40,3 +40,17 @@ def test_a_command_is_all_of_what_was_said(text: str, command: Command | None) -
 def test_the_wake_phrase_stands_first_and_may_be_misheard(text: str, rest: str | None) -> None:
     call = addressed(text, "hey Ada")
     assert (call.rest if call else None) == rest
+
+
+@pytest.mark.parametrize(
+    ("text", "rest"),
+    [
+        ("Computer, lights on.", "lights on."),
+        ("Computer.", ""),
+        ("Compute this sum.", None),
+        ("Commuter trains are late.", None),
+    ],
+)
+def test_a_wake_phrase_of_one_word_must_be_nearly_right(text: str, rest: str | None) -> None:
+    call = addressed(text, "computer")
+    assert (call.rest if call else None) == rest
