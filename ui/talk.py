@@ -110,7 +110,7 @@ async def _session(
     home: Home, settings: Settings, plan: SoundPlan, bus: EventBus, view: View
 ) -> None:
     async with open_assistant(home, settings, plan, bus) as assistant:
-        view.ready()
+        view.ready(hears=assistant.hears)
         if plan.typed or (not assistant.hears and not sys.stdin.isatty()):
             await _typed(assistant, bus)
         elif plan.recordings:

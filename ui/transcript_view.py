@@ -24,7 +24,7 @@ from assistant.events import (
 class View(Protocol):
     def show(self, event: Event) -> None: ...
 
-    def ready(self) -> None: ...
+    def ready(self, *, hears: bool) -> None: ...
 
     def flush(self) -> None:
         """Bring out what is still in a buffer, if anybody reads it."""
@@ -51,8 +51,8 @@ class JsonView:
     def __init__(self, out: TextIO) -> None:
         self._out = out
 
-    def ready(self) -> None:
-        self._print({"event": "ready"})
+    def ready(self, *, hears: bool) -> None:
+        self._print({"event": "ready", "hears": hears})
 
     def show(self, event: Event) -> None:
         if isinstance(event, TurnEnded):
@@ -95,8 +95,11 @@ class PlainView:
         self._shown = ""
         self._written = ""
 
-    def ready(self) -> None:
-        self._line(f"{self._name} is listening. Speak, or type a line. Ctrl-C ends.")
+    def ready(self, *, hears: bool) -> None:
+        if hears:
+            self._line(f"{self._name} is listening. Speak, or type a line. Ctrl-C ends.")
+        else:
+            self._line(f"Type to {self._name}, a line a turn. Ctrl-C ends.")
 
     def show(self, event: Event) -> None:
         if isinstance(event, TurnHeard):
