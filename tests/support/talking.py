@@ -72,6 +72,22 @@ class Talk:
             if row["event"] == event and all(row.get(key) == fields[key] for key in fields):
                 return row
 
+    def settle(self, seconds: float = 3.0) -> None:
+        """Wait until it listens and nothing has happened for a while."""
+        deadline = time.monotonic() + PATIENCE_S
+        while time.monotonic() < deadline:
+            try:
+                row = self._arriving.get(timeout=seconds)
+            except queue.Empty:
+                phases = self.of("phase")
+                if phases and phases[-1]["phase"] == "listening":
+                    return
+                continue
+            if row is None:
+                raise AssertionError(f"it ended: {self.rows} {self._errors()}")
+            self.rows.append(row)
+        raise AssertionError(f"it did not come to rest: {self.rows}")
+
     def say(self, line: str) -> None:
         assert self.process.stdin is not None
         self.process.stdin.write(f"{line}\n")
