@@ -17,7 +17,7 @@ from rich.text import Text
 
 ROOT = Path(__file__).resolve().parent.parent
 PICTURE = ROOT / "docs" / "conversation.svg"
-RECORDINGS = ("brooklyn_bridge.flac", "book_a_room.flac")
+RECORDINGS = ("book_a_room.flac", "today.flac", "two_people.flac")
 WIDTH = 92
 
 
