@@ -10,6 +10,7 @@ import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from assistant.events import Latency, MemoryUsed
 
@@ -56,6 +57,8 @@ class Attempt:
     text: str
     marks: Marks
     turn: int = 0
+    started: datetime | None = None
+    """UTC; when the user began, once it is a turn."""
     typed: bool = False
     remark: bool = False
     memories: tuple[MemoryUsed, ...] = ()

@@ -186,6 +186,7 @@ class Dialogue:
 
     def _confirmed(self, attempt: Attempt) -> None:
         self.turns = attempt.turn
+        attempt.started = self._started_at
         self.user_speaks = False
         self._current = attempt
         self._idle.clear()
@@ -260,7 +261,7 @@ class Dialogue:
             tokens_per_s=attempt.tokens_per_s,
         )
         try:
-            await self._memory.keep(ended, self._started_at)
+            await self._memory.keep(ended, attempt.started or self._started_at)
             await asyncio.to_thread(self._ledger.write, ended)
         except AssistantError as error:
             self.emit(Notice(str(error), Severity.WARNING, error.mend))

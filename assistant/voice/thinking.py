@@ -16,10 +16,10 @@ from assistant.voice.dialogue import Dialogue
 from assistant.voice.frames import AnswerEndFrame, AnswerTextFrame, AttemptFrame
 from models.interfaces import Generation, LanguageModel
 
-LEAST_TOKENS = 16
-"""An answer of fewer tokens says nothing of the model's speed."""
 logger = logging.getLogger(__name__)
 
+LEAST_TOKENS = 16
+"""An answer of fewer tokens says nothing of the model's speed."""
 APOLOGY = "Sorry, I lost my train of thought. Please say that again."
 
 
