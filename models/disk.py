@@ -1,9 +1,10 @@
 """The cache's folder on disk: its lock, its space, and what a system's errors mean there."""
 
 import errno
+import os
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -57,13 +58,12 @@ def files(folder: Path) -> Iterator[tuple[str, Path]]:
 
 
 def weight(folder: Path) -> int:
-    """Bytes of all files below a folder; one that goes meanwhile counts nothing."""
+    """Bytes of all files below a folder; a file or folder that goes meanwhile counts nothing."""
     total = 0
-    for path in folder.rglob("*"):
-        try:
-            total += path.stat().st_size if path.is_file() else 0
-        except FileNotFoundError:
-            continue
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            with suppress(FileNotFoundError):
+                total += Path(parent, name).lstat().st_size
     return total
 
 

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -136,6 +136,16 @@ class SpeechToText(Protocol):
         """Transcribe 16 kHz mono audio of at most 30 s. Blocking; thread-safe."""
 
 
+class Spoken(NamedTuple):
+    """A piece of a spoken text: its sound, and the words that end in it.
+
+    The words' times count from the beginning of the text's sound, not of the piece.
+    """
+
+    samples: Samples
+    words: list[WordTime]
+
+
 class TextToSpeech(Protocol):
     name: str
 
@@ -145,13 +155,10 @@ class TextToSpeech(Protocol):
 
     def load(self) -> None: ...
 
-    def synthesize(self, text: str) -> Iterator[Samples]:
-        """Speak `text` in one or more pieces. Blocking; thread-safe."""
+    def synthesize(self, text: str) -> Iterator[Spoken]:
+        """Speak `text` piece by piece, the first one soon; each word of it ends in one piece.
 
-    def synthesize_timed(self, text: str) -> tuple[Samples, list[WordTime]]:
-        """Speak `text` as one sound, and say when each of its words is heard.
-
-        The times are empty where the voice can't tell. Blocking; thread-safe.
+        Nothing to say, no piece. Blocking; thread-safe.
         """
 
 

@@ -175,7 +175,7 @@ async def check_voice(patient: Patient) -> Finding:
         began, pieces, first = time.perf_counter(), [], 0.0
         for piece in models.tts.synthesize(SENTENCE):
             first = first or time.perf_counter() - began
-            pieces.append(piece)
+            pieces.append(piece.samples)
         return np.concatenate(pieces), first, time.perf_counter() - began
 
     audio, first, took = await asyncio.to_thread(speak)

@@ -140,8 +140,8 @@ class AnswerEndFrame(DataFrame):
 
 @dataclass
 class ClauseAudioFrame(DataFrame):
-    """A clause as sound. Each word carries the sample at which it ends within `samples` and
-    where it ends in the text of the answer."""
+    """A piece of a clause as sound. Each word that ends in it carries the sample at which it does
+    so, and where it ends in the text of the answer."""
 
     attempt: Attempt
     samples: Samples

@@ -1,6 +1,7 @@
 """think → *speak*: the answer's first clause is sound while the rest is still being written."""
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import nullcontext
 
 import numpy as np
@@ -13,9 +14,8 @@ from assistant.events import Notice, Severity
 from assistant.voice.attempt import Attempt
 from assistant.voice.dialogue import Dialogue
 from assistant.voice.frames import AnswerEndFrame, AnswerTextFrame, ClauseAudioFrame, TimedWord
-from assistant.voice.speech_text import Clause, ClauseSplitter, estimate_word_times
-from models.alignment import WordTime
-from models.interfaces import LanguageModel, Samples, TextToSpeech
+from assistant.voice.speech_text import Clause, ClauseSplitter, SpokenWord
+from models.interfaces import LanguageModel, Spoken, TextToSpeech
 
 
 class Speak(FrameProcessor):
@@ -54,36 +54,48 @@ class Speak(FrameProcessor):
         return self._splitter
 
     async def _speak(self, attempt: Attempt, clause: Clause) -> None:
-        samples: Samples = np.empty(0, dtype=np.int16)
-        words = tuple(TimedWord(word, 0) for word in clause.words)
+        said = 0
         if self._tts is not None:
             try:
-                samples, times = await self._synthesized(self._tts, clause.spoken)
+                said = await self._synthesize(self._tts, attempt, clause)
             except ModelError as error:
                 logger.error("speech failed: {}", type(error).__name__)
                 self._dialogue.emit(Notice(str(error), Severity.ERROR, error.mend))
-            else:
-                rate = self._tts.sample_rate
-                times = times or estimate_word_times(clause.spoken, samples, rate)
-                words = _timed(clause, times, rate, len(samples))
-        await self.push_frame(ClauseAudioFrame(attempt, samples, words))
+        # Words that no sound was found for are said when all the others are.
+        rest = tuple(TimedWord(word, 0) for word in clause.words[said:])
+        if rest:
+            await self.push_frame(ClauseAudioFrame(attempt, np.empty(0, dtype=np.int16), rest))
 
-    async def _synthesized(self, tts: TextToSpeech, text: str) -> tuple[Samples, list[WordTime]]:
-        """The first clause has the processor for itself: it is what the user waits for."""
-        hold = self._llm.hold() if self._first else nullcontext()
-        self._first = False
-        with hold:
-            return await asyncio.to_thread(tts.synthesize_timed, text)
+    async def _synthesize(self, tts: TextToSpeech, attempt: Attempt, clause: Clause) -> int:
+        """Sounds the clause piece by piece; returns how many of its words have been said."""
+        pieces = tts.synthesize(clause.spoken)
+        before, said = 0, 0
+        while True:
+            # The answer's first sound has the processor for itself: it is what the user waits for.
+            hold = self._llm.hold() if self._first else nullcontext()
+            self._first = False
+            with hold:
+                piece = await asyncio.to_thread(next, pieces, None)
+            if piece is None:
+                return said
+            words = _timed(clause.words[said:], piece, before, tts.sample_rate)
+            await self.push_frame(ClauseAudioFrame(attempt, piece.samples, words))
+            before += len(piece.samples)
+            said += len(words)
 
 
-def _timed(clause: Clause, times: list[WordTime], rate: int, length: int) -> tuple[TimedWord, ...]:
-    """When each word of the clause has been heard, in samples from the clause's start.
+def _timed(
+    words: Sequence[SpokenWord], piece: Spoken, before: int, rate: int
+) -> tuple[TimedWord, ...]:
+    """The next of a clause's words, as far as they end in this piece, `before` samples into it.
 
-    Times of a stretch of text count for every word that ends within it.
+    A time of a stretch of text counts for every word that ends within it.
     """
     timed: list[TimedWord] = []
-    for word in clause.words:
-        end_s = next((time.end_s for time in times if time.end >= word.spoken_end), None)
-        end = length if end_s is None else min(length, round(end_s * rate))
-        timed.append(TimedWord(word, end))
+    for word in words:
+        end_s = next((time.end_s for time in piece.words if time.end >= word.spoken_end), None)
+        if end_s is None:
+            break
+        end = round(end_s * rate) - before
+        timed.append(TimedWord(word, min(max(end, 0), len(piece.samples))))
     return tuple(timed)

@@ -13,13 +13,11 @@ from dataclasses import dataclass, field
 
 from assistant.voice.pronounce import Ending, Reading, read
 from assistant.voice.source_reader import Break, SourceReader, Written
-from assistant.voice.word_times import estimate_word_times
 
 __all__ = [
     "Clause",
     "ClauseSplitter",
     "SpokenWord",
-    "estimate_word_times",
     "heard_text",
     "speakable",
 ]

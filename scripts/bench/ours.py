@@ -76,9 +76,7 @@ class Probe:
         self.transcriptions: list[tuple[float, float]] = []
         self.clauses: list[tuple[float, float]] = []
         self._watch(models.stt, "transcribe", self.transcriptions)
-        for name in ("synthesize", "synthesize_timed"):
-            if hasattr(models.tts, name):
-                self._watch(models.tts, name, self.clauses)
+        self._watch(models.tts, "synthesize", self.clauses)
 
     def clear(self) -> None:
         self.transcriptions.clear()

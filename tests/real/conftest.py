@@ -57,7 +57,7 @@ def speaker(store: ModelStore) -> Callable[[str], Samples]:
     voice.load()
 
     def say(text: str) -> Samples:
-        sound = np.concatenate(list(voice.synthesize(text)))
+        sound = np.concatenate([piece.samples for piece in voice.synthesize(text)])
         return Resampler(voice.sample_rate, MIC_RATE).process(sound)
 
     return say

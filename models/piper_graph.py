@@ -1,0 +1,169 @@
+"""A Piper voice cut in two, so that it begins to sound before it is done.
+
+A voice is one network of two halves: text to frames (the pronunciation and the melody of the whole
+sentence) and frames to sound. The second half takes two thirds of the time and looks only a few
+frames around, so it can be run piece by piece, and the pieces are the very samples of the whole.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnxruntime
+from numpy.typing import NDArray
+from onnx.helper import make_graph, make_model, make_tensor_value_info
+from piper import PiperConfig
+from piper.patch_voice_with_alignment import add_alignment_output
+
+Waveform = NDArray[np.float32]
+"""Mono, shape (n,), within ±1."""
+
+DECODER = "/dec/"
+"""How the nodes of the second half are named in every voice that Piper's own exporter made."""
+FIRST_OF_DECODER = "/dec/conv_pre/Conv"
+CONTEXT_FRAMES = 13
+"""How far the decoder looks to either side: 10 frames in medium voices, 13 in high ones."""
+PIECES = (20, 40, 80, 160)
+"""Frames of the pieces (a frame is 12 ms), the last one again and again. The first is short, since
+it is waited for; each is decoded well within the time that the one before it sounds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frames:
+    """A sentence between the halves.
+
+    `lengths` tells for each phoneme id how many frames it takes; `conditions` are what else the
+    decoder is given, such as the speaker.
+    """
+
+    latent: NDArray[np.float32]
+    conditions: dict[str, NDArray[np.float32]]
+    lengths: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return int(self.latent.shape[2])
+
+
+class NotSplittable(ValueError):
+    """The network isn't built as Piper's exporter builds it."""
+
+
+class SplitVoice:
+    """The two halves of the voice at `path`, each a session of its own.
+
+    Raises:
+        NotSplittable: it can only be run as a whole.
+    """
+
+    def __init__(self, path: Path, config: PiperConfig, threads: int) -> None:
+        self._config = config
+        halves = _split(onnx.load(str(path)))
+        self._latent = halves.latent
+        self._encoder = open_session(halves.encoder.SerializeToString(), threads)
+        self._decoder = open_session(halves.decoder.SerializeToString(), threads)
+        self._outputs = [output.name for output in self._encoder.get_outputs()]
+        self._conditions = [
+            given.name for given in self._decoder.get_inputs() if given.name != self._latent
+        ]
+
+    def encode(self, ids: list[int], pace: float) -> Frames:
+        """`pace` stretches every phoneme: 2.0 is half as fast."""
+        config = self._config
+        given = {
+            "input": np.array([ids], np.int64),
+            "input_lengths": np.array([len(ids)], np.int64),
+            "scales": np.array([config.noise_scale, pace, config.noise_w_scale], np.float32),
+        }
+        if config.num_speakers > 1:
+            given["sid"] = np.array([config.default_speaker_id], np.int64)
+        made = dict(zip(self._outputs, self._encoder.run(None, given), strict=True))
+        latent = made.pop(self._latent)
+        conditions = {name: made.pop(name) for name in self._conditions}
+        (lengths,) = made.values()
+        return Frames(latent, conditions, lengths.reshape(-1).astype(np.int64))
+
+    def decode(self, frames: Frames) -> Iterator[Waveform]:
+        """The sound of a sentence, in pieces."""
+        start, number = 0, 0
+        while start < len(frames):
+            stop = min(len(frames), start + PIECES[min(number, len(PIECES) - 1)])
+            yield self.part(frames, start, stop)
+            start, number = stop, number + 1
+
+    def part(self, frames: Frames, start: int, stop: int) -> Waveform:
+        """The samples of the frames `start` to `stop`."""
+        first = max(0, start - CONTEXT_FRAMES)
+        last = min(len(frames), stop + CONTEXT_FRAMES)
+        given = {self._latent: frames.latent[:, :, first:last], **frames.conditions}
+        sound: Waveform = self._decoder.run(None, given)[0].reshape(-1)
+        hop = len(sound) // (last - first)
+        return sound[(start - first) * hop : (stop - first) * hop]
+
+
+def open_session(model: bytes | str, threads: int) -> onnxruntime.InferenceSession:
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    # Planning the reuse of memory takes 1.6 s of a voice's loading, and runs no faster for it.
+    options.enable_mem_reuse = False
+    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+
+
+@dataclass(frozen=True, slots=True)
+class _Halves:
+    encoder: onnx.ModelProto
+    decoder: onnx.ModelProto
+    latent: str
+
+
+def _split(model: onnx.ModelProto) -> _Halves:
+    """The graph cut before the decoder, with the phonemes' lengths as an output."""
+    graph = model.graph
+    first = [node for node in graph.node if node.name == FIRST_OF_DECODER]
+    try:
+        lengths = add_alignment_output(model)
+    except ValueError as error:
+        raise NotSplittable(str(error)) from error
+    if not first:
+        raise NotSplittable(f"it has no {FIRST_OF_DECODER}")
+    decoder = [node for node in graph.node if node.name.startswith(DECODER)]
+    made = {output for node in decoder for output in node.output}
+    before = [
+        node
+        for node in graph.node
+        if not node.name.startswith(DECODER) and not made.intersection(node.input)
+    ]
+    made_before = {output for node in before for output in node.output}
+    crossing = list(
+        dict.fromkeys(name for node in decoder for name in node.input if name in made_before)
+    )
+    latent, sound = first[0].input[0], decoder[-1].output[0]
+    if latent not in crossing:
+        raise NotSplittable(f"{FIRST_OF_DECODER} takes nothing from the encoder")
+    return _Halves(
+        _submodel(model, before, [given.name for given in graph.input], [*crossing, lengths]),
+        _submodel(model, decoder, crossing, [sound]),
+        latent,
+    )
+
+
+def _submodel(
+    model: onnx.ModelProto, nodes: list[onnx.NodeProto], inputs: list[str], outputs: list[str]
+) -> onnx.ModelProto:
+    used = {name for node in nodes for name in node.input}
+    known = {given.name: given for given in model.graph.input}
+    graph = make_graph(
+        nodes,
+        "half",
+        [known.get(name) or _floats(name) for name in inputs],
+        [_floats(name) for name in outputs],
+        [weights for weights in model.graph.initializer if weights.name in used],
+    )
+    return make_model(graph, opset_imports=model.opset_import, ir_version=model.ir_version)
+
+
+def _floats(name: str) -> onnx.ValueInfoProto:
+    return make_tensor_value_info(name, onnx.TensorProto.FLOAT, None)
