@@ -1,11 +1,12 @@
 """Which concrete models stand behind the interfaces, by profile and settings."""
 
 import asyncio
-import os
 import statistics
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+
+from threadpoolctl import threadpool_limits
 
 from assistant.errors import ModelMissing, SettingsError
 from assistant.events import (
@@ -25,6 +26,9 @@ from models.hardware import Hardware, detect, require_ram
 from models.interfaces import LanguageModel, ModelSet, SpeechToText, TextToSpeech
 from models.profiles import Profile, choose, notes_in
 from models.store import ModelStore
+
+MOST_STT_THREADS = 4
+"""More don't make a short utterance any faster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +70,8 @@ async def load_models(
     Raises:
         ModelError: one is missing, damaged, too large or does not come up.
     """
+    # NumPy's threads wait by spinning, on the very cores that the engines need in the next moment.
+    threadpool_limits(limits=1, user_api="blas")
     shop = await asyncio.to_thread(open_workshop, settings)
     if settings.general.profile == "default":
         bus.emit(Notice(f"I took {shop.reason}"))
@@ -119,7 +125,8 @@ def _recogniser(shop: Workshop, settings: Settings) -> SpeechToText:
     from models.whisper import FasterWhisper
 
     folder = _named(shop, settings.stt.model or shop.profile.stt, Role.STT, ModelStore.location)
-    threads = max(1, min(4, os.cpu_count() or 1))
+    # One core stays free for the turn detector, which listens at the same moment.
+    threads = min(MOST_STT_THREADS, shop.hardware.threads)
     return FasterWhisper(folder, threads=threads, language=settings.persona.language)
 
 

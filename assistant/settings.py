@@ -99,10 +99,11 @@ class Turn(Section):
     """Voice probability above which a 32 ms window counts as speech."""
     start_s: Positive = 0.16
     """Speech this long begins a turn."""
-    stop_s: Positive = 0.2
-    """Silence this long lets the turn detector decide."""
     hint_s: Positive = 0.032
-    """Silence this long starts transcription ahead of the decision."""
+    """Silence this long starts the transcription and the turn detector, ahead of the decision."""
+    stop_s: Positive = 0.35
+    """Silence that ends a turn which is finished both by its sound and by its words; the answer is
+    prepared meanwhile."""
     doubtful_wait_s: Positive = 1.6
     """Silence that ends a turn which is finished by its sound or by its words, but not by both."""
     incomplete_wait_s: Positive = 3.0

@@ -15,11 +15,11 @@ class Signal(Enum):
     STARTED = auto()
     """A voice for `start_s`."""
     HINT = auto()
-    """Silence for `hint_s`: worth starting to transcribe."""
+    """Silence for `hint_s`: worth starting to transcribe, and asking the turn detector."""
     RESUMED = auto()
     """A voice again after a hint."""
     STOPPED = auto()
-    """Silence for `stop_s`: worth asking the turn detector."""
+    """Silence for `stop_s`: over if both the sound and the words say so."""
     DOUBTFUL_SILENCE = auto()
     """Silence for `doubtful_wait_s`: over if either the sound or the words say so."""
     LONG_SILENCE = auto()

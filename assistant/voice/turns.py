@@ -2,9 +2,10 @@
 
 Silero gives a voice probability for each 32 ms; the endpointer makes signals of them; Smart Turn
 listens to the last seconds at each pause and says whether the user is done. Both models come with
-pipecat. Transcription is asked for at the first hint of silence, before that decision; the words
-are its second judge. When both say that the turn is over it is over at once, when one does it is
-over after a while, and when neither does, after a long silence.
+pipecat. Its second judge are the words. Both are asked at the first hint of silence, side by side,
+so that the answer is prepared while the silence is still short. When both say that the turn is
+over it is over soon, when one does it is over after a while, and when neither does, after a long
+silence.
 """
 
 import asyncio
@@ -198,12 +199,13 @@ class TurnDetector(FrameProcessor):
             return
         if signal is Signal.HINT:
             await self.push_frame(self._paused())
+            audio = np.concatenate(list(self._tail))
+            self._asking = asyncio.create_task(self._ask(utterance, utterance.revision, audio))
         elif signal is Signal.RESUMED:
             await self._stop_asking()
             await self._resume(utterance, commit=utterance.segment_s >= SEGMENT_S)
         elif signal is Signal.STOPPED:
-            audio = np.concatenate(list(self._tail))
-            self._asking = asyncio.create_task(self._ask(utterance, utterance.revision, audio))
+            await self._decide(utterance)
         elif signal is Signal.DOUBTFUL_SILENCE:
             if utterance.sound_done or utterance.phrase is Phrase.FINISHED:
                 await self._over(utterance)
@@ -244,7 +246,9 @@ class TurnDetector(FrameProcessor):
             await self._decide(utterance)
 
     async def _decide(self, utterance: Utterance) -> None:
-        """Over at once when the sound says so and the words don't object."""
+        """Over when the sound says so, the words don't object, and nothing followed for a while."""
+        if self._endpointer.silence_s + 1e-9 < self._settings.stop_s:
+            return
         if utterance.sound_done and utterance.phrase not in (None, Phrase.DANGLING):
             await self._over(utterance)
 

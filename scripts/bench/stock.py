@@ -7,6 +7,7 @@ pipeline is new; the weights are loaded once and handed to the constructors of t
 """
 
 import asyncio
+import os
 import sys
 import time
 from contextlib import suppress
@@ -50,6 +51,7 @@ from pipecat.transports.base_output import BaseOutputTransport
 from pipecat.transports.base_transport import TransportParams
 from pipecat.workers.runner import WorkerRunner
 from piper import PiperVoice
+from threadpoolctl import threadpool_limits
 
 from assistant.voice.recordings import RecordingMicrophone
 from models.interfaces import STT_SAMPLE_RATE, Samples
@@ -233,6 +235,11 @@ class Stock:
             )
 
     async def hear(self, clip: Clip) -> Outcome:
+        # As a program of its own would have them: ours leaves NumPy a single thread.
+        with threadpool_limits(limits=os.cpu_count(), user_api="blas"):
+            return await self._hear(clip)
+
+    async def _hear(self, clip: Clip) -> Outcome:
         await self._read_prompt()
         notes, clock = Notes(), SystemClock()
         source, loudspeaker = microphone(clip), TimedLoudspeaker()
