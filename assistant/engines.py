@@ -27,9 +27,6 @@ from models.interfaces import LanguageModel, ModelSet, SpeechToText, TextToSpeec
 from models.profiles import Profile, choose, notes_in
 from models.store import ModelStore
 
-MOST_STT_THREADS = 4
-"""More don't make a short utterance any faster."""
-
 
 @dataclass(frozen=True, slots=True)
 class Workshop:
@@ -125,8 +122,7 @@ def _recogniser(shop: Workshop, settings: Settings) -> SpeechToText:
     from models.whisper import FasterWhisper
 
     folder = _named(shop, settings.stt.model or shop.profile.stt, Role.STT, ModelStore.location)
-    # One core stays free for the turn detector, which listens at the same moment.
-    threads = min(MOST_STT_THREADS, shop.hardware.threads)
+    threads = shop.hardware.listening_threads
     return FasterWhisper(folder, threads=threads, language=settings.persona.language)
 
 
