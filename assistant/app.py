@@ -28,7 +28,13 @@ from assistant.memory.transcript import Transcript
 from assistant.paths import Home
 from assistant.settings import Settings
 from assistant.sounds import SoundPlan, open_sound
-from assistant.voice.detectors import SileroVoice, SmartTurn, SparingVoice
+from assistant.voice.detectors import (
+    EndOfTurn,
+    SileroVoice,
+    SmartTurn,
+    SparingVoice,
+    VoiceDetector,
+)
 from assistant.voice.dialogue import Dialogue
 from assistant.voice.ledger import Ledger
 from assistant.voice.pipeline import VoiceLoop
@@ -168,15 +174,16 @@ async def open_assistant(
 
         sound = await open_sound(settings, plan, bus, recordings, on_works)
         hears = sound.microphone is not None
+        detectors = asyncio.create_task(asyncio.to_thread(_detectors))
+        stack.callback(detectors.cancel)
         models = await load_models(home, settings, bus, hears=hears, speaks=sound.speaks)
         stack.push_async_callback(models.llm.close)
-        detectors = await asyncio.to_thread(lambda: (SparingVoice(SileroVoice()), SmartTurn()))
         transcript, conversation = await asyncio.to_thread(_thread, home, settings, bus)
         if transcript is not None:
             stack.callback(transcript.close)
         memory = ShortTermMemory.of(conversation, models.llm, settings, transcript, bus.emit)
         dialogue = Dialogue(settings, bus, models.llm, memory, Ledger(home.ledger))
-        loop = VoiceLoop(settings, dialogue, models, sound, NoMemories(), detectors)
+        loop = VoiceLoop(settings, dialogue, models, sound, NoMemories(), await detectors)
         parts.append(loop)
         assistant = Assistant(
             bus, dialogue, loop, recordings, push_to_talk=settings.audio.push_to_talk
@@ -184,6 +191,10 @@ async def open_assistant(
         stack.push_async_callback(assistant.close)
         await assistant.start()
         yield assistant
+
+
+def _detectors() -> tuple[VoiceDetector, EndOfTurn]:
+    return SparingVoice(SileroVoice()), SmartTurn()
 
 
 def _thread(

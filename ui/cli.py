@@ -80,14 +80,14 @@ def _run(arguments: list[str]) -> int:
     command = next((word for word in rest if not word.startswith("-")), None)
     if not rest or (rest[0].startswith("-") and rest[0] not in ("-h", "--help", "--version")):
         command, rest = "talk", ["talk", *rest]
-    if rest == ["--version"]:
-        print(f"assistant {version('local-voice-assistant')}")
-        return 0
     logged = command in COMMANDS and command != "config"
     with ExitStack() as stack:
         if logged:
             stack.enter_context(logs_in(home))
         try:
+            if rest == ["--version"]:
+                print(f"assistant {version('local-voice-assistant')}")
+                return 0
             args = _parser(command).parse_args(rest)
             vars(args).update(vars(shared))
             return _dispatch(args, home)

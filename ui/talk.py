@@ -31,7 +31,13 @@ TYPED_COMMANDS = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The flags of `talk`."""
+    """The flags of `talk`, and what may be typed meanwhile."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    typed = "\n".join(f"  {name:<22}{what}" for name, what in TYPED_COMMANDS.items())
+    parser.epilog = (
+        f"typed meanwhile, each on a line of its own:\n  {'words':<22}a turn\n{typed}\n\n"
+        "Flags that every command takes: assistant --help"
+    )
     parser.add_argument(
         "--input",
         action="append",
