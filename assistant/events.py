@@ -79,6 +79,13 @@ class SpeechIgnored(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class Remarked(Event):
+    """What the assistant says of itself, such as "Good night."; no turn and no model."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class TurnHeard(Event):
     """The turn is decided and these are its words."""
 

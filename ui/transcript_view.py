@@ -13,6 +13,7 @@ from assistant.events import (
     Notice,
     Phase,
     PhaseChanged,
+    Remarked,
     SessionEnded,
     Severity,
     SpeechIgnored,
@@ -70,6 +71,8 @@ class JsonView:
             self._print({"event": "phase", "phase": event.phase.value})
         elif isinstance(event, TurnHeard):
             self._print({"event": "heard", "turn": event.turn, "user": event.text})
+        elif isinstance(event, Remarked):
+            self._print({"event": "remark", "text": event.text})
         elif isinstance(event, SpeechIgnored):
             self._print({"event": "ignored", "reason": event.reason, "text": event.text})
         elif isinstance(event, ModelsReady):
@@ -117,6 +120,8 @@ class PlainView:
             mark = " — interrupted" if event.interrupted else ""
             took = f"  ({first / 1000:.1f} s)" if first is not None else ""
             print(f"{mark}{took}", file=self._out, flush=True)
+        elif isinstance(event, Remarked):
+            self._line(f"{self._name}: {event.text}")
         elif isinstance(event, Notice):
             arrow = f" → {event.mend}" if event.mend else ""
             sign = "·" if event.severity is Severity.INFO else "!"

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from pipecat.frames.frames import Frame
 from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 
+from assistant.events import Remarked
 from assistant.voice.attempt import Attempt
 from assistant.voice.background import Background
 from assistant.voice.commands import Command, recognise
@@ -69,4 +70,5 @@ class SpokenCommands(FrameProcessor):
         self._dialogue.ignore("command")
 
     async def _remark(self, text: str) -> None:
+        self._dialogue.emit(Remarked(text))
         await self.push_frame(AttemptFrame(Attempt.of_remark(text)))

@@ -4,7 +4,14 @@ from pathlib import Path
 
 import numpy as np
 
-from assistant.events import PartialTranscript, Phase, PhaseChanged, SpeechIgnored, TurnHeard
+from assistant.events import (
+    PartialTranscript,
+    Phase,
+    PhaseChanged,
+    Remarked,
+    SpeechIgnored,
+    TurnHeard,
+)
 from assistant.settings import Settings
 from tests.support.fakes import ScriptedLlm, ScriptedStt, silence, speech
 from tests.support.session import session
@@ -38,6 +45,7 @@ async def test_go_to_sleep_is_obeyed_without_the_model(tmp_path: Path) -> None:
         assert llm.requests == []
         assert talk.turns == []
         assert talk.of(PhaseChanged)[-1].phase is Phase.ASLEEP
+        assert [event.text for event in talk.of(Remarked)] == ["Good night. Say hey Ada to wake me."]
         assert talk.loudspeaker.played() > 0
 
 
