@@ -45,7 +45,8 @@ async def test_go_to_sleep_is_obeyed_without_the_model(tmp_path: Path) -> None:
         assert llm.requests == []
         assert talk.turns == []
         assert talk.of(PhaseChanged)[-1].phase is Phase.ASLEEP
-        assert [event.text for event in talk.of(Remarked)] == ["Good night. Say hey Ada to wake me."]
+        (remark,) = talk.of(Remarked)
+        assert remark.text == "Good night. Say hey Ada to wake me."
         assert talk.loudspeaker.played() > 0
 
 

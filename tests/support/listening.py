@@ -10,7 +10,7 @@ from num2words import num2words
 from assistant.voice.recordings import read_recording
 from models.interfaces import STT_SAMPLE_RATE, Samples, SpeechToText
 
-LONGEST_S = 25
+LONGEST_S = 20
 
 
 def plain(text: str) -> str:
@@ -35,7 +35,7 @@ class Listener:
 
 
 def _cut(samples: Samples) -> list[Samples]:
-    """Stretches of speech, cut where it is silent for 0.15 s, joined up to LONGEST_S."""
+    """Stretches of speech, cut where it is silent for 0.1 s, joined up to LONGEST_S."""
     block = STT_SAMPLE_RATE // 100
     count = len(samples) // block
     level = np.abs(samples[: count * block].astype(np.float32)).reshape(count, block).mean(axis=1)
@@ -45,7 +45,7 @@ def _cut(samples: Samples) -> list[Samples]:
     parts: list[Samples] = []
     start = last = int(loud[0])
     for frame in map(int, loud[1:]):
-        if frame - last > 15 and (frame - start) / 100 > LONGEST_S / 2:
+        if frame - last > 10 and (frame - start) / 100 > LONGEST_S / 2:
             parts.append(samples[max(0, start - 20) * block : (last + 20) * block])
             start = frame
         last = frame
