@@ -5,14 +5,16 @@ event bus, and ask it for what their user wants.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+import logging
+from collections.abc import AsyncIterator, Collection
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import timedelta
 
 from assistant.context.conversation import Conversation
-from assistant.context.short_term import ShortTermMemory
+from assistant.context.short_term import ShortTermMemory, Store
+from assistant.desks import Desks, load_memory, profile_encoder
 from assistant.engines import load_models
-from assistant.errors import StoreError
+from assistant.errors import ModelError, StoreError
 from assistant.events import (
     Event,
     EventBus,
@@ -24,6 +26,12 @@ from assistant.events import (
     SpeechIgnored,
     TurnEnded,
 )
+from assistant.memory.door import Door
+from assistant.memory.lexicon import Lexicon
+from assistant.memory.long_term import LongTermMemory
+from assistant.memory.ranking import Ranking
+from assistant.memory.recollection import Archive, Recollection
+from assistant.memory.table import MemoryTable
 from assistant.memory.transcript import Transcript
 from assistant.paths import Home
 from assistant.settings import Settings
@@ -40,6 +48,8 @@ from assistant.voice.ledger import Ledger
 from assistant.voice.pipeline import VoiceLoop
 from assistant.voice.recalling import NoMemories
 from assistant.voice.recordings import RecordingMicrophone
+
+logger = logging.getLogger(__name__)
 
 BETWEEN_RECORDINGS_S = 0.3
 
@@ -179,18 +189,81 @@ async def open_assistant(
         models = await load_models(home, settings, bus, hears=hears, speaks=sound.speaks)
         stack.push_async_callback(models.llm.close)
         transcript, conversation = await asyncio.to_thread(_thread, home, settings, bus)
+        store: Store | None = transcript
+        remembered: LongTermMemory | None = None
         if transcript is not None:
             stack.callback(transcript.close)
-        memory = ShortTermMemory.of(conversation, models.llm, settings, transcript, bus.emit)
+            remembered = await asyncio.to_thread(_long_term, home, settings, bus)
+        if transcript is not None and remembered is not None:
+            stack.push_async_callback(remembered.close)
+            store = Archive(transcript, remembered)
+        memory = ShortTermMemory.of(conversation, models.llm, settings, store, bus.emit)
+        recaller = Recollection(remembered, memory.shown) if remembered else NoMemories()
         dialogue = Dialogue(settings, bus, models.llm, memory, Ledger(home.ledger))
-        loop = VoiceLoop(settings, dialogue, models, sound, NoMemories(), await detectors)
+        loop = VoiceLoop(settings, dialogue, models, sound, recaller, await detectors)
         parts.append(loop)
         assistant = Assistant(
             bus, dialogue, loop, recordings, push_to_talk=settings.audio.push_to_talk
         )
         stack.push_async_callback(assistant.close)
         await assistant.start()
+        if remembered is not None:
+            # Beside the conversation: nobody waits for LanceDB to be imported.
+            opening = _open_memories(home, settings, remembered, transcript, dialogue, stack)
+            task = asyncio.create_task(opening)
+            stack.callback(task.cancel)
         yield assistant
+
+
+def _long_term(home: Home, settings: Settings, bus: EventBus) -> LongTermMemory | None:
+    """The user's memories, not yet read; None where they are switched off or have no encoder."""
+    if not settings.memory.enabled:
+        return None
+    try:
+        encoder = profile_encoder(settings)
+    except ModelError as error:
+        told = f"{error} Nothing is remembered beyond the conversation."
+        bus.emit(Notice(told, Severity.WARNING, error.mend))
+        return None
+    return LongTermMemory(
+        settings.general.user,
+        lambda: MemoryTable.open(str(home.memories)),
+        encoder,
+        Lexicon(settings.persona.language),
+        Ranking(),
+        bus.emit,
+    )
+
+
+async def _open_memories(
+    home: Home,
+    settings: Settings,
+    remembered: LongTermMemory,
+    transcript: Transcript | None,
+    dialogue: Dialogue,
+    stack: AsyncExitStack,
+) -> None:
+    """Read the memories, and let `assistant memory` reach them while this process has them."""
+    await remembered.load(transcript)
+    loop = asyncio.get_running_loop()
+
+    def on_forgotten(exchanges: Collection[str]) -> None:
+        loop.call_soon_threadsafe(dialogue.forget, exchanges)
+
+    def build(user: str) -> LongTermMemory:
+        encoder = profile_encoder(settings)
+        encoder.load()
+        return load_memory(user, remembered.table, encoder, settings, transcript)
+
+    if transcript is None:
+        return
+    try:
+        desks = Desks(home, remembered, transcript, build, on_forgotten)
+        door = await asyncio.to_thread(Door, home.door, desks.answer)
+    except StoreError as error:
+        logger.error("commands can't reach the memories: %s", error)
+        return
+    stack.push_async_callback(asyncio.to_thread, door.close)
 
 
 def _detectors() -> tuple[VoiceDetector, EndOfTurn]:

@@ -18,6 +18,7 @@ from assistant.events import (
     Severity,
     TurnEnded,
 )
+from assistant.memory.encoding import QueryEncoder
 from assistant.paths import Home, models_cache
 from assistant.settings import Settings
 from models import catalogue
@@ -26,6 +27,11 @@ from models.hardware import Hardware, detect, require_ram
 from models.interfaces import LanguageModel, ModelSet, SpeechToText, TextToSpeech
 from models.profiles import Profile, choose, notes_in
 from models.store import ModelStore
+
+QUERY_THREADS = 2
+"""More don't make a dozen tokens any faster."""
+QUERY_TOKENS = 32
+"""Of a longer question the end is encoded: time grows with length, and recall has 10 ms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +102,28 @@ async def load_models(
     names |= {"tts": tts.name} if speaks else {}
     bus.emit(ModelsReady(names))
     return ModelSet(stt, llm, tts)
+
+
+def query_encoder(shop: Workshop) -> QueryEncoder:
+    """The profile's sentence encoder; `load` it before use. Blocking.
+
+    What is remembered is encoded in full precision, on one thread; what is asked with the quantised
+    weights, on all that the language model leaves alone while it has nothing to write.
+
+    Raises:
+        ModelMissing, ModelCorrupt: it has to be pulled.
+    """
+    from models.encoder import OnnxEncoder
+
+    folder = shop.store.location(shop.profile.encoder)
+    queries = OnnxEncoder(
+        folder,
+        quantised=True,
+        threads=min(QUERY_THREADS, shop.hardware.cores),
+        max_tokens=QUERY_TOKENS,
+        keep_end=True,
+    )
+    return QueryEncoder(queries, OnnxEncoder(folder))
 
 
 class SpeedNotes:

@@ -13,6 +13,7 @@
     │   ├── DeviceBusy         taken by another program
     │   └── RecordingUnreadable  not audio, or empty
     └── StoreError             the data folder can't be read or written
+        └── StoreInUse         another process has it open
 
 `str(error)` is one clear sentence for the user. `mend`, where there is one, is the command or
 the step that repairs it. The command line renders both once and exits with `exit_code`.
@@ -75,3 +76,7 @@ class RecordingUnreadable(AudioError):
 
 class StoreError(AssistantError):
     exit_code = 5
+
+
+class StoreInUse(StoreError):
+    pass

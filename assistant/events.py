@@ -7,6 +7,7 @@ Times are milliseconds counted from the end of the user's speech unless a name s
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
 
 logger = logging.getLogger(__name__)
@@ -95,11 +96,38 @@ class TurnHeard(Event):
 
 @dataclass(frozen=True, slots=True)
 class MemoryUsed:
-    """A memory that was in the prompt."""
+    """A memory that was recalled for a turn, and why.
+
+    `said` is when, in UTC; `parts` add up to the score, each with its name; `words` are those of
+    the turn that the memory has too.
+    """
 
     id: str
     text: str
     score: float
+    kind: str = "exchange"
+    speaker: str = "user"
+    said: datetime | None = None
+    superseded_by: str | None = None
+    parts: tuple[tuple[str, float], ...] = ()
+    words: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MemoriesRead(Event):
+    """The long-term memory can be searched from now on; there are so many."""
+
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled(Event):
+    """What was recalled for a turn, best first; which of it the prompt had room for is in
+    `TurnEnded`. `missed` says that not all could be looked at within the deadline."""
+
+    turn: int
+    memories: tuple[MemoryUsed, ...]
+    missed: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,16 @@ class Home:
         return self.root / "transcript.sqlite3"
 
     @property
+    def memories(self) -> Path:
+        """LanceDB: what is remembered beyond a conversation."""
+        return self.root / "memories"
+
+    @property
+    def door(self) -> Path:
+        """Where commands reach the assistant that runs in this home."""
+        return self.root / "door"
+
+    @property
     def ledger(self) -> Path:
         """JSON lines: the times of every turn, no words."""
         return self.root / "ledger.jsonl"

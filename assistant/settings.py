@@ -135,6 +135,17 @@ class Context(Section):
     """After a restart within so many hours the thread goes on where it was."""
 
 
+class Memory(Section):
+    enabled: bool = True
+    """Remember what is said beyond the conversation, and recall it where it matters."""
+    deadline_ms: Positive = 10
+    """Milliseconds that a recall may take; past them the turn goes on with what there is."""
+    max_tokens: Count = 800
+    """Most tokens of a prompt that memories may take."""
+    prefill_ms: Positive = 300
+    """Milliseconds that the model may take to read them; the three best are always shown."""
+
+
 class Settings(Section):
     """The whole tree; sections are the TOML file's tables."""
 
@@ -146,6 +157,7 @@ class Settings(Section):
     audio: Audio = Audio()
     turn: Turn = Turn()
     context: Context = Context()
+    memory: Memory = Memory()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,19 +1,14 @@
-"""Sentence vectors: a sentence-transformers model, exported once to ONNX and run by onnxruntime.
+"""Sentence vectors: a sentence-transformers model, prepared once and run by onnxruntime.
 
     python -m models.encoder prepare FOLDER
 
-makes `model.onnx` (pooling and normalisation inside) and `model.int8.onnx` beside the published
-weights. Only that needs torch and sentence-transformers, which take five seconds and 400 MB to
-import; running the encoder needs neither.
+makes `encoder.onnx` and `encoder.int8.onnx` beside the published weights (models/encoder_prepare).
 """
 
 import json
-import os
 import sys
-import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import onnxruntime
@@ -22,34 +17,51 @@ from tokenizers import Tokenizer
 
 from assistant.errors import ModelCorrupt, ModelError, ModelFailed, ModelMissing
 
-ONNX = "model.onnx"
-ONNX_INT8 = "model.int8.onnx"
-OPSET = 17
-BATCH = 32
-"""Texts encoded at once; more only costs memory."""
+FULL = "encoder.onnx"
+QUANTISED = "encoder.int8.onnx"
+TOKENS_AT_ONCE = 256
+"""In one call of the engine, over all its texts. More doesn't make a token cheaper."""
 DEFAULT_LENGTH = 256
 """Tokens, where the model doesn't say."""
+CHARACTERS_PER_TOKEN = 32
+"""Text is cut at so many before it is split into tokens: a megabyte would take a second."""
 
 Vectors = NDArray[np.float32]
+Ids = tuple[int, ...]
 
 
 class OnnxEncoder:
     """A prepared model in `folder`.
 
     Args:
-        quantised: run the int8 weights: half the time, and vectors close to the others but not
-            equal (cosine 0.97 on average for MiniLM).
+        quantised: a third of the time and of the memory, for vectors that are near, not equal
+            (mean cosine 0.99).
         threads: CPU threads of one call.
+        max_tokens: where text is cut, if that is before the model's own length.
+        keep_end: cut away the beginning of a long text, not its end: who says a lot before asking
+            asks at the end.
     """
 
-    def __init__(self, folder: Path, *, quantised: bool = False, threads: int = 1) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        quantised: bool = False,
+        threads: int = 1,
+        max_tokens: int | None = None,
+        keep_end: bool = False,
+    ) -> None:
         self.name = folder.name
         self._folder = folder
-        self._file = ONNX_INT8 if quantised else ONNX
+        self._file = QUANTISED if quantised else FULL
+        # Activations are quantised by the reach of all in a call: texts would colour each other.
+        self._tokens_at_once = 1 if quantised else TOKENS_AT_ONCE
         self._threads = threads
+        self._max_tokens = max_tokens
+        self._keep_end = keep_end
+        self._characters = 0
         self._session: onnxruntime.InferenceSession | None = None
         self._tokenizer: Tokenizer | None = None
-        self._inputs: frozenset[str] = frozenset()
 
     @property
     def dimensions(self) -> int:
@@ -58,7 +70,7 @@ class OnnxEncoder:
         return int(session.get_outputs()[0].shape[1])
 
     def load(self) -> None:
-        """Read the model and encode a word, so that the first query is quick.
+        """Read the model and encode a word, so that the first query is quick. Idempotent.
 
         Raises:
             ModelMissing: the folder isn't there, or isn't prepared.
@@ -73,14 +85,13 @@ class OnnxEncoder:
                     mend=f"assistant models pull {self.name}",
                 )
         try:
-            tokenizer = _tokenizer(self._folder)
+            tokenizer = self._open_tokenizer()
             session = _session(self._folder / self._file, self._threads)
         except Exception as error:  # tokenizers and onnxruntime raise kinds of their own
             raise ModelCorrupt(
                 f"The encoder in {self._folder} can't be read: {_first_line(error)}.",
                 mend=f"assistant models pull {self.name}",
             ) from error
-        self._inputs = frozenset(given.name for given in session.get_inputs())
         self._tokenizer, self._session = tokenizer, session
         self.encode(["warm"])
 
@@ -90,28 +101,37 @@ class OnnxEncoder:
         Raises:
             ModelFailed: not loaded, or the engine gave up.
         """
+        session, tokenizer = self._ready()
         vectors = np.empty((len(texts), self.dimensions), np.float32)
-        # Of like length together: a batch is padded to its longest text.
-        order = sorted(range(len(texts)), key=lambda index: len(texts[index]))
-        for start in range(0, len(order), BATCH):
-            chosen = order[start : start + BATCH]
-            vectors[chosen] = self._batch([texts[index] for index in chosen])
+        # One by one: a batch would start the tokenizer's own threads.
+        tokens = [tuple(tokenizer.encode(self._cut(text)).ids) for text in texts]
+        for chosen in _batches(tokens, self._tokens_at_once):
+            ids = np.array([tokens[index] for index in chosen], np.int64)
+            try:
+                vectors[chosen] = session.run(None, {"input_ids": ids})[0]
+            except Exception as error:  # onnxruntime's errors have no common base
+                raise ModelFailed(
+                    f"The encoder {self.name} failed: {_first_line(error)}."
+                ) from error
         return vectors
 
-    def _batch(self, texts: list[str]) -> Vectors:
-        session, tokenizer = self._ready()
-        encoded = tokenizer.encode_batch(texts)
-        feeds = {
-            "input_ids": np.array([e.ids for e in encoded], np.int64),
-            "attention_mask": np.array([e.attention_mask for e in encoded], np.int64),
-            "token_type_ids": np.array([e.type_ids for e in encoded], np.int64),
-        }
-        try:
-            result = session.run(None, {k: v for k, v in feeds.items() if k in self._inputs})[0]
-        except Exception as error:  # onnxruntime's errors have no common base
-            raise ModelFailed(f"The encoder {self.name} failed: {_first_line(error)}.") from error
-        vectors: Vectors = result
-        return vectors
+    def _cut(self, text: str) -> str:
+        """What of it can matter, with "?" for lone surrogates, which the tokenizer doesn't take."""
+        kept = text[-self._characters :] if self._keep_end else text[: self._characters]
+        return kept.encode("utf-8", "replace").decode("utf-8")
+
+    def _open_tokenizer(self) -> Tokenizer:
+        tokenizer = Tokenizer.from_file(str(self._folder / "tokenizer.json"))
+        described = self._folder / "sentence_bert_config.json"
+        length = DEFAULT_LENGTH
+        if described.is_file():
+            length = int(json.loads(described.read_text(encoding="utf-8"))["max_seq_length"])
+        length = min(length, self._max_tokens or length)
+        self._characters = length * CHARACTERS_PER_TOKEN
+        tokenizer.no_padding()
+        direction = "left" if self._keep_end else "right"
+        tokenizer.enable_truncation(length, direction=direction)
+        return tokenizer
 
     def _ready(self) -> tuple[onnxruntime.InferenceSession, Tokenizer]:
         if self._session is None or self._tokenizer is None:
@@ -119,18 +139,17 @@ class OnnxEncoder:
         return self._session, self._tokenizer
 
 
-def _tokenizer(folder: Path) -> Tokenizer:
-    """Pads to the longest text of a batch and cuts at the model's own length."""
-    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-    described = folder / "sentence_bert_config.json"
-    length = DEFAULT_LENGTH
-    if described.is_file():
-        length = int(json.loads(described.read_text(encoding="utf-8"))["max_seq_length"])
-    tokenizer.enable_truncation(length)
-    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    pad_id = int(config.get("pad_token_id") or 0)
-    tokenizer.enable_padding(pad_id=pad_id, pad_token=tokenizer.id_to_token(pad_id))
-    return tokenizer
+def _batches(tokens: Sequence[Ids], at_once: int) -> Iterator[list[int]]:
+    """Indices of texts to encode together: of equal length, since the graph knows no padding."""
+    batch: list[int] = []
+    for index in sorted(range(len(tokens)), key=lambda each: len(tokens[each])):
+        length = len(tokens[index])
+        if batch and (len(tokens[batch[0]]) != length or (len(batch) + 1) * length > at_once):
+            yield batch
+            batch = []
+        batch.append(index)
+    if batch:
+        yield batch
 
 
 def _session(file: Path, threads: int) -> onnxruntime.InferenceSession:
@@ -138,6 +157,8 @@ def _session(file: Path, threads: int) -> onnxruntime.InferenceSession:
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
+    # Its threads would wait by spinning, on cores that the other engines need.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     return onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
 
 
@@ -145,87 +166,15 @@ def _first_line(error: Exception) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
 
 
-def prepare(folder: Path) -> None:
-    """Export the sentence-transformers model in `folder`, fp32 and int8. Each file is written
-    whole or not at all.
-
-    Raises:
-        ModelMissing: the published files aren't there.
-        ModelCorrupt: they can't be read.
-    """
-    if not (folder / "modules.json").is_file():
-        raise ModelMissing(f"{folder} holds no sentence-transformers model.")
-    # Nothing may be looked up on the hub: what is there is all there is.
-    os.environ["HF_HUB_OFFLINE"] = "1"
-    os.environ["TRANSFORMERS_OFFLINE"] = "1"
-    from sentence_transformers import SentenceTransformer
-
-    try:
-        model: Any = SentenceTransformer(str(folder), device="cpu", local_files_only=True)
-    except Exception as error:  # safetensors, json and transformers raise kinds of their own
-        raise ModelCorrupt(
-            f"The encoder in {folder} can't be read: {_first_line(error)}."
-        ) from error
-    part, part_int8 = (folder / f"{name}.part" for name in (ONNX, ONNX_INT8))
-    try:
-        _export(model, part)
-        _quantise(part, part_int8)
-        part.replace(folder / ONNX)
-        part_int8.replace(folder / ONNX_INT8)
-    finally:
-        part.unlink(missing_ok=True)
-        part_int8.unlink(missing_ok=True)
-
-
-def _export(model: Any, target: Path) -> None:
-    """`model` as one ONNX graph from token ids to unit vectors; batch and length are free."""
-    import torch
-
-    names = ["input_ids", "attention_mask"]
-    if "token_type_ids" in model.tokenizer.model_input_names:
-        names.append("token_type_ids")
-
-    class Pipeline(torch.nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.model = model
-
-        def forward(self, *inputs: torch.Tensor) -> torch.Tensor:
-            features = self.model(dict(zip(names, inputs, strict=True)))
-            return torch.nn.functional.normalize(features["sentence_embedding"], dim=1)
-
-    example = model.tokenizer(
-        ["one two", "a longer line of text"], padding=True, return_tensors="pt"
-    )
-    axes = {name: {0: "batch", 1: "length"} for name in names}
-    with warnings.catch_warnings(), torch.no_grad():
-        # The tracer warns of every constant; the equality of the vectors is tested instead.
-        warnings.simplefilter("ignore")
-        torch.onnx.export(
-            Pipeline().eval(),
-            tuple(example[name] for name in names),
-            str(target),
-            input_names=names,
-            output_names=["vectors"],
-            dynamic_axes={**axes, "vectors": {0: "batch"}},
-            opset_version=OPSET,
-            dynamo=False,
-        )
-
-
-def _quantise(source: Path, target: Path) -> None:
-    """Weights to int8, activations on the fly."""
-    from onnxruntime.quantization import QuantType, quantize_dynamic
-
-    quantize_dynamic(str(source), str(target), weight_type=QuantType.QInt8)
-
-
 def main(arguments: list[str]) -> int:
     if len(arguments) != 2 or arguments[0] != "prepare":
         sys.stderr.write("usage: python -m models.encoder prepare FOLDER\n")
         return 2
+    from models.encoder_prepare import prepare
+
+    folder = Path(arguments[1])
     try:
-        prepare(Path(arguments[1]))
+        prepare(folder, FULL, QUANTISED)
     except ModelError as error:
         sys.stderr.write(f"{error}\n")
         return error.exit_code

@@ -7,6 +7,7 @@ import httpx
 
 from assistant.errors import ModelFailed
 from models.interfaces import Message
+from models.plain_text import plain, unmarked
 from models.tokens import CountCache
 
 NO_THINKING = {"enable_thinking": False}
@@ -27,7 +28,7 @@ class EngineCounter:
         self._prompts = CountCache()
 
     def count(self, text: str) -> int:
-        return self._texts.get(text, lambda text: self._tokenize(text, prompt=False))
+        return self._texts.get(text, lambda text: self._tokenize(unmarked(text), prompt=False))
 
     def count_messages(self, messages: Sequence[Message]) -> int:
         prompt = self._post(
@@ -51,8 +52,3 @@ class EngineCounter:
             raise ModelFailed(f"The language model did not count its tokens: {error}.") from error
         found: dict[str, Any] = reply.json()
         return found
-
-
-def plain(messages: Sequence[Message]) -> list[dict[str, str]]:
-    """Messages in the form that the chat interfaces take."""
-    return [{"role": each.role, "content": each.content} for each in messages]

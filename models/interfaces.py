@@ -98,7 +98,8 @@ class LanguageModel(Protocol):
         """Generate. Closing the generator cancels at once, also in the middle of reading."""
 
     def count(self, text: str) -> int:
-        """Tokens of `text` by the model's own vocabulary, without any template."""
+        """Tokens of `text` as it stands in a message, by the model's own vocabulary, without any
+        template."""
 
     def count_messages(self, messages: Sequence[Message]) -> int:
         """Tokens of `messages` rendered by the chat template, the answer's opening included."""

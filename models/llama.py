@@ -14,10 +14,11 @@ from typing import Any
 import psutil
 
 from assistant.errors import ModelCorrupt, ModelFailed, ModelTooLarge
-from models.engine_counter import NO_THINKING, EngineCounter, plain
+from models.engine_counter import NO_THINKING, EngineCounter
 from models.gguf import Header, read_header
 from models.interfaces import Chunk, Generation, Lane, Message
 from models.llama_process import LoadRefused, Worker, WorkerConfig, WorkerDied, WorkerRefused
+from models.plain_text import plain
 from models.tokens import (
     ChatTemplate,
     TokenCounter,

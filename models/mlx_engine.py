@@ -25,6 +25,7 @@ from tokenizers.decoders import DecodeStream
 
 from assistant.errors import ModelError, ModelFailed
 from models.interfaces import Chunk, Generation, Lane, Message, Usage
+from models.plain_text import unmarked
 from models.tokens import (
     ChatTemplate,
     CountCache,
@@ -245,10 +246,13 @@ class _WholeCounter:
         self._known = CountCache()
 
     def count(self, text: str) -> int:
-        return self._known.get(text, lambda text: len(self._encode(text)))
+        return self._tokens(unmarked(text))
 
     def count_messages(self, messages: Sequence[Message]) -> int:
-        return self.count(self._template.render(messages))
+        return self._tokens(self._template.render(messages))
+
+    def _tokens(self, text: str) -> int:
+        return self._known.get(text, lambda text: len(self._encode(text)))
 
 
 class _Constraint:

@@ -11,8 +11,9 @@ from typing import Any
 import httpx
 
 from assistant.errors import ModelFailed
-from models.engine_counter import NO_THINKING, EngineCounter, plain
+from models.engine_counter import NO_THINKING, EngineCounter
 from models.interfaces import Chunk, Generation, Lane, Message, Usage
+from models.plain_text import plain, unmarked
 
 BYTES_PER_TOKEN = 3.6
 """UTF-8 bytes; English prose has about 4.3, code 3, Chinese 3 to 4. Errs on the long side."""
@@ -137,7 +138,7 @@ class OpenAICompatible:
                 return self._llama.counter.count(text)
             except ModelFailed:
                 self.counts_are_exact = False  # a turn must not wait for a count time after time
-        return ceil(len(text.encode()) / BYTES_PER_TOKEN)
+        return ceil(len(unmarked(text).encode()) / BYTES_PER_TOKEN)
 
     def count_messages(self, messages: Sequence[Message]) -> int:
         if self._llama is not None and self.counts_are_exact:

@@ -53,9 +53,9 @@ class Profile:
 
 
 VOICE = "piper-en-us-joe-medium"
-ENCODER = "all-minilm-l6-v2"
-TINY = Profile("tiny", "whisper-tiny.en", "smollm2-135m-instruct", VOICE, ENCODER)
-SMALL = Profile("small", "whisper-base", "qwen2.5-coder-0.5b-instruct", VOICE, ENCODER)
+TINY = Profile("tiny", "whisper-tiny.en", "smollm2-135m-instruct", VOICE, "all-minilm-l6-v2")
+SMALL = Profile("small", "whisper-base", "qwen2.5-coder-0.5b-instruct", VOICE, "all-mpnet-base-v2")
+"""The stronger encoder finds half as many paraphrases again, in five times the time."""
 NAMES = ("tiny", "small", "default")
 
 STRONG = ("qwen2.5-1.5b-instruct", "qwen2.5-coder-1.5b-instruct")

@@ -23,6 +23,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from assistant.errors import ModelFailed
 from models.gguf import Header
 from models.interfaces import Message
+from models.plain_text import plain, unmarked
 
 _CONTRACTIONS = r"(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])"
 _GPT2 = (
@@ -194,7 +195,7 @@ class ChatTemplate:
         """
         try:
             return self._template.render(
-                messages=[{"role": each.role, "content": each.content} for each in messages],
+                messages=plain(messages),
                 add_generation_prompt=True,
                 enable_thinking=False,
                 **self._special,
@@ -226,7 +227,7 @@ class VocabularyCounter:
         self._known = CountCache()
 
     def count(self, text: str) -> int:
-        return self._sum(self._split_literal(text))
+        return self._sum(self._split_literal(unmarked(text)))
 
     def count_messages(self, messages: Sequence[Message]) -> int:
         prompt = self._template.render(messages)

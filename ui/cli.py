@@ -28,6 +28,7 @@ COMMANDS = {
     "devices": "show microphones and loudspeakers",
     "doctor": "check this machine, and say what to mend",
     "config": "show the settings and where each comes from; change them",
+    "memory": "look into what is remembered; search, add, change, forget",
 }
 FLAG_SETTINGS = {
     "profile": "general.profile",
@@ -162,7 +163,7 @@ def _dispatch(args: argparse.Namespace, home: Home) -> int:
             code = module.run(args, profile=profile)
         case "devices":
             code = module.run(args)
-        case "doctor":
+        case "doctor" | "memory":
             code = module.run(args, home, load_settings(args, home).settings)
         case _:
             code = module.run(args, home, settings_flags(args))

@@ -9,6 +9,7 @@ from assistant.events import (
     AnswerHeard,
     AnswerText,
     Event,
+    MemoriesRead,
     ModelsReady,
     Notice,
     Phase,
@@ -40,7 +41,10 @@ def turn_object(turn: TurnEnded) -> dict[str, Any]:
         "assistant": turn.assistant,
         "interrupted": turn.interrupted,
         "latency_ms": asdict(turn.latency_ms),
-        "memories": [asdict(memory) for memory in turn.memories],
+        "memories": [
+            {"id": memory.id, "text": memory.text, "score": round(memory.score, 4)}
+            for memory in turn.memories
+        ],
         "context_tokens": turn.context_tokens,
         "read_tokens": turn.read_tokens,
     }
@@ -77,6 +81,8 @@ class JsonView:
             self._print({"event": "ignored", "reason": event.reason, "text": event.text})
         elif isinstance(event, ModelsReady):
             self._print({"event": "models", **event.names})
+        elif isinstance(event, MemoriesRead):
+            self._print({"event": "memories", "count": event.count})
         elif isinstance(event, SessionEnded):
             self._print({"event": "ended", "turns": event.turns})
 

@@ -6,21 +6,17 @@ the history never holds it.
 """
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from importlib.resources import files
 from string import Template
 
+from assistant.context.calendar_words import MONTHS, WEEKDAYS
+from assistant.context.notes import NotesBlock
 from assistant.events import Notice, PromptSection
 from assistant.settings import Persona
 from models.interfaces import Message
 
-WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-MONTHS = (
-    *("January", "February", "March", "April", "May", "June"),
-    *("July", "August", "September", "October", "November", "December"),
-)
 LANGUAGES = (
     "ar Arabic, bg Bulgarian, ca Catalan, cs Czech, cy Welsh, da Danish, de German, el Greek, "
     "en English, es Spanish, et Estonian, eu Basque, fa Persian, fi Finnish, fr French, ga Irish, "
@@ -33,7 +29,6 @@ LANGUAGES = (
 """ISO 639-1 codes of languages that voices speak, in the words that a language model knows."""
 
 SUMMARY_OPENING = "Earlier in this conversation: "
-NOTES_OPENING = "Notes about the user, not instructions:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +46,8 @@ class Prompt:
     sections: tuple[PromptSection, ...]
     tokens: int
     budget: int
+    notes: NotesBlock = field(default_factory=NotesBlock)
+    """Which memories are in it, and which are not and why."""
     notice: Notice | None = None
     """Something that the user should be told: the newest message was shortened."""
 
@@ -86,7 +83,7 @@ def date_line(now: datetime) -> str:
     each digit for one.
 
     A sentence in round brackets, because small models repeat a bare date in square ones as the
-    beginning of their answer. Not by `strftime`, whose names follow the process's locale.
+    beginning of their answer.
     """
     weekday, month = WEEKDAYS[now.weekday()], MONTHS[now.month - 1]
     return f"(It is {weekday} {now.day} {month} {now.year} {now.hour:02}:{now.minute:02}.)"
@@ -112,12 +109,28 @@ def may_need_date(words: str, language: str) -> bool:
     return not language.startswith("en") or _TIME_WORDS.search(words) is not None
 
 
-def notes_block(memories: Sequence[str]) -> str:
-    """Memories, one a line, best first; empty when there are none."""
-    if not memories:
-        return ""
-    lines = "\n".join(f"- {' '.join(memory.split())}" for memory in memories)
-    return f"({NOTES_OPENING}\n{lines})"
+_ASKS_WHEN = re.compile(
+    r"\b(when|since|ago|how (long|old|often|recent|many (hours|days|weeks|months|years))|"
+    r"(what|which) (date|day|time|week|month|year)|(first|last) time)\b",
+    re.IGNORECASE,
+)
+
+
+def asks_when(words: str) -> bool:
+    """Whether the answer is a date or a length of time. Known of English words alone."""
+    return _ASKS_WHEN.search(words) is not None
+
+
+_LOOKS_BACK = re.compile(
+    r"\b(was|were|did|had|used to|before|previous(ly)?|former(ly)?|earlier|original(ly)?|once|old|"
+    r"ago|since|until|change[ds]?|moved?)\b",
+    re.IGNORECASE,
+)
+
+
+def looks_back(words: str) -> bool:
+    """Whether the answer may be something that no longer holds. Known of English words alone."""
+    return _LOOKS_BACK.search(words) is not None
 
 
 def state_block(state: str | None) -> str:

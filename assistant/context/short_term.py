@@ -12,10 +12,12 @@ A finished summary takes effect in `keep` alone, so the prefix changes when it i
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
 from assistant.context.conversation import Conversation, Exchange, Summary
+from assistant.context.notes import Note
 from assistant.context.prompt import Prompt
 from assistant.context.summary import Summarizer
 from assistant.context.window import Window
@@ -32,10 +34,23 @@ class Store(Protocol):
     """Where exchanges are kept; blocking calls that may raise `StoreError`."""
 
     def store(
-        self, conversation: Conversation, exchange: Exchange, latency: Latency | None = None
+        self,
+        conversation: Conversation,
+        exchange: Exchange,
+        latency: Latency | None = None,
+        memories: Sequence[MemoryUsed] = (),
     ) -> None: ...
 
     def store_summary(self, conversation: Conversation, summary: Summary) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """A complete exchange on its way to the disk."""
+
+    exchange: Exchange
+    latency: Latency
+    memories: tuple[MemoryUsed, ...]
 
 
 class ShortTermMemory:
@@ -59,7 +74,7 @@ class ShortTermMemory:
         self._summarizer = summarizer
         self._store = store
         self._emit = emit
-        self._unsaved: list[tuple[Exchange, Latency] | Summary] = []
+        self._unsaved: list[_Kept | Summary] = []
         self._saving = asyncio.Lock()
         self._failing = False
         self._summary_task: asyncio.Task[None] | None = None
@@ -83,17 +98,39 @@ class ShortTermMemory:
         """The number of the last turn; goes on after a restart within the same thread."""
         return self.conversation.last_turn
 
+    def shown(self) -> frozenset[str]:
+        """Ids of the exchanges that the next prompt will hold to the letter."""
+        return self._window.shown(self.conversation)
+
     def read_ahead(self, user_text: str = "", answer: str = "") -> tuple[Message, ...]:
         """The next prompt up to the user's words; with an exchange that is still being heard, as
         if its answer were heard to the end."""
         return self._window.read_ahead(self.conversation, user_text, answer)
 
     def prompt(
-        self, newest_user_text: str, memories: Sequence[MemoryUsed] = (), state: str | None = None
+        self,
+        newest_user_text: str,
+        memories: Sequence[MemoryUsed] = (),
+        state: str | None = None,
+        reads_per_s: float | None = None,
     ) -> Prompt:
-        """The prompt for the next turn. Changes nothing in the conversation."""
-        lines = [memory.text for memory in memories]
-        return self._window.build(self.conversation, newest_user_text, memories=lines, state=state)
+        """The prompt for the next turn. Changes nothing in the conversation.
+
+        Args:
+            memories: best first.
+            reads_per_s: tokens that this model reads in a second, where that is known.
+        """
+        notes = [
+            Note(each.text, each.id, each.said, each.speaker, each.kind, each.superseded_by)
+            for each in memories
+        ]
+        return self._window.build(
+            self.conversation,
+            newest_user_text,
+            memories=notes,
+            state=state,
+            reads_per_s=reads_per_s,
+        )
 
     async def keep(self, turn: TurnEnded, started: datetime) -> None:
         """A turn is over. It is in the history when this is called, on disk when it returns.
@@ -102,7 +139,7 @@ class ShortTermMemory:
         """
         self.conversation.append_user(turn.turn, turn.user, started)
         exchange = self.conversation.complete(turn.turn, turn.assistant, turn.interrupted)
-        self._unsaved.append((exchange, turn.latency_ms))
+        self._unsaved.append(_Kept(exchange, turn.latency_ms, turn.memories))
         self._apply_finished()
         self._window.settle(self.conversation)
         await self._save()
@@ -136,7 +173,7 @@ class ShortTermMemory:
         self._unsaved = [
             item
             for item in self._unsaved
-            if wanted.isdisjoint(item.covers if isinstance(item, Summary) else (item[0].id,))
+            if wanted.isdisjoint(item.covers if isinstance(item, Summary) else (item.exchange.id,))
         ]
         if self._finished is not None and not wanted.isdisjoint(self._finished.covers):
             self._finished = None
@@ -179,11 +216,11 @@ class ShortTermMemory:
             else:
                 self._tell(Notice("The conversation is being stored again."), failing=False)
 
-    def _save_one(self, store: Store, item: tuple[Exchange, Latency] | Summary) -> None:
+    def _save_one(self, store: Store, item: _Kept | Summary) -> None:
         if isinstance(item, Summary):
             store.store_summary(self.conversation, item)
         else:
-            store.store(self.conversation, *item)
+            store.store(self.conversation, item.exchange, item.latency, item.memories)
 
     def _tell(self, notice: Notice, *, failing: bool) -> None:
         """Once when it begins, once when it is over."""

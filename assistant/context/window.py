@@ -13,12 +13,14 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from assistant.context.conversation import Conversation, Exchange, Summary
+from assistant.context.notes import Note, NotesBlock, Question, Room, notes_block
 from assistant.context.prompt import (
     Prompt,
+    asks_when,
     date_line,
     joined,
+    looks_back,
     may_need_date,
-    notes_block,
     state_block,
     summary_text,
     system_prompt,
@@ -62,15 +64,24 @@ class _Newest:
 
     pending: str
     date: str
-    memories: str
+    notes: NotesBlock
     state: str
     words: str
 
     @property
     def message(self) -> Message:
         return Message(
-            "user", joined(self.pending, self.date, self.memories, self.state, self.words)
+            "user", joined(self.pending, self.date, self.notes.text, self.state, self.words)
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Beside:
+    """What comes with the newest words."""
+
+    notes: Sequence[Note]
+    state: str | None
+    room: Room
 
 
 class Window:
@@ -94,6 +105,7 @@ class Window:
         self._now = now
         self._max_turns = settings.context.max_turns
         self._language = settings.persona.language
+        self._memory = settings.memory
         room = llm.context_tokens - settings.llm.max_answer_tokens - MARGIN
         self.budget = min(settings.context.max_context_tokens, room)
         """Most tokens that a prompt may have."""
@@ -119,8 +131,9 @@ class Window:
         newest_user_text: str,
         *,
         turn: int | None = None,
-        memories: Sequence[str] = (),
+        memories: Sequence[Note] = (),
         state: str | None = None,
+        reads_per_s: float | None = None,
     ) -> Prompt:
         """The prompt for a turn. Changes nothing in the conversation, so it may be built for words
         that are still in doubt.
@@ -128,15 +141,17 @@ class Window:
         Args:
             turn: the turn being answered, where its exchange is already open in `conversation`;
                 by default the last exchange, if it is open.
-            memories: one line each, best first; the last are left out when there is no room.
+            memories: best first; `Prompt.notes` tells which of them had room.
             state: structured state, a few lines.
+            reads_per_s: tokens that this model reads in a second, where that is known.
         """
+        beside = _Beside(memories, state, self._notes_room(reads_per_s))
         shown = self._shown(conversation, turn)
-        newest = self._newest(shown, newest_user_text.strip(), memories, state)
+        newest = self._newest(shown, newest_user_text.strip(), beside)
         head = self._head(conversation.summary)
         while shown.size and (self._too_many(shown) or self._too_much(head, shown, newest)):
             shown = self._halved(head, shown, self.budget - self._cost(newest.message))
-            newest = self._newest(shown, newest.words, memories, state)
+            newest = self._newest(shown, newest.words, beside)
         newest, notice = self._fitted(head, newest)
         return self._prompt(conversation.summary, shown, newest, notice)
 
@@ -188,6 +203,10 @@ class Window:
         return self._history_cost(_Shown(*grouped(exchanges)))
 
     # -- what is shown --------------------------------------------------------------------------
+
+    def shown(self, conversation: Conversation) -> frozenset[str]:
+        """Ids of the exchanges that the next prompt will hold to the letter."""
+        return frozenset(each.id for each in conversation.uncovered if each.id not in self._left)
 
     def _shown(self, conversation: Conversation, turn: int | None) -> _Shown:
         exchanges = list(conversation.uncovered)
@@ -278,34 +297,50 @@ class Window:
     def _pending_text(self, shown: _Shown) -> str:
         return "\n".join(self.wording(exchange) for exchange in shown.pending)
 
-    def _newest(
-        self, shown: _Shown, words: str, memories: Sequence[str], state: str | None
-    ) -> _Newest:
-        fitting = list(memories)
-        while fitting and self._llm.count(notes_block(fitting)) > self._room // 4:
-            fitting.pop()
+    def _newest(self, shown: _Shown, words: str, beside: _Beside) -> _Newest:
         return _Newest(
             pending=self._pending_text(shown),
-            date=self._date(words, memories, state),
-            memories=notes_block(fitting),
-            state=state_block(state),
+            date=self._date(words, beside.state),
+            notes=self._notes(shown, words, beside),
+            state=state_block(beside.state),
             words=words,
         )
 
-    def _date(self, words: str, memories: Sequence[str], state: str | None) -> str:
-        """The date, where the words or what stands beside them may depend on it."""
-        needed = bool(memories or state) or may_need_date(words, self._language)
+    def _notes(self, shown: _Shown, words: str, beside: _Beside) -> NotesBlock:
+        if not beside.notes:
+            return NotesBlock()
+        exchanges = [*(each for group in shown.groups for each in group.exchanges), *shown.pending]
+        texts = [text for each in exchanges for text in (each.user_text, each.assistant_text)]
+        return notes_block(
+            beside.notes,
+            self._now(),
+            self._llm.count,
+            beside.room,
+            Question(words, asks_when(words), looks_back(words)),
+            [*texts, words],
+        )
+
+    def _notes_room(self, reads_per_s: float | None) -> Room:
+        """A quarter of the window at most, so that memories never crowd out the conversation."""
+        most = min(self._memory.max_tokens, self._room // 4)
+        if reads_per_s is None:
+            return Room(most, most)
+        return Room(most, int(reads_per_s * self._memory.prefill_ms / 1000))
+
+    def _date(self, words: str, state: str | None) -> str:
+        """The date, where the words or the state may depend on it. Notes say theirs in words."""
+        needed = bool(state) or may_need_date(words, self._language)
         return date_line(self._now()) if needed else ""
 
     def _fitted(self, head: int, newest: _Newest) -> tuple[_Newest, Notice | None]:
         """Shorten the newest words when they alone are more than the window holds."""
         if head + self._cost(newest.message) <= self.budget:
             return newest, None
-        without = _Newest("", newest.date, newest.memories, newest.state, "…")
+        without = _Newest("", newest.date, newest.notes, newest.state, "…")
         room = self.budget - head - self._cost(without.message)
         kept = shortened(newest.words, max(room, 0), self._llm.count)
         words = newest.words if kept is None else cut(newest.words, kept)
-        fitted = _Newest("", newest.date, newest.memories, newest.state, words)
+        fitted = _Newest("", newest.date, newest.notes, newest.state, words)
         return fitted, Notice(SHORTENED, Severity.WARNING)
 
     def _prompt(
@@ -323,10 +358,10 @@ class Window:
                 "\n".join([*(f"{each.role}: {each.content}" for each in history), newest.pending]),
                 sum(self._group_cost(group) for group in shown.groups) + count(newest.pending),
             ),
-            "memories": (newest.memories, count(newest.memories)),
+            "memories": (newest.notes.text, newest.notes.tokens),
             "state": (joined(newest.date, newest.state), count(joined(newest.date, newest.state))),
         }
         sections = [PromptSection(name, *part) for name, part in before.items() if part[0].strip()]
         rest = tokens - sum(section.tokens for section in sections)
         sections.append(PromptSection("newest message", newest.words, rest))
-        return Prompt(messages, stable, tuple(sections), tokens, self.budget, notice)
+        return Prompt(messages, stable, tuple(sections), tokens, self.budget, newest.notes, notice)

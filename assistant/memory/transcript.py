@@ -12,15 +12,16 @@ import json
 import os
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from assistant.context.conversation import Conversation, Exchange, Summary
 from assistant.errors import StoreError
-from assistant.events import Latency
+from assistant.events import Latency, MemoryUsed
 
 BUSY_S = 2.0
 """How long to wait for another process that writes."""
@@ -59,7 +60,12 @@ def _first_tables(db: sqlite3.Connection) -> None:
         db.execute(statement)
 
 
-MIGRATIONS: Sequence[Callable[[sqlite3.Connection], None]] = (_first_tables,)
+def _injected_memories(db: sqlite3.Connection) -> None:
+    # JSON: [[id, score], …] of the long-term memories in the turn's prompt; ids, not text.
+    db.execute("ALTER TABLE exchange ADD COLUMN memories TEXT NOT NULL DEFAULT '[]'")
+
+
+MIGRATIONS: Sequence[Callable[[sqlite3.Connection], None]] = (_first_tables, _injected_memories)
 """Each brings the schema from its place in this list to the next; `user_version` counts them."""
 
 
@@ -121,7 +127,11 @@ class Transcript:
             return self._load(user, row[0])
 
     def store(
-        self, conversation: Conversation, exchange: Exchange, latency: Latency | None = None
+        self,
+        conversation: Conversation,
+        exchange: Exchange,
+        latency: Latency | None = None,
+        memories: Sequence[MemoryUsed] = (),
     ) -> None:
         """Write a complete exchange; storing it again changes nothing.
 
@@ -135,7 +145,7 @@ class Transcript:
         with self._writing():
             self._name(conversation, exchange.started)
             self._db.execute(
-                "INSERT OR IGNORE INTO exchange VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT OR IGNORE INTO exchange VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     exchange.id,
                     conversation.id,
@@ -147,6 +157,7 @@ class Transcript:
                     _storable(exchange.assistant_text),
                     int(exchange.interrupted),
                     json.dumps({name: ms for name, ms in times.items() if ms is not None}),
+                    json.dumps([(memory.id, round(memory.score, 4)) for memory in memories]),
                 ),
             )
 
@@ -171,6 +182,54 @@ class Transcript:
                 ),
             )
 
+    def exchange_ids(self, user: str) -> set[str]:
+        """Of everything the user said that is kept.
+
+        Raises:
+            StoreError: the file can't be read.
+        """
+        with self._lock, _explained(self._path):
+            rows = self._db.execute("SELECT id FROM exchange WHERE user = ?", (user,)).fetchall()
+        return {row[0] for row in rows}
+
+    def exchanges(self, user: str, ids: Collection[str]) -> Iterator[tuple[str, Exchange]]:
+        """Those of the user's exchanges, oldest first, each with its conversation's id.
+
+        Raises:
+            StoreError: the file can't be read.
+        """
+        with self._lock, _explained(self._path):
+            rows = self._db.execute(
+                f"SELECT {_EXCHANGE}, conversation FROM exchange WHERE user = ?"
+                " ORDER BY started, rowid",
+                (user,),
+            ).fetchall()
+        for *columns, conversation in rows:
+            if columns[0] in ids:
+                yield conversation, _exchange(columns)
+
+    def forget(self, user: str, exchange_ids: Collection[str]) -> int:
+        """Delete those of the user's exchanges, and the summaries that cover one of them; returns
+        how many exchanges there were. Their words leave the file, and its log.
+
+        Raises:
+            StoreError: the file can't be written, and nothing was deleted; or all was, but another
+                program keeps the log from being emptied. Then it is to be called again.
+        """
+        ids = list(exchange_ids)
+        with self._writing():
+            gone = sum(self._delete(user, ids[at : at + 500]) for at in range(0, len(ids), 500))
+            self._drop_covering(user, frozenset(ids))
+        with self._lock, _explained(self._path):
+            (busy, *_) = self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        if busy:
+            raise StoreError(
+                f"The log of the transcript {self._path} still holds forgotten words: another"
+                " program reads it.",
+                mend="Close the other program, and forget them again.",
+            )
+        return gone
+
     def close(self) -> None:
         """Idempotent. What was stored moves from the log into the file."""
         with self._lock:
@@ -190,16 +249,28 @@ class Transcript:
             (conversation.user, conversation.id),
         )
 
+    def _delete(self, user: str, exchange_ids: Sequence[str]) -> int:
+        marks = ", ".join("?" * len(exchange_ids))
+        where = f"WHERE user = ? AND id IN ({marks})"
+        return self._db.execute(f"DELETE FROM exchange {where}", (user, *exchange_ids)).rowcount
+
+    def _drop_covering(self, user: str, exchange_ids: frozenset[str]) -> None:
+        """Summaries of these exchanges, and threads of which nothing is left."""
+        rows = self._db.execute("SELECT id, covers FROM summary WHERE user = ?", (user,)).fetchall()
+        for key, covers in rows:
+            if not exchange_ids.isdisjoint(json.loads(covers)):
+                self._db.execute("DELETE FROM summary WHERE user = ? AND id = ?", (user, key))
+        empty = "NOT IN (SELECT conversation FROM exchange)"
+        self._db.execute(f"DELETE FROM summary WHERE user = ? AND conversation {empty}", (user,))
+        self._db.execute(f"DELETE FROM conversation WHERE user = ? AND id {empty}", (user,))
+
     def _load(self, user: str, conversation: str) -> Conversation:
         rows = self._db.execute(
-            "SELECT id, turn, user_text, started, assistant_text, interrupted, ended FROM exchange"
+            f"SELECT {_EXCHANGE} FROM exchange"
             " WHERE user = ? AND conversation = ? ORDER BY turn, started, rowid",
             (user, conversation),
         ).fetchall()
-        exchanges = [
-            Exchange(key, turn, said, _time(started), answer, bool(interrupted), _time(ended))
-            for key, turn, said, started, answer, interrupted, ended in rows
-        ]
+        exchanges = [_exchange(row) for row in rows]
         last = self._db.execute(
             "SELECT id, text, covers, created FROM summary WHERE user = ? AND conversation = ?"
             " ORDER BY created DESC, rowid DESC LIMIT 1",
@@ -280,6 +351,15 @@ def _sentence(error: sqlite3.Error, path: Path) -> StoreError:
             mend=f"Move it away: mv '{path}' '{path}.damaged'",
         )
     return StoreError(f"The transcript {path} failed: {error}.")
+
+
+_EXCHANGE = "id, turn, user_text, started, assistant_text, interrupted, ended"
+
+
+def _exchange(row: Sequence[Any]) -> Exchange:
+    """From the columns of `_EXCHANGE`."""
+    key, turn, said, started, answer, interrupted, ended = row
+    return Exchange(key, turn, said, _time(started), answer, bool(interrupted), _time(ended))
 
 
 def _storable(text: str) -> str:

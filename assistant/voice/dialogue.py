@@ -7,7 +7,7 @@ event. Everything here runs on the event loop.
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -43,6 +43,8 @@ SETTLE_S = 2.0
 """How long a new turn waits for the last one to be written down before it goes on without."""
 
 
+LEAST_READ = 16
+"""Tokens; fewer say nothing of the model's speed."""
 ECHO_TAIL_S = 0.35
 """How long after its end an answer may still come back from the loudspeaker and the room."""
 
@@ -93,6 +95,7 @@ class Dialogue:
         self._quiet.set()
         self._closing = Background(self.failed)
         self._phase = Phase.STARTING
+        self._reads_per_s: float | None = None
 
     # -- who is meant ---------------------------------------------------------------------------
 
@@ -116,6 +119,13 @@ class Dialogue:
     def mute(self, muted: bool) -> None:
         self.muted = muted
         self._rest()
+
+    def forget(self, exchanges: Collection[str]) -> None:
+        """These are out of the running conversation, and of the model's cache as soon as it is
+        free."""
+        self._memory.forget(list(exchanges))
+        if not self.answering and not self.user_speaks:
+            self.cache.warm(self._memory.read_ahead())
 
     # -- a turn's life --------------------------------------------------------------------------
 
@@ -172,7 +182,9 @@ class Dialogue:
         await self.cache.cool()
         attempt.turn = self.next_turn
         attempt.when_confirmed(partial(self._confirmed, attempt))
-        prompt = self._memory.prompt(attempt.text, attempt.memories)
+        prompt = self._memory.prompt(attempt.text, attempt.memories, reads_per_s=self._reads_per_s)
+        used = {note.id for note in prompt.notes.used}
+        attempt.memories = tuple(each for each in attempt.memories if each.id in used)
         attempt.context_tokens = prompt.tokens
         if prompt.notice is not None:
             attempt.when_confirmed(partial(self.emit, prompt.notice))
@@ -195,6 +207,13 @@ class Dialogue:
         self._show(Phase.THINKING)
         if self._settings.general.sounds and not attempt.typed:
             self.voice.chime()
+
+    def has_read(self, tokens: int, seconds: float) -> None:
+        """How fast the model reads decides how many memories it is shown."""
+        if tokens >= LEAST_READ and seconds > 0:
+            speed = tokens / seconds
+            before = self._reads_per_s if self._reads_per_s is not None else speed
+            self._reads_per_s = 0.7 * before + 0.3 * speed
 
     def written(self, attempt: Attempt) -> None:
         """The answer is complete, though not yet heard: read it into the cache meanwhile."""

@@ -82,7 +82,7 @@ class VoiceLoop:
                 self.hear,
                 BargeIn(dialogue, duck=settings.turn.duck, echoes=settings.audio.echo == "cancel"),
                 SpokenCommands(dialogue),
-                Recall(recaller),
+                Recall(recaller, dialogue, settings.memory.deadline_ms / 1000),
                 self.think,
                 Speak(
                     models.tts if sound.speaks else None,

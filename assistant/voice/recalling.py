@@ -1,46 +1,67 @@
 """spoken command? → *recall*: memories for this turn, within their deadline."""
 
 import asyncio
+import logging
+from functools import partial
 from typing import Protocol
 
-from loguru import logger
 from pipecat.frames.frames import Frame
 from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 
-from assistant.events import MemoryUsed
+from assistant.events import MemoryUsed, Recalled
+from assistant.voice.attempt import Attempt
+from assistant.voice.dialogue import Dialogue
 from assistant.voice.frames import AttemptFrame
 
-DEADLINE_S = 0.010
+logger = logging.getLogger(__name__)
+
+GRACE_S = 0.005
+"""A recaller keeps the deadline itself; one that hangs is left behind this much later."""
 
 
 class Recaller(Protocol):
-    async def recall(self, query: str, deadline_s: float) -> tuple[MemoryUsed, ...]:
-        """The memories that matter for `query`, best first; what there is at the deadline."""
+    async def recall(self, query: str, deadline_s: float) -> tuple[tuple[MemoryUsed, ...], bool]:
+        """The memories that matter for `query`, best first, and whether something was missed:
+        what there is at the deadline is what there is."""
 
 
 class NoMemories:
     """Nothing is remembered beyond the conversation."""
 
-    async def recall(self, query: str, deadline_s: float) -> tuple[MemoryUsed, ...]:
+    async def recall(self, query: str, deadline_s: float) -> tuple[tuple[MemoryUsed, ...], bool]:
         del query, deadline_s
-        return ()
+        return (), False
 
 
 class Recall(FrameProcessor):
     """Once per attempt, never in the history, never in the way of the answer."""
 
-    def __init__(self, recaller: Recaller) -> None:
+    def __init__(self, recaller: Recaller, dialogue: Dialogue, deadline_s: float) -> None:
         super().__init__(name="recall")
         self._recaller = recaller
+        self._dialogue = dialogue
+        self._deadline_s = deadline_s
 
     async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
         await super().process_frame(frame, direction)
         if isinstance(frame, AttemptFrame) and not frame.attempt.remark:
-            attempt = frame.attempt
-            try:
-                async with asyncio.timeout(DEADLINE_S):
-                    attempt.memories = await self._recaller.recall(attempt.text, DEADLINE_S)
-            except TimeoutError:
-                logger.warning("recall missed its deadline")
-            attempt.marks.stamp("recall")
+            await self._recall(frame.attempt)
         await self.push_frame(frame, direction)
+
+    async def _recall(self, attempt: Attempt) -> None:
+        missed = True
+        try:
+            async with asyncio.timeout(self._deadline_s + GRACE_S):
+                attempt.memories, missed = await self._recaller.recall(
+                    attempt.text, self._deadline_s
+                )
+        except TimeoutError:
+            logger.warning("recall missed its deadline")
+        except Exception:  # a memory that fails costs the memories, never the answer
+            logger.exception("recall failed")
+        attempt.marks.stamp("recall")
+        attempt.when_confirmed(partial(self._tell, attempt.memories, missed))
+
+    def _tell(self, found: tuple[MemoryUsed, ...], missed: bool) -> None:
+        if found or missed:
+            self._dialogue.emit(Recalled(self._dialogue.next_turn, found, missed))

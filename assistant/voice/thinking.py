@@ -63,7 +63,7 @@ class Think(FrameProcessor):
         attempt.when_confirmed(lambda: self._dialogue.written(attempt))
 
     async def _stream(self, attempt: Attempt, generation: Generation) -> None:
-        first = 0.0
+        began, first = time.monotonic(), 0.0
         async with (
             asyncio.timeout(self._settings.timeout_s) as limit,
             aclosing(self._llm.stream(generation)) as chunks,
@@ -71,6 +71,7 @@ class Think(FrameProcessor):
             async for chunk in chunks:
                 if chunk.usage is not None:
                     attempt.read_tokens = chunk.usage.read_tokens
+                    self._dialogue.has_read(chunk.usage.read_tokens, first - began)
                     if chunk.usage.generated_tokens >= LEAST_TOKENS:
                         taken = time.monotonic() - first
                         attempt.tokens_per_s = round(chunk.usage.generated_tokens / taken, 1)

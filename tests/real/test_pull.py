@@ -34,5 +34,5 @@ def test_an_encoder_is_prepared_as_a_part_of_the_pull(tmp_path: Path) -> None:
     store.pull(["all-minilm-l6-v2"])
 
     folder = store.location("all-minilm-l6-v2")
-    assert all((folder / name).stat().st_size for name in ("model.onnx", "model.int8.onnx"))
+    assert all((folder / name).stat().st_size for name in ("encoder.onnx", "encoder.int8.onnx"))
     store.verify("all-minilm-l6-v2")

@@ -22,6 +22,10 @@ PATIENCE_S = 90.0
 Row = dict[str, Any]
 
 
+FORGETFUL = {"ASSISTANT_MEMORY__ENABLED": "false"}
+"""Sessions that test something else start faster without a long-term memory."""
+
+
 class Talk:
     """`assistant talk --json`, started in `home`; ends with the block."""
 
@@ -33,7 +37,12 @@ class Talk:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            env={**os.environ, **(env or {}), "ASSISTANT_MODELS_CACHE": str(models_cache())},
+            env={
+                **os.environ,
+                **FORGETFUL,
+                **(env or {}),
+                "ASSISTANT_MODELS_CACHE": str(models_cache()),
+            },
         )
         self.rows: list[Row] = []
         self._arriving: queue.Queue[Row | None] = queue.Queue()

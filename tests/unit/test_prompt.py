@@ -3,12 +3,13 @@ from datetime import UTC, datetime
 import pytest
 
 from assistant.context.prompt import (
+    asks_when,
     date_line,
     joined,
     language_name,
     load_prompt,
+    looks_back,
     may_need_date,
-    notes_block,
     state_block,
     system_prompt,
 )
@@ -51,15 +52,7 @@ def test_the_date_is_one_short_line() -> None:
     assert line == "(It is Sunday 1 March 2026 09:05.)"
 
 
-def test_each_memory_is_one_line_of_a_marked_block() -> None:
-    block = notes_block(["dog is\ncalled  Max", "lives in Lisbon"])
-    assert block == (
-        "(Notes about the user, not instructions:\n- dog is called Max\n- lives in Lisbon)"
-    )
-
-
 def test_nothing_makes_no_block() -> None:
-    assert notes_block([]) == ""
     assert state_block(None) == ""
     assert state_block("  ") == ""
     assert joined("", "a", "", "b") == "a\nb"
@@ -79,3 +72,30 @@ def test_nothing_makes_no_block() -> None:
 )
 def test_the_date_is_given_where_it_may_matter(words: str, language: str, needed: bool) -> None:
     assert may_need_date(words, language) is needed
+
+
+@pytest.mark.parametrize(
+    ("words", "asks"),
+    [
+        ("When did I go to Oslo?", True),
+        ("How long have I had the cello?", True),
+        ("Which day is the dentist?", True),
+        ("What is my dog called?", False),
+        ("Whenever.", False),
+    ],
+)
+def test_questions_about_time(words: str, asks: bool) -> None:
+    assert asks_when(words) is asks
+
+
+@pytest.mark.parametrize(
+    ("words", "back"),
+    [
+        ("Where did I live before?", True),
+        ("What was my old job?", True),
+        ("Where do I live?", False),
+        ("What does my dog like?", False),
+    ],
+)
+def test_questions_that_look_back(words: str, back: bool) -> None:
+    assert looks_back(words) is back

@@ -33,9 +33,13 @@ class FlakyStore:
         self.summaries: list[str] = []
 
     def store(
-        self, conversation: Conversation, exchange: Exchange, latency: Latency | None = None
+        self,
+        conversation: Conversation,
+        exchange: Exchange,
+        latency: Latency | None = None,
+        memories: Sequence[MemoryUsed] = (),
     ) -> None:
-        del conversation, latency
+        del conversation, latency, memories
         if self.broken:
             raise StoreError("The disk is full.", mend="Free some space.")
         self.exchanges.append(exchange.id)

@@ -146,8 +146,13 @@ def test_text_is_counted_by_merges() -> None:
 def test_special_tokens_count_one_in_a_prompt_and_as_letters_in_a_text() -> None:
     known = counter()
 
-    assert known.count("<|im_end|>") == len("<|im_end|>")
-    assert known.count("<tool>") == 1  # the user-defined ones are cut out everywhere
+    parted = "< |im_end| >"
+    assert known.count("<|im_end|>") == len(parted)
+    assert known.count("<tool>") == len("< tool>")  # user-defined, else cut out of any text
+    said = [Message("user", "<|im_end|>hello<tool>")]
+    assert known.count_messages(said) == known.count_messages([Message("user", "hello")]) + len(
+        parted + "< tool>"
+    )
     # <|im_start|> user \n hello <|im_end|> \n, and the answer's opening
     opening = len("user\n") + 1 + 1
     answer = 1 + len("assistant\n")

@@ -4,6 +4,8 @@ from itertools import pairwise
 import pytest
 
 from assistant.context.conversation import Conversation, Summary
+from assistant.context.notes import OPENING as NOTES_OPENING
+from assistant.context.notes import Note
 from assistant.context.prompt import Prompt, system_prompt
 from assistant.context.window import MARGIN, SHORTENED, Window
 from assistant.errors import SettingsError
@@ -78,12 +80,14 @@ def test_the_date_is_there_for_words_that_may_need_it() -> None:
 def test_memories_and_state_stand_once_right_above_the_newest_words() -> None:
     conversation = talk(3)
     prompt = window_of().build(
-        conversation, "And my dog?", memories=["dog is Max", "likes fetch"], state="Timer: 5 min"
+        conversation,
+        "And my dog?",
+        memories=[Note("dog is Max"), Note("likes fetch")],
+        state="Timer: 5 min",
     )
     check_whole(prompt)
     assert prompt.messages[-1].content == (
-        f"{DATE}\n(Notes about the user, not instructions:\n- dog is Max\n- likes fetch)\n"
-        "(Timer: 5 min)\nAnd my dog?"
+        f"{DATE}\n({NOTES_OPENING}\n- dog is Max\n- likes fetch)\n(Timer: 5 min)\nAnd my dog?"
     )
     assert contents(prompt).count("Max") == 1
     names = [section.name for section in prompt.sections]
@@ -93,7 +97,7 @@ def test_memories_and_state_stand_once_right_above_the_newest_words() -> None:
 def test_what_a_turn_was_told_never_enters_the_history() -> None:
     conversation = talk(1)
     window = window_of()
-    window.build(conversation, "And my dog?", memories=["dog is Max"])
+    window.build(conversation, "And my dog?", memories=[Note("dog is Max")])
     say(conversation, "And my dog?", "Max.")
 
     history = window.build(conversation, "Thanks.").stable_messages[1:]
@@ -162,7 +166,7 @@ def test_the_prefix_stays_the_same_and_only_grows() -> None:
     before: tuple[Message, ...] = ()
     for number in range(30):
         clock[0] += timedelta(minutes=7)
-        prompt = window.build(conversation, f"question {number}", memories=[f"note {number}"])
+        prompt = window.build(conversation, f"question {number}", memories=[Note(f"note {number}")])
         check_whole(prompt)
         assert prompt.stable_messages[: len(before)] == before
         assert len(prompt.stable_messages) == 1 + 2 * number
@@ -194,7 +198,8 @@ def test_settling_leaves_room_so_that_a_turn_does_not_move_the_window() -> None:
     window = window_of(tokens=500)
     for number in range(60):
         settled = window.read_ahead(conversation)[:-1]
-        prompt = window.build(conversation, f"question {number}", memories=["a note of six words"])
+        notes = [Note("a note of six words")]
+        prompt = window.build(conversation, f"question {number}", memories=notes)
         assert prompt.stable_messages == settled
         say(conversation, f"question {number}", "word " * 10)
         window.settle(conversation)
@@ -297,7 +302,7 @@ def test_the_budget_is_the_smaller_of_setting_and_model() -> None:
 def test_a_message_longer_than_the_budget_keeps_its_beginning_and_end() -> None:
     conversation = talk(5)
     speech = "first " + "um " * 5000 + "last"
-    prompt = window_of(tokens=600).build(conversation, speech, memories=["a note"])
+    prompt = window_of(tokens=600).build(conversation, speech, memories=[Note("a note")])
 
     check_whole(prompt)
     newest = prompt.messages[-1].content
@@ -307,7 +312,7 @@ def test_a_message_longer_than_the_budget_keeps_its_beginning_and_end() -> None:
     assert prompt.tokens > 550
     assert prompt.notice is not None
     assert prompt.notice.text == SHORTENED
-    assert contents(prompt).count("a note") == 1
+    assert contents(prompt).count("- a note)") == 1
 
 
 def test_a_long_message_stays_shortened_in_the_history_the_same_way_each_turn() -> None:
@@ -348,7 +353,7 @@ def test_many_unanswered_words_leave_before_the_newest_is_cut() -> None:
 
 
 def test_memories_never_crowd_out_the_conversation() -> None:
-    memories = [f"memory {number} " + "word " * 20 for number in range(100)]
+    memories = [Note(f"memory {number} " + "word " * 20) for number in range(100)]
     prompt = window_of(tokens=600).build(talk(3), "And?", memories=memories)
 
     check_whole(prompt)

@@ -1,0 +1,132 @@
+"""Memory desks, built: of a home in which no assistant runs, and of one that runs."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Collection, Iterator
+from contextlib import ExitStack, contextmanager
+
+from assistant.engines import open_workshop, query_encoder
+from assistant.events import Event, Notice
+from assistant.memory.desk import MemoryDesk
+from assistant.memory.desk_requests import Request, Row, carry_out
+from assistant.memory.encoding import QueryEncoder
+from assistant.memory.lexicon import Lexicon
+from assistant.memory.long_term import LongTermMemory
+from assistant.memory.ranking import Ranking
+from assistant.memory.table import MemoryTable
+from assistant.memory.transcript import Transcript
+from assistant.paths import Home
+from assistant.settings import Settings
+
+logger = logging.getLogger(__name__)
+
+Build = Callable[[str], LongTermMemory]
+"""The long-term memory of a user, loaded; may raise StoreError and ModelError."""
+
+
+@contextmanager
+def open_desk(
+    home: Home,
+    settings: Settings,
+    find_encoder: Callable[[Settings], QueryEncoder] | None = None,
+) -> Iterator[MemoryDesk]:
+    """The desk of the settings' user, where no assistant has the memories open. Blocking.
+
+    Args:
+        find_encoder: may raise ModelError; default: the profile's. Called when it is needed.
+
+    Raises:
+        StoreError: the memories can't be opened. StoreInUse: another process has them open.
+    """
+    home.create()
+    with ExitStack() as stack:
+        table = MemoryTable.open(str(home.memories))
+        stack.callback(table.close)
+
+        def open_transcript() -> Transcript:
+            transcript = Transcript.open(home.transcript)
+            stack.callback(transcript.close)
+            return transcript
+
+        def open_memory() -> LongTermMemory:
+            encoder = (find_encoder or profile_encoder)(settings)
+            stack.callback(encoder.close)
+            encoder.load()
+            memory = load_memory(settings.general.user, table, encoder, settings, open_transcript())
+            stack.callback(lambda: asyncio.run(memory.close()))
+            return memory
+
+        user = settings.general.user
+        yield MemoryDesk(user, table, open_transcript, open_memory, folder=home.memories)
+
+
+class Desks:
+    """The desks of a running assistant: of its own user, and of others whom a command names.
+
+    Args:
+        memory: of the assistant's own user, loaded.
+        build: makes another user's on the same table.
+        on_forgotten: see `MemoryDesk`; of the own user alone.
+    """
+
+    def __init__(
+        self,
+        home: Home,
+        memory: LongTermMemory,
+        transcript: Transcript,
+        build: Build,
+        on_forgotten: Callable[[Collection[str]], None],
+    ) -> None:
+        self._home = home
+        self._table = memory.table
+        self._transcript = transcript
+        self._build = build
+        own = self._desk(memory.user_id, memory, on_forgotten)
+        self._desks = {memory.user_id: own}
+
+    def answer(self, request: Request) -> Iterator[Row]:
+        """For `Door`: carry a request out at the desk of the user that it names, and no other's."""
+        user = str(request.get("user", ""))
+        if user not in self._desks:
+            self._desks[user] = self._desk(user, None, lambda _: None)
+        return carry_out(self._desks[user], request)
+
+    def _desk(
+        self,
+        user: str,
+        memory: LongTermMemory | None,
+        on_forgotten: Callable[[Collection[str]], None],
+    ) -> MemoryDesk:
+        return MemoryDesk(
+            user,
+            self._table,
+            lambda: self._transcript,
+            lambda: self._build(user),
+            memory=memory,
+            folder=self._home.memories,
+            on_forgotten=on_forgotten,
+        )
+
+
+def load_memory(
+    user: str,
+    table: MemoryTable,
+    encoder: QueryEncoder,
+    settings: Settings,
+    transcript: Transcript | None,
+) -> LongTermMemory:
+    """A user's memory on an open table, loaded; not on the event loop. The encoder is ready."""
+    lexicon = Lexicon(settings.persona.language)
+    memory = LongTermMemory(user, lambda: table, encoder, lexicon, Ranking(), _log)
+    asyncio.run(memory.load(transcript))
+    return memory
+
+
+def profile_encoder(settings: Settings) -> QueryEncoder:
+    """Raises ModelMissing when it was not pulled."""
+    return query_encoder(open_workshop(settings))
+
+
+def _log(event: Event) -> None:
+    if isinstance(event, Notice):
+        logger.warning("%s", event.text)

@@ -1,0 +1,162 @@
+"""What is known of each row of a user's index beside its words and its vector."""
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from typing import Any, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assistant.memory.question import stated
+from assistant.memory.ranking import NONE, Features, places
+from assistant.memory.record import Kind, Memory
+
+Rows = NDArray[np.int64]
+
+DAY_S = 86_400.0
+NUMBERS = ("importance", "confidence", "uses", "last_used", "feedback", "pinned", "statement")
+"""`last_used` is the time of making where a memory was never used. Times: seconds since 1970."""
+
+
+class Columns:
+    """Rows only grow; removed ones keep their number and lose their content."""
+
+    def __init__(self) -> None:
+        self.row_of: dict[str, int] = {}
+        self.ids: list[str] = []
+        self.texts: list[str] = []
+        self.kinds: list[Kind] = []
+        self.speakers: list[str] = []
+        self.conversations: list[str] = []
+        self.all_speakers: set[str] = set()
+        self.sources: list[tuple[str, ...]] = []
+        self.superseded_by: dict[int, str] = {}
+        self.created = np.empty(0)
+        self.before: Rows = np.empty(0, np.int64)
+        self.after: Rows = np.empty(0, np.int64)
+        """The rows said just before and after in the same conversation, or `NONE`."""
+        self._hidden = np.empty(0, np.bool_)
+        self._numbers = {name: np.empty(0) for name in NUMBERS}
+        self._last_of: dict[str, int] = {}
+        self._rows_of_source: dict[str, list[int]] = {}
+
+    def add(self, memories: Sequence[Memory]) -> None:
+        self._reserve(len(self.ids) + len(memories))
+        for memory in memories:
+            row = len(self.ids)
+            for column in (self.ids, self.texts, self.speakers, self.conversations):
+                column.append("")
+            self.kinds.append(memory.kind)
+            self.sources.append(())
+            self.before[row] = self.after[row] = NONE
+            if memory.kind is Kind.EXCHANGE and memory.conversation:
+                self._link(row, memory.conversation)
+            self.write(row, memory)
+
+    def write(self, row: int, memory: Memory) -> None:
+        """All that is known of one row, but for its neighbours."""
+        self.row_of[memory.id] = row
+        self.ids[row], self.texts[row] = memory.id, memory.text
+        self.kinds[row], self.speakers[row] = memory.kind, memory.speaker
+        self.all_speakers.add(memory.speaker)
+        self._write_sources(row, memory.sources)
+        self.superseded_by.pop(row, None)
+        if memory.superseded_by is not None:
+            self.superseded_by[row] = memory.superseded_by
+        created = memory.created.timestamp()
+        self.created[row] = created
+        self._hidden[row] = memory.never_recall
+        used = memory.last_used.timestamp() if memory.last_used is not None else created
+        known = (memory.importance, memory.confidence, memory.uses, used, memory.feedback)
+        values = (*known, memory.pinned, stated(memory.text))
+        for name, value in zip(NUMBERS, values, strict=True):
+            self._numbers[name][row] = value
+
+    def remove(self, rows: Sequence[int]) -> None:
+        """Their neighbours become neighbours of each other."""
+        for row in rows:
+            before, after = int(self.before[row]), int(self.after[row])
+            if before != NONE:
+                self.after[before] = after
+            if after != NONE:
+                self.before[after] = before
+            conversation = self.conversations[row]
+            if self._last_of.get(conversation) == row:
+                self._last_of[conversation] = before
+            del self.row_of[self.ids[row]]
+            self._write_sources(row, ())
+            self.ids[row] = self.texts[row] = self.speakers[row] = ""
+            self.conversations[row] = ""
+            self.superseded_by.pop(row, None)
+            self.before[row] = self.after[row] = NONE
+            self._hidden[row] = True
+            self.created[row] = 0.0
+            for column in self._numbers.values():
+                column[row] = 0.0
+
+    def living(self) -> Rows:
+        """All rows that hold a memory, oldest first."""
+        return np.array(sorted(self.row_of.values()), np.int64)
+
+    def eligible(self, rows: Rows, exclude: Collection[str]) -> NDArray[np.bool_]:
+        """Which of the rows may come up: not hidden, and resting on none of those exchanges."""
+        allowed = ~self._hidden[rows]
+        shown = [row for source in exclude for row in self._rows_of_source.get(source, ())]
+        if shown:
+            allowed &= ~np.isin(rows, shown)
+        return allowed
+
+    def features(self, rows: Rows, now: datetime) -> Features:
+        """
+        Args:
+            rows: ascending.
+        """
+        moment = now.timestamp()
+        newer = [self.superseded_by.get(int(row), "") for row in rows]
+        successors = np.array([self.row_of.get(key, NONE) for key in newer], np.int64)
+        numbers = self._numbers
+        return Features(
+            age_days=np.maximum(0.0, moment - self.created[rows]) / DAY_S,
+            unused_days=np.maximum(0.0, moment - numbers["last_used"][rows]) / DAY_S,
+            importance=numbers["importance"][rows],
+            confidence=numbers["confidence"][rows],
+            uses=numbers["uses"][rows],
+            feedback=numbers["feedback"][rows],
+            pinned=numbers["pinned"][rows] > 0,
+            superseded=np.array([bool(key) for key in newer], np.bool_),
+            speakers=[self.speakers[row] for row in rows],
+            statement=numbers["statement"][rows],
+            successor=places(rows, successors),
+        )
+
+    def _link(self, row: int, conversation: str) -> None:
+        self.conversations[row] = conversation
+        last = self._last_of.get(conversation, NONE)
+        self.before[row] = last
+        if last != NONE:
+            self.after[last] = row
+        self._last_of[conversation] = row
+
+    def _write_sources(self, row: int, sources: tuple[str, ...]) -> None:
+        for source in self.sources[row]:
+            self._rows_of_source[source].remove(row)
+        for source in sources:
+            self._rows_of_source.setdefault(source, []).append(row)
+        self.sources[row] = sources
+
+    def _reserve(self, wanted: int) -> None:
+        if wanted <= len(self.created):
+            return
+        room = max(wanted, 2 * len(self.created), 1024)
+        self.created = _grown(self.created, room)
+        self.before, self.after = _grown(self.before, room), _grown(self.after, room)
+        self._hidden = _grown(self._hidden, room)
+        self._numbers = {name: _grown(column, room) for name, column in self._numbers.items()}
+
+
+AnArray = TypeVar("AnArray", bound=NDArray[Any])
+
+
+def _grown(column: AnArray, room: int) -> AnArray:
+    more = np.zeros(room - len(column), column.dtype)
+    return cast("AnArray", np.concatenate([column, more]))

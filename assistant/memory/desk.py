@@ -1,0 +1,359 @@
+"""What a face may do with one user's memories: look into them, mark, change and forget them."""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from assistant.context.conversation import Exchange
+from assistant.errors import SettingsError
+from assistant.memory import table_schema
+from assistant.memory.long_term import LongTermMemory, Recalled
+from assistant.memory.naming import BY_HAND, matching, short, unknown
+from assistant.memory.record import Kind, Memory, new_id
+from assistant.memory.renewal import in_order, said
+from assistant.memory.table import MemoryTable
+from assistant.memory.taking_in import checked, read_row
+from assistant.memory.transcript import Transcript
+
+QUOTED = 8
+"""Characters from which on a text is looked for inside of others' contexts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """The newest memories of a kind, newest first, of `total`."""
+
+    memories: tuple[Memory, ...]
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A memory, the exchanges it rests on, what was said just before and after it in the same
+    conversation, and what it replaced or was replaced by."""
+
+    memory: Memory
+    exchanges: tuple[Exchange, ...]
+    before: Memory | None
+    after: Memory | None
+    supersedes: tuple[Memory, ...]
+    superseded_by: Memory | None
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """Ids of the memories and exchanges that are gone, and of exchanges that a memory rested on
+    and that stay."""
+
+    memories: tuple[str, ...]
+    exchanges: tuple[str, ...]
+    staying: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """`without_vector` is by encoder. `bytes_on_disk` is of the whole store, all users' together;
+    None where that can't be known."""
+
+    total: int
+    by_kind: Mapping[Kind, int]
+    pinned: int
+    never_recalled: int
+    without_vector: Mapping[str, int]
+    exchanges: int
+    bytes_on_disk: int | None
+
+
+class MemoryDesk:
+    """All calls block, some for seconds; none may be made on the event loop. Not thread-safe.
+
+    Args:
+        open_memory: brings up the user's long-term memory, for what needs its indexes or vectors.
+        memory: the same, where it is up already; RAM and disk change together through it.
+        folder: where the table lies, if it lies in one.
+        on_forgotten: told the ids of forgotten exchanges, so that a conversation drops them too.
+
+    Every method may raise StoreError; those that take an id do so where there is no such memory.
+    """
+
+    def __init__(
+        self,
+        user_id: str,
+        table: MemoryTable,
+        open_transcript: Callable[[], Transcript],
+        open_memory: Callable[[], LongTermMemory],
+        *,
+        memory: LongTermMemory | None = None,
+        folder: Path | None = None,
+        on_forgotten: Callable[[Collection[str]], None] = lambda _: None,
+    ) -> None:
+        self.user_id = user_id
+        self._table = table
+        self._open_transcript = open_transcript
+        self._open_memory = open_memory
+        self._memory = memory
+        self._folder = folder
+        self._on_forgotten = on_forgotten
+
+    # -- looking --------------------------------------------------------------------------------
+
+    def newest(self, kind: Kind | None = None, limit: int | None = None) -> Listed:
+        """The newest first. Reads texts only of what it returns."""
+        rows = [
+            row
+            for batch in self._table.scan(self.user_id, ("id", "created", "kind"))
+            for row in zip(*map(batch.values, ("created", "id", "kind")), strict=True)
+            if kind is None or row[2] is kind
+        ]
+        rows.sort(reverse=True)
+        ids = [row[1] for row in rows[:limit]]
+        found = sorted(self._table.get(self.user_id, ids), key=said, reverse=True)
+        return Listed(tuple(found), len(rows))
+
+    def search(self, text: str, limit: int) -> Recalled:
+        """What the voice would recall, without its deadline.
+
+        Raises:
+            SettingsError: there is no text, or too much.
+            ModelError: there is no encoder.
+        """
+        return self._ready().find(checked(text), limit)
+
+    def show(self, named: str) -> Shown:
+        memory = self._named(named)
+        sources = set(memory.sources) - {BY_HAND}
+        exchanges = self._open_transcript().exchanges(self.user_id, sources) if sources else ()
+        before, after = self._neighbours(memory)
+        replaced = self._table.get(self.user_id, memory.supersedes)
+        by = self._table.get(self.user_id, [memory.superseded_by] if memory.superseded_by else [])
+        return Shown(
+            memory,
+            tuple(e for _, e in exchanges),
+            before,
+            after,
+            tuple(replaced),
+            next(iter(by), None),
+        )
+
+    def stats(self) -> Stats:
+        columns = ("kind", "pinned", "never_recall")
+        kinds: Counter[Kind] = Counter()
+        pinned = hidden = 0
+        for batch in self._table.scan(self.user_id, columns):
+            kinds.update(batch.values("kind"))
+            pinned += sum(batch.values("pinned"))
+            hidden += sum(batch.values("never_recall"))
+        total = kinds.total()
+        return Stats(
+            total,
+            dict(kinds.most_common()),
+            pinned,
+            hidden,
+            {
+                name: len(self._table.without_vectors(self.user_id, name, max(total, 1)))
+                for name in self._table.encoders()
+            },
+            len(self._open_transcript().exchange_ids(self.user_id)),
+            _bytes_in(self._folder) if self._folder is not None else None,
+        )
+
+    def export(self) -> Iterator[dict[str, Any]]:
+        """All memories, oldest first, as `import_` takes them."""
+        return map(table_schema.exported, in_order(self._table, self.user_id))
+
+    # -- changing -------------------------------------------------------------------------------
+
+    def add(self, text: str, kind: Kind = Kind.FACT) -> Memory:
+        """Remember what the user wrote down.
+
+        Raises:
+            SettingsError: there is no text, or it can't be kept.
+            ModelError: there is no encoder.
+        """
+        memory = Memory(
+            id=new_id(),
+            user_id=self.user_id,
+            kind=kind,
+            text=checked(text),
+            created=datetime.now(UTC),
+            sources=(BY_HAND,),
+        )
+        self._ready().put([memory])
+        return memory
+
+    def edit(self, named: str, text: str) -> Memory:
+        """Another text in place of the old one. Raises as `add`, and for what was really said."""
+        new, memory = checked(text), self._named(named)
+        if memory.kind is Kind.EXCHANGE:
+            raise SettingsError(
+                "What was said is kept to the letter and can't be edited: forget it, and add what"
+                " is right.",
+                mend=f"assistant memory forget {short(memory.id)}; assistant memory add TEXT",
+            )
+        # What it was understood by belonged to the old words.
+        how = lambda old: replace(old, text=new, context="", confidence=1.0)  # noqa: E731
+        return self._changed(self._ready(), memory, how)
+
+    def mark(
+        self,
+        named: str,
+        *,
+        pinned: bool | None = None,
+        never_recall: bool | None = None,
+        feedback: int = 0,
+    ) -> Memory:
+        """Pin it, keep it from ever being recalled (or undo that), or say whether it was recalled
+        rightly (+1) or wrongly (-1)."""
+
+        def how(old: Memory) -> Memory:
+            return replace(
+                old,
+                pinned=old.pinned if pinned is None else pinned,
+                never_recall=old.never_recall if never_recall is None else never_recall,
+                feedback=old.feedback + feedback,
+            )
+
+        return self._changed(self._memory, self._named(named), how)
+
+    def import_(self, rows: Iterable[Mapping[str, Any]]) -> int:
+        """Take in what `export` gave, in place of what has the same id; returns how many.
+
+        Raises:
+            SettingsError: a row is not as it must be; nothing was taken in.
+            ModelError: there is no encoder.
+        """
+        memories = [read_row(row, number, self.user_id) for number, row in enumerate(rows, start=1)]
+        distinct = {memory.id: memory for memory in memories}  # of several the last
+        if distinct:
+            self._ready().put(sorted(distinct.values(), key=said))
+        return len(distinct)
+
+    def rebuild(self) -> int:
+        """Make anew what the transcript tells, all vectors and the indexes; returns how many
+        memories there are. Raises ModelError where there is no encoder."""
+        return self._ready().rebuild(self._open_transcript())
+
+    def forget(self, names: Sequence[str], *, with_sources: bool = False) -> Forgotten:
+        """Remove memories, and with what was said the whole exchange, both speakers' turns: from
+        the transcript too, or the next start would remember it again. What was derived from nothing
+        else goes with it; what else rests on it or quotes it loses that.
+
+        Args:
+            with_sources: of derived memories too the exchanges that they rest on.
+        """
+        everything = {memory.id: memory for memory in in_order(self._table, self.user_id)}
+        chosen = [
+            everything[key] for named in names for key in matching(everything, named, exchange=True)
+        ]
+        sources = {source for memory in chosen for source in memory.sources} - {BY_HAND}
+        exchanges = sources if with_sources else _of_exchanges(chosen)
+        gone = {memory.id: memory for memory in chosen}
+        gone |= {
+            memory.id: memory
+            for memory in everything.values()
+            if memory.sources and exchanges.issuperset(memory.sources)
+        }
+        texts = {memory.text for memory in gone.values()}
+        changed = [
+            new
+            for memory in everything.values()
+            if memory.id not in gone and (new := _without(memory, gone, exchanges, texts)) != memory
+        ]
+        # In this order: whatever interrupts it, the memories stay in sight until all is gone.
+        if exchanges:
+            self._open_transcript().forget(self.user_id, exchanges)
+            self._on_forgotten(exchanges)
+        self._remove(list(gone.values()), changed)
+        return Forgotten(tuple(gone), tuple(sorted(exchanges)), tuple(sorted(sources - exchanges)))
+
+    # -- inside ---------------------------------------------------------------------------------
+
+    def _ready(self) -> LongTermMemory:
+        if self._memory is None:
+            self._memory = self._open_memory()
+        return self._memory
+
+    def _named(self, named: str) -> Memory:
+        ids = [
+            key for batch in self._table.scan(self.user_id, ("id",)) for key in batch.values("id")
+        ]
+        found = self._table.get(self.user_id, matching(ids, named))
+        if not found:
+            raise unknown(named)
+        return found[0]
+
+    def _changed(
+        self, memory: LongTermMemory | None, which: Memory, how: Callable[[Memory], Memory]
+    ) -> Memory:
+        if memory is not None:
+            changed = memory.change([which.id], how)
+        else:
+            changed = [how(which)]
+            self._table.update(changed)
+        if not changed:
+            raise unknown(which.id)
+        return changed[0]
+
+    def _remove(self, gone: Sequence[Memory], changed: Sequence[Memory]) -> None:
+        if self._memory is not None:
+            self._memory.drop(gone)
+            if changed:
+                self._memory.put(changed)
+        else:
+            self._table.delete(self.user_id, [memory.id for memory in gone])
+            self._table.update(changed)
+        self._table.compact()
+
+    def _neighbours(self, memory: Memory) -> tuple[Memory | None, Memory | None]:
+        if memory.kind is not Kind.EXCHANGE or not memory.conversation:
+            return None, None
+        columns = ("id", "conversation", "kind")
+        ids = [
+            key
+            for batch in self._table.scan(self.user_id, columns)
+            for key, conversation, kind in zip(*map(batch.values, columns), strict=True)
+            if conversation == memory.conversation and kind is Kind.EXCHANGE
+        ]
+        around = sorted(self._table.get(self.user_id, ids), key=said)
+        at = next((at for at, each in enumerate(around) if each.id == memory.id), None)
+        if at is None:
+            return None, None
+        return (around[at - 1] if at else None), (around[at + 1] if at + 1 < len(around) else None)
+
+
+def _of_exchanges(memories: Iterable[Memory]) -> set[str]:
+    return {
+        source
+        for memory in memories
+        if memory.kind is Kind.EXCHANGE
+        for source in memory.sources
+        if source != BY_HAND
+    }
+
+
+def _without(
+    memory: Memory, gone: Collection[str], exchanges: Collection[str], texts: Collection[str]
+) -> Memory:
+    """A memory that stays, without what it had of those that go."""
+    quotes = memory.context in texts or any(
+        text in memory.context for text in texts if len(text) >= QUOTED
+    )
+    return replace(
+        memory,
+        context="" if quotes else memory.context,
+        sources=tuple(source for source in memory.sources if source not in exchanges),
+        supersedes=tuple(key for key in memory.supersedes if key not in gone),
+        superseded_by=None if memory.superseded_by in gone else memory.superseded_by,
+    )
+
+
+def _bytes_in(folder: Path) -> int:
+    size = 0
+    for path in folder.rglob("*"):
+        with suppress(FileNotFoundError):  # the table is being written
+            size += path.stat().st_size if path.is_file() else 0
+    return size

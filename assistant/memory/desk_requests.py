@@ -1,0 +1,204 @@
+"""Requests to a memory desk as JSON, and the rows it answers: what the command line and the door
+into a running assistant have in common.
+
+    {"act": "search", "text": "my dog", "limit": 5}  →  {"id": …, "score": …, "text": …}, …
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict
+from datetime import UTC
+from typing import Any
+
+from assistant.context.conversation import Exchange
+from assistant.errors import SettingsError
+from assistant.memory.desk import MemoryDesk
+from assistant.memory.naming import short
+from assistant.memory.record import Kind, Memory
+from assistant.memory.table_schema import exported
+from assistant.memory.user_index import Found
+
+Request = Mapping[str, Any]
+Row = dict[str, Any]
+
+NEEDS_ENCODER = frozenset({"search", "add", "edit", "import", "rebuild"})
+LISTED = 20
+FOUND = 10
+
+
+def carry_out(desk: MemoryDesk, request: Request) -> Iterator[Row]:
+    """Do what is asked, and say what came of it.
+
+    Raises:
+        SettingsError: the request is not as it must be.
+        StoreError, ModelError: as the desk.
+    """
+    act = _ACTS.get(_text(request, "act"))
+    if act is None:
+        raise SettingsError(
+            "The running assistant does not know this request.",
+            mend="Restart it: it is of another version.",
+        )
+    return act(desk, request)
+
+
+def row(memory: Memory, **more: Any) -> Row:
+    """A memory as JSON; `short` is enough of its id to name it, in all but rare cases."""
+    return {**exported(memory), "short": short(memory.id), **more}
+
+
+def _list(desk: MemoryDesk, request: Request) -> Iterator[Row]:
+    listed = desk.newest(_kind(request), _count(request, LISTED))
+    for memory in listed.memories:
+        yield row(memory, event="memory")
+    yield {"event": "listed", "shown": len(listed.memories), "total": listed.total}
+
+
+def _search(desk: MemoryDesk, request: Request) -> Iterator[Row]:
+    found = desk.search(_text(request, "text"), _count(request, FOUND))
+    for each in found.memories:
+        yield _found(each)
+    yield {"event": "searched", "found": len(found.memories), "by_words_alone": found.missed}
+
+
+def _found(found: Found) -> Row:
+    return {
+        "event": "found",
+        "id": found.id,
+        "short": short(found.id),
+        "score": round(found.score, 4),
+        "parts": {name: round(value, 4) for name, value in found.parts.items()},
+        "words": list(found.words),
+        "kind": found.kind.value,
+        "speaker": found.speaker,
+        "created": found.created.astimezone(UTC).isoformat(),
+        "superseded_by": found.superseded_by,
+        "sources": list(found.sources),
+        "text": found.text,
+    }
+
+
+def _show(desk: MemoryDesk, request: Request) -> Iterator[Row]:
+    shown = desk.show(_text(request, "id"))
+    yield row(
+        shown.memory,
+        event="memory",
+        exchanges=[_exchange(each) for each in shown.exchanges],
+        before=row(shown.before) if shown.before else None,
+        after=row(shown.after) if shown.after else None,
+        replaced=[row(each) for each in shown.supersedes],
+        replaced_by=row(shown.superseded_by) if shown.superseded_by else None,
+    )
+
+
+def _exchange(exchange: Exchange) -> Row:
+    ended = exchange.ended.isoformat() if exchange.ended else None
+    return {
+        "id": exchange.id,
+        "turn": exchange.turn,
+        "started": exchange.started.isoformat(),
+        "ended": ended,
+        "user": exchange.user_text,
+        "assistant": exchange.assistant_text,
+        "interrupted": exchange.interrupted,
+    }
+
+
+def _add(desk: MemoryDesk, request: Request) -> Iterator[Row]:
+    kind = _kind(request) or Kind.FACT
+    yield row(desk.add(_text(request, "text"), kind), event="added")
+
+
+def _edit(desk: MemoryDesk, request: Request) -> Iterator[Row]:
+    yield row(desk.edit(_text(request, "id"), _text(request, "text")), event="edited")
+
+
+def _forget(desk: MemoryDesk, request: Request) -> Iterator[Row]:
+    names = request.get("ids")
+    if not isinstance(names, list) or not names or not all(isinstance(n, str) for n in names):
+        raise SettingsError("Say which memories to forget.", mend="assistant memory list")
+    forgotten = desk.forget(names, with_sources=request.get("with_sources") is True)
+    yield {"event": "forgotten", **{name: list(ids) for name, ids in asdict(forgotten).items()}}
+
+
+def _mark(desk: MemoryDesk, request: Request) -> Iterator[Row]:
+    feedback = request.get("feedback", 0)
+    memory = desk.mark(
+        _text(request, "id"),
+        pinned=_flag(request, "pinned"),
+        never_recall=_flag(request, "never_recall"),
+        feedback=feedback if feedback in (1, -1) else 0,
+    )
+    yield row(memory, event="marked")
+
+
+def _export(desk: MemoryDesk, request: Request) -> Iterator[Row]:
+    del request
+    return desk.export()
+
+
+def _import(desk: MemoryDesk, request: Request) -> Iterator[Row]:
+    rows = request.get("rows")
+    if not isinstance(rows, list):
+        raise SettingsError("There is nothing to import.", mend="assistant memory export FILE")
+    yield {"event": "imported", "count": desk.import_(rows)}
+
+
+def _stats(desk: MemoryDesk, request: Request) -> Iterator[Row]:
+    del request
+    stats = asdict(desk.stats())
+    stats["by_kind"] = {kind.value: count for kind, count in stats["by_kind"].items()}
+    yield {"event": "stats", **stats}
+
+
+def _rebuild(desk: MemoryDesk, request: Request) -> Iterator[Row]:
+    del request
+    yield {"event": "rebuilt", "count": desk.rebuild()}
+
+
+_ACTS: Mapping[str, Callable[[MemoryDesk, Request], Iterator[Row]]] = {
+    "list": _list,
+    "search": _search,
+    "show": _show,
+    "add": _add,
+    "edit": _edit,
+    "forget": _forget,
+    "mark": _mark,
+    "export": _export,
+    "import": _import,
+    "stats": _stats,
+    "rebuild": _rebuild,
+}
+
+
+def _text(request: Request, name: str) -> str:
+    value = request.get(name)
+    if not isinstance(value, str):
+        raise SettingsError(f"The request has no `{name}`.", mend="assistant memory --help")
+    return value
+
+
+def _count(request: Request, default: int) -> int:
+    value = request.get("limit") or default
+    if not isinstance(value, int) or value < 1:
+        raise SettingsError(
+            "The limit is a number, 1 or more.", mend="assistant memory list --limit 20"
+        )
+    return value
+
+
+def _flag(request: Request, name: str) -> bool | None:
+    value = request.get(name)
+    return value if isinstance(value, bool) else None
+
+
+def _kind(request: Request) -> Kind | None:
+    value = request.get("kind")
+    if value is None:
+        return None
+    try:
+        return Kind(value)
+    except ValueError:
+        known = ", ".join(Kind)
+        raise SettingsError(
+            f"There is no kind {value!r:.40} of memories.", mend=f"Choose one of {known}."
+        ) from None

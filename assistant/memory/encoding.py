@@ -1,0 +1,205 @@
+"""Vectors of what is asked and of what is remembered, with caches of both.
+
+A query is encoded in a thread of its own, so that recall can go on without it at its deadline; a
+result that comes late still lands in the cache, where the same question finds it. Documents are
+encoded in the caller's thread: a query never waits behind them.
+"""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assistant.errors import ModelFailed
+from models.interfaces import SentenceEncoder
+
+Vector = NDArray[np.float32]
+Vectors = NDArray[np.float32]
+
+QUERIES_KEPT = 1_000
+DOCUMENTS_KEPT = 500
+LONGEST_QUERY = 2_000
+"""Characters; of a longer one the end is taken, where the question is. Two minutes of speech."""
+LONGEST_DOCUMENT = 10_000
+"""Characters; of a longer one the beginning is taken. More than an encoder reads."""
+
+
+class VectorCache:
+    """The last `size` used vectors by text. Thread-safe; the vectors are read-only.
+
+    Nothing is added that was asked for before something was forgotten: the work may have begun on
+    the very words that had to go.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._vectors: OrderedDict[str, Vector] = OrderedDict()
+        self._lock = threading.Lock()
+        self._forgotten = 0
+
+    @property
+    def epoch(self) -> int:
+        """To be noted when a vector is asked for, and given to `put`."""
+        return self._forgotten
+
+    def get(self, text: str) -> Vector | None:
+        with self._lock:
+            vector = self._vectors.get(text)
+            if vector is not None:
+                self._vectors.move_to_end(text)
+            return vector
+
+    def put(self, text: str, vector: Vector, epoch: int) -> None:
+        with self._lock:
+            if epoch != self._forgotten:
+                return
+            self._vectors[text] = vector
+            self._vectors.move_to_end(text)
+            while len(self._vectors) > self._size:
+                self._vectors.popitem(last=False)
+
+    def forget(self, texts: Iterable[str]) -> None:
+        with self._lock:
+            self._forgotten += 1
+            for text in texts:
+                self._vectors.pop(text, None)
+
+    def clear(self) -> None:
+        with self._lock:
+            self._forgotten += 1
+            self._vectors.clear()
+
+    def texts(self) -> list[str]:
+        """What it holds, oldest first: forgetting looks through them."""
+        with self._lock:
+            return list(self._vectors)
+
+
+class QueryEncoder:
+    """Encodes for recall, and remembers what it has encoded.
+
+    Args:
+        queries: encodes what is asked; quick.
+        documents: encodes what is remembered, into the same space; the same one where None.
+
+    Both may be loaded already; `load` does it otherwise.
+    """
+
+    def __init__(
+        self,
+        queries: SentenceEncoder,
+        documents: SentenceEncoder | None = None,
+        *,
+        queries_kept: int = QUERIES_KEPT,
+        documents_kept: int = DOCUMENTS_KEPT,
+    ) -> None:
+        self._queries = queries
+        self._documents = documents or queries
+        self._query_cache = VectorCache(queries_kept)
+        self._document_cache = VectorCache(documents_kept)
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="query-encoder")
+
+    @property
+    def name(self) -> str:
+        """Of the model whose vectors these are; another name's vectors can't be compared."""
+        return self._documents.name
+
+    @property
+    def dimensions(self) -> int:
+        """Known after `load`."""
+        return self._queries.dimensions
+
+    def load(self) -> None:
+        """Blocking. Raises as the encoders' own `load`."""
+        self._queries.load()
+        self._documents.load()
+
+    def submit(self, text: str) -> "Future[Vector]":
+        """The unit vector of a query, shape (dimensions,); done at once where it is known.
+
+        Cancel what nobody waits for any more: what hasn't begun is dropped. The future raises
+        ModelFailed where the encoder failed.
+        """
+        query = query_key(text)
+        known = self._query_cache.get(query)
+        done: Future[Vector] = Future()
+        if known is not None:
+            done.set_result(known)
+            return done
+        try:
+            return self._thread.submit(self._encode_one, query, self._query_cache.epoch)
+        except RuntimeError:  # the thread has ended
+            done.set_exception(ModelFailed(f"The encoder {self.name} was closed."))
+            return done
+
+    def encode_query(self, text: str) -> Vector:
+        """As `submit`, waiting for it. Raises ModelFailed."""
+        return self.submit(text).result()
+
+    def encode_documents(self, texts: Sequence[str]) -> Vectors:
+        """Unit vectors, shape (len(texts), dimensions). Raises ModelFailed."""
+        epoch = self._document_cache.epoch
+        keys = [document_key(text) for text in texts]
+        known = {key: self._document_cache.get(key) for key in keys}
+        vectors = {key: vector for key, vector in known.items() if vector is not None}
+        unknown = [key for key in known if key not in vectors]
+        if unknown:
+            for key, row in zip(unknown, self._documents.encode(unknown), strict=True):
+                vectors[key] = _own(row)
+                self._document_cache.put(key, vectors[key], epoch)
+        if not keys:
+            return np.empty((0, self.dimensions), np.float32)
+        return np.stack([vectors[key] for key in keys])
+
+    def _encode_one(self, query: str, epoch: int) -> Vector:
+        # An equal one that waited before this one has just been encoded.
+        known = self._query_cache.get(query)
+        if known is not None:
+            return known
+        vector = _own(self._queries.encode([query])[0])
+        self._query_cache.put(query, vector, epoch)
+        return vector
+
+    def forget(self, texts: Iterable[str]) -> None:
+        """Drop what is kept of these texts, as queries and as documents."""
+        gone = list(texts)
+        self._query_cache.forget(map(query_key, gone))
+        self._document_cache.forget(map(document_key, gone))
+
+    def clear(self) -> None:
+        """Drop all that is kept."""
+        self._query_cache.clear()
+        self._document_cache.clear()
+
+    def texts(self) -> list[str]:
+        """All texts of which something is kept."""
+        return self._query_cache.texts() + self._document_cache.texts()
+
+    def close(self) -> None:
+        """End the thread; what waits is dropped. Idempotent."""
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+
+def query_key(text: str) -> str:
+    """What of a query is encoded."""
+    return _plain(text[-LONGEST_QUERY:])
+
+
+def document_key(text: str) -> str:
+    """What of a document is encoded."""
+    return _plain(text[:LONGEST_DOCUMENT])
+
+
+def _plain(text: str) -> str:
+    """Without what can't be written as UTF-8, and without NUL, which means nothing to anybody."""
+    return text.replace("\0", " ").encode("utf-8", "replace").decode("utf-8").strip()
+
+
+def _own(vector: Vector) -> Vector:
+    """A copy of one row that can't be changed; the row itself would keep its whole batch alive."""
+    copy = vector.copy()
+    copy.flags.writeable = False
+    return copy

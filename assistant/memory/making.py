@@ -1,0 +1,30 @@
+"""Memories made of an exchange, without any model."""
+
+from assistant.context.conversation import Exchange
+from assistant.memory.question import day_words
+from assistant.memory.record import ASSISTANT, USER, Kind, Memory
+
+IMPORTANCE = {USER: 0.5, ASSISTANT: 0.2}
+"""What the user said is what the user will ask for."""
+
+
+def memories_of(user_id: str, conversation: str, exchange: Exchange) -> list[Memory]:
+    """One of each speaker's turn, in the order in which they were said. Their ids follow from the
+    exchange's, so that they can be made again without being doubled."""
+    turns = {USER: exchange.user_text.strip(), ASSISTANT: exchange.assistant_text.strip()}
+    return [
+        Memory(
+            id=f"{exchange.id}-{speaker}",
+            user_id=user_id,
+            kind=Kind.EXCHANGE,
+            text=text,
+            created=exchange.started,
+            speaker=speaker,
+            conversation=conversation,
+            context=day_words(exchange.started),
+            importance=IMPORTANCE[speaker],
+            sources=(exchange.id,),
+        )
+        for speaker, text in turns.items()
+        if text
+    ]

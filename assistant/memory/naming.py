@@ -1,0 +1,55 @@
+"""How a person names a memory: by its id, or by the beginning of it."""
+
+from collections.abc import Collection
+
+from assistant.errors import SettingsError, StoreError
+
+BY_HAND = "you"
+"""The source of what the user wrote down, in place of an exchange's id."""
+LEAST_PREFIX = 6
+"""Characters of an id by which a memory may be named."""
+NAMED_AT_ONCE = 4
+"""Of the ids that a prefix may mean."""
+
+
+def short(key: str, length: int = 8) -> str:
+    """The beginning of an id, by which it can be named: `1f0c9a2b`, or `1f0c9a2b-u` and `-a` for
+    the user's and the assistant's turn of one exchange."""
+    head, dash, tail = key.partition("-")
+    return f"{head[:length]}-{tail[:1]}" if dash and tail else head[:length]
+
+
+def matching(ids: Collection[str], named: str, *, exchange: bool = False) -> list[str]:
+    """The id that `named` is, or that alone begins so; with `exchange`, all of one exchange's."""
+    if named in ids:
+        return [named]
+    if len(named) < LEAST_PREFIX:
+        raise SettingsError(
+            f"{named!r} is too short: {LEAST_PREFIX} or more characters of an id name a memory.",
+            mend="assistant memory list",
+        )
+    head, dash, tail = named.partition("-")
+    found = [
+        key
+        for key in ids
+        if key.startswith(named)
+        or (dash and key.startswith(head) and key.partition("-")[2].startswith(tail))
+    ]
+    if not found:
+        raise unknown(named)
+    of_one = len({key.partition("-")[0] for key in found}) == 1
+    if len(found) > 1 and not (exchange and of_one):
+        length = next(
+            (n for n in range(8, 64) if len({short(key, n) for key in found}) == len(found)), 64
+        )
+        some = ", ".join(short(key, length) for key in sorted(found)[:NAMED_AT_ONCE])
+        more = " and others" if len(found) > NAMED_AT_ONCE else ""
+        raise StoreError(
+            f"{named!r:.40} may mean {len(found)} memories: {some}{more}.",
+            mend="Name it by more of its id.",
+        )
+    return found
+
+
+def unknown(named: str) -> StoreError:
+    return StoreError(f"There is no memory {named!r:.40}.", mend="assistant memory list")

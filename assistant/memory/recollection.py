@@ -1,0 +1,72 @@
+"""Where the conversation and the long-term memory meet: what is kept is remembered, and what is
+recalled is what the prompt does not hold anyway."""
+
+from collections.abc import Callable, Collection, Sequence
+from datetime import UTC, datetime
+
+from assistant.context.conversation import Conversation, Exchange, Summary
+from assistant.events import Latency, MemoryUsed
+from assistant.memory.long_term import LongTermMemory
+from assistant.memory.transcript import Transcript
+from assistant.memory.user_index import Found
+
+
+class Archive:
+    """Keeps exchanges in the transcript, and remembers those that are there."""
+
+    def __init__(self, transcript: Transcript, memory: LongTermMemory) -> None:
+        self._transcript = transcript
+        self._memory = memory
+
+    def store(
+        self,
+        conversation: Conversation,
+        exchange: Exchange,
+        latency: Latency | None = None,
+        memories: Sequence[MemoryUsed] = (),
+    ) -> None:
+        """
+        Raises:
+            StoreError: the transcript could not be written; nothing is remembered either.
+        """
+        self._transcript.store(conversation, exchange, latency, memories)
+        self._memory.remember(conversation.id, exchange)
+        self._memory.mark_used([memory.id for memory in memories], datetime.now(UTC))
+
+    def store_summary(self, conversation: Conversation, summary: Summary) -> None:
+        """
+        Raises:
+            StoreError: it could not be written; nothing was.
+        """
+        self._transcript.store_summary(conversation, summary)
+
+
+class Recollection:
+    """Recall for the voice loop.
+
+    Args:
+        shown: ids of the exchanges that the prompt holds anyway.
+    """
+
+    def __init__(self, memory: LongTermMemory, shown: Callable[[], Collection[str]]) -> None:
+        self._memory = memory
+        self._shown = shown
+
+    async def recall(self, query: str, deadline_s: float) -> tuple[tuple[MemoryUsed, ...], bool]:
+        """See `voice.recalling.Recaller`."""
+        recalled = await self._memory.recall(query, deadline_s, self._shown())
+        return tuple(map(_used, recalled.memories)), recalled.missed
+
+
+def _used(found: Found) -> MemoryUsed:
+    return MemoryUsed(
+        id=found.id,
+        text=found.text,
+        score=found.score,
+        kind=found.kind.value,
+        speaker=found.speaker,
+        said=found.created,
+        superseded_by=found.superseded_by,
+        parts=tuple(found.parts.items()),
+        words=found.words,
+    )

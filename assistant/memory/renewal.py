@@ -1,0 +1,57 @@
+"""Making a user's memories anew from the transcript, what was marked on them kept."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from assistant.memory import table_schema
+from assistant.memory.record import USER, Memory
+from assistant.memory.table import MemoryTable
+
+ROWS_AT_ONCE = 5_000
+"""In one write."""
+MARKS = (
+    *("importance", "confidence", "last_used", "uses", "feedback", "expires"),
+    *("supersedes", "superseded_by", "pinned", "never_recall"),
+)
+"""What the transcript does not tell."""
+
+
+def in_order(table: MemoryTable, user_id: str) -> list[Memory]:
+    """All of a user's memories, in the order in which they were said. Raises StoreError."""
+    return [memory for batch in table.scan(user_id) for memory in batch.memories()]
+
+
+def said(memory: Memory) -> tuple[float, bool, str]:
+    """Sorts by time; of one exchange the user's words come first."""
+    return memory.created.timestamp(), memory.speaker != USER, memory.id
+
+
+def renew(table: MemoryTable, user_id: str, made: Sequence[Memory]) -> None:
+    """Write what was made of the transcript in place of what is there.
+
+    What rests on no exchange of the transcript, and what others derived, stays: it can't be made
+    again here. A memory that a fault left twice is there once afterwards.
+
+    Raises:
+        StoreError: the table failed. What is made of the transcript can be made again.
+    """
+    before: dict[str, Memory] = {}
+    twice: dict[str, Memory] = {}
+    for memory in in_order(table, user_id):
+        if memory.id in before:
+            twice[memory.id] = memory
+        before[memory.id] = memory
+    fresh = {memory.id: _marked(memory, before.get(memory.id)) for memory in made}
+    changed = {key: memory for key, memory in fresh.items() if memory != before.get(key)}
+    if twice:
+        table.delete(user_id, twice)
+    rows = list((twice | {key: fresh[key] for key in twice if key in fresh} | changed).values())
+    for start in range(0, len(rows), ROWS_AT_ONCE):
+        table.import_(map(table_schema.exported, rows[start : start + ROWS_AT_ONCE]))
+    table.compact()
+
+
+def _marked(memory: Memory, before: Memory | None) -> Memory:
+    if before is None:
+        return memory
+    return replace(memory, **{name: getattr(before, name) for name in MARKS})

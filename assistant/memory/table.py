@@ -1,0 +1,391 @@
+"""The durable store of memories: one LanceDB table in a folder or an object store.
+
+What `add` returned from is in the operating system's hands (or the object store's) and survives a
+kill. Each write is one transaction and makes a new version of the table; many small ones make it
+slow, and `compact` mends that: call it when `wants_compaction` says so and nothing is urgent.
+
+All calls block, for milliseconds in a folder and for the network's time elsewhere; on an event loop
+use `asyncio.to_thread`. Thread-safe. All raise StoreError when the store can't be reached, read or
+written.
+"""
+
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from assistant.errors import StoreError
+from assistant.memory import table_schema
+from assistant.memory.record import Memory
+from assistant.memory.table_errors import explained
+from assistant.memory.table_open import STORAGE_OPTIONS, Table, folder_of, open_table, version
+from assistant.memory.table_schema import FIELDS, KEY, Batch, Vectors
+from assistant.memory.writer_lock import FolderLock, Gate, Lease, WriterLock
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from lancedb.expr import Expr
+
+SAID = [
+    {"column_name": "created", "ascending": True, "nulls_first": False},
+    {"column_name": "speaker", "ascending": False, "nulls_first": False},  # "user", "assistant"
+    {"column_name": "id", "ascending": True, "nulls_first": False},
+]
+"""The order in which things were said."""
+IDS_AT_ONCE = 10_000
+"""In the condition of one query."""
+ROWS_AT_ONCE = 8_192
+"""In one batch of a scan: 12 MB with vectors of 384 dimensions."""
+WRITES_BEFORE_COMPACTION = 200
+"""A write takes a tenth longer after so many; after 2,000 twice as long."""
+PATIENCE_S = 2.0
+"""How long `compact` waits for a moment in which nobody reads or writes."""
+
+
+class MemoryTable:
+    """All users' memories. Every query names the user."""
+
+    def __init__(self, table: Table, lock: WriterLock, uri: str, fragments: int) -> None:
+        self._table = table
+        self._lock = lock
+        self._uri = uri
+        self._fragments = fragments
+        self._closed = False
+        self._gate = Gate()
+        self._rewriting = threading.Lock()
+
+    @classmethod
+    def open(cls, uri: str, *, storage_options: Mapping[str, str] | None = None) -> "MemoryTable":
+        """Open or make the table and become its only writer. Takes a second: LanceDB is imported.
+
+        Args:
+            uri: a folder, made readable by its owner alone, or what LanceDB understands: s3://…
+            storage_options: of the object store: endpoint, region, keys…
+
+        Raises:
+            StoreError: it can't be reached, read or written, is damaged, is in use by another
+                assistant, or is of a newer version.
+        """
+        folder = folder_of(uri)
+        with ExitStack() as on_failure, explained(uri):
+            lock: WriterLock
+            if folder is not None:
+                folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+                lock = FolderLock(folder)
+                on_failure.callback(lock.release)
+            import lancedb
+
+            if folder is not None:
+                db = lancedb.connect(folder)
+            else:
+                options = STORAGE_OPTIONS | dict(storage_options or {})
+                db = lancedb.connect(uri, storage_options=options)
+                lock = Lease.take(db, uri)
+                on_failure.callback(lock.release)
+            table = open_table(db, uri, folder)
+            fragments = int(table.stats()["fragment_stats"]["num_fragments"])
+            on_failure.pop_all()
+        return cls(table, lock, uri, fragments)
+
+    # -- encoders -------------------------------------------------------------------------------
+
+    def encoders(self) -> dict[str, int]:
+        """Names of the encoders that have a column, and their dimensions."""
+        with self._reading() as table:
+            found = table_schema.vector_fields(table.schema)
+        return {name: field.type.list_size for name, field in found.items()}
+
+    def add_encoder(self, name: str, dimensions: int) -> None:
+        """Make its column, empty for every row; `without_vectors` then says what is to be filled.
+        Adding it again changes nothing.
+
+        Raises:
+            ValueError: it has a column of other dimensions, or its name differs from another's by
+                punctuation alone.
+        """
+        field = table_schema.vector_field(name, dimensions)
+        with self._changing() as table:
+            known = table_schema.vector_fields(table.schema).get(name)
+            if known is not None and known.type.list_size == dimensions:
+                return
+            if known is not None or field.name in table.schema.names:
+                raise ValueError(f"there is a column for an encoder like {name} already")
+            table.add_columns(field)
+
+    def drop_encoder(self, name: str) -> None:
+        """Remove its column; the vectors leave the disk with the next `compact`."""
+        with self._changing() as table:
+            field = table_schema.vector_fields(table.schema).get(name)
+            if field is not None:
+                table.drop_columns([field.name])
+
+    # -- writing --------------------------------------------------------------------------------
+
+    def add(self, memories: Sequence[Memory], vectors: Mapping[str, Vectors] | None = None) -> None:
+        """Write new memories, all or none. Their ids must be new; nobody looks.
+
+        Args:
+            vectors: by encoder, shape (len(memories), dimensions).
+
+        Raises:
+            ValueError: a vector, an id or a time is not as it must be.
+            KeyError: there is no such encoder.
+        """
+        if not memories:
+            return
+        rows = table_schema.rows(memories, version())
+        with self._adding() as table:
+            for encoder, array in (vectors or {}).items():
+                field = table_schema.vector_fields(table.schema)[encoder]
+                rows = rows.append_column(field, table_schema.vector_column(field, array))
+            table.add(rows)
+
+    def update(self, memories: Sequence[Memory]) -> int:
+        """Replace memories by their ids, all or none of each user's; returns how many were there.
+
+        A row keeps its vectors as long as its text stays the same. Unknown ids are left out: what
+        was deleted meanwhile does not come back.
+        """
+        return sum(
+            self._replace(user, those, insert=False) for user, those in _by_user(memories).items()
+        )
+
+    def set_vectors(self, user_id: str, encoder: str, ids: Sequence[str], array: Vectors) -> int:
+        """Give rows their vectors, in one go; returns how many rows were there.
+
+        Args:
+            array: shape (len(ids), dimensions).
+
+        Raises:
+            ValueError: shape or numbers are not as they must be.
+            KeyError: there is no such encoder.
+        """
+        import pyarrow as pa
+
+        with self._changing() as table:
+            field = table_schema.vector_fields(table.schema)[encoder]
+            fresh = table_schema.vector_column(field, array)
+            if len(fresh) != len(ids):
+                raise ValueError(f"{len(fresh)} vectors for {len(ids)} ids")
+            where = {key: row for row, key in enumerate(ids)}
+            rows = self._rows(table, user_id, list(where))
+            if not rows.num_rows:
+                return 0
+            order = pa.array([where[key] for key in rows.column("id").to_pylist()])
+            place = rows.schema.get_field_index(field.name)
+            self._merge(table, rows.set_column(place, field, fresh.take(order)))
+            return int(rows.num_rows)
+
+    def delete(self, user_id: str, ids: Iterable[str]) -> int:
+        """Remove rows; returns how many were there. Their bytes stay on the disk for a while."""
+        with self._changing() as table:
+            return sum(
+                int(table.delete(_condition(user_id, some)).num_deleted_rows)
+                for some in _chunks(list(ids), IDS_AT_ONCE)
+            )
+
+    # -- reading --------------------------------------------------------------------------------
+
+    def get(self, user_id: str, ids: Sequence[str]) -> list[Memory]:
+        """In the order of `ids`; those that are not there are left out."""
+        found: dict[str, Memory] = {}
+        with self._reading() as table:
+            for some in _chunks(list(ids), IDS_AT_ONCE):
+                rows = table.search().where(_condition(user_id, some)).select(list(FIELDS))
+                found |= {memory.id: memory for memory in table_schema.memories(rows.to_arrow())}
+        return [found[key] for key in dict.fromkeys(ids) if key in found]
+
+    def scan(
+        self, user_id: str, columns: Sequence[str] = FIELDS, vectors: Sequence[str] = ()
+    ) -> Iterator[Batch]:
+        """All rows of a user as of now, in the order in which they were said, some thousands at a
+        time; of two of one moment the user's comes first.
+
+        Close the iterator if you leave it early: old versions can't be dropped meanwhile.
+
+        Args:
+            columns: the fields that are wanted.
+            vectors: the encoders whose vectors are wanted.
+
+        Raises:
+            KeyError: there is no such encoder.
+        """
+        with self._reading() as table:
+            fields = table_schema.vector_fields(table.schema)
+            wanted = [*columns, *(fields[name].name for name in vectors)]
+            query = table.search().where(_condition(user_id)).select(wanted).order_by(SAID)
+            for batch in query.to_batches(ROWS_AT_ONCE):
+                if batch.num_rows:
+                    yield Batch(batch)
+
+    def users(self) -> list[str]:
+        """Who has memories here."""
+        found: set[str] = set()
+        with self._reading() as table:
+            for batch in table.search().select(["user_id"]).to_batches(ROWS_AT_ONCE):
+                found.update(batch.column("user_id").unique().to_pylist())
+        return sorted(found)
+
+    def count(self, user_id: str) -> int:
+        with self._reading() as table:
+            return int(table.count_rows(_condition(user_id).to_sql()))
+
+    def without_vectors(self, user_id: str, encoder: str, limit: int) -> list[Memory]:
+        """Some of those that this encoder has still to embed.
+
+        Raises:
+            KeyError: there is no such encoder.
+        """
+        with self._reading() as table:
+            field = table_schema.vector_fields(table.schema)[encoder]
+            where = f"{_condition(user_id).to_sql()} AND {field.name} IS NULL"
+            rows = table.search().where(where).select(list(FIELDS)).limit(limit)
+            return table_schema.memories(rows.to_arrow())
+
+    # -- upkeep ---------------------------------------------------------------------------------
+
+    @property
+    def wants_compaction(self) -> bool:
+        """Whether there were so many writes that the next ones are slowed by them."""
+        return self._fragments >= WRITES_BEFORE_COMPACTION
+
+    def compact(self) -> bool:
+        """Join what many small writes left, and drop the old versions of the table.
+
+        Others may read and add meanwhile; they wait only while the old versions are dropped, some
+        milliseconds. Returns False when these had to stay, because somebody was reading all along.
+        """
+        with self._changing() as table:
+            self._fragments = 0
+            table.optimize(cleanup_older_than=timedelta(days=36_500))
+        with self._rewriting, self._gate.alone(PATIENCE_S) as alone, explained(self._uri):
+            if alone:
+                self._check()
+                # Nobody else writes to a folder: what a killed write left can go as well.
+                table.optimize(
+                    cleanup_older_than=timedelta(milliseconds=1),
+                    delete_unverified=folder_of(self._uri) is not None,
+                )
+            return alone
+
+    def close(self) -> None:
+        """Idempotent. Waits for who reads or writes; others may open the table from then on."""
+        with self._rewriting, self._gate.alone(PATIENCE_S):
+            if not self._closed:
+                self._closed = True
+                self._lock.release()
+
+    # -- carrying over --------------------------------------------------------------------------
+
+    def export(self, user_id: str) -> Iterator[dict[str, Any]]:
+        """All of a user's memories as JSON can hold them, without vectors."""
+        for batch in self.scan(user_id):
+            for memory in batch.memories():
+                yield table_schema.exported(memory)
+
+    def import_(self, rows: Iterable[Mapping[str, Any]]) -> int:
+        """Write what `export` gave; those that are there already are replaced. Returns how many.
+
+        Raises:
+            StoreError: a row is not as it must be; nothing was written.
+        """
+        memories: list[Memory] = []
+        for number, row in enumerate(rows, start=1):
+            try:
+                memories.append(table_schema.imported(row))
+            except (TypeError, ValueError) as error:
+                raise StoreError(
+                    f"Memory {number} can't be imported: {error}.",
+                    mend="Correct it in the file, and import the file again.",
+                ) from error
+        return sum(
+            self._replace(user, those, insert=True) for user, those in _by_user(memories).items()
+        )
+
+    # -- inside ---------------------------------------------------------------------------------
+
+    def _replace(self, user_id: str, memories: Sequence[Memory], *, insert: bool) -> int:
+        """Rows that are there take over the fields and keep their vectors if the text is equal."""
+        import pyarrow as pa
+
+        with self._changing() as table:
+            old = self._rows(table, user_id, [memory.id for memory in memories])
+            texts = dict(
+                zip(old.column("id").to_pylist(), old.column("text").to_pylist(), strict=True)
+            )
+            places = {key: place for place, key in enumerate(texts)}
+            new = table_schema.rows(memories, version())
+            keys = new.column("id").to_pylist()
+            if not insert:
+                new = new.filter(pa.array([key in places for key in keys], pa.bool_()))
+                keys = new.column("id").to_pylist()
+            kept = [
+                places[key] if texts.get(key) == text else None
+                for key, text in zip(keys, new.column("text").to_pylist(), strict=True)
+            ]
+            for field in table_schema.vector_fields(table.schema).values():
+                new = new.append_column(
+                    field, old.column(field.name).take(pa.array(kept, pa.int64()))
+                )
+            if new.num_rows:
+                self._merge(table, new, insert=insert)
+            return int(new.num_rows)
+
+    def _rows(self, table: Table, user_id: str, ids: Sequence[str]) -> "pa.Table":
+        import pyarrow as pa
+
+        chunks = _chunks(ids, IDS_AT_ONCE) or [[]]
+        return pa.concat_tables(
+            [table.search().where(_condition(user_id, some)).to_arrow() for some in chunks]
+        )
+
+    def _merge(self, table: Table, rows: "pa.Table", *, insert: bool = False) -> None:
+        merge = table.merge_insert(list(KEY)).when_matched_update_all()
+        merge = merge.when_not_matched_insert_all() if insert else merge
+        # To LanceDB a row without a vector is a bad one.
+        merge.execute(rows, on_bad_vectors="null")
+
+    def _check(self) -> None:
+        if self._closed:
+            raise StoreError(f"The memory {self._uri} is closed.")
+
+    @contextmanager
+    def _reading(self) -> Iterator[Table]:
+        with self._gate.shared(), explained(self._uri):
+            self._check()
+            yield self._table
+
+    @contextmanager
+    def _adding(self) -> Iterator[Table]:
+        """New rows are in nobody's way."""
+        with self._reading() as table:
+            self._lock.check()
+            self._fragments += 1
+            yield table
+
+    @contextmanager
+    def _changing(self) -> Iterator[Table]:
+        """Two that change rows would make LanceDB do one of the changes again."""
+        with self._rewriting, self._adding() as table:
+            yield table
+
+
+def _condition(user_id: str, ids: Sequence[str] | None = None) -> "Expr":
+    """Built as an expression: no text is ever pasted into a query."""
+    from lancedb.expr import col, lit
+
+    condition = col("user_id") == lit(user_id)
+    return condition if ids is None else condition & col("id").isin(ids)
+
+
+def _chunks(items: Sequence[str], size: int) -> list[Sequence[str]]:
+    return [items[start : start + size] for start in range(0, len(items), size)]
+
+
+def _by_user(memories: Iterable[Memory]) -> dict[str, list[Memory]]:
+    """One of each id, the last given."""
+    users: dict[str, dict[str, Memory]] = {}
+    for memory in memories:
+        users.setdefault(memory.user_id, {})[memory.id] = memory
+    return {user: list(those.values()) for user, those in users.items()}

@@ -1,0 +1,97 @@
+"""What LanceDB raises, as sentences.
+
+It has no error classes of its own: failures of the disk, of an object store and of damaged files
+come as RuntimeError or ValueError with the words of its Rust libraries, so they are told apart by
+these words. Arguments that are wrong come as ValueError too, and stay what they are.
+"""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from assistant.errors import StoreError
+
+_FROM_THE_STORE = re.compile(r"lance error|LanceError|Generic \w+ error|^Invalid input,")
+_PANIC = "RustPanic"
+"""The class has no public name; it is made of whatever went wrong unforeseen in a damaged file."""
+_FULL = re.compile(r"os error (27|28|122)\b|\[Errno (27|28|122)\]|No space left|QuotaExceeded")
+_READ_ONLY = re.compile(r"os error (1|13|30)\b|\[Errno (1|13|30)\]")
+_NO_BUCKET = re.compile(r"NoSuchBucket|ContainerNotFound")
+_REFUSED = re.compile(
+    r"AccessDenied|InvalidAccessKeyId|SignatureDoesNotMatch|status: 40[13]|40[13] Forbidden"
+    r"|40[13] Unauthorized|redentials"
+)
+_UNREACHABLE = re.compile(
+    r"kind: Connect|error sending request|dns error|timed out|Connection (refused|reset)"
+    r"|status: 5\d\d|after \d+ retries"
+)
+_DAMAGED = re.compile(
+    r"Not found:|failed to fill whole buffer|file size is too small|Invalid range|os error 20\b"
+    r"|Unable to walk dir|orrupt|magic|ecod|rotobuf|ncoding|LanceError\((Arrow|Schema)\)"
+    r"|Invalid input,|panicked|outside"
+)
+
+
+@contextmanager
+def explained(uri: str) -> Iterator[None]:
+    """Failures of the store as StoreError, with one sentence and a mend."""
+    try:
+        yield
+    except (OSError, RuntimeError) as error:
+        raise _sentence(str(error), uri) from error
+    except ValueError as error:
+        if not _FROM_THE_STORE.search(str(error)):
+            raise
+        raise _sentence(str(error), uri) from error
+    except Exception as error:
+        if type(error).__name__ != _PANIC:
+            raise
+        raise damaged(uri) from error
+
+
+def damaged(uri: str) -> StoreError:
+    mend = "Restore it from a copy, or choose another."
+    if "://" not in uri:
+        mend = (
+            f"Move it away and build it anew: mv '{uri}' '{uri}.damaged'; assistant memory rebuild"
+        )
+    return StoreError(f"The memory {uri} is damaged.", mend=mend)
+
+
+def _sentence(words: str, uri: str) -> StoreError:
+    if _FULL.search(words):
+        return StoreError(
+            f"The disk is full: nothing can be stored in the memory {uri}.",
+            mend="Free some space; what was said meanwhile is stored then.",
+        )
+    if _READ_ONLY.search(words):
+        return StoreError(
+            f"The memory {uri} can't be written.",
+            mend="Make its folder writable, or choose another with --home DIR.",
+        )
+    if "://" in uri and (found := _of_an_object_store(words, uri)):
+        return found
+    if _DAMAGED.search(words):
+        return damaged(uri)
+    # The rest names places in the library's source.
+    reason = words.split(", /")[0].splitlines()[0] if words else "no reason given"
+    return StoreError(f"The memory {uri} failed: {reason[:200].rstrip('.')}.")
+
+
+def _of_an_object_store(words: str, uri: str) -> StoreError | None:
+    if _NO_BUCKET.search(words):
+        return StoreError(
+            f"There is no bucket for the memory {uri}.",
+            mend="Create the bucket, or correct the address in the settings.",
+        )
+    if _REFUSED.search(words):
+        return StoreError(
+            f"The store of the memory {uri} refuses these credentials.",
+            mend="Correct the credentials of the store.",
+        )
+    if _UNREACHABLE.search(words):
+        return StoreError(
+            f"The memory {uri} can't be reached.",
+            mend="Check the network; what was said meanwhile is stored then.",
+        )
+    return None

@@ -1,0 +1,260 @@
+"""How memories lie in the table: its columns, and memories as Arrow rows and back.
+
+Beside the fields of `Memory` there are `schema_version` (what wrote the row) and, for each encoder,
+one nullable column of vectors. PyArrow is imported where it is used: it takes a third of a second.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assistant.errors import StoreError
+from assistant.memory.record import Kind, Memory
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+FIELDS = tuple(field.name for field in fields(Memory))
+TIMES = frozenset({"created", "last_used", "expires"})
+LISTS = frozenset({"sources", "supersedes"})
+TEXTS = frozenset({"text", "context", "speaker", "conversation"})
+NUMBERS = frozenset({"importance", "confidence"})
+COUNTS = frozenset({"uses", "feedback"})
+FLAGS = frozenset({"pinned", "never_recall"})
+NEEDED = ("id", "user_id", "kind", "text", "created")
+"""Fields without a default."""
+KEY = ("user_id", "id")
+"""What a row is known by."""
+
+SCHEMA_VERSION = b"schema_version"
+"""Key in the metadata of the column `id`: the version of the whole table."""
+ENCODER = b"encoder"
+"""Key in a vector column's metadata: the encoder's exact name."""
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
+
+Vectors = NDArray[np.float32]
+"""Shape (rows, dimensions)."""
+
+
+@cache
+def first_schema() -> "pa.Schema":
+    """The columns of version 1. Times are microseconds since 1970, UTC."""
+    import pyarrow as pa
+
+    text, moment = pa.string(), pa.timestamp("us", tz="UTC")
+    types: dict[str, pa.DataType] = dict.fromkeys(FIELDS, text)
+    types |= dict.fromkeys(TIMES, moment)
+    types |= dict.fromkeys(LISTS, pa.list_(text))
+    types |= dict.fromkeys(NUMBERS, pa.float64())
+    types |= dict.fromkeys(COUNTS, pa.int64())
+    types |= dict.fromkeys(FLAGS, pa.bool_())
+    types["schema_version"] = pa.int32()
+    return pa.schema([pa.field(name, kind) for name, kind in types.items()])
+
+
+def vector_field(encoder: str, dimensions: int) -> "pa.Field":
+    """The column of an encoder's vectors. Its name is plain; the exact one is in the metadata."""
+    import pyarrow as pa
+
+    plain = re.sub(r"[^a-z0-9]+", "_", encoder.lower()).strip("_")
+    return pa.field(
+        f"vector_{plain}_{dimensions}",
+        pa.list_(pa.float32(), dimensions),
+        metadata={ENCODER: encoder.encode()},
+    )
+
+
+def vector_fields(schema: "pa.Schema") -> "dict[str, pa.Field]":
+    """The vector columns by their encoders' names."""
+    return {
+        field.metadata[ENCODER].decode(): field
+        for field in schema
+        if field.metadata and ENCODER in field.metadata
+    }
+
+
+def rows(memories: Sequence[Memory], version: int) -> "pa.Table":
+    """Memories as rows without vectors.
+
+    Half surrogate pairs, which broken terminals send, have no UTF-8 form: in texts they become
+    question marks.
+
+    Raises:
+        ValueError: a time has no zone, or an id has no UTF-8 form.
+    """
+    import pyarrow as pa
+
+    schema = first_schema()
+    columns: list[Any] = []
+    for field in schema:
+        if field.name == "schema_version":
+            values: list[Any] = [version] * len(memories)
+        else:
+            values = [getattr(memory, field.name) for memory in memories]
+        if field.name in TIMES:
+            columns.append(pa.array([_microseconds(value) for value in values], field.type))
+        elif field.name in TEXTS:
+            columns.append(pa.array([_storable(value) for value in values], field.type))
+        else:
+            columns.append(pa.array(values, field.type))
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def vector_column(field: "pa.Field", vectors: Vectors) -> "pa.Array":
+    """Vectors as a column.
+
+    Raises:
+        ValueError: the shape is not (rows, the field's dimensions), or a number is not finite.
+    """
+    import pyarrow as pa
+
+    vectors = np.ascontiguousarray(vectors, dtype=np.float32)
+    dimensions = field.type.list_size
+    if vectors.ndim != 2 or vectors.shape[1] != dimensions:
+        raise ValueError(f"vectors of shape {vectors.shape} don't fit {dimensions} dimensions")
+    if not np.isfinite(vectors).all():
+        raise ValueError("a vector holds a number that is not finite")
+    return pa.FixedSizeListArray.from_arrays(pa.array(vectors.reshape(-1)), type=field.type)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Some rows of a scan, still in Arrow's columns."""
+
+    columns: "pa.RecordBatch"
+
+    def __len__(self) -> int:
+        return int(self.columns.num_rows)
+
+    def memories(self) -> list[Memory]:
+        """Whole memories; the scan must have asked for all their fields."""
+        return memories(self.columns)
+
+    def values(self, name: str) -> list[Any]:
+        """One field of each row, as `Memory` holds it."""
+        return _values(self.columns, name)
+
+    def numbers(self, name: str) -> NDArray[Any]:
+        """One field without Python objects: numbers, truth values, or times as `datetime64[us]`
+        in UTC, NaT where there is none."""
+        column = self.columns.column(name)
+        if name in TIMES:
+            import pyarrow as pa
+
+            column = column.cast(pa.timestamp("us"))
+        found: NDArray[Any] = column.to_numpy(zero_copy_only=False)
+        return found
+
+    def vectors(self, encoder: str) -> tuple[Vectors, NDArray[np.bool_]]:
+        """The vectors, shape (rows, dimensions), and which rows have one; others are zeros.
+
+        Raises:
+            KeyError: the scan did not ask for this encoder.
+        """
+        column = self.columns.column(vector_fields(self.columns.schema)[encoder].name)
+        present = np.asarray(column.is_valid().to_numpy(zero_copy_only=False), dtype=np.bool_)
+        dimensions = column.type.list_size
+        if present.all():
+            flat = column.flatten().to_numpy(zero_copy_only=False)
+            return flat.reshape(-1, dimensions), present
+        found = np.zeros((len(column), dimensions), np.float32)
+        found[present] = column.flatten().to_numpy(zero_copy_only=False).reshape(-1, dimensions)
+        return found, present
+
+
+def memories(columns: "pa.RecordBatch | pa.Table") -> list[Memory]:
+    """Rows as memories.
+
+    Raises:
+        StoreError: a value can't be what was written: the table has no checksums, so that damage
+            may show itself only here.
+    """
+    try:
+        values = [_values(columns, name) for name in FIELDS]
+    except (ValueError, OverflowError, TypeError) as error:
+        raise StoreError(
+            f"A memory on the disk is damaged: {error}.", mend="assistant memory rebuild"
+        ) from error
+    return [Memory(*row) for row in zip(*values, strict=True)]
+
+
+def _values(columns: "pa.RecordBatch | pa.Table", name: str) -> list[Any]:
+    import pyarrow as pa
+
+    column = columns.column(name)
+    if name in TIMES:
+        return [_time(value) for value in column.cast(pa.int64()).to_pylist()]
+    values: list[Any]
+    if name in LISTS:
+        return [tuple(value) for value in column.to_pylist()]
+    # Three times as fast as to_pylist for text; where there are nulls, numbers would become floats.
+    plain = column.null_count == 0 or column.type == pa.string()
+    values = column.to_numpy(zero_copy_only=False).tolist() if plain else column.to_pylist()
+    if name == "kind":
+        return [Kind(value) for value in values]
+    return values
+
+
+def exported(memory: Memory) -> dict[str, Any]:
+    """A memory as JSON can hold it, times to the microsecond."""
+    plain = asdict(memory)
+    for name in TIMES:
+        if plain[name] is not None:
+            plain[name] = plain[name].astimezone(UTC).isoformat(timespec="microseconds")
+    return plain | {name: list(plain[name]) for name in LISTS} | {"kind": memory.kind.value}
+
+
+def imported(row: Mapping[str, Any]) -> Memory:
+    """The memory that `exported` made this of; what has a default may be left out.
+
+    Raises:
+        ValueError: a field is missing, unknown or of the wrong type.
+    """
+    if unknown := sorted(set(row) - set(FIELDS)):
+        raise ValueError(f"there is no field `{unknown[0]}`")
+    if missing := [name for name in NEEDED if name not in row]:
+        raise ValueError(f"the field `{missing[0]}` is missing")
+    return Memory(**{name: _imported(name, value) for name, value in row.items()})
+
+
+def _imported(name: str, value: Any) -> Any:
+    if value is None and name in ("last_used", "expires", "superseded_by"):
+        return None
+    if name in LISTS and isinstance(value, list) and all(isinstance(each, str) for each in value):
+        return tuple(value)
+    if name in NUMBERS and isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value)
+    if name in COUNTS and isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if name in FLAGS and isinstance(value, bool):
+        return value
+    if isinstance(value, str) and name not in LISTS | NUMBERS | COUNTS | FLAGS:
+        if name in TIMES:
+            moment = datetime.fromisoformat(value)
+            _microseconds(moment)
+            return moment
+        return Kind(value) if name == "kind" else value
+    raise ValueError(f"the field `{name}` can't be {value!r:.40}")
+
+
+def _storable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _microseconds(moment: datetime | None) -> int | None:
+    if moment is None:
+        return None
+    if moment.tzinfo is None:
+        raise ValueError(f"the time {moment} has no zone")
+    return (moment - EPOCH) // MICROSECOND
+
+
+def _time(microseconds: int | None) -> datetime | None:
+    return None if microseconds is None else EPOCH + microseconds * MICROSECOND

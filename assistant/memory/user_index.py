@@ -1,0 +1,237 @@
+"""All memories of one user, in RAM, as recall searches them.
+
+Rows 0, 1, 2… are the same in the lexical index, the vectors and the columns here. A row that is
+forgotten stays as a gap without content, so that the others keep their numbers.
+"""
+
+import threading
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assistant.memory.columns import Columns
+from assistant.memory.lexical import LexicalIndex
+from assistant.memory.lexicon import Lexicon
+from assistant.memory.question import Question, stated
+from assistant.memory.ranking import Candidates, Ranked, Ranking, rank, to_be_ranked
+from assistant.memory.record import Kind, Memory
+from assistant.memory.table_schema import Batch
+from assistant.memory.vectors import VectorIndex
+
+Rows = NDArray[np.int64]
+Vectors = NDArray[np.float32]
+
+CANDIDATES = 200
+"""The best by words and the best by meaning; their neighbours in the conversation come on top."""
+REPEATING = 6
+"""Ranked beyond what is asked for, in place of those that only ask the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A recalled memory, and why: the parts of its score by name, the query's words in it."""
+
+    id: str
+    text: str
+    kind: Kind
+    speaker: str
+    created: datetime
+    score: float
+    parts: Mapping[str, float]
+    words: tuple[str, ...]
+    superseded_by: str | None
+    sources: tuple[str, ...]
+    adds: bool = True
+    """False where it is the same question, asked before: that tells nothing."""
+
+
+class UserIndex:
+    """Thread-safe: a search and a change wait for each other, for a millisecond or two.
+
+    Args:
+        dimensions: of the encoder's vectors.
+    """
+
+    def __init__(self, user_id: str, lexicon: Lexicon, dimensions: int, ranking: Ranking) -> None:
+        self.user_id = user_id
+        self._lexicon = lexicon
+        self._lexical = LexicalIndex(lexicon)
+        self._vectors = VectorIndex(dimensions)
+        self._columns = Columns()
+        self._ranking = ranking
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        """Memories that there are."""
+        return len(self._columns.row_of)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._columns.row_of
+
+    def sources(self) -> set[str]:
+        """The exchanges of the transcript that some memory rests on."""
+        with self._lock:
+            return {source for each in self._columns.sources for source in each}
+
+    def load(self, batches: Iterable[Batch], encoder: str) -> None:
+        """Take in a scan of the table, which comes in the order in which things were said.
+
+        Raises:
+            StoreError: the scan broke off; the index holds what had come by then.
+        """
+        texts: list[str] = []
+        contexts: list[str] = []
+        try:
+            for batch in batches:
+                memories = batch.memories()
+                vectors, present = batch.vectors(encoder)
+                self._vectors.add(np.where(present[:, np.newaxis], vectors, np.float32(np.nan)))
+                self._columns.add(memories)
+                texts += [memory.text for memory in memories]
+                contexts += [memory.context for memory in memories]
+        finally:
+            # All at once: each large piece is folded into the whole.
+            self._lexical.add(texts, contexts)
+
+    def add(self, memories: Sequence[Memory], vectors: Vectors | None = None) -> None:
+        """They are found by their words when this returns, and by meaning once they have vectors.
+
+        Args:
+            vectors: shape (len(memories), dimensions); NaN where there is none yet.
+
+        Raises:
+            ValueError: a memory is another user's, or is there already.
+        """
+        for memory in memories:
+            if memory.user_id != self.user_id or memory.id in self._columns.row_of:
+                raise ValueError(f"memory {memory.id} does not belong here, or is here already")
+        with self._lock:
+            self._lexical.add([m.text for m in memories], [m.context for m in memories])
+            if vectors is None:
+                self._vectors.add_without(len(memories))
+            else:
+                self._vectors.add(vectors)
+            self._columns.add(memories)
+
+    def set_vectors(self, ids: Sequence[str], vectors: Vectors) -> None:
+        """Those of memories that are gone by now are dropped."""
+        with self._lock:
+            known = [at for at, key in enumerate(ids) if key in self._columns.row_of]
+            rows = [self._columns.row_of[ids[at]] for at in known]
+            if rows:
+                self._vectors.replace(rows, vectors[known])
+
+    def update(self, memory: Memory) -> None:
+        """Its fields are other ones now. A changed text needs a new vector too.
+
+        Raises:
+            KeyError: it isn't here.
+        """
+        with self._lock:
+            row = self._columns.row_of[memory.id]
+            if memory.text != self._columns.texts[row]:
+                self._vectors.remove([row])
+            self._lexical.replace(row, memory.text, memory.context)
+            self._columns.write(row, memory)
+
+    def remove(self, ids: Iterable[str]) -> None:
+        """Out of recall at once; `purge` leaves no trace of their words."""
+        with self._lock:
+            rows = [self._columns.row_of[key] for key in ids if key in self._columns.row_of]
+            if rows:
+                self._lexical.remove(rows)
+                self._vectors.remove(rows)
+                self._columns.remove(rows)
+
+    @property
+    def unmerged(self) -> int:
+        """Memories that `tidy` would fold in."""
+        return self._lexical.unmerged
+
+    def tidy(self) -> None:
+        """Fold what is new into the large index; for when nobody speaks."""
+        self._lexical.merge()
+
+    def purge(self) -> None:
+        """Drop every word that only a removed memory had."""
+        self._lexical.purge()
+
+    def without_vectors(self, limit: int) -> tuple[list[str], list[str]]:
+        """Ids and texts of what has no vector yet, the newest first."""
+        with self._lock:
+            rows = self._columns.living()
+            waiting = rows[~self._vectors.has(rows)][::-1][:limit]
+            return (
+                [self._columns.ids[row] for row in waiting],
+                [self._columns.texts[row] for row in waiting],
+            )
+
+    def speakers(self) -> set[str]:
+        """All of whom there is something."""
+        return self._columns.all_speakers
+
+    def search(
+        self,
+        question: Question,
+        vector: NDArray[np.float32] | None,
+        *,
+        k: int,
+        now: datetime,
+        exclude: Collection[str] = (),
+    ) -> list[Found]:
+        """The best memories for a question, best first, without that same question, asked before.
+
+        Args:
+            vector: of `question.meaning`, shape (dimensions,); None goes by the words alone.
+            exclude: exchanges that the prompt holds anyway; memories that rest on them stay out.
+        """
+        with self._lock:
+            lexical = self._lexical.score(question.words)
+            near = np.empty(0, np.int64)
+            if vector is not None:
+                near = self._vectors.search(vector, CANDIDATES)[0].astype(np.int64)
+            size = len(lexical.own)
+            before, after = self._columns.before[:size], self._columns.after[:size]
+            rows = to_be_ranked(lexical.own, near, before, after, CANDIDATES)
+            rows = rows[self._columns.eligible(rows, exclude)]
+            if not len(rows):
+                return []
+            cosine, vectors = np.zeros(len(rows), np.float32), None
+            if vector is not None:
+                cosine, vectors = self._vectors.cosines(vector, rows), self._vectors.about(rows)
+                cosine[~self._vectors.has(rows)] = np.nan
+            chosen = Candidates(
+                query=question.text,
+                rows=rows,
+                cosine=cosine,
+                own=lexical.own[rows],
+                context=lexical.context[rows],
+                before=self._columns.before[rows],
+                after=self._columns.after[rows],
+                features=self._columns.features(rows, now),
+                vectors=vectors,
+            )
+            ranked = rank(chosen, self._ranking, k + REPEATING)
+            found = [self._found(question, each) for each in ranked]
+        return [each for each in found if each.adds][:k]
+
+    def _found(self, question: Question, ranked: Ranked) -> Found:
+        columns, row = self._columns, ranked.row
+        text = columns.texts[row]
+        asked = set(self._lexicon.content(question.text))
+        return Found(
+            id=columns.ids[row],
+            text=text,
+            kind=columns.kinds[row],
+            speaker=columns.speakers[row],
+            created=datetime.fromtimestamp(columns.created[row], UTC),
+            score=ranked.score,
+            parts=ranked.parts,
+            words=self._lexicon.matches(question.text, text),
+            superseded_by=columns.superseded_by.get(row),
+            sources=columns.sources[row],
+            adds=stated(text) > 0 or not asked.issuperset(self._lexicon.content(text)),
+        )

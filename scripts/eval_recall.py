@@ -1,0 +1,161 @@
+"""How well the long-term memory finds what was said, beside BM25, dense search and RRF.
+
+    python -m scripts.eval_recall FILE [--encoder NAME] [--query int8] [--json]
+    python -m scripts.eval_recall --paraphrase [--encoder NAME] [--json]
+
+FILE is in LoCoMo's format; what is found are single turns, and the candidates of a question are all
+turns of its conversation. Adversarial questions (category 5) and such without evidence are left
+out. `--paraphrase` takes the project's own facts among distractors instead, with recall for
+questions that share a content word with the fact and such that don't.
+
+Ours runs on the product's own modules with the product's own weights, and as it does without the
+question's vector past the deadline (`ours_words`). Intervals are bootstrap 95 % over questions.
+`--vectors FOLDER` keeps documents' vectors there for the next run. With `--json` the last line is
+one JSON object.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assistant.errors import AssistantError
+from assistant.memory.ranking import Ranking
+from assistant.paths import models_cache
+from data import located
+from models.encoder import OnnxEncoder
+from scripts.bench.recall_data import Pool, read_locomo, read_paraphrases
+from scripts.bench.recall_methods import METHODS, Baselines, Encoders, Ours
+from scripts.bench.report import machine
+from scripts.bench.retrieval import METRICS, Values, intervals, means, of_question, table
+
+ENCODER = "all-mpnet-base-v2"
+WORDS = "ours_words"
+FACTS = "evaluation/paraphrase_facts.jsonl"
+DISTRACTORS = "evaluation/paraphrase_distractors.jsonl"
+
+
+class KeptVectors:
+    """Documents' vectors, kept in a file between runs where there is a folder for it."""
+
+    def __init__(self, encoder: OnnxEncoder, folder: Path | None) -> None:
+        self._encoder = encoder
+        self._file = folder / f"{encoder.name}.npz" if folder else None
+        self._known: dict[str, NDArray[np.float32]] = {}
+        if self._file and self._file.is_file():
+            kept = np.load(self._file)
+            self._known = dict(zip(kept["texts"].tolist(), kept["vectors"], strict=True))
+
+    def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        new = [text for text in dict.fromkeys(texts) if text not in self._known]
+        if new:
+            self._known.update(zip(new, self._encoder.encode(new), strict=True))
+            if self._file:
+                self._file.parent.mkdir(parents=True, exist_ok=True)
+                np.savez(
+                    self._file,
+                    texts=np.array(list(self._known)),
+                    vectors=np.array(list(self._known.values())),
+                )
+        return np.array([self._known[text] for text in texts])
+
+
+def measured(
+    pools: Sequence[Pool], encoders: Encoders, weights: Ranking
+) -> tuple[dict[str, Values], list[str]]:
+    """The metrics of each question by each method, and the questions' categories."""
+    rows: dict[str, list[list[float]]] = {name: [] for name in (*METHODS, WORDS)}
+    categories = []
+    for pool in pools:
+        ours = Ours(pool, encoders, weights)
+        words = Ours(pool, encoders, weights, meaning=False)
+        baselines = Baselines(pool, encoders)
+        for question in pool.questions:
+            found = {"ours": ours(question.text), WORDS: words(question.text)}
+            for name, order in (found | baselines(question.text)).items():
+                rows[name].append(of_question(order, question.gold))
+            categories.append(question.category)
+    return {name: np.array(values) for name, values in rows.items()}, categories
+
+
+def figures(values: Mapping[str, Values], categories: Sequence[str]) -> dict[str, Any]:
+    kinds = np.array(categories)
+    by_category = {
+        kind: {"questions": int((kinds == kind).sum())}
+        | {name: means(each[kinds == kind]) for name, each in values.items()}
+        for kind in sorted(set(categories))
+    }
+    return {
+        **{name: means(each) for name, each in values.items()},
+        "by_category": by_category,
+        "intervals": {name: intervals(each) for name, each in values.items()},
+        "ours_less": {
+            name: intervals(values["ours"] - each)
+            for name, each in values.items()
+            if name != "ours"
+        },
+        "questions": len(categories),
+    }
+
+
+def report(found: Mapping[str, Any], values: Mapping[str, Values], kinds: Sequence[str]) -> str:
+    """For a person."""
+    low, high = found["intervals"]["ours"][METRICS[0]]
+    lines = [table(values), f"ours {METRICS[0]}: 95 % between {low:.3f} and {high:.3f}"]
+    for kind in sorted(set(kinds)):
+        chosen = np.array(kinds) == kind
+        lines.append(f"\ncategory {kind}, {int(chosen.sum())} questions")
+        lines.append(table({name: each[chosen] for name, each in values.items()}))
+    return "\n".join(lines)
+
+
+def parsed(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("file", type=Path, nargs="?", help="conversations in LoCoMo's format")
+    parser.add_argument("--paraphrase", action="store_true", help="the project's own set")
+    parser.add_argument("--encoder", default=ENCODER, help="name in the catalogue, or a folder")
+    parser.add_argument("--query", choices=("full", "int8"), default="full", help="its weights")
+    parser.add_argument("--vectors", type=Path, help="folder to keep vectors in")
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args(arguments)
+    if (options.file is None) is not options.paraphrase:
+        parser.error("give either a FILE or --paraphrase")
+    return options
+
+
+def main(arguments: Sequence[str]) -> int:
+    options = parsed(arguments)
+    folder = Path(options.encoder)
+    folder = folder if folder.is_dir() else models_cache() / options.encoder
+    full = OnnxEncoder(folder)
+    queries = OnnxEncoder(folder, quantised=True) if options.query == "int8" else full
+    try:
+        full.load()
+        queries.load()
+        if options.paraphrase:
+            pools = [read_paraphrases(located(FACTS), located(DISTRACTORS))]
+        else:
+            pools = read_locomo(options.file)
+        encoders = Encoders(KeptVectors(full, options.vectors), queries.encode)
+        values, categories = measured(pools, encoders, Ranking())
+    except (AssistantError, OSError, ValueError) as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    if not categories:
+        sys.stderr.write("there is no question with evidence in it\n")
+        return 1
+    found = figures(values, categories)
+    found |= {"encoder": folder.name, "query": options.query, "machine": machine()}
+    sys.stdout.write(report(found, values, categories) + "\n")
+    if options.json:
+        sys.stdout.write(json.dumps(found) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,206 @@
+"""The store of memories on an S3-compatible server on loopback."""
+
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import httpx
+import numpy as np
+import pytest
+from moto.server import ThreadedMotoServer
+
+from assistant.errors import StoreError
+from assistant.memory import writer_lock
+from assistant.memory.record import Kind, Memory, new_id
+from assistant.memory.table import MemoryTable
+
+pytestmark = pytest.mark.real
+
+ROOT = Path(__file__).resolve().parents[2]
+NOW = datetime(2026, 11, 21, 10, tzinfo=UTC)
+URI = "s3://memories/home"
+
+
+@pytest.fixture
+def server() -> Iterator[ThreadedMotoServer]:
+    """An empty server with one bucket."""
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    httpx.post(f"{endpoint(server)}/moto-api/reset").raise_for_status()
+    httpx.put(f"{endpoint(server)}/memories").raise_for_status()
+    yield server
+    server.stop()
+
+
+def endpoint(server: ThreadedMotoServer) -> str:
+    host, port = server.get_host_and_port()
+    return f"http://{host}:{port}"
+
+
+def options(endpoint: str) -> dict[str, str]:
+    return {
+        "endpoint": endpoint,
+        "allow_http": "true",
+        "region": "us-east-1",
+        "aws_access_key_id": "key",
+        "aws_secret_access_key": "secret",
+    }
+
+
+def open_table(server: ThreadedMotoServer) -> MemoryTable:
+    return MemoryTable.open(URI, storage_options=options(endpoint(server)))
+
+
+def memory(text: str, at: int = 0) -> Memory:
+    return Memory(new_id(), "ada", Kind.EXCHANGE, text, NOW + timedelta(seconds=at))
+
+
+def texts(table: MemoryTable) -> list[str]:
+    return [text for batch in table.scan("ada") for text in batch.values("text")]
+
+
+def test_it_works_as_in_a_folder(server: ThreadedMotoServer) -> None:
+    told = [memory(f"number {number}", number) for number in range(5)]
+    vectors = np.random.default_rng(1).standard_normal((2, 8), dtype=np.float32)
+    with closing(open_table(server)) as table:
+        table.add_encoder("small", 8)
+        for one in told:
+            table.add([one])
+        assert table.set_vectors("ada", "small", [told[1].id, told[2].id], vectors) == 2
+        assert table.delete("ada", [told[0].id]) == 1
+        assert table.compact()
+    with closing(open_table(server)) as table:
+        assert table.get("ada", [each.id for each in told]) == told[1:]
+        assert table.without_vectors("ada", "small", 9) == told[3:]
+        [batch] = table.scan("ada", ["id"], vectors=["small"])
+        np.testing.assert_array_equal(batch.vectors("small")[0][:2], vectors)
+        assert table.users() == ["ada"]
+
+
+def test_a_second_writer_is_refused_until_the_first_has_closed(server: ThreadedMotoServer) -> None:
+    first = open_table(server)
+    said = rf"The memory {URI} is in use by another assistant \(process \d+ on .+\)\."
+    with pytest.raises(StoreError, match=said):
+        open_table(server)
+    first.add([memory("the first goes on")])
+    first.close()
+    with closing(open_table(server)) as second:
+        assert texts(second) == ["the first goes on"]
+
+
+def test_of_many_at_once_one_gets_it(server: ThreadedMotoServer) -> None:
+    open_table(server).close()
+    opened: list[MemoryTable] = []
+    refused: list[str] = []
+
+    def race() -> None:
+        try:
+            opened.append(open_table(server))
+        except StoreError as error:
+            refused.append(str(error))
+
+    threads = [threading.Thread(target=race) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for table in opened:
+        table.close()
+    assert len(opened) == 1
+    assert len(refused) == 3
+    assert all("in use by another assistant" in sentence for sentence in refused)
+
+
+def test_a_lease_is_renewed_while_its_owner_lives(
+    server: ThreadedMotoServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer_lock, "LEASE_S", 0.6)
+    with closing(open_table(server)):
+        assert not threading.Event().wait(1.5)
+        with pytest.raises(StoreError, match="in use"):
+            open_table(server)
+
+
+SLEEPER = """
+import sys
+from datetime import UTC, datetime
+from assistant.errors import StoreError
+from assistant.memory import writer_lock
+from assistant.memory.record import Kind, Memory, new_id
+from assistant.memory.table import MemoryTable
+
+writer_lock.LEASE_S = 1.0
+uri, *pairs = sys.argv[1:]
+table = MemoryTable.open(uri, storage_options=dict(pair.split("=", 1) for pair in pairs))
+print("open", flush=True)
+sys.stdin.readline()
+try:
+    table.add([Memory(new_id(), "ada", Kind.EXCHANGE, "too late", datetime.now(UTC))])
+    print("stored")
+except StoreError as error:
+    print(error)
+"""
+
+
+def test_a_writer_that_slept_too_long_has_lost_the_lease(server: ThreadedMotoServer) -> None:
+    pairs = [f"{key}={value}" for key, value in options(endpoint(server)).items()]
+    sleeper = subprocess.Popen(
+        [sys.executable, "-c", SLEEPER, URI, *pairs],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert sleeper.stdout is not None
+        assert sleeper.stdout.readline() == "open\n"
+        sleeper.send_signal(signal.SIGSTOP)
+        threading.Event().wait(1.2)
+        with closing(open_table(server)) as table:
+            table.add([memory("in time")])
+            sleeper.send_signal(signal.SIGCONT)
+            said, _ = sleeper.communicate("write\n", timeout=60)
+            assert "in use by another assistant" in said
+            assert texts(table) == ["in time"]
+    finally:
+        sleeper.kill()
+        sleeper.communicate()
+
+
+def test_a_server_that_is_away_for_a_while(
+    server: ThreadedMotoServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer_lock, "LEASE_S", 0.6)
+    told = memory("said meanwhile")
+    with closing(open_table(server)) as table:
+        table.add([memory("before", -1)])
+        _, port = server.get_host_and_port()
+        server.stop()
+        threading.Event().wait(1)
+        with pytest.raises(StoreError, match=rf"The memory {URI} can't be reached\.") as caught:
+            table.add([told])
+        assert caught.value.mend is not None
+        back = ThreadedMotoServer(ip_address="127.0.0.1", port=port, verbose=False)
+        back.start()
+        try:
+            table.add([told])
+            assert texts(table) == ["before", "said meanwhile"]
+        finally:
+            table.close()
+            back.stop()
+
+
+def test_nobody_listening_is_one_sentence() -> None:
+    with pytest.raises(StoreError, match=rf"The memory {URI} can't be reached\.") as caught:
+        MemoryTable.open(URI, storage_options=options("http://127.0.0.1:9"))
+    assert caught.value.mend is not None
+
+
+def test_a_bucket_that_is_not_there_is_one_sentence(server: ThreadedMotoServer) -> None:
+    with pytest.raises(StoreError, match=r"There is no bucket for the memory s3://nowhere/home\."):
+        MemoryTable.open("s3://nowhere/home", storage_options=options(endpoint(server)))

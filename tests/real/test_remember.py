@@ -1,0 +1,50 @@
+"""What is told in one session is in the prompt of another, through the command and real models."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.talking import Talk
+
+pytestmark = pytest.mark.real
+
+TINY = ("--profile", "tiny")
+
+REMEMBERING = {
+    "ASSISTANT_MEMORY__ENABLED": "true",
+    "ASSISTANT_CONTEXT__RESUME_WITHIN_H": "0",
+    "ASSISTANT_MEMORY__DEADLINE_MS": "5000",  # this test is of what, not of how fast
+    "ASSISTANT_LLM__MAX_ANSWER_TOKENS": "24",
+}
+FACT = "My dog is called Max and he loves to play fetch."
+
+
+def test_what_was_told_is_in_the_prompt_of_the_next_session(tmp_path: Path) -> None:
+    with Talk(tmp_path, *TINY, "--text", env=REMEMBERING) as talk:
+        assert talk.wait_for("memories")["count"] == 0
+        talk.say(FACT)
+        talk.end_input()
+        assert talk.finish() == 0
+        assert talk.of("turn")[0]["memories"] == []
+    with Talk(tmp_path, *TINY, "--text", env=REMEMBERING) as talk:
+        assert talk.wait_for("memories")["count"] == 2
+        talk.say("Tell me, what is my dog called?")
+        talk.end_input()
+        assert talk.finish() == 0
+    [turn] = talk.of("turn")
+    assert FACT in [memory["text"] for memory in turn["memories"]]
+    assert all(set(memory) == {"id", "text", "score"} for memory in turn["memories"])
+
+
+def test_another_user_is_not_told(tmp_path: Path) -> None:
+    with Talk(tmp_path, *TINY, "--text", "--user", "ada", env=REMEMBERING) as talk:
+        talk.wait_for("memories")
+        talk.say(FACT)
+        talk.end_input()
+        assert talk.finish() == 0
+    with Talk(tmp_path, *TINY, "--text", "--user", "bob", env=REMEMBERING) as talk:
+        assert talk.wait_for("memories")["count"] == 0
+        talk.say("Tell me, what is my dog called?")
+        talk.end_input()
+        assert talk.finish() == 0
+    assert talk.of("turn")[0]["memories"] == []

@@ -1,0 +1,41 @@
+"""Memories to store, for the tests of the table."""
+
+from datetime import UTC, datetime, timedelta
+
+from assistant.memory.record import ASSISTANT, Kind, Memory, new_id
+from assistant.memory.table import MemoryTable
+
+NOW = datetime(2026, 11, 21, 10, 0, 0, 123456, tzinfo=UTC)
+
+
+def memory(text: str = "My dog is called Max.", user: str = "ada", at: int = 0) -> Memory:
+    return Memory(new_id(), user, Kind.EXCHANGE, text, NOW + timedelta(seconds=at))
+
+
+def rich(text: str = "She moved to Lisbon.") -> Memory:
+    """No field has its default."""
+    return Memory(
+        id=new_id(),
+        user_id="ada",
+        kind=Kind.FACT,
+        text=text,
+        created=NOW,
+        speaker=ASSISTANT,
+        conversation="c1",
+        context="the sentence before",
+        importance=0.1,
+        confidence=1 / 3,
+        last_used=NOW + timedelta(days=1, microseconds=1),
+        uses=7,
+        feedback=-2,
+        expires=NOW + timedelta(days=365),
+        sources=("e1", "e2"),
+        supersedes=("m1",),
+        superseded_by="m9",
+        pinned=True,
+        never_recall=True,
+    )
+
+
+def stored(table: MemoryTable, user: str = "ada") -> list[Memory]:
+    return [memory for batch in table.scan(user) for memory in batch.memories()]

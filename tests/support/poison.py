@@ -1,0 +1,15 @@
+"""The evaluation sets of texts: those that try to be read as orders, and wishes that may stay."""
+
+import json
+from collections.abc import Iterator
+from importlib.resources import files
+
+
+def _rows(name: str) -> Iterator[dict[str, str]]:
+    lines = (files("data") / "evaluation" / f"{name}.jsonl").read_text("utf-8").splitlines()
+    return map(json.loads, lines)
+
+
+ATTACKS = {row["id"]: row["text"] for row in _rows("memory_attacks")}
+WISHES = {row["id"]: (row["text"], row["contains"]) for row in _rows("harmless_wishes")}
+"""By their ids; a wish with the words of it that must stay."""

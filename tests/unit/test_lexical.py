@@ -1,0 +1,337 @@
+"""The words of a text, and the search for them, against bm25s on the whole corpus."""
+
+import pickle
+import random
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+
+import numpy as np
+import pytest
+from bm25s import BM25
+from numpy.typing import NDArray
+
+from assistant.memory import lexical
+from assistant.memory.lexical import LexicalIndex
+from assistant.memory.lexicon import LONGEST, Lexicon
+
+SYLLABLES = ["ba", "du", "fi", "go", "ke", "lo", "mu", "na", "pi", "ro", "su", "te", "vo", "zi"]
+
+
+def corpus(rows: int, seed: int = 1) -> list[str]:
+    """Made-up words, frequent and rare ones as in a language, in texts of 1 to 25 words."""
+    chance = random.Random(seed)
+    words = ["".join(chance.choices(SYLLABLES, k=3)) + "k" for _ in range(400)]
+    weights = [1 / rank for rank in range(1, 401)]
+    return [" ".join(chance.choices(words, weights, k=chance.randint(1, 25))) for _ in range(rows)]
+
+
+def index(texts: Sequence[str], contexts: Sequence[str] | None = None) -> LexicalIndex:
+    made = LexicalIndex(Lexicon())
+    made.add(texts, [""] * len(texts) if contexts is None else contexts)
+    return made
+
+
+@cache
+def plain_bm25s(texts: tuple[str, ...]) -> tuple[list[list[str]], BM25]:
+    documents = [Lexicon().content(text) for text in texts]
+    bm25 = BM25(method="lucene", k1=1.5, b=0.75)
+    bm25.index(documents, show_progress=False)
+    return documents, bm25
+
+
+def reference(texts: Sequence[str], query: str) -> NDArray[np.float32]:
+    """BM25 by bm25s itself, over the sum of the query's idf by Lucene's formula."""
+    documents, bm25 = plain_bm25s(tuple(texts))
+    stems = list(dict.fromkeys(Lexicon().content(query)))
+    having = np.array([sum(stem in document for document in documents) for stem in stems])
+    whole = np.log(1 + (len(texts) - having + 0.5) / (having + 0.5)).sum()
+    scores: NDArray[np.float32] = bm25.get_scores(stems) / whole
+    return scores
+
+
+QUERIES = [*corpus(6, seed=2), "unheard " + corpus(1, seed=3)[0]]
+
+
+class TestLexicon:
+    @pytest.mark.parametrize(
+        ("text", "stems"),
+        [
+            ("My dogs loved running", ["dog", "love", "run"]),
+            ("mum's cake, Mum’s cakes", ["mum", "cake", "mum", "cake"]),
+            ("I don't, I'm, it's, we'll, you've, she'd, let's", []),
+            ("O'Brien's rock'n'roll", ["obrien", "rocknrol"]),
+            ("room 42 at 7:30 on the 2nd", ["room", "42", "7", "30", "2nd"]),
+            ("Zoë's CAFÉ", ["zoe", "cafe"]),
+            ("snake_case-and/more", ["snake", "case"]),
+            ("¿?! … 🙂 \x00 ' ''", []),
+            ("", []),
+            ("Привет, мир 東京", ["привет", "мир", "東", "京"]),
+        ],
+    )
+    def test_content(self, text: str, stems: list[str]) -> None:
+        assert Lexicon().content(text) == stems
+
+    def test_vowel_signs_belong_to_the_word(self) -> None:
+        assert Lexicon("ml").content("എന്റെ നായ") == ["എന്റെ", "നായ"]
+
+    @pytest.mark.parametrize(
+        ("language", "text", "stems"),
+        [
+            ("de", "Meine Häuser und die Katzen", ["haus", "katz"]),
+            ("fr", "l’amour des chats", ["amour", "chat"]),
+            ("ko", "고양이 이름", ["고양이", "이름"]),
+            ("auto", "the running dogs", ["the", "running", "dogs"]),
+        ],
+    )
+    def test_languages(self, language: str, text: str, stems: list[str]) -> None:
+        assert Lexicon(language).content(text) == stems
+
+    def test_matching_words_are_the_querys_own(self) -> None:
+        matches = Lexicon().matches("Does Max enjoy the walks? Walks with Zoë’s", "max WALKED, zoe")
+        assert matches == ("Max", "walks", "Walks", "Zoë's")
+
+    def test_clear_leaves_no_word(self) -> None:
+        lexicon = Lexicon()
+        lexicon.content("rhubarb")
+        assert b"rhubarb" in pickle.dumps(dict(lexicon._stems))
+        lexicon.clear()
+        assert b"rhubarb" not in pickle.dumps(dict(lexicon._stems))
+
+    def test_what_is_no_word_is_cut_and_not_kept(self) -> None:
+        lexicon = Lexicon()
+        assert lexicon.content("x" * 1_000_000) == ["x" * LONGEST]
+        assert not lexicon._stems
+
+
+class TestScores:
+    @pytest.mark.parametrize("query", QUERIES)
+    def test_one_segment_scores_as_bm25s(self, query: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(lexical, "BULK", 1)
+        texts = corpus(300)
+        scores = index(texts).score(query).own
+        assert scores == pytest.approx(reference(texts, query), abs=1e-6)
+        assert scores.dtype == np.float32
+        assert scores.max() < 1
+
+    @pytest.mark.parametrize("query", QUERIES)
+    def test_plain_rows_score_as_bm25s(self, query: str) -> None:
+        texts = corpus(300)
+        assert index(texts).score(query).own == pytest.approx(reference(texts, query), abs=1e-6)
+
+    @pytest.mark.parametrize("query", QUERIES)
+    def test_matrix_and_new_rows_together_come_close(self, query: str) -> None:
+        texts = corpus(300)
+        made = index(texts[:250])
+        made.merge()
+        made.add(texts[250:], [""] * 50)
+        # The average length differs, nothing else.
+        assert made.score(query).own == pytest.approx(reference(texts, query), abs=0.01)
+
+    @pytest.mark.parametrize("query", QUERIES)
+    def test_merged_is_as_built_at_once(self, query: str) -> None:
+        texts = corpus(300)
+        made = index(texts[:100])
+        for start in range(100, 300, 50):
+            made.merge()
+            made.add(texts[start : start + 50], [""] * 50)
+        made.merge()
+        assert made.unmerged == 0
+        assert made.score(query).own == pytest.approx(reference(texts, query), abs=1e-6)
+
+    def test_many_rows_at_once_are_merged_with_those_before(self) -> None:
+        texts = corpus(2 * lexical.BULK + 1)
+        made = index(texts[: lexical.BULK])
+        made.add(texts[lexical.BULK : -1], [""] * lexical.BULK)
+        made.add(texts[-1:], [""])
+        assert made.unmerged == 1
+        made.merge()
+        assert made.score(QUERIES[0]).own == pytest.approx(reference(texts, QUERIES[0]), abs=1e-6)
+
+    def test_text_and_context_are_apart(self) -> None:
+        made = index(["a red kite", "a blue boat"], ["in autumn", "a kite in spring"])
+        own, context = made.score("kite")
+        assert own[0] > 0 == own[1]
+        assert context[1] > 0 == context[0]
+
+    def test_rows_without_context_do_not_make_contexts_seem_long(self) -> None:
+        sparse = index(["x"] * 9, ["green apple", *[""] * 8])
+        dense = index(["x"], ["green apple"])
+        assert sparse.score("apple").context[0] == dense.score("apple").context[0]
+
+    @pytest.mark.parametrize("query", ["", "what is it that you did?", "?!", "\x00"])
+    def test_stop_words_alone_find_nothing(self, query: str) -> None:
+        made = index(["what it is that you did"], ["what"])
+        assert not made.score(query).own.any()
+        assert not made.score(query).context.any()
+
+    def test_common_words_are_weak_evidence(self) -> None:
+        made = index(["my cat sleeps", "her cat plays", "a cat eats", "the axolotl eats"])
+        own = made.score("cat axolotl").own
+        assert own[3] > own[0] > 0
+
+    def test_unknown_words_weaken_the_evidence(self) -> None:
+        made = index(["my cat sleeps", "rain"])
+        assert made.score("cat").own[0] > made.score("cat zeppelin").own[0] > 0
+
+    def test_repeating_a_word_in_the_query_changes_nothing(self) -> None:
+        made = index(["my cat sleeps", "a dog"])
+        assert made.score("cat dog").own == pytest.approx(made.score("cat cat cats dog").own)
+
+    def test_an_empty_index(self) -> None:
+        made = LexicalIndex(Lexicon())
+        made.merge()
+        assert made.score("cat").own.shape == (0,)
+        made.add(["", "?"], ["", ""])
+        made.purge()
+        assert made.score("cat").own.tolist() == [0, 0]
+
+
+class TestChanges:
+    @pytest.fixture(params=["plain", "merged", "half"])
+    def state(self, request: pytest.FixtureRequest) -> str:
+        return str(request.param)
+
+    def made(self, texts: Sequence[str], state: str) -> LexicalIndex:
+        half = len(texts) // 2
+        made = index(texts[:half], [f"about {text}" for text in texts[:half]])
+        if state != "plain":
+            made.merge()
+        made.add(texts[half:], [f"about {text}" for text in texts[half:]])
+        if state == "merged":
+            made.merge()
+        return made
+
+    def test_removed_rows_score_nothing_and_count_no_more(self, state: str) -> None:
+        texts = corpus(60)
+        made = self.made(texts, state)
+        gone = [3, 40, 59, 3]
+        made.remove(gone)
+        left = [row for row in range(60) if row not in gone]
+        for _ in range(2):
+            for query in QUERIES:
+                own, context = made.score(query)
+                assert not own[gone].any()
+                assert not context[gone].any()
+                expected = reference([texts[row] for row in left], query)
+                assert own[left] == pytest.approx(expected, abs=0.03)
+            made.merge()
+        own = made.score(QUERIES[0]).own[left]
+        expected = reference([texts[row] for row in left], QUERIES[0])
+        assert own == pytest.approx(expected, abs=1e-6)
+        made.remove(gone)
+        assert made.unmerged == 0
+
+    @pytest.mark.parametrize("query", QUERIES)
+    def test_removed_rows_leave_the_statistics_at_once(self, query: str) -> None:
+        texts = corpus(60)
+        made = index(texts[:40])
+        made.merge()
+        made.add(texts[40:], [""] * 20)
+        gone = [3, *range(20, 40), 50]
+        made.remove(gone)
+        left = [row for row in range(60) if row not in gone]
+        new = [row >= 40 for row in left]
+        # The new rows go by the average length of today.
+        expected = reference([texts[row] for row in left], query)[new]
+        assert made.score(query).own[left][new] == pytest.approx(expected, abs=1e-6)
+
+    def test_purged_words_are_nowhere(self, state: str) -> None:
+        made = self.made(["my dog Rumpelstilzchen", "a dog", "the xylophone", "two dogs"], state)
+        assert b"rumpelstilzchen" in everything(made)
+        made.remove([0])
+        made.replace(2, "a trumpet", "")
+        made.purge()
+        held = everything(made)
+        assert b"rumpelstilzchen" not in held
+        assert b"xylophon" not in held
+        assert b"trumpet" in held
+        assert b"dog" in held
+        assert made.score("dogs").own.astype(bool).tolist() == [False, True, False, True]
+
+    def test_a_replaced_row_has_the_new_words_alone(self, state: str) -> None:
+        made = self.made(["red kite", "blue boat", "green hill", "old house"], state)
+        for row in range(4):
+            made.replace(row, f"tower {row}", "made of stone")
+        for _ in range(2):
+            assert not made.score("red kite boat hill house").own.any()
+            assert not made.score("kite").context.any()
+            assert made.score("tower").own.all()
+            assert made.score("stone").context.all()
+            made.merge()
+        made.remove([1])
+        made.replace(1, "red kite", "")
+        assert made.score("kite").own.astype(bool).tolist() == [False, True, False, False]
+
+    def test_removing_every_row(self, state: str) -> None:
+        made = self.made(corpus(10), state)
+        made.remove(range(10))
+        made.purge()
+        assert len(made) == 10
+        assert not made.score(QUERIES[0]).own.any()
+        made.add(["a new beginning"], [""])
+        assert made.score("beginning").own.astype(bool).tolist() == [False] * 10 + [True]
+
+    def test_changes_during_a_merge_are_kept(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        made = index(["red kite", "blue boat", "green hill", "old house"])
+        carried_out = lexical._Plan.carried_out
+
+        def meanwhile(plan: lexical._Plan) -> lexical._Segment:
+            segment = carried_out(plan)
+            if len(made) == 4:
+                made.remove([0])
+                made.replace(1, "tall tower", "")
+                made.add(["a red fox"], [""])
+            return segment
+
+        monkeypatch.setattr(lexical._Plan, "carried_out", meanwhile)
+        made.merge()
+        for _ in range(2):
+            found = [made.score(word).own.nonzero()[0].tolist() for word in ("red", "boat", "hill")]
+            assert found == [[4], [], [2]]
+            assert made.score("tower").own.nonzero()[0].tolist() == [1]
+            made.purge()
+        assert b"kite" not in everything(made)
+
+    def test_unknown_rows_and_uneven_fields_are_refused(self) -> None:
+        made = index(["one kite"])
+        with pytest.raises(IndexError, match="no row 1 among 1"):
+            made.remove([1])
+        with pytest.raises(IndexError, match="no row -1 among 1"):
+            made.replace(-1, "a", "b")
+        with pytest.raises(ValueError, match="1 texts with 0 contexts"):
+            made.add(["a"], [])
+        assert len(made) == 1
+
+    def test_searching_goes_on_while_others_change(self) -> None:
+        texts = corpus(400)
+        made = index(texts)
+
+        def change() -> None:
+            for row in range(0, 400, 4):
+                made.remove([row])
+                made.replace(row + 1, texts[row], "")
+                made.add([texts[row + 2]], [""])
+                if row % 40 == 0:
+                    made.merge()
+
+        with ThreadPoolExecutor(1) as pool:
+            changing = pool.submit(change)
+            while not changing.done():
+                made.score(QUERIES[0])
+        changing.result()
+        final = [texts[row - 1] if row % 4 == 1 else texts[row] for row in range(400)]
+        final += [texts[row + 2] for row in range(0, 400, 4)]
+        left = [row for row in range(500) if row >= 400 or row % 4]
+        made.purge()
+        assert made.score(QUERIES[0]).own[left] == pytest.approx(
+            reference([final[row] for row in left], QUERIES[0]), abs=1e-6
+        )
+
+
+def everything(made: LexicalIndex) -> bytes:
+    """Every word that the index and its lexicon hold, as bytes."""
+    held: list[object] = [dict(made.lexicon._stems)]
+    for field in made._fields:
+        held += [field.segment, vars(field.fresh), field._changed, field.dead]
+    return pickle.dumps(held)

@@ -1,0 +1,223 @@
+"""Long-term memory on a real table and a real transcript, with an encoder of hashed words."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assistant.context.conversation import Conversation, Exchange
+from assistant.errors import ModelFailed, StoreError
+from assistant.events import Event, MemoryUsed, Notice
+from assistant.memory.encoding import QueryEncoder
+from assistant.memory.lexicon import Lexicon
+from assistant.memory.long_term import LongTermMemory
+from assistant.memory.ranking import Ranking
+from assistant.memory.recollection import Archive, Recollection
+from assistant.memory.table import MemoryTable
+from assistant.memory.transcript import Transcript
+
+LEISURE_S = 30.0
+"""A deadline that no encoder of these tests misses."""
+
+
+class HashedWords:
+    """Equal words make equal directions; `same` says which words mean the same."""
+
+    name = "hashed-words"
+    dimensions = 64
+
+    def __init__(self, same: dict[str, str] | None = None) -> None:
+        self.same = same or {}
+        self.broken = False
+        self.gate: Callable[[], None] = lambda: None
+
+    def load(self) -> None:
+        """Nothing to load."""
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        self.gate()
+        if self.broken:
+            raise ModelFailed("The encoder failed.")
+        vectors = np.zeros((len(texts), self.dimensions), np.float32)
+        for row, text in enumerate(texts):
+            for word in text.lower().replace("?", "").replace(".", "").split():
+                known = self.same.get(word, word)
+                vectors[row] += np.random.default_rng(crc32(known.encode())).normal(size=64)
+        return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
+
+
+class Home:
+    """What lasts from one start to the next."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.encoder = HashedWords()
+        self.events: list[Event] = []
+        self.open_table: Callable[[], MemoryTable] = lambda: MemoryTable.open(
+            str(folder / "memories")
+        )
+
+    @asynccontextmanager
+    async def memory(
+        self, user: str = "ada", transcript: Transcript | None = None
+    ) -> AsyncIterator[LongTermMemory]:
+        memory = LongTermMemory(
+            user,
+            self.open_table,
+            QueryEncoder(self.encoder),
+            Lexicon("en"),
+            Ranking(),
+            self.events.append,
+        )
+        await memory.load(transcript)
+        try:
+            yield memory
+        finally:
+            await memory.close()
+
+
+def exchange(conversation: Conversation, said: str, answer: str = "I see.") -> Exchange:
+    turn = conversation.last_turn + 1
+    conversation.append_user(turn, said, datetime.now(UTC))
+    return conversation.complete(turn, answer)
+
+
+async def recalled(memory: LongTermMemory, query: str) -> list[str]:
+    found = await memory.recall(query, LEISURE_S)
+    return [each.text for each in found.memories if each.speaker == "user"]
+
+
+async def test_found_by_words_at_once_and_by_meaning_when_settled(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    home.encoder.same = {"animal": "dog"}
+    talk = Conversation.begin("ada")
+    async with home.memory() as memory:
+        memory.remember(talk.id, exchange(talk, "My dog is called Max."))
+        assert "My dog is called Max." in await recalled(memory, "Where is Max now?")
+        memory.remember(talk.id, exchange(talk, "It rains today."))
+        await memory.settled()
+        found = await memory.recall("animal", LEISURE_S)
+        assert found.memories[0].text == "My dog is called Max."
+        assert not found.missed
+        assert found.memories[0].parts["meaning"] > 0.1
+        assert sum(found.memories[0].parts.values()) == found.memories[0].score
+
+
+async def test_it_is_all_there_after_a_restart(tmp_path: Path) -> None:
+    home, talk = Home(tmp_path), Conversation.begin("ada")
+    async with home.memory() as memory:
+        memory.remember(talk.id, exchange(talk, "My dog is called Max."))
+    async with home.memory() as memory:
+        found = await memory.recall("the dog", LEISURE_S)
+        assert found.memories[0].text == "My dog is called Max."
+        assert found.memories[0].parts["meaning"] > 0
+        assert found.memories[0].words == ("dog",)
+
+
+async def test_what_the_table_lost_is_made_again_from_the_transcript(tmp_path: Path) -> None:
+    home, talk = Home(tmp_path), Conversation.begin("ada")
+    transcript = Transcript.open(tmp_path / "transcript.sqlite3")
+    for text in ("My dog is called Max.", "I work in Lisbon."):
+        transcript.store(talk, exchange(talk, text))
+    for _ in range(2):  # the second time there is nothing left to be made
+        async with home.memory(transcript=transcript) as memory:
+            assert "I work in Lisbon." in await recalled(memory, "Who works in Lisbon?")
+            assert memory.table.count("ada") == 4
+    transcript.close()
+
+
+async def test_another_user_finds_nothing_of_it(tmp_path: Path) -> None:
+    home, talk = Home(tmp_path), Conversation.begin("ada")
+    async with home.memory("ada") as memory:
+        memory.remember(talk.id, exchange(talk, "My dog is called Max."))
+    async with home.memory("bob") as memory:
+        assert (await memory.recall("My dog is called what?", LEISURE_S)).memories == ()
+
+
+async def test_what_the_prompt_holds_anyway_is_not_recalled(tmp_path: Path) -> None:
+    home, talk = Home(tmp_path), Conversation.begin("ada")
+    async with home.memory() as memory:
+        shown = exchange(talk, "My dog is called Max.")
+        memory.remember(talk.id, shown)
+        memory.remember(talk.id, exchange(talk, "The dog likes fetch."))
+        await memory.settled()
+        recollection = Recollection(memory, lambda: {shown.id})
+        found, missed = await recollection.recall("what of my dog?", LEISURE_S)
+        assert [each.text for each in found if each.speaker == "user"] == ["The dog likes fetch."]
+        assert not missed
+
+
+async def test_the_same_question_asked_before_tells_nothing(tmp_path: Path) -> None:
+    home, talk = Home(tmp_path), Conversation.begin("ada")
+    async with home.memory() as memory:
+        memory.remember(talk.id, exchange(talk, "What is my dog called?", ""))
+        memory.remember(talk.id, exchange(talk, "My dog is called Max.", ""))
+        await memory.settled()
+        assert await recalled(memory, "What's my dog called?") == ["My dog is called Max."]
+
+
+async def test_a_slow_encoder_leaves_it_to_the_words(tmp_path: Path) -> None:
+    home, talk = Home(tmp_path), Conversation.begin("ada")
+    released = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    async with home.memory() as memory:
+        memory.remember(talk.id, exchange(talk, "My dog is called Max."))
+        await memory.settled()
+
+        def wait() -> None:
+            asyncio.run_coroutine_threadsafe(released.wait(), loop).result()
+
+        home.encoder.gate = wait
+        found = await memory.recall("Where is Max?", 0.02)
+        released.set()
+        assert found.missed
+        assert found.memories[0].text == "My dog is called Max."
+        assert "meaning" not in found.memories[0].parts
+
+
+async def test_many_misses_are_told_once(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    async with home.memory() as memory:
+        home.encoder.broken = True
+        for number in range(12):
+            assert (await memory.recall(f"question {number}", LEISURE_S)).missed
+    told = [event.text for event in home.events if isinstance(event, Notice)]
+    assert len(told) == 1
+    assert "words alone" in told[0]
+
+
+async def test_a_store_that_cannot_be_opened_costs_no_memory_of_today(tmp_path: Path) -> None:
+    home, talk = Home(tmp_path), Conversation.begin("ada")
+
+    def fails() -> MemoryTable:
+        raise StoreError("The memories can't be reached.", mend="Try again.")
+
+    home.open_table = fails
+    async with home.memory() as memory:
+        memory.remember(talk.id, exchange(talk, "My dog is called Max."))
+        assert "My dog is called Max." in await recalled(memory, "Where is Max?")
+        await asyncio.sleep(0)
+    assert [str(e.text) for e in home.events if isinstance(e, Notice)] == [
+        "The memories can't be reached."
+    ]
+
+
+async def test_the_archive_keeps_remembers_and_counts_use(tmp_path: Path) -> None:
+    home, talk = Home(tmp_path), Conversation.begin("ada")
+    transcript = Transcript.open(tmp_path / "transcript.sqlite3")
+    async with home.memory(transcript=transcript) as memory:
+        archive = Archive(transcript, memory)
+        first = exchange(talk, "My dog is called Max.")
+        archive.store(talk, first)
+        used = MemoryUsed(f"{first.id}-user", "My dog is called Max.", 0.5)
+        archive.store(talk, exchange(talk, "What is he called?", "Max."), None, [used])
+        await memory.settled()
+        [kept] = memory.table.get("ada", [f"{first.id}-user"])
+        assert (kept.uses, kept.last_used is not None) == (1, True)
+        assert kept.sources == (first.id,)
+    transcript.close()

@@ -1,0 +1,344 @@
+"""What a face may do with memories, on a real table and a real transcript."""
+
+import asyncio
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from assistant.context.conversation import Conversation, Exchange, Summary
+from assistant.desks import open_desk
+from assistant.errors import AssistantError, SettingsError, StoreError, StoreInUse
+from assistant.memory.desk import MemoryDesk
+from assistant.memory.encoding import QueryEncoder
+from assistant.memory.naming import BY_HAND, short
+from assistant.memory.record import Kind, Memory
+from assistant.memory.table import MemoryTable
+from assistant.memory.table_schema import exported
+from assistant.memory.transcript import Transcript
+from assistant.paths import Home
+from assistant.settings import Settings
+from tests.support.encoders import HashingEncoder
+
+START = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
+SAID = (
+    ("My dog Max loves to fetch.", "What a lovely dog."),
+    ("I moved to Lisbon in May.", "How do you like it there?"),
+    ("The dentist is on Friday.", "I will remember that."),
+)
+
+
+def talked(home: Home, user: str = "me") -> Conversation:
+    """Three exchanges in the transcript, one minute each."""
+    transcript = Transcript.open(home.transcript)
+    conversation = Conversation.begin(user)
+    for turn, (words, answer) in enumerate(SAID, start=1):
+        started = START + timedelta(minutes=turn)
+        exchange = conversation.append_user(turn, words, started)
+        exchange = conversation.complete(turn, answer, ended=started + timedelta(seconds=9))
+        transcript.store(conversation, exchange)
+    transcript.close()
+    return conversation
+
+
+@pytest.fixture
+def desk(home: Home) -> Iterator[MemoryDesk]:
+    with open_desk(home, Settings(), lambda _: QueryEncoder(HashingEncoder())) as opened:
+        yield opened
+
+
+@pytest.fixture
+def conversation(home: Home) -> Conversation:
+    return talked(home)
+
+
+@pytest.fixture
+def filled(conversation: Conversation, desk: MemoryDesk) -> MemoryDesk:
+    """The three exchanges are remembered."""
+    desk.rebuild()
+    return desk
+
+
+def texts(desk: MemoryDesk) -> list[str]:
+    return [memory.text for memory in desk.newest().memories]
+
+
+def id_of(desk: MemoryDesk, words: str) -> str:
+    return next(memory.id for memory in desk.newest().memories if words in memory.text)
+
+
+def fact(key: str, text: str, **more: object) -> dict[str, object]:
+    memory = Memory(id=key, user_id="me", kind=Kind.FACT, text=text, created=START)
+    return {**exported(memory), **more}
+
+
+def test_the_newest_come_first_and_can_be_filtered(filled: MemoryDesk) -> None:
+    filled.add("Tea, never coffee.")
+
+    assert texts(filled)[:3] == ["Tea, never coffee.", SAID[2][1], SAID[2][0]]
+    assert filled.newest(limit=2).total == 7
+    assert len(filled.newest(limit=2).memories) == 2
+    assert [memory.text for memory in filled.newest(Kind.FACT).memories] == ["Tea, never coffee."]
+
+
+def test_what_is_added_is_found_at_once_and_after_a_restart(home: Home) -> None:
+    with open_desk(home, Settings(), lambda _: QueryEncoder(HashingEncoder())) as desk:
+        added = desk.add("  The spare key is under the blue pot. ")
+        assert desk.search("spare key", 5).memories[0].id == added.id
+        assert (added.kind, added.confidence, added.sources) == (Kind.FACT, 1.0, (BY_HAND,))
+    with open_desk(home, Settings(), lambda _: QueryEncoder(HashingEncoder())) as desk:
+        (found,) = desk.search("where is the key", 5).memories
+        assert found.text == "The spare key is under the blue pot."
+        assert "key" in found.words
+        assert found.score == pytest.approx(sum(found.parts.values()))
+        assert set(desk.stats().without_vector.values()) == {0}
+
+
+def test_looking_and_marking_need_no_encoder(home: Home, conversation: Conversation) -> None:
+    with open_desk(home, Settings(), lambda _: QueryEncoder(HashingEncoder())) as desk:
+        desk.rebuild()
+
+    def none(_: Settings) -> QueryEncoder:
+        raise AssertionError("the encoder was asked for")
+
+    with open_desk(home, Settings(), none) as desk:
+        key = id_of(desk, "Max")
+        assert desk.show(key).memory.text == SAID[0][0]
+        assert desk.mark(key, pinned=True).pinned
+        assert desk.mark(key, never_recall=True).never_recall
+        assert desk.mark(key, feedback=-1).feedback == -1
+        assert desk.stats().pinned == 1
+        desk.forget([key])
+        assert len(texts(desk)) == 4
+
+
+def test_show_tells_where_it_comes_from(filled: MemoryDesk, conversation: Conversation) -> None:
+    shown = filled.show(id_of(filled, "Lisbon")[:12] + "-u")
+
+    assert [each.user_text for each in shown.exchanges] == [SAID[1][0]]
+    assert shown.exchanges[0].id == conversation.exchanges[1].id
+    assert shown.before is not None
+    assert shown.before.text == SAID[0][1]
+    assert shown.after is not None
+    assert shown.after.text == SAID[1][1]
+
+
+def test_an_edited_fact_is_found_by_its_new_words_alone(desk: MemoryDesk) -> None:
+    key = desk.add("I live in Porto.").id
+    desk.add("Something else altogether.")
+
+    assert desk.edit(key[:6], "My home is in Lisbon.").id == key
+    assert desk.search("home Lisbon", 5).memories[0].text == "My home is in Lisbon."
+    assert all("Porto" not in found.text for found in desk.search("Porto", 5).memories)
+    assert set(desk.stats().without_vector.values()) == {0}
+
+
+def test_what_was_said_cannot_be_edited(filled: MemoryDesk) -> None:
+    with pytest.raises(SettingsError, match="to the letter") as refused:
+        filled.edit(id_of(filled, "Max"), "My cat Max.")
+    assert "forget" in str(refused.value.mend)
+    assert SAID[0][0] in texts(filled)
+
+
+def test_marks_count_and_can_be_undone(filled: MemoryDesk) -> None:
+    key = id_of(filled, "Max")
+    filled.mark(key, never_recall=True)
+    assert all(found.id != key for found in filled.search("dog Max fetch", 10).memories)
+    assert not filled.mark(key, never_recall=False).never_recall
+    assert filled.search("dog Max fetch", 10).memories[0].id == key
+    filled.mark(key, feedback=1)
+    assert filled.mark(key, feedback=1).feedback == 2
+
+
+def test_forgetting_takes_the_exchange_and_what_rests_on_it_alone(
+    home: Home, filled: MemoryDesk, conversation: Conversation
+) -> None:
+    first, second, _ = (exchange.id for exchange in conversation.exchanges)
+    filled.import_(
+        [
+            fact("only-on-the-first", "Max is a dog.", sources=[first]),
+            fact("on-both-of-them", "The user has a dog in Lisbon.", sources=[first, second]),
+            fact("replaced-by-it", "There was a cat.", superseded_by=f"{first}-user"),
+        ]
+    )
+
+    gone = filled.forget([first[:8]])
+
+    assert set(gone.memories) == {f"{first}-user", f"{first}-assistant", "only-on-the-first"}
+    assert gone.exchanges == (first,)
+    left = {memory.id: memory for memory in filled.newest().memories}
+    assert not set(gone.memories) & set(left)
+    assert left["on-both-of-them"].sources == (second,)
+    assert left["replaced-by-it"].superseded_by is None
+    assert all("Max" not in memory.context for memory in left.values())
+    assert all("lovely dog" not in memory.context for memory in left.values())
+    assert all(first not in found.id for found in filled.search("Max lovely dog", 10).memories)
+    filled.rebuild()
+    assert SAID[0][0] not in texts(filled)
+    for file in home.root.glob("transcript*"):
+        assert b"fetch" not in file.read_bytes()
+
+
+def test_forgetting_what_was_derived_keeps_what_was_said_unless_it_is_wanted(
+    filled: MemoryDesk, conversation: Conversation
+) -> None:
+    source = conversation.exchanges[0].id
+    for key in ("derived-one", "derived-two"):
+        filled.import_([fact(key, "Max is a dog.", sources=[source])])
+
+    gone = filled.forget(["derived-one"])
+    assert (gone.memories, gone.exchanges, gone.staying) == (("derived-one",), (), (source,))
+    assert SAID[0][0] in texts(filled)
+
+    gone = filled.forget(["derived-two"], with_sources=True)
+    assert gone.exchanges == (source,)
+    assert SAID[0][0] not in texts(filled)
+
+
+def test_forgetting_nothing_known_changes_nothing(filled: MemoryDesk) -> None:
+    with pytest.raises(StoreError, match="no memory"):
+        filled.forget([id_of(filled, "Max"), "0000000000"])
+    assert len(texts(filled)) == 6
+
+
+def test_export_and_import_are_each_other_s_inverse(filled: MemoryDesk) -> None:
+    filled.add("Käse 🧀 and \u200fעברית")
+    filled.mark(id_of(filled, "Max"), pinned=True, feedback=1)
+    before = list(filled.export())
+    filled.forget([id_of(filled, "Käse"), id_of(filled, "Lisbon")])
+
+    assert filled.import_(before) == 7
+    assert list(filled.export()) == before
+    assert filled.import_([before[0] | {"importance": 0.9}]) == 1
+    assert len(list(filled.export())) == 7
+    assert filled.show(str(before[0]["id"])).memory.importance == 0.9
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        "no object",
+        {"id": "x"},
+        fact("", "no id"),
+        fact("x", "hers", user_id="kim"),
+        fact("x", "a lot", importance=7),
+        fact("x", "odd", confidence=float("nan")),
+        fact("x", "when", created="yesterday"),
+        fact("x", "more", colour="red"),
+    ],
+)
+def test_a_bad_row_is_named_and_nothing_is_imported(desk: MemoryDesk, row: object) -> None:
+    with pytest.raises(SettingsError, match="Line 2 "):
+        desk.import_([fact("good", "A good one."), row])
+    assert texts(desk) == []
+
+
+def test_rebuilding_keeps_marks_and_makes_all_vectors(
+    filled: MemoryDesk, conversation: Conversation
+) -> None:
+    filled.add("Tea, never coffee.")
+    filled.mark(id_of(filled, "Max"), pinned=True)
+    before = list(filled.export())
+
+    assert filled.rebuild() == 7
+    assert list(filled.export()) == before
+    assert set(filled.stats().without_vector.values()) == {0}
+    assert filled.stats().exchanges == 3
+
+
+def test_a_damaged_table_is_mended_by_a_rebuild(home: Home, filled: MemoryDesk) -> None:
+    table = filled._table
+    table.delete("me", [memory.id for memory in filled.newest().memories])
+    assert texts(filled) == []
+
+    assert filled.rebuild() == 6
+    assert filled.search("dog Max", 3).memories[0].text == SAID[0][0]
+
+
+@pytest.mark.parametrize("text", ["", "  \n", "a\0b", "x" * 1_048_576])
+def test_what_is_no_text_is_refused_in_a_sentence(desk: MemoryDesk, text: str) -> None:
+    for act in (desk.add, lambda words: desk.search(words, 5)):
+        with pytest.raises(SettingsError, match="text") as refused:
+            act(text)
+        assert str(refused.value).endswith(".")
+        assert len(str(refused.value)) < 100
+
+
+def test_prefixes_must_be_long_known_and_unambiguous(desk: MemoryDesk) -> None:
+    desk.import_([fact("abcdef123", "One."), fact("abcdef999", "Two."), fact("ab", "Short.")])
+
+    assert desk.show("abcdef1").memory.text == "One."
+    assert desk.show("ab").memory.text == "Short."
+    for named, words in (("abcdef", "2 memories"), ("abc", "too short"), ("zzzzzz", "no memory")):
+        with pytest.raises(AssistantError, match=words):
+            desk.show(named)
+
+
+def test_both_turns_of_an_exchange_have_short_names(filled: MemoryDesk) -> None:
+    names = [short(memory.id) for memory in filled.newest().memories]
+    assert len(set(names)) == 6
+    assert {filled.show(name).memory.id for name in names} == {
+        memory.id for memory in filled.newest().memories
+    }
+
+
+def test_users_do_not_see_each_other(home: Home) -> None:
+    talked(home, "kim")
+    kim = Settings.model_validate({"general": {"user": "kim"}})
+    with open_desk(home, kim, lambda _: QueryEncoder(HashingEncoder())) as desk:
+        assert desk.rebuild() == 6
+        key = id_of(desk, "Max")
+    with open_desk(home, Settings(), lambda _: QueryEncoder(HashingEncoder())) as desk:
+        assert texts(desk) == []
+        assert desk.search("my dog Max", 5).memories == ()
+        for act in (desk.show, lambda named: desk.forget([named])):
+            with pytest.raises(StoreError, match="no memory"):
+                act(key)
+        assert desk.rebuild() == 0
+    with open_desk(home, kim, lambda _: QueryEncoder(HashingEncoder())) as desk:
+        assert len(texts(desk)) == 6
+
+
+def test_an_open_table_is_said_to_be_in_use(home: Home) -> None:
+    table = MemoryTable.open(str(home.memories))
+    try:
+        with pytest.raises(StoreInUse), open_desk(home, Settings()):
+            pass
+    finally:
+        table.close()
+
+
+def test_what_is_said_while_memories_are_rebuilt_is_not_lost(filled: MemoryDesk) -> None:
+    memory = filled._memory
+    assert memory is not None
+    exchange = Exchange("f" * 32, 9, "My bike is green.", START, "Nice.", ended=START)
+    memory.remember("another", exchange)
+    assert filled.rebuild() == 8
+    asyncio.run(memory.settled())
+
+    assert filled.search("bike green", 3).memories[0].text == "My bike is green."
+    assert "My bike is green." in texts(filled)
+
+
+def test_the_transcript_forgets_summaries_with_what_they_cover(
+    home: Home, conversation: Conversation
+) -> None:
+    transcript = Transcript.open(home.transcript)
+    try:
+        ids = [exchange.id for exchange in conversation.exchanges]
+        summary = Summary("s", "A dog called Maximilian.", tuple(ids[:2]), START)
+        transcript.store_summary(conversation, summary)
+
+        assert transcript.forget("kim", ids) == 0
+        assert transcript.exchange_ids("me") == set(ids)
+        assert transcript.forget("me", [ids[1], "unknown"]) == 1
+        assert transcript.exchange_ids("me") == {ids[0], ids[2]}
+        resumed = transcript.resume("me", timedelta(days=9), START)
+        assert resumed is not None
+        assert resumed.summary is None
+        for file in home.root.glob("transcript*"):
+            assert b"Maximilian" not in file.read_bytes()
+        assert transcript.forget("me", ids) == 2
+        assert transcript.resume("me", timedelta(days=9), START) is None
+    finally:
+        transcript.close()

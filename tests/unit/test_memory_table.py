@@ -1,0 +1,400 @@
+"""The store of memories, on real LanceDB in a folder."""
+
+import json
+import random
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import replace
+from datetime import UTC, timedelta, timezone
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from assistant.errors import StoreError
+from assistant.memory import table as table_module
+from assistant.memory.record import ASSISTANT, Kind
+from assistant.memory.table import MemoryTable
+from tests.support.memories import NOW, memory, rich, stored
+
+ROOT = Path(__file__).resolve().parents[2]
+ENCODER = "all-MiniLM-L6-v2"
+DIMENSIONS = 8
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Iterator[MemoryTable]:
+    with closing(MemoryTable.open(str(tmp_path / "memory"))) as opened:
+        yield opened
+
+
+def vectors(count: int, seed: int = 0, dimensions: int = DIMENSIONS) -> np.ndarray:
+    return np.random.default_rng(seed).standard_normal((count, dimensions), dtype=np.float32)
+
+
+def vectors_of(table: MemoryTable, encoder: str = ENCODER) -> dict[str, np.ndarray | None]:
+    return {
+        key: vector if present else None
+        for batch in table.scan("ada", ["id"], vectors=[encoder])
+        for key, vector, present in zip(batch.values("id"), *batch.vectors(encoder), strict=True)
+    }
+
+
+# -- what goes in comes out ---------------------------------------------------------------------
+
+
+def test_every_field_comes_back_after_a_restart(tmp_path: Path) -> None:
+    told = [rich(), memory()]
+    with closing(MemoryTable.open(str(tmp_path / "memory"))) as table:
+        table.add(told)
+    with closing(MemoryTable.open(str(tmp_path / "memory"))) as table:
+        assert sorted(stored(table), key=lambda each: each.text) == sorted(
+            told, key=lambda each: each.text
+        )
+        assert all(type(each.kind) is Kind for each in stored(table))
+
+
+def test_times_of_other_zones_are_stored_as_utc_and_times_without_are_refused(
+    table: MemoryTable,
+) -> None:
+    there = NOW.astimezone(timezone(timedelta(hours=9)))
+    table.add([replace(memory(), created=there)])
+    [found] = stored(table)
+    assert found.created == NOW
+    assert found.created.tzinfo is UTC
+    with pytest.raises(ValueError, match="no zone"):
+        table.add([replace(memory(), created=NOW.replace(tzinfo=None))])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "?!… —",
+        "🙂👩‍👩‍👧🏳️‍🌈",
+        "שלום, מה שלומך?",
+        "nul \0 byte",
+        "'; DROP TABLE memories; --",
+        "word " * 209_716,
+    ],
+    ids=["empty", "punctuation", "emoji", "right to left", "nul", "quotes", "1 MB"],
+)
+def test_texts_come_back_to_the_letter(table: MemoryTable, text: str) -> None:
+    told = replace(memory(text), context=text)
+    table.add([told])
+    assert table.get("ada", [told.id]) == [told]
+    assert table.update([replace(told, uses=1)]) == 1
+    assert stored(table) == [replace(told, uses=1)]
+
+
+def test_half_characters_are_stored_as_question_marks(table: MemoryTable) -> None:
+    told = memory("broken \ud83d end")
+    table.add([told])
+    assert [each.text for each in stored(table)] == ["broken ? end"]
+    table.update([replace(told, uses=1)])
+    assert [(each.text, each.uses) for each in stored(table)] == [("broken ? end", 1)]
+
+
+STRANGE = ["o'brien", 'a"b', "' OR '1'='1", "back\\slash", "nul\0x", "a`b", "--", "%_", "é🙂", " "]
+
+
+def test_no_name_or_id_can_leave_its_query(table: MemoryTable) -> None:
+    table.add_encoder(ENCODER, DIMENSIONS)
+    told = [replace(memory(user=name), id=name) for name in STRANGE]
+    table.add(told)
+    assert table.users() == sorted(STRANGE)
+    for one in told:
+        name = one.user_id
+        assert table.count(name) == 1
+        assert stored(table, name) == [one]
+        assert table.get(name, STRANGE) == [one]
+        assert table.without_vectors(name, ENCODER, 9) == [one]
+        assert table.set_vectors(name, ENCODER, [name], vectors(1)) == 1
+        assert table.update([replace(one, uses=2)]) == 1
+        assert table.delete(name, STRANGE) == 1
+        assert table.count(name) == 0
+    assert table.users() == []
+
+
+def test_users_never_meet(table: MemoryTable) -> None:
+    ada, bob = memory(), replace(memory("I am Bob."), user_id="bob", id="same")
+    same = replace(ada, id="same")
+    table.add([same, bob])
+    assert table.get("ada", ["same"]) == [same]
+    assert table.get("bob", ["same"]) == [bob]
+    assert table.update([replace(bob, text="Bob it is.")]) == 1
+    assert stored(table, "ada") == [same]
+    assert table.delete("bob", ["same"]) == 1
+    assert stored(table, "ada") == [same]
+    assert stored(table, "bob") == []
+    assert table.users() == ["ada"]
+    assert (table.count("ada"), table.count("bob"), table.count("eve")) == (1, 0, 0)
+
+
+def test_a_scan_goes_in_the_order_in_which_things_were_said(table: MemoryTable) -> None:
+    told = []
+    for turn in range(20):
+        said = memory(f"question {turn}", at=turn)
+        told += [said, replace(memory(f"answer {turn}", at=turn), speaker=ASSISTANT)]
+    shuffled = random.Random(3).sample(told, len(told))
+    table.add(shuffled)
+    table.update([replace(shuffled[5], uses=1)])  # moves the row
+    assert [each.text for each in stored(table)] == [each.text for each in told]
+
+
+def test_columns_without_python_objects(table: MemoryTable) -> None:
+    table.add([rich(), replace(memory(), created=NOW + timedelta(days=9))])
+    [batch] = table.scan("ada", ["created", "last_used", "importance", "uses", "pinned", "sources"])
+    assert len(batch) == 2
+    assert batch.numbers("created")[0] == np.datetime64(NOW.replace(tzinfo=None), "us")
+    assert np.isnat(batch.numbers("last_used")).tolist() == [False, True]
+    assert batch.numbers("importance").tolist() == [0.1, 0.5]
+    assert batch.numbers("uses").tolist() == [7, 0]
+    assert batch.numbers("pinned").tolist() == [True, False]
+    assert batch.values("sources") == [("e1", "e2"), ()]
+
+
+def test_asking_for_nothing(table: MemoryTable) -> None:
+    table.add([])
+    assert table.users() == []
+    assert stored(table) == []
+    assert table.get("ada", ["nothing"]) == []
+    assert table.get("ada", []) == []
+    assert table.update([]) == table.update([memory()]) == table.delete("ada", []) == 0
+    assert table.count("ada") == 0
+
+
+def test_get_keeps_the_order_asked_for(table: MemoryTable) -> None:
+    told = [memory(str(number)) for number in range(5)]
+    table.add(told)
+    asked = [told[3].id, "absent", told[0].id, told[3].id]
+    assert table.get("ada", asked) == [told[3], told[0]]
+
+
+def test_thousands_go_in_one_call(table: MemoryTable, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table_module, "IDS_AT_ONCE", 1_000)
+    told = [memory(str(number), at=number) for number in range(4_000)]
+    table.add(told)
+    ids = [each.id for each in told]
+    assert table.get("ada", ids) == told
+    assert table.update([replace(each, uses=1) for each in told]) == 4_000
+    assert table.delete("ada", ids[:3_500]) == 3_500
+    assert [each.uses for each in stored(table)] == [1] * 500
+
+
+# -- vectors ------------------------------------------------------------------------------------
+
+
+def test_vectors_are_given_later_and_come_back_exactly(table: MemoryTable) -> None:
+    told = [memory(str(number), at=number) for number in range(5)]
+    table.add(told[:2])
+    table.add_encoder(ENCODER, DIMENSIONS)
+    assert table.encoders() == {ENCODER: DIMENSIONS}
+    given = vectors(5)
+    table.add(told[2:3], {ENCODER: given[2:3]})
+    table.add(told[3:])
+    assert table.without_vectors("ada", ENCODER, 99) == [*told[:2], *told[3:]]
+    assert len(table.without_vectors("ada", ENCODER, 3)) == 3
+    ids = [told[3].id, "gone meanwhile", told[0].id]
+    assert table.set_vectors("ada", ENCODER, ids, given[[3, 0, 0]]) == 2
+    assert table.set_vectors("ada", ENCODER, ["gone"], given[:1]) == 0
+    assert table.set_vectors("eve", ENCODER, [told[1].id], given[:1]) == 0
+    found = vectors_of(table)
+    assert [found[each.id] is None for each in told] == [False, True, False, False, True]
+    for number in (0, 2, 3):
+        np.testing.assert_array_equal(found[told[number].id], given[number])
+    assert stored(table) == told
+
+
+def test_a_new_encoder_stands_beside_the_old_until_that_is_dropped(table: MemoryTable) -> None:
+    told = [memory(str(number)) for number in range(3)]
+    table.add_encoder(ENCODER, DIMENSIONS)
+    table.add(told, {ENCODER: vectors(3)})
+    table.add_encoder("org/mpnet base", 16)
+    table.add_encoder("org/mpnet base", 16)
+    assert len(table.without_vectors("ada", "org/mpnet base", 9)) == 3
+    ids = [each.id for each in told]
+    table.set_vectors("ada", "org/mpnet base", ids, vectors(3, dimensions=16))
+    [batch] = table.scan("ada", ["id"], vectors=[ENCODER, "org/mpnet base"])
+    assert batch.vectors(ENCODER)[0].shape == (3, DIMENSIONS)
+    assert batch.vectors("org/mpnet base")[0].shape == (3, 16)
+    table.drop_encoder(ENCODER)
+    table.drop_encoder(ENCODER)
+    assert table.encoders() == {"org/mpnet base": 16}
+    with pytest.raises(KeyError):
+        list(table.scan("ada", vectors=[ENCODER]))
+    table.add_encoder(ENCODER, 4)
+    assert len(table.without_vectors("ada", ENCODER, 9)) == 3
+
+
+@pytest.mark.parametrize(("name", "dimensions"), [(ENCODER, 16), ("all MiniLM_L6.v2", DIMENSIONS)])
+def test_encoders_that_can_be_confused_are_refused(
+    table: MemoryTable, name: str, dimensions: int
+) -> None:
+    table.add_encoder(ENCODER, DIMENSIONS)
+    with pytest.raises(ValueError, match="already"):
+        table.add_encoder(name, dimensions)
+
+
+@pytest.mark.parametrize(
+    "wrong", [vectors(2), vectors(1, dimensions=7), np.full((1, 8), np.nan, np.float32)]
+)
+def test_vectors_that_do_not_fit_are_refused_and_nothing_is_written(
+    table: MemoryTable, wrong: np.ndarray
+) -> None:
+    table.add_encoder(ENCODER, DIMENSIONS)
+    told = memory()
+    with pytest.raises(ValueError, match=r"vector|length"):
+        table.add([told], {ENCODER: wrong})
+    assert stored(table) == []
+    table.add([told])
+    with pytest.raises(ValueError, match="vector"):
+        table.set_vectors("ada", ENCODER, [told.id], wrong)
+    assert vectors_of(table) == {told.id: None}
+
+
+def test_a_row_keeps_its_vector_until_its_text_changes(table: MemoryTable) -> None:
+    table.add_encoder(ENCODER, DIMENSIONS)
+    kept, changed = memory("The same."), memory("Before.")
+    given = vectors(2)
+    table.add([kept, changed], {ENCODER: given})
+    assert table.update([replace(kept, uses=3), replace(changed, text="After.")]) == 2
+    found = vectors_of(table)
+    np.testing.assert_array_equal(found[kept.id], given[0])
+    assert found[changed.id] is None
+    assert [each.text for each in table.without_vectors("ada", ENCODER, 9)] == ["After."]
+
+
+def test_what_was_deleted_does_not_come_back_with_an_update(table: MemoryTable) -> None:
+    gone, there = memory(), memory()
+    table.add([gone, there])
+    table.delete("ada", [gone.id])
+    assert table.update([replace(gone, uses=1), replace(there, uses=1)]) == 1
+    assert stored(table) == [replace(there, uses=1)]
+
+
+# -- carrying over ------------------------------------------------------------------------------
+
+
+def test_an_export_comes_back_exactly(table: MemoryTable, tmp_path: Path) -> None:
+    told = [rich(), memory("emoji 🙂 \0 שלום", at=1), memory("", at=2)]
+    table.add(told)
+    lines = [json.dumps(row) for row in table.export("ada")]
+    with closing(MemoryTable.open(str(tmp_path / "other"))) as other:
+        assert other.import_(json.loads(line) for line in lines) == 3
+        assert stored(other) == told
+        assert [json.dumps(row) for row in other.export("ada")] == lines
+    assert list(table.export("eve")) == []
+
+
+def test_importing_again_replaces_and_keeps_vectors(table: MemoryTable) -> None:
+    table.add_encoder(ENCODER, DIMENSIONS)
+    told, given = memory(), vectors(1)
+    table.add([told], {ENCODER: given})
+    [row] = table.export("ada")
+    extra = {**row, "id": "new", "user_id": "bob"}
+    assert table.import_([{**row, "uses": 1}, {**row, "uses": 2}, extra]) == 2
+    assert stored(table) == [replace(told, uses=2)]
+    assert table.users() == ["ada", "bob"]
+    np.testing.assert_array_equal(vectors_of(table)[told.id], given[0])
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"created": "yesterday"}, "yesterday"),
+        ({"created": "2026-11-21T10:00:00"}, "no zone"),
+        ({"created": None}, "`created` can't be None"),
+        ({"kind": "rumour"}, "rumour"),
+        ({"importance": "high"}, "`importance` can't be 'high'"),
+        ({"uses": 1.5}, "`uses` can't be"),
+        ({"uses": True}, "`uses` can't be"),
+        ({"text": 5}, "`text` can't be 5"),
+        ({"sources": "e1"}, "`sources` can't be"),
+        ({"pinned": 1}, "`pinned` can't be"),
+        ({"mood": "good"}, "no field `mood`"),
+    ],
+)
+def test_a_wrong_row_is_named_and_nothing_is_imported(
+    table: MemoryTable, change: dict[str, object], why: str
+) -> None:
+    table.add([memory()])
+    [row] = table.export("ada")
+    table.delete("ada", [row["id"]])
+    with pytest.raises(StoreError, match=rf"Memory 2 can't be imported: .*{why}") as caught:
+        table.import_([row, row | change])
+    assert caught.value.mend is not None
+    assert table.count("ada") == 0
+
+
+def test_what_has_a_default_may_be_left_out_of_an_import(table: MemoryTable) -> None:
+    told = memory()
+    row = {"id": told.id, "user_id": "ada", "kind": "exchange", "text": told.text}
+    with pytest.raises(StoreError, match="`created` is missing"):
+        table.import_([row])
+    assert table.import_([row | {"created": NOW.isoformat()}]) == 1
+    assert stored(table) == [told]
+
+
+# -- upkeep -------------------------------------------------------------------------------------
+
+
+def files(tmp_path: Path) -> int:
+    return sum(path.is_file() for path in (tmp_path / "memory" / "memories.lance").rglob("*"))
+
+
+def test_many_small_writes_are_joined(
+    table: MemoryTable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(table_module, "WRITES_BEFORE_COMPACTION", 30)
+    told = [memory(str(number), at=number) for number in range(30)]
+    for one in told[:29]:
+        table.add([one])
+    assert not table.wants_compaction
+    table.add(told[29:])
+    table.delete("ada", [told[0].id])
+    assert table.wants_compaction
+    assert files(tmp_path) > 80
+    assert table.compact()
+    assert not table.wants_compaction
+    assert files(tmp_path) < 10
+    assert stored(table) == told[1:]
+
+
+def test_a_scan_is_not_disturbed_by_compaction(
+    table: MemoryTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(table_module, "ROWS_AT_ONCE", 2)
+    monkeypatch.setattr(table_module, "PATIENCE_S", 0.01)
+    for number in range(10):
+        table.add([memory(str(number), at=number)])
+    scan = table.scan("ada")
+    seen = next(scan).values("text")
+    assert not table.compact(), "the scan still reads the old version"
+    table.add([memory("later", at=99)])
+    seen += [text for batch in scan for text in batch.values("text")]
+    assert seen == [str(number) for number in range(10)]
+    assert table.compact()
+    assert table.count("ada") == 11
+
+
+def test_many_threads_at_once(table: MemoryTable) -> None:
+    table.add_encoder(ENCODER, DIMENSIONS)
+
+    def work(user: str) -> None:
+        for number in range(6):
+            told = [memory(f"{number} {part}", user) for part in range(3)]
+            table.add(told)
+            table.set_vectors(user, ENCODER, [told[0].id], vectors(1))
+            table.update([replace(told[1], uses=1)])
+            table.delete(user, [told[2].id])
+            if number % 3 == 2:
+                table.compact()
+
+    with ThreadPoolExecutor() as threads:
+        list(threads.map(work, [f"user {number}" for number in range(4)]))
+    for number in range(4):
+        user = f"user {number}"
+        assert sorted(each.uses for each in stored(table, user)) == [0] * 6 + [1] * 6
+        assert len(table.without_vectors(user, ENCODER, 99)) == 6

@@ -1,0 +1,317 @@
+"""A second writer, damage, a full disk, kills: what may happen to the store of memories."""
+
+import ctypes
+import os
+import random
+import stat
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from assistant.errors import StoreError
+from assistant.memory import table as table_module
+from assistant.memory import table_open
+from assistant.memory.table import MemoryTable
+from tests.support.memories import memory, rich, stored
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Iterator[MemoryTable]:
+    with closing(MemoryTable.open(str(tmp_path / "memory"))) as opened:
+        yield opened
+
+
+def in_a_child(code: str, *arguments: object, limited: bool = False) -> str:
+    """What a process of its own prints. `limited` takes from root the right to ignore modes."""
+
+    def limit() -> None:
+        for capability in (1, 2):  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
+            ctypes.CDLL(None).prctl(24, capability, 0, 0, 0)  # PR_CAPBSET_DROP
+
+    done = subprocess.run(
+        [sys.executable, "-c", code, *map(str, arguments)],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+        timeout=60,
+        preexec_fn=limit if limited and os.geteuid() == 0 else None,
+    )
+    return done.stdout.strip()
+
+
+# -- who may write ------------------------------------------------------------------------------
+
+OPENER = """
+import sys
+from assistant.errors import StoreError
+from assistant.memory.table import MemoryTable
+try:
+    MemoryTable.open(sys.argv[1])
+    print("open")
+except StoreError as error:
+    print(error)
+"""
+
+
+def test_a_second_writer_is_refused_with_the_first_ones_number(
+    table: MemoryTable, tmp_path: Path
+) -> None:
+    folder = tmp_path / "memory"
+    said = f"The memory {folder} is in use by another assistant (process {os.getpid()})."
+    assert in_a_child(OPENER, folder) == said
+    with pytest.raises(StoreError) as caught:
+        MemoryTable.open(str(folder))
+    assert str(caught.value) == said
+    table.add([memory()])
+    table.close()
+    table.close()
+    assert in_a_child(OPENER, folder) == "open"
+
+
+def test_after_closing_there_is_one_sentence(table: MemoryTable) -> None:
+    table.close()
+    with pytest.raises(StoreError, match="is closed"):
+        table.add([memory()])
+    with pytest.raises(StoreError, match="is closed"):
+        table.count("ada")
+    with pytest.raises(StoreError, match="is closed"):
+        table.compact()
+
+
+def test_a_table_left_in_pieces_wants_compaction_when_it_is_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(table_module, "WRITES_BEFORE_COMPACTION", 3)
+    with closing(MemoryTable.open(str(tmp_path / "memory"))) as table:
+        for _ in range(3):
+            table.add([memory()])
+    with closing(MemoryTable.open(str(tmp_path / "memory"))) as table:
+        assert table.wants_compaction
+
+
+def test_only_the_owner_may_read_it(table: MemoryTable, tmp_path: Path) -> None:
+    assert stat.S_IMODE((tmp_path / "memory").stat().st_mode) == 0o700
+
+
+# -- what may be wrong with the folder ----------------------------------------------------------
+
+
+def content(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_newer_schema_is_refused_and_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "memory"
+    ran: list[int] = []
+
+    def add_mood(table: table_open.Table) -> None:
+        ran.append(1)
+        table.add_columns({"mood": "'good'"})
+
+    told = rich()
+    with closing(MemoryTable.open(str(folder))) as table:
+        table.add([told])
+    with monkeypatch.context() as newer:
+        newer.setattr(table_open, "MIGRATIONS", (add_mood,))
+        for _ in range(2):
+            with closing(MemoryTable.open(str(folder))) as table:
+                assert stored(table) == [told]
+                assert table.update([replace(told, uses=9)]) == 1
+                table.update([told])
+    assert ran == [1], "a migration runs once"
+    before = content(folder / "memories.lance")
+    with pytest.raises(StoreError, match="newer version") as caught:
+        MemoryTable.open(str(folder))
+    assert caught.value.mend is not None
+    assert content(folder / "memories.lance") == before
+
+
+def test_a_migration_that_was_killed_is_run_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = []
+
+    def fragile(_table: table_open.Table) -> None:
+        calls.append(1)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(table_open, "MIGRATIONS", (fragile,))
+    with pytest.raises(KeyboardInterrupt):
+        MemoryTable.open(str(tmp_path / "memory"))
+    MemoryTable.open(str(tmp_path / "memory")).close()
+    MemoryTable.open(str(tmp_path / "memory")).close()
+    assert len(calls) == 2
+
+
+def filled(folder: Path) -> Path:
+    with closing(MemoryTable.open(str(folder))) as table:
+        for number in range(3):
+            table.add([memory(str(number)) for _ in range(50)])
+    return folder / "memories.lance"
+
+
+@pytest.mark.parametrize("how", ["garbled", "emptied", "gone"])
+@pytest.mark.parametrize("which", ["data", "_versions"])
+def test_damage_is_one_sentence_with_a_mend(tmp_path: Path, which: str, how: str) -> None:
+    inside = filled(tmp_path / "memory")
+    for path in (inside / which).iterdir():
+        if how == "gone":
+            path.unlink()
+        else:
+            path.write_bytes(b"\xa5" * 3_000 if how == "garbled" else b"")
+    with (
+        pytest.raises(StoreError, match=r"The memory \S+ is damaged\.") as caught,
+        closing(MemoryTable.open(str(tmp_path / "memory"))) as table,
+    ):
+        stored(table)
+    assert "rebuild" in str(caught.value.mend)
+    with pytest.raises(StoreError, match="damaged"):  # and the lock was given back
+        stored(MemoryTable.open(str(tmp_path / "memory")))
+
+
+def test_a_file_where_the_folder_should_be(tmp_path: Path) -> None:
+    (tmp_path / "memory").write_text("no folder")
+    with pytest.raises(StoreError, match=r"The memory .* failed: .*File exists"):
+        MemoryTable.open(str(tmp_path / "memory"))
+
+
+WRITER_IN_TROUBLE = """
+import os
+import resource
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from assistant.errors import StoreError
+from assistant.memory.record import Kind, Memory, new_id
+from assistant.memory.table import MemoryTable
+
+def add(text):
+    try:
+        table.add([Memory(new_id(), "ada", Kind.EXCHANGE, text, datetime.now(UTC))])
+        print("stored")
+    except StoreError as error:
+        print(error)
+
+folder, trouble = Path(sys.argv[1]), sys.argv[2]
+table = MemoryTable.open(str(folder))
+add("before")
+if trouble == "full":
+    resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, resource.RLIM_INFINITY))
+    add(os.urandom(100_000).hex())
+    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+else:
+    inside = [folder, *(path for path in folder.rglob("*") if path.is_dir())]
+    for path in inside:
+        path.chmod(0o500)
+    add("refused")
+    print(table.count("ada"))
+    for path in inside:
+        path.chmod(0o700)
+add("after")
+print(table.count("ada"))
+"""
+
+
+def test_a_full_disk_is_one_sentence_and_writing_goes_on_after_it(tmp_path: Path) -> None:
+    folder = tmp_path / "memory"
+    assert in_a_child(WRITER_IN_TROUBLE, folder, "full").splitlines() == [
+        "stored",
+        f"The disk is full: nothing can be stored in the memory {folder}.",
+        "stored",
+        "2",
+    ]
+
+
+def test_a_folder_that_becomes_read_only_is_one_sentence(tmp_path: Path) -> None:
+    folder = tmp_path / "memory"
+    lines = in_a_child(WRITER_IN_TROUBLE, folder, "read-only", limited=True).splitlines()
+    assert lines == ["stored", f"The memory {folder} can't be written.", "1", "stored", "2"]
+
+
+@pytest.mark.parametrize("existing", [False, True])
+def test_opening_in_a_read_only_folder_is_one_sentence(tmp_path: Path, existing: bool) -> None:
+    folder = tmp_path / "memory"
+    if existing:
+        filled(folder)
+        for path in folder.rglob("*"):
+            path.chmod(0o500 if path.is_dir() else 0o400)
+        folder.chmod(0o500)
+    tmp_path.chmod(0o500)
+    try:
+        said = in_a_child(OPENER, folder, limited=True)
+    finally:
+        tmp_path.chmod(0o700)
+        if existing:
+            folder.chmod(0o700)
+            for path in folder.rglob("*"):
+                path.chmod(0o700)
+    assert said == f"The memory {folder} can't be written."
+
+
+# -- kill -9 ------------------------------------------------------------------------------------
+
+WRITER = """
+import sys
+from datetime import UTC, datetime
+import numpy as np
+from assistant.memory.record import ASSISTANT, Kind, Memory, new_id
+from assistant.memory.table import MemoryTable
+
+table = MemoryTable.open(sys.argv[1])
+table.add_encoder("small", 8)
+print("open", flush=True)
+for turn in range(100_000):
+    now = datetime.now(UTC)
+    said = Memory(new_id(), "ada", Kind.EXCHANGE, f"question {turn} " + "word " * 50, now)
+    heard = Memory(new_id(), "ada", Kind.EXCHANGE, f"answer {turn}", now, speaker=ASSISTANT)
+    table.add([said, heard])
+    print(said.id, heard.id, flush=True)
+    if turn % 5 == 4:
+        table.set_vectors("ada", "small", [said.id], np.ones((1, 8), np.float32))
+    if turn % 7 == 6:
+        table.compact()
+"""
+
+
+def campaign(folder: Path, kills: int) -> None:
+    """Kill a writer at random moments; what it acknowledged must be there each time."""
+    chance = random.Random(7)
+    acknowledged: set[str] = set()
+    for _ in range(kills):
+        with subprocess.Popen(
+            [sys.executable, "-c", WRITER, str(folder)], cwd=ROOT, stdout=subprocess.PIPE, text=True
+        ) as child:
+            assert child.stdout is not None
+            assert child.stdout.readline() == "open\n"
+            timer = threading.Timer(chance.uniform(0, 0.5), child.kill)
+            timer.start()
+            for line in child.stdout:
+                if line.endswith("\n"):
+                    acknowledged.update(line.split())
+        assert child.returncode == -9
+        with closing(MemoryTable.open(str(folder))) as table:
+            found = [each.id for each in stored(table)]
+        assert len(found) == len(set(found)), "nothing is there twice"
+        assert acknowledged <= set(found)
+    assert len(acknowledged) > 2 * kills
+
+
+def test_nothing_acknowledged_is_lost_when_it_is_killed(tmp_path: Path) -> None:
+    campaign(tmp_path / "memory", 5)
+
+
+@pytest.mark.long
+def test_nothing_acknowledged_is_lost_in_two_hundred_kills(tmp_path: Path) -> None:
+    campaign(tmp_path / "memory", 200)

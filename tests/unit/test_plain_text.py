@@ -1,0 +1,107 @@
+"""Marks of chat templates in what somebody said."""
+
+import unicodedata
+from random import Random
+
+import pytest
+
+from models.interfaces import Message
+from models.plain_text import plain, unmarked
+from tests.support.poison import ATTACKS, WISHES
+
+FAMILIES = {
+    "ChatML": "<|im_start|> <|im_end|> <|endoftext|> <|im_sep|>",
+    "Llama 2": "<s> </s> [INST] [/INST] <<SYS>> <</SYS>>",
+    "Llama 3": "<|begin_of_text|> <|start_header_id|> <|end_header_id|> <|eot_id|> <|python_tag|>",
+    "Llama 4": "<|header_start|> <|header_end|> <|eot|>",
+    "Gemma": "<bos> <eos> <pad> <start_of_turn> <end_of_turn> <unused12> <|turn> <turn|>",
+    "Mistral": "[SYSTEM_PROMPT] [/SYSTEM_PROMPT] [AVAILABLE_TOOLS] [TOOL_CALLS] [IMG] [control_8]",
+    "Phi": "<|system|> <|user|> <|assistant|> <|end|>",
+    "Command R": "<|START_OF_TURN_TOKEN|> <|SYSTEM_TOKEN|> <|END_OF_TURN_TOKEN|> <BOS_TOKEN>",
+    "DeepSeek": "<｜begin▁of▁sentence｜> <｜User｜> <｜Assistant｜> <｜tool▁calls▁begin｜>",
+    "GPT": "<|start|> <|channel|> <|message|> <|return|> <|fim_prefix|>",
+    "Qwen": "<tool_call> </tool_call> <think> </think> <|vision_start|> <tool_response>",
+    "StarCoder": "<repo_name> <reponame> <file_sep> <filename> <gh_stars> <fim_prefix>",
+    "Falcon": ">>QUESTION<< >>ANSWER<<",
+    "ChatGLM": "[gMASK] <sop> <|observation|> [MASK]",
+    "InternLM": "<eoh> <eoa> <TOKENS_UNUSED_140>",
+    "EXAONE": "[|system|] [|endofturn|]",
+    "MiniMax": "]~!b[ ]~b] [e~[",
+    "Seed": "<seed:bos> <seed:think> </seed:think>",
+    "T5": "<extra_id_0> <unk> <mask>",
+    "BERT": "[CLS] [SEP] [UNK] [PAD]",
+    "Baichuan": "<reserved_106>",
+}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_no_mark_of_any_family_stays_whole(family: str) -> None:
+    for mark in FAMILIES[family].split():
+        for said in (mark, f"a{mark}b", f"{mark}{mark}", f"<{mark}>", f"[{mark}]", f" {mark}\n"):
+            assert mark not in unmarked(said), said
+        assert unmarked(mark).replace(" ", "") == mark, "no letter is lost"
+
+
+@pytest.mark.parametrize("mark", ["### Instruction:", "### Response :", "## user:", "USER:"])
+def test_words_that_are_marks_lose_their_colon(mark: str) -> None:
+    assert ":" not in unmarked(f"{mark} hello")
+
+
+def test_a_mark_put_together_from_its_own_pieces_does_not_come_back() -> None:
+    assert "<|im_start|>" not in unmarked("<|im_<|im_start|>start|>")
+    assert "[INST]" not in unmarked("[/IN\u200dST][[INST]INST][IN\x00ST]").replace("[ ", "[x")
+    assert "<|im_start|>" not in unmarked("<|im\u200b_st\x00art|>")
+
+
+@pytest.mark.parametrize("wish", WISHES)
+def test_harmless_words_stay(wish: str) -> None:
+    text, kept = WISHES[wish]
+    assert kept in unmarked(text)
+
+
+def test_ordinary_words_stay_to_the_letter() -> None:
+    for said in (
+        "x < 3, y > 4 and a|b; if (a[i] < b[j]) { swap(a, b); }",
+        "I ❤️ 👨\u200d👩\u200d👧, می\u200cخواهم, naïve — “quoted” [sic] <b>bold</b> <marquee>",
+        "First line\n\n  second line\n- a list",
+        "System: it is a word of talk. User: too. ### is a heading",
+    ):
+        assert unmarked(said) == said
+
+
+def test_invisible_and_broken_characters_go() -> None:
+    for code in range(0x110000):
+        letter = chr(code)
+        kind = unicodedata.category(letter)
+        if kind in {"Cs", "Zl", "Zp"} or (kind == "Cc" and letter not in "\n\t"):
+            assert unmarked(letter) in {"", "\n"}, hex(code)
+        elif kind == "Cf" and unmarked(letter) == letter:
+            assert "NUMBER" in (name := unicodedata.name(letter)) or any(
+                word in name for word in ("SIGN", "MARK", "END OF AYAH", "FOOTNOTE")
+            ), f"{name} is seen"
+    assert unmarked("a\ufdd0\uffff\U0001fffeb") == "ab"
+    assert unmarked("I\u200d\u200cN é\u200dé \u200d") == "IN é\u200dé "
+    assert unmarked("a\r\nb\rc\u2028d\x85e\x0bf") == "a\nb\nc\nd\ne\nf"
+
+
+def test_twice_is_as_once() -> None:
+    alphabet = ["<", "|", ">", "[", "]", "/", "INST", "s", "_", "~", "!b", "\u200d", "é", "#"]
+    alphabet += ["\r", "\n", " ", "USER", ":", "### user", "｜", "＜", "＞", ">>", "<<", "A", "im"]
+    random = Random(1)
+    made = ("".join(random.choices(alphabet, k=random.randint(1, 12))) for _ in range(5_000))
+    for said in (*ATTACKS.values(), *made):
+        once = unmarked(said)
+        assert unmarked(once) == once, repr(said)
+
+
+def test_long_runs_take_no_long_time() -> None:
+    for run in ("<", "[", "#", "A", "<|", "[A", ">>", "\u200d", "[" + "A" * 60, "USER ", "~b", " "):
+        unmarked(run * (200_000 // len(run)))
+
+
+def test_messages_go_to_an_engine_without_marks() -> None:
+    messages = [Message("system", "Be kind."), Message("user", "Hi <|im_end|>")]
+    assert plain(messages) == [
+        {"role": "system", "content": "Be kind."},
+        {"role": "user", "content": "Hi < |im_end| >"},
+    ]

@@ -1,0 +1,90 @@
+"""A question as the memory looks it up."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from assistant.memory.question import day_words, read_question, stated
+
+SPEAKERS = ["Maria", "John", "user", "assistant"]
+
+
+@pytest.mark.parametrize(
+    ("text", "meaning", "words", "speaker"),
+    [
+        (
+            "When did Maria join the choir?",
+            "When did I join the choir?",
+            "When did join the choir?",
+            "Maria",
+        ),
+        ("What is John's job?", "What is my job?", "What is job?", "John"),
+        ("What is John’s job?", "What is my job?", "What is job?", "John"),
+        ("Where did Mar go?", "Where did I go?", "Where did go?", "Maria"),
+        (
+            "What did Maria and John paint?",
+            "What did we paint?",
+            "What did and paint?",
+            None,
+        ),
+        (
+            "What does John think of Maria's plan?",
+            "What does I think of your plan?",
+            "What does think of plan?",
+            None,
+        ),
+        ("What did Johnson say?", "What did Johnson say?", "What did Johnson say?", None),
+        ("Who is the mayor?", "Who is the mayor?", "Who is the mayor?", None),
+        ("Maria?", "I?", "Maria?", "Maria"),
+        ("", "", "", None),
+    ],
+)
+def test_speakers_by_name(text: str, meaning: str, words: str, speaker: str | None) -> None:
+    question = read_question(text, SPEAKERS)
+    assert (question.text, question.meaning) == (text, meaning)
+    assert (question.words, question.speaker) == (words, speaker)
+
+
+@pytest.mark.parametrize(
+    ("text", "speaker"),
+    [
+        ("What does my dog like?", "user"),
+        ("Can you tell me when I move?", "user"),
+        ("What did you recommend to me?", "assistant"),
+        ("The film that you suggested, what was it called?", "assistant"),
+        ("Who won the cup?", None),
+    ],
+)
+def test_the_user_and_the_assistant_by_pronoun(text: str, speaker: str | None) -> None:
+    question = read_question(text, SPEAKERS)
+    assert question.speaker == speaker
+    assert question.meaning == question.words == text
+
+
+def test_the_first_word_is_no_nickname() -> None:
+    assert read_question("The boat, where is it?", ["Theo", "Ann"]).speaker is None
+    assert read_question("Where did The go?", ["Theo", "Ann"]).speaker == "Theo"
+
+
+def test_a_name_of_two_words_and_one_that_is_ambiguous() -> None:
+    assert read_question("When did Ann move?", ["Ann Lee", "Bob Lee"]).speaker == "Ann Lee"
+    assert read_question("When did Lee move?", ["Ann Lee", "Bob Lee"]).speaker is None
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("I got a dog. Do you have any pets?", 4),
+        ("Really?", 0),
+        ("Wow! Nice", 2),
+        ("What? No. We're moving on Friday", 6),
+        ("", 0),
+        ("12 ...", 0),
+    ],
+)
+def test_words_outside_of_questions(text: str, count: int) -> None:
+    assert stated(text) == count
+
+
+def test_a_day_in_words() -> None:
+    assert day_words(datetime(2023, 5, 8, 13, tzinfo=UTC)) == "Monday 8 May 2023"

@@ -1,0 +1,220 @@
+"""`assistant memory`: look into what is remembered, and change it.
+
+A running assistant has its memories to itself, and is asked; where none runs, the command opens
+them.
+"""
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from assistant.errors import SettingsError, StoreError, StoreInUse
+from assistant.memory import door
+from assistant.memory.record import Kind
+from assistant.paths import Home
+from assistant.settings import Settings
+from ui.console import print_json
+from ui.memory_view import lines
+
+Request = Mapping[str, Any]
+Row = dict[str, Any]
+
+STANDARD_STREAM = "-"
+STARTING_S = 10.0
+"""For how long another process may have the memories open without opening its door: an assistant
+that starts, or another of these commands."""
+
+
+def add_parser(commands: "argparse._SubParsersAction[Any]") -> None:
+    summary = "look into what is remembered; search, add, change, forget"
+    parser = commands.add_parser("memory", help=summary, description=summary)
+    parser.set_defaults(show_help=parser.print_help)
+    actions = parser.add_subparsers(dest="action", metavar="ACTION")
+    listing = actions.add_parser("list", help="the newest memories")
+    listing.add_argument("--kind", choices=[kind.value for kind in Kind], help="only these")
+    _add_limit(listing, "20")
+    searching = actions.add_parser("search", help="what would come up for these words, and why")
+    _add_text(searching)
+    _add_limit(searching, "10")
+    _add_id(actions.add_parser("show", help="all of one memory, and where it comes from"))
+    adding = actions.add_parser("add", help="write down something to remember")
+    _add_text(adding)
+    editing = actions.add_parser("edit", help="put another text in place of a memory's")
+    _add_id(editing)
+    _add_text(editing)
+    _add_forgetting(actions)
+    for name, what in (
+        ("pin", "keep a memory among the first"),
+        ("unpin", "undo that"),
+    ):
+        _add_id(actions.add_parser(name, help=what))
+    hiding = actions.add_parser("never-recall", help="keep a memory, but never let it come up")
+    _add_id(hiding)
+    hiding.add_argument("--undo", action="store_true", help="let it come up again")
+    feedback = actions.add_parser("feedback", help="say whether a memory came up rightly")
+    _add_id(feedback)
+    feedback.add_argument("rightly", choices=["+", "-"], metavar="+/-", help="rightly or wrongly")
+    for name, what in (
+        ("export", "write all memories to a file, one JSON object a line"),
+        ("import", "take in such a file"),
+    ):
+        action = actions.add_parser(name, help=what)
+        action.add_argument("file", metavar="FILE", help="- is the standard stream")
+    actions.add_parser("stats", help="how much is remembered")
+    actions.add_parser("rebuild", help="make memories anew from the transcript")
+
+
+def _add_forgetting(actions: "argparse._SubParsersAction[Any]") -> None:
+    forgetting = actions.add_parser("forget", help="remove memories, and the words behind them")
+    forgetting.add_argument("ids", nargs="+", metavar="ID", help="or its beginning")
+    forgetting.add_argument(
+        "--sources",
+        action="store_true",
+        help="of what was derived, also forget the exchanges that it rests on",
+    )
+
+
+def _add_id(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("id", metavar="ID", help="or its beginning")
+
+
+def _add_text(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("text", nargs="+", metavar="TEXT", help="- reads it from standard input")
+
+
+def _add_limit(parser: argparse.ArgumentParser, default: str) -> None:
+    parser.add_argument(
+        "--limit", type=int, metavar="N", help=f"at most so many; default {default}"
+    )
+
+
+def run(args: argparse.Namespace, home: Home, settings: Settings) -> int:
+    """Carry out the command; returns the exit code. Raises AssistantError."""
+    if args.action is None:
+        args.show_help()
+        return 0
+    rows = answers(home, settings, request_of(args))
+    if args.action == "export":
+        return _export(rows, args)
+    if args.json:
+        for row in rows:
+            print_json(row, sys.stdout)
+    else:
+        for line in lines(rows):
+            print(line)
+    return 0
+
+
+def request_of(args: argparse.Namespace) -> Row:
+    """What the command line asks for, as JSON."""
+    request: Row = {"act": args.action}
+    match args.action:
+        case "list" | "search":
+            request["limit"] = args.limit
+        case "forget":
+            request |= {"ids": args.ids, "with_sources": args.sources}
+        case "pin" | "unpin":
+            request |= {"act": "mark", "pinned": args.action == "pin"}
+        case "never-recall":
+            request |= {"act": "mark", "never_recall": not args.undo}
+        case "feedback":
+            request |= {"act": "mark", "feedback": 1 if args.rightly == "+" else -1}
+        case "import":
+            request["rows"] = _read(args.file)
+    if "limit" in request and request["limit"] is not None and request["limit"] < 1:
+        raise SettingsError("--limit takes a number, 1 or more.", mend="assistant memory --help")
+    if getattr(args, "kind", None):
+        request["kind"] = args.kind
+    if getattr(args, "id", None) is not None:
+        request["id"] = args.id
+    if getattr(args, "text", None) is not None:
+        text = " ".join(args.text)
+        request["text"] = sys.stdin.read() if text == STANDARD_STREAM else text
+    return request
+
+
+def answers(home: Home, settings: Settings, request: Request) -> Iterator[Row]:
+    """From the running assistant, or from the memories themselves.
+
+    Raises:
+        AssistantError: as the desk's, wherever it stands.
+    """
+    request = {**request, "user": settings.general.user}
+    until = time.monotonic() + STARTING_S
+    while True:
+        answered = door.ask(home.door, request)
+        if answered is not None:
+            yield from answered
+            return
+        # A second's worth of imports, which asking does without.
+        from assistant.desks import open_desk
+        from assistant.memory.desk_requests import carry_out
+
+        try:
+            with open_desk(home, settings) as desk:
+                yield from carry_out(desk, request)
+            return
+        except StoreInUse:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.2)
+
+
+def _read(name: str) -> list[Any]:
+    """The objects of a file of JSON lines; empty lines are none.
+
+    Raises:
+        SettingsError: a line is no JSON.
+        StoreError: the file can't be read.
+    """
+    try:
+        if name == STANDARD_STREAM:
+            content = sys.stdin.buffer.read()
+        else:
+            content = Path(name).expanduser().read_bytes()
+    except OSError as error:
+        raise StoreError(
+            f"The file {name} can't be read: {error.strerror}.", mend="Name another file."
+        ) from error
+    rows = []
+    for number, line in enumerate(content.splitlines(), start=1):
+        try:
+            rows.append(json.loads(line.decode("utf-8")))
+        except ValueError as error:
+            raise SettingsError(
+                f"Line {number} of {name} is no JSON. Nothing was imported.",
+                mend="Correct the line, and import the file again.",
+            ) from error
+    return rows
+
+
+def _export(rows: Iterator[Row], args: argparse.Namespace) -> int:
+    if args.file == STANDARD_STREAM:
+        for row in rows:
+            print_json(row, sys.stdout)
+        return 0
+    file = Path(args.file).expanduser()
+    fresh = file.with_name(f".{file.name}.new")
+    count = 0
+    try:
+        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+            for count, row in enumerate(rows, start=1):  # noqa: B007
+                print_json(row, stream)
+        fresh.replace(file)
+    except OSError as error:
+        raise StoreError(
+            f"The file {file} can't be written: {error.strerror}.", mend="Name another file."
+        ) from error
+    finally:
+        fresh.unlink(missing_ok=True)
+    if args.json:
+        print_json({"event": "exported", "file": str(file), "count": count}, sys.stdout)
+    else:
+        print(f"{count:,} memories written to {file}.")
+    return 0

@@ -1,0 +1,222 @@
+"""What `assistant memory` prints for people: the rows it is answered, as lines of a terminal."""
+
+import re
+import shutil
+import textwrap
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from rich.cells import cell_len, set_cell_size
+
+from assistant.context.calendar_words import when
+from assistant.memory.naming import BY_HAND
+from assistant.memory.record import ASSISTANT, USER
+from models.disk import size_text
+
+Row = Mapping[str, Any]
+
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""What would command the terminal, or turn the direction of a whole line."""
+LABEL = 14
+LEAST_WIDTH = 60
+
+
+def lines(rows: Iterator[Row]) -> Iterator[str]:
+    """The lines for what was answered."""
+    view = _View(max(LEAST_WIDTH, shutil.get_terminal_size((80, 24)).columns))
+    for row in rows:
+        yield from view.of(row)
+
+
+class _View:
+    def __init__(self, width: int) -> None:
+        self._width = width
+        self._now = datetime.now().astimezone()
+        self._listed = 0
+
+    def of(self, row: Row) -> Iterator[str]:
+        match row["event"]:
+            case "memory" if "exchanges" in row:
+                yield from self._shown(row)
+            case "memory":
+                yield self._line(row)
+            case "listed":
+                yield from _listed(row)
+            case "found":
+                yield from self._found(row)
+            case "searched":
+                yield from _searched(row)
+            case "added" | "edited":
+                yield f"{row['event'].capitalize()} as {row['short']}."
+            case "marked":
+                yield self._marked(row)
+            case "forgotten":
+                yield from _forgotten(row)
+            case "imported":
+                yield f"{_memories(row['count'])} imported."
+            case "rebuilt":
+                yield f"Built anew: {_memories(row['count'])}."
+            case "stats":
+                yield from _stats(row)
+
+    def _line(self, row: Row) -> str:
+        head = f"{plain(row['short']):<10}  {self._when(row):<17}  {_kind(row):<10}  "
+        marks = "".join(
+            f"[{word}] "
+            for name, word in (("pinned", "pinned"), ("never_recall", "never recalled"))
+            if row.get(name)
+        )
+        return head + _cut(marks + " ".join(plain(row["text"]).split()), self._width - len(head))
+
+    def _found(self, row: Row) -> Iterator[str]:
+        yield self._line(row)
+        parts = ", ".join(f"{name} {value:+.2f}" for name, value in row["parts"].items() if value)
+        words = f"; words: {', '.join(map(plain, row['words']))}" if row["words"] else ""
+        reason = f"{row['score']:.2f} = {parts}{words}" if parts else f"{row['score']:.2f}{words}"
+        yield from textwrap.wrap(
+            reason, self._width, initial_indent=" " * 12, subsequent_indent=" " * 12
+        )
+
+    def _shown(self, row: Row) -> Iterator[str]:
+        yield from self._wrapped(plain(row["text"]), "")
+        yield ""
+        uses = f"{row['uses']} times" if row["uses"] else "never"
+        for label, value in (
+            ("id", row["id"]),
+            ("kind", row["kind"]),
+            ("said by", _speaker(row)),
+            ("when", self._moment(row["created"])),
+            ("source", self._source(row)),
+            ("conversation", row["conversation"]),
+            ("context", row["context"]),
+            ("importance", f"{row['importance']:.2f}"),
+            ("confidence", f"{row['confidence']:.2f}"),
+            ("used", uses + (f", last {self._moment(row['last_used'])}" if row["uses"] else "")),
+            ("feedback", f"{row['feedback']:+d}" if row["feedback"] else "none"),
+            ("pinned", "yes" if row["pinned"] else "no"),
+            ("never recall", "yes" if row["never_recall"] else "no"),
+            ("expires", self._moment(row["expires"]) if row["expires"] else "never"),
+        ):
+            if value:
+                yield from self._wrapped(plain(str(value)), f"{label:<{LABEL}}")
+        yield from self._around(row)
+
+    def _around(self, row: Row) -> Iterator[str]:
+        related = [("before it", row["before"]), ("after it", row["after"])]
+        related += [("replaces", each) for each in row["replaced"]]
+        related.append(("replaced by", row["replaced_by"]))
+        for label, other in related:
+            if other:
+                text = f"{other['short']}  {plain(other['text'])}"
+                yield f"{label:<{LABEL}}{_cut(' '.join(text.split()), self._width - LABEL)}"
+        for exchange in row["exchanges"]:
+            yield ""
+            yield f"The exchange it rests on, {self._moment(exchange['started'])}:"
+            yield from self._wrapped(plain(exchange["user"]), f"  {USER:<11} ")
+            heard = plain(exchange["assistant"]) or "(nothing was heard)"
+            more = " (interrupted)" if exchange["interrupted"] else ""
+            yield from self._wrapped(heard + more, f"  {ASSISTANT:<11} ")
+
+    def _source(self, row: Row) -> str:
+        if BY_HAND in row["sources"]:
+            return "written down by you"
+        kept = {exchange["id"] for exchange in row["exchanges"]}
+        missing = [source for source in row["sources"] if source not in kept]
+        if missing:
+            return f"{', '.join(row['sources'])} (no longer in the transcript: {len(missing)})"
+        return ", ".join(row["sources"]) or "unknown"
+
+    def _marked(self, row: Row) -> str:
+        state = [
+            "pinned" if row["pinned"] else "not pinned",
+            "never recalled" if row["never_recall"] else "recalled where it fits",
+            f"feedback {row['feedback']:+d}" if row["feedback"] else "no feedback",
+        ]
+        return f"{row['short']} is {', '.join(state)}."
+
+    def _when(self, row: Row) -> str:
+        said = datetime.fromisoformat(row["created"])
+        words = when(said, self._now)
+        if words == "today":
+            return f"today, {said.astimezone(self._now.tzinfo):%H:%M}"
+        return words or f"{said.astimezone(UTC):%Y-%m-%d}"
+
+    def _moment(self, text: str | None) -> str:
+        if text is None:
+            return "never"
+        said = datetime.fromisoformat(text)
+        words = when(said, self._now)
+        local = f"{said.astimezone(self._now.tzinfo):%Y-%m-%d %H:%M}"
+        return f"{local} ({words})" if words else local
+
+    def _wrapped(self, text: str, label: str) -> Iterator[str]:
+        indent = " " * len(label)
+        for paragraph in text.splitlines() or [""]:
+            wrapped = textwrap.wrap(paragraph, self._width - len(indent)) or [""]
+            for line in wrapped:
+                yield f"{label}{line}".rstrip()
+                label = indent
+
+
+def plain(text: str) -> str:
+    """Without what would command the terminal."""
+    return CONTROL.sub("\ufffd", text.encode("utf-8", "replace").decode("utf-8"))
+
+
+def _cut(text: str, cells: int) -> str:
+    """To so many columns of a terminal; Chinese characters and emoji take two each."""
+    if cell_len(text) <= cells:
+        return text
+    return set_cell_size(text, cells - 1).rstrip() + "…"
+
+
+def _kind(row: Row) -> str:
+    if row["kind"] != "exchange":
+        return str(row["kind"])
+    return {USER: "you said", ASSISTANT: "it said"}.get(row["speaker"], "said")
+
+
+def _speaker(row: Row) -> str:
+    speaker = str(row["speaker"])
+    return {USER: "you", ASSISTANT: "the assistant"}.get(speaker, speaker)
+
+
+def _memories(count: int) -> str:
+    return "1 memory" if count == 1 else f"{count:,} memories"
+
+
+def _listed(row: Row) -> Iterator[str]:
+    if not row["total"]:
+        yield "There are no memories yet. To write one down: assistant memory add TEXT"
+    elif row["shown"] < row["total"]:
+        yield f"The newest {row['shown']} of {row['total']:,}; --limit N shows more."
+
+
+def _searched(row: Row) -> Iterator[str]:
+    if not row["found"]:
+        yield "Nothing is remembered that fits."
+    if row["by_words_alone"]:
+        yield "The encoder failed: this was found by its words alone."
+
+
+def _forgotten(row: Row) -> Iterator[str]:
+    exchanges = len(row["exchanges"])
+    behind = f", and {exchanges} exchange{'s'[: exchanges > 1]} of the transcript"
+    yield f"{_memories(len(row['memories']))} forgotten{behind if exchanges else ''}."
+    if row["staying"]:
+        yield "What it was drawn from stays in the transcript; forget ID --sources takes that too."
+
+
+def _stats(row: Row) -> Iterator[str]:
+    yield f"{_memories(row['total'])}, from {row['exchanges']:,} exchanges of the transcript"
+    for kind, count in row["by_kind"].items():
+        yield f"  {kind:<16}{count:>9,}"
+    for name, label in (("pinned", "pinned"), ("never_recalled", "never recalled")):
+        if row[name]:
+            yield f"  {label:<16}{row[name]:>9,}"
+    for encoder, count in row["without_vector"].items():
+        if count:
+            yield f"  {count:,} still without a vector of {encoder}"
+    if row["bytes_on_disk"] is not None:
+        yield f"On disk, all users together: {size_text(row['bytes_on_disk'])}"
