@@ -98,6 +98,10 @@ class Columns:
         """All rows that hold a memory, oldest first."""
         return np.array(sorted(self.row_of.values()), np.int64)
 
+    def states(self, row: int) -> bool:
+        """It is not a mere question."""
+        return bool(self._numbers["statement"][row] > 0)
+
     def eligible(self, rows: Rows, exclude: Collection[str]) -> NDArray[np.bool_]:
         """Which of the rows may come up: not hidden, and resting on none of those exchanges."""
         allowed = ~self._hidden[rows]
@@ -112,8 +116,12 @@ class Columns:
             rows: ascending.
         """
         moment = now.timestamp()
-        newer = [self.superseded_by.get(int(row), "") for row in rows]
-        successors = np.array([self.row_of.get(key, NONE) for key in newer], np.int64)
+        superseded = np.zeros(len(rows), np.bool_)
+        successors = np.full(len(rows), NONE, np.int64)
+        if self.superseded_by:
+            newer = [self.superseded_by.get(row, "") for row in rows.tolist()]
+            superseded = np.array([bool(key) for key in newer], np.bool_)
+            successors = np.array([self.row_of.get(key, NONE) for key in newer], np.int64)
         numbers = self._numbers
         return Features(
             age_days=np.maximum(0.0, moment - self.created[rows]) / DAY_S,
@@ -123,8 +131,8 @@ class Columns:
             uses=numbers["uses"][rows],
             feedback=numbers["feedback"][rows],
             pinned=numbers["pinned"][rows] > 0,
-            superseded=np.array([bool(key) for key in newer], np.bool_),
-            speakers=[self.speakers[row] for row in rows],
+            superseded=superseded,
+            speakers=[self.speakers[row] for row in rows.tolist()],
             statement=numbers["statement"][rows],
             successor=places(rows, successors),
         )

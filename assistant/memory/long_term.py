@@ -17,7 +17,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 from assistant.context.conversation import Exchange
 from assistant.errors import AssistantError, ModelError, StoreError
@@ -46,7 +46,6 @@ UNMERGED = 1_000
 """New memories that recall goes through one by one, before they are folded into the large index."""
 MISSES_TOLD = 5
 """So many recalls in a row without the query's vector are told to the user, once."""
-Result = TypeVar("Result")
 
 
 class Transcript(Protocol):
@@ -148,7 +147,7 @@ class LongTermMemory:
 
     async def settled(self) -> None:
         """Wait until all that was remembered is on the disk and has its vector."""
-        await asyncio.get_running_loop().run_in_executor(self._writing, _nothing)
+        await asyncio.get_running_loop().run_in_executor(self._writing, lambda: None)
 
     async def close(self) -> None:
         """Idempotent."""
@@ -164,6 +163,11 @@ class LongTermMemory:
     def table(self) -> MemoryTable:
         """Raises StoreError: it could not be opened, or is still being read."""
         return self._opened()[0]
+
+    @property
+    def index(self) -> UserIndex:
+        """Raises StoreError: it is still being read."""
+        return self._opened()[1]
 
     def find(self, query: str, k: int = MOST) -> Recalled:
         """As `recall`, without a deadline."""
@@ -393,7 +397,3 @@ def _mark(table: MemoryTable, user_id: str, ids: Collection[str], at: datetime) 
 
     known = table.get(user_id, list(ids))
     table.update([replace(memory, uses=memory.uses + 1, last_used=at) for memory in known])
-
-
-def _nothing() -> None:
-    """Comes after all that was asked before it."""

@@ -9,7 +9,7 @@ A turn is understood by those around it: it gets a share of their evidence, most
 just before, which is often the question that it answers.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +21,9 @@ Values = NDArray[np.float64]
 """Shape (candidates,)."""
 Places = NDArray[np.int64]
 """Shape (candidates,): positions among the candidates, or `NONE`."""
+
+Read = Callable[[Places], NDArray[np.float32]]
+"""Vectors, shape (positions, dimensions), of the few that are looked at closely."""
 
 NONE = -1
 
@@ -216,14 +219,12 @@ def _superseded(scores: Values, features: Features, weights: Ranking) -> Values:
     return final
 
 
-def diversify(
-    scores: Values, vectors: NDArray[np.float32] | None, k: int, weights: Ranking
-) -> NDArray[np.int64]:
+def diversify(scores: Values, vectors: Read | None, k: int, weights: Ranking) -> NDArray[np.int64]:
     """Positions of the k best, best first, each chosen for its score less what it repeats of those
     chosen before it (maximal marginal relevance). Among equals the earlier position is first.
 
     Args:
-        vectors: shape (candidates, dimensions), of length 1; NaN where there is none. None leaves
+        vectors: reads those at these positions, of length 1; NaN where there is none. None leaves
             the order to the scores.
     """
     order = np.argsort(-scores, kind="stable")
@@ -232,7 +233,7 @@ def diversify(
     # What lies farther below the k-th than the greatest penalty can't come up.
     least = scores[order[:k]][-1] - weights.redundancy
     pool = order[: np.count_nonzero(scores >= least)]
-    given = np.nan_to_num(vectors[pool])
+    given = np.nan_to_num(vectors(pool))
     worth, penalty = scores[pool].copy(), np.zeros(len(pool))
     chosen: list[int] = []
     while len(chosen) < min(k, len(pool)):
@@ -257,8 +258,8 @@ class Candidates:
     after: Places
     """The rows said just before and after in the same conversation, or `NONE`."""
     features: Features
-    vectors: NDArray[np.float32] | None = None
-    """For telling what is redundant; shape (rows, dimensions)."""
+    vectors: Read | None = None
+    """For telling what is redundant; reads those of the rows at these positions."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from assistant.memory.columns import Columns
 from assistant.memory.lexical import LexicalIndex
 from assistant.memory.lexicon import Lexicon
-from assistant.memory.question import Question, stated
+from assistant.memory.question import Question
 from assistant.memory.ranking import Candidates, Ranked, Ranking, rank, to_be_ranked
 from assistant.memory.record import Kind, Memory
 from assistant.memory.table_schema import Batch
@@ -169,6 +169,12 @@ class UserIndex:
                 [self._columns.texts[row] for row in waiting],
             )
 
+    def nearest(self, vector: NDArray[np.float32], k: int) -> list[str]:
+        """Ids of the k nearest in meaning, whatever else speaks for or against them."""
+        with self._lock:
+            rows, _ = self._vectors.search(vector, k)
+            return [self._columns.ids[row] for row in rows]
+
     def speakers(self) -> set[str]:
         """All of whom there is something."""
         return self._columns.all_speakers
@@ -199,9 +205,9 @@ class UserIndex:
             rows = rows[self._columns.eligible(rows, exclude)]
             if not len(rows):
                 return []
-            cosine, vectors = np.zeros(len(rows), np.float32), None
+            cosine = np.zeros(len(rows), np.float32)
             if vector is not None:
-                cosine, vectors = self._vectors.cosines(vector, rows), self._vectors.about(rows)
+                cosine = self._vectors.cosines(vector, rows)
                 cosine[~self._vectors.has(rows)] = np.nan
             chosen = Candidates(
                 query=question.text,
@@ -212,16 +218,18 @@ class UserIndex:
                 before=self._columns.before[rows],
                 after=self._columns.after[rows],
                 features=self._columns.features(rows, now),
-                vectors=vectors,
+                vectors=None if vector is None else lambda at: self._vectors.about(rows[at]),
             )
             ranked = rank(chosen, self._ranking, k + REPEATING)
-            found = [self._found(question, each) for each in ranked]
+            asked = frozenset(self._lexicon.content(question.text))
+            found = [self._found(question, asked, each) for each in ranked]
         return [each for each in found if each.adds][:k]
 
-    def _found(self, question: Question, ranked: Ranked) -> Found:
+    def _found(self, question: Question, asked: frozenset[str], ranked: Ranked) -> Found:
         columns, row = self._columns, ranked.row
         text = columns.texts[row]
-        asked = set(self._lexicon.content(question.text))
+        there = self._lexicon.content(text)
+        shared = not asked.isdisjoint(there)
         return Found(
             id=columns.ids[row],
             text=text,
@@ -230,8 +238,8 @@ class UserIndex:
             created=datetime.fromtimestamp(columns.created[row], UTC),
             score=ranked.score,
             parts=ranked.parts,
-            words=self._lexicon.matches(question.text, text),
+            words=self._lexicon.matches(question.text, text) if shared else (),
             superseded_by=columns.superseded_by.get(row),
             sources=columns.sources[row],
-            adds=stated(text) > 0 or not asked.issuperset(self._lexicon.content(text)),
+            adds=columns.states(row) or not asked.issuperset(there),
         )

@@ -88,3 +88,8 @@ def test_words_outside_of_questions(text: str, count: int) -> None:
 
 def test_a_day_in_words() -> None:
     assert day_words(datetime(2023, 5, 8, 13, tzinfo=UTC)) == "Monday 8 May 2023"
+
+
+def test_a_megabyte_without_a_mark_is_read_through_once() -> None:
+    assert stated("word " * 200_000) == 200_000
+    assert stated("word " * 200_000 + "?") == 0

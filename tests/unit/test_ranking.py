@@ -189,11 +189,15 @@ def test_a_circle_of_successors_ends() -> None:
 def test_the_same_thing_is_not_said_twice_before_something_else() -> None:
     vectors = np.array([[1, 0], [1, 0], [0, 1]], np.float32)
     values = np.array([0.50, 0.49, 0.45])
-    assert diversify(values, vectors, 3, PLAIN).tolist() == [0, 2, 1]
+    assert diversify(values, vectors.__getitem__, 3, PLAIN).tolist() == [0, 2, 1]
     assert diversify(values, None, 3, PLAIN).tolist() == [0, 1, 2]
-    assert diversify(values, vectors, 3, replace(PLAIN, redundancy=0)).tolist() == [0, 1, 2]
+    assert diversify(values, vectors.__getitem__, 3, replace(PLAIN, redundancy=0)).tolist() == [
+        0,
+        1,
+        2,
+    ]
     far_behind = np.array([0.50, 0.49, 0.20])
-    assert diversify(far_behind, vectors, 3, PLAIN).tolist() == [0, 1, 2]
+    assert diversify(far_behind, vectors.__getitem__, 3, PLAIN).tolist() == [0, 1, 2]
 
 
 def _repeats(vector: np.ndarray, chosen: np.ndarray) -> float:
@@ -212,13 +216,13 @@ def test_diversifying_agrees_with_the_plain_definition() -> None:
             left = [row for row in range(60) if row not in expected]
             worth = [values[row] - _repeats(vectors[row], vectors[expected]) for row in left]
             expected.append(left[int(np.argmax(worth))])
-        assert diversify(values, vectors, 10, PLAIN).tolist() == expected
+        assert diversify(values, vectors.__getitem__, 10, PLAIN).tolist() == expected
 
 
 @pytest.mark.parametrize("count", [0, 1, 2])
 def test_few_candidates(count: int) -> None:
     vectors = np.eye(2, dtype=np.float32)[:count]
-    assert len(diversify(np.arange(count, dtype=float), vectors, 10, PLAIN)) == count
+    assert len(diversify(np.arange(count, dtype=float), vectors.__getitem__, 10, PLAIN)) == count
     assert len(scores(evidence([0.5] * count))) == count
 
 
@@ -281,7 +285,7 @@ def test_every_weight_has_a_use() -> None:
 
     def outcome(weights: Ranking) -> tuple[float, ...]:
         values = fuse(given, chain, known, weights)[0]
-        return (*values, *diversify(values, vectors, 20, weights))
+        return (*values, *diversify(values, vectors.__getitem__, 20, weights))
 
     for field in fields(Ranking):
         other = replace(PLAIN, **{field.name: type(getattr(PLAIN, field.name))(0.9) or 1})
