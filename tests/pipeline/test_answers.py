@@ -1,11 +1,12 @@
 """Thinking and speaking: memories once, failures with an apology, the cache kept warm."""
 
+import asyncio
 from pathlib import Path
 
 import numpy as np
 
 from assistant.errors import ModelFailed
-from assistant.events import MemoryUsed, Notice, Severity
+from assistant.events import MemoryUsed, Notice, Recalled, Severity
 from assistant.settings import Settings
 from tests.support.fakes import ScriptedLlm, ScriptedStt, silence, speech
 from tests.support.session import session
@@ -17,19 +18,18 @@ class TwoMemories:
     def __init__(self) -> None:
         self.queries: list[str] = []
 
-    async def recall(self, query: str, deadline_s: float) -> tuple[MemoryUsed, ...]:
+    async def recall(self, query: str, deadline_s: float) -> tuple[tuple[MemoryUsed, ...], bool]:
         del deadline_s
         self.queries.append(query)
-        return (MemoryUsed("1", "The dog is called Max.", 0.9), MemoryUsed("2", "Likes tea.", 0.4))
+        dog, tea = "The dog is called Max.", "Likes tea."
+        return (MemoryUsed("1", dog, 0.9), MemoryUsed("2", tea, 0.4)), False
 
 
 class NeverBack:
-    async def recall(self, query: str, deadline_s: float) -> tuple[MemoryUsed, ...]:
+    async def recall(self, query: str, deadline_s: float) -> tuple[tuple[MemoryUsed, ...], bool]:
         del query, deadline_s
-        import asyncio
-
         await asyncio.sleep(30)
-        return ()
+        return (), False
 
 
 async def test_memories_enter_the_prompt_once_and_never_the_history(tmp_path: Path) -> None:
@@ -44,6 +44,7 @@ async def test_memories_enter_the_prompt_once_and_never_the_history(tmp_path: Pa
             assert prompt.count("The dog is called Max.") == 1
             assert "The dog is called Max." in request.messages[-1].content
         assert [memory.id for memory in talk.turns[0].memories] == ["1", "2"]
+        assert [len(event.memories) for event in talk.of(Recalled)] == [2, 2]
 
 
 async def test_a_recall_that_does_not_come_back_costs_no_answer(tmp_path: Path) -> None:

@@ -120,7 +120,7 @@ async def test_a_long_conversation_reads_little_and_keeps_its_prefix(llm: LlamaC
 
 
 async def test_a_window_that_moves_reads_little_too(llm: LlamaCpp) -> None:
-    session = Session(llm, max_context_tokens=300, max_unsummarized_messages=1000)
+    session = Session(llm, max_context_tokens=340, max_unsummarized_messages=1000)
     session.summarizer.trigger_tokens = 1_000_000
     await session.run(session.memory.read_ahead(), 0)
     before: tuple[Message, ...] = ()
