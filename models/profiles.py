@@ -54,7 +54,7 @@ class Profile:
 
 VOICE = "piper-en-us-joe-medium"
 TINY = Profile("tiny", "whisper-tiny.en", "smollm2-135m-instruct", VOICE, "all-minilm-l6-v2")
-SMALL = Profile("small", "whisper-base", "qwen2.5-coder-0.5b-instruct", VOICE, "all-mpnet-base-v2")
+SMALL = Profile("small", "whisper-base", "qwen2.5-coder-0.5b-instruct", VOICE, "all-minilm-l6-v2")
 """The stronger encoder finds half as many paraphrases again, in five times the time."""
 NAMES = ("tiny", "small", "default")
 

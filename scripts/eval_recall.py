@@ -34,7 +34,7 @@ from scripts.bench.recall_methods import METHODS, Baselines, Encoders, Ours
 from scripts.bench.report import machine
 from scripts.bench.retrieval import METRICS, Values, intervals, means, of_question, table
 
-ENCODER = "all-mpnet-base-v2"
+ENCODER = "all-minilm-l6-v2"
 WORDS = "ours_words"
 FACTS = "evaluation/paraphrase_facts.jsonl"
 DISTRACTORS = "evaluation/paraphrase_distractors.jsonl"
