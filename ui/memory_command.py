@@ -204,8 +204,9 @@ def _export(rows: Iterator[Row], args: argparse.Namespace) -> int:
     try:
         descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
-            for count, row in enumerate(rows, start=1):  # noqa: B007
+            for row in rows:
                 print_json(row, stream)
+                count += 1
         fresh.replace(file)
     except OSError as error:
         raise StoreError(

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,6 +17,7 @@ from assistant.memory.renewal import in_order, said
 from assistant.memory.table import MemoryTable
 from assistant.memory.taking_in import checked, read_row
 from assistant.memory.transcript import Transcript
+from models.disk import weight
 
 QUOTED = 8
 """Characters from which on a text is looked for inside of others' contexts."""
@@ -158,7 +158,7 @@ class MemoryDesk:
                 for name in self._table.encoders()
             },
             len(self._open_transcript().exchange_ids(self.user_id)),
-            _bytes_in(self._folder) if self._folder is not None else None,
+            weight(self._folder) if self._folder is not None else None,
         )
 
     def export(self) -> Iterator[dict[str, Any]]:
@@ -194,8 +194,11 @@ class MemoryDesk:
                 " is right.",
                 mend=f"assistant memory forget {short(memory.id)}; assistant memory add TEXT",
             )
-        # What it was understood by belonged to the old words.
-        how = lambda old: replace(old, text=new, context="", confidence=1.0)  # noqa: E731
+
+        def how(old: Memory) -> Memory:
+            # What it was understood by belonged to the old words.
+            return replace(old, text=new, context="", confidence=1.0)
+
         return self._changed(self._ready(), memory, how)
 
     def mark(
@@ -349,11 +352,3 @@ def _without(
         supersedes=tuple(key for key in memory.supersedes if key not in gone),
         superseded_by=None if memory.superseded_by in gone else memory.superseded_by,
     )
-
-
-def _bytes_in(folder: Path) -> int:
-    size = 0
-    for path in folder.rglob("*"):
-        with suppress(FileNotFoundError):  # the table is being written
-            size += path.stat().st_size if path.is_file() else 0
-    return size

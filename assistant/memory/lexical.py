@@ -19,14 +19,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from bm25s import BM25
 from numpy.typing import NDArray
 
+from assistant.memory.lexical_segment import Segment, beyond
 from assistant.memory.lexicon import Lexicon
 
 Evidence = NDArray[np.float32]
 """Shape (rows,), in [0, 1)."""
-Rows = NDArray[np.int32]
 
 BULK = 1_000
 """Rows given at once that go straight into the matrix."""
@@ -142,115 +141,6 @@ class LexicalIndex:
         return rows
 
 
-@dataclass(frozen=True, slots=True)
-class _Segment:
-    """Documents as a sparse matrix of one column a word (CSC), as bm25s builds it.
-
-    An entry of the matrix is a posting: a word in a row, with what its frequency f contributes,
-    f / (f + k1 (1 - b + b length / average)). The idf is left to the query.
-    """
-
-    k1: float
-    b: float
-    columns: Mapping[str, int]
-    starts: NDArray[np.int64]
-    """Where each column's postings begin, and the last one's end; shape (columns + 1,)."""
-    rows: Rows
-    parts: NDArray[np.float32]
-    documents: Rows
-    """The rows that it holds."""
-    lengths: Rows
-    """How many words each of them has, stop words not counted."""
-
-    @classmethod
-    def build(cls, k1: float, b: float, documents: Mapping[int, Sequence[str]]) -> "_Segment":
-        """By bm25s, from the words of each row; there must be some."""
-        columns: dict[str, int] = {}
-        ids = [
-            [columns.setdefault(word, len(columns)) for word in words]
-            for words in documents.values()
-        ]
-        if not columns:
-            none = np.empty(0, np.int32)
-            return cls(k1, b, {}, np.zeros(1, np.int64), none, none.astype(np.float32), none, none)
-        bm25 = BM25(method="lucene", k1=k1, b=b)
-        bm25.index((ids, columns), create_empty_token=False, show_progress=False)
-        starts = np.asarray(bm25.scores["indptr"], np.int64)
-        rows = np.fromiter(documents, np.int32, len(documents))
-        frequencies = np.diff(starts)
-        idf = np.log1p((len(rows) - frequencies + 0.5) / (frequencies + 0.5))
-        return cls(
-            k1,
-            b,
-            columns,
-            starts,
-            rows[bm25.scores["indices"]],
-            (bm25.scores["data"] / np.repeat(idf, frequencies)).astype(np.float32),
-            rows,
-            np.fromiter(map(len, ids), np.int32, len(ids)),
-        )
-
-    def of_words(self) -> NDArray[np.int64]:
-        """The column of each posting."""
-        return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
-
-    def counts(self) -> NDArray[np.float64]:
-        """The term frequency of each posting, out of its part; exact, being a whole number."""
-        norms = _norms(self.k1, self.b, self.documents, self.lengths)[self.rows]
-        parts = self.parts.astype(np.float64)
-        counts: NDArray[np.float64] = np.rint(parts * norms / (1 - parts))
-        return counts
-
-    def merged(self, dead: Iterable[int], other: "_Segment") -> "_Segment":
-        """This one without its `dead` rows, and `other`: as if built from all of their words.
-
-        Arithmetic on arrays rather than bm25s anew: ten times as fast, and most of it leaves the
-        interpreter to other threads.
-        """
-        gone = np.zeros(_beyond(self.documents), np.bool_)
-        gone[list(dead)] = True
-        kept, kept_documents = ~gone[self.rows], ~gone[self.documents]
-        rows = np.concatenate([self.rows[kept], other.rows])
-        counts = np.concatenate([self.counts()[kept], other.counts()])
-        documents = np.concatenate([self.documents[kept_documents], other.documents])
-        lengths = np.concatenate([self.lengths[kept_documents], other.lengths])
-        numbers = dict(self.columns)
-        moved = [numbers.setdefault(word, len(numbers)) for word in other.columns]
-        columns = np.concatenate(
-            [self.of_words()[kept], np.array(moved, np.int64)[other.of_words()]]
-        )
-        # Columns left without postings go, and with them the only trace of their words.
-        frequencies = np.bincount(columns, minlength=len(numbers))
-        used = frequencies > 0
-        renumbered = np.cumsum(used) - 1
-        order = np.argsort(columns, kind="stable")
-        rows, counts = rows[order], counts[order]
-        norms = _norms(self.k1, self.b, documents, lengths)
-        return _Segment(
-            self.k1,
-            self.b,
-            {word: int(renumbered[old]) for word, old in numbers.items() if used[old]},
-            np.concatenate([[0], np.cumsum(frequencies[used])]),
-            rows,
-            (counts / (counts + norms[rows])).astype(np.float32),
-            documents,
-            lengths,
-        )
-
-
-def _beyond(documents: Rows) -> int:
-    """The length of an array that has a place for each of these rows."""
-    return int(documents.max(initial=-1)) + 1
-
-
-def _norms(k1: float, b: float, documents: Rows, lengths: Rows) -> NDArray[np.float64]:
-    """k1 (1 - b + b length / average) by row; rows that are not among `documents` have 0."""
-    norms = np.zeros(_beyond(documents))
-    if len(documents):
-        norms[documents] = k1 * (1 - b + b * lengths / lengths.mean())
-    return norms
-
-
 class _Fresh:
     """The newest rows, word by word, in plain dictionaries."""
 
@@ -284,14 +174,14 @@ class _Fresh:
 class _Plan:
     """A merge as it was decided on, to be carried out while others go on searching."""
 
-    segment: _Segment
+    segment: Segment
     dead: frozenset[int]
     documents: dict[int, Sequence[str]]
 
-    def carried_out(self) -> _Segment:
+    def carried_out(self) -> Segment:
         if not self.dead and not self.documents:
             return self.segment
-        new = _Segment.build(self.segment.k1, self.segment.b, self.documents)
+        new = Segment.build(self.segment.k1, self.segment.b, self.documents)
         if not len(self.segment.documents):
             return new
         return self.segment.merged(self.dead, new)
@@ -305,9 +195,9 @@ class _Field:
         self.fresh = _Fresh()
         self._changed: set[int] = set()
         """Rows removed or replaced since the last plan."""
-        self._settle(_Segment.build(k1, b, {}), ())
+        self._settle(Segment.build(k1, b, {}), ())
 
-    def _settle(self, segment: _Segment, dead: Iterable[int]) -> None:
+    def _settle(self, segment: Segment, dead: Iterable[int]) -> None:
         self.segment = segment
         self._frequencies = np.diff(segment.starts)
         """Rows that have each column's word, without the dead."""
@@ -334,7 +224,7 @@ class _Field:
         if len(found) == 1:
             postings = np.flatnonzero(segment.rows == found[0])
         else:
-            gone = np.zeros(_beyond(segment.documents), np.bool_)
+            gone = np.zeros(beyond(segment.documents), np.bool_)
             gone[found] = True
             postings = np.flatnonzero(gone[segment.rows])
         columns = np.searchsorted(segment.starts, postings, side="right") - 1
@@ -392,7 +282,7 @@ class _Field:
         given = {row: words for row, words in more if words}
         return _Plan(self.segment, frozenset(self.dead), {**self.fresh.documents, **given})
 
-    def adopt(self, plan: _Plan, segment: _Segment) -> None:
+    def adopt(self, plan: _Plan, segment: Segment) -> None:
         """Take over what came of a plan; what changed meanwhile stays as it is now."""
         for row in plan.documents:
             if row not in self._changed:

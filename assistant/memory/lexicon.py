@@ -3,9 +3,9 @@
 import re
 import unicodedata
 from collections.abc import Callable, Iterable
+from functools import cached_property
 
 import Stemmer
-from bm25s import stopwords
 
 LONGEST = 40
 """Characters of a word that count: what is longer is no word, and need not fill the memory."""
@@ -23,19 +23,19 @@ STEMMERS = {
 }  # fmt: skip
 """Snowball's algorithms by ISO 639-1 code."""
 
-STOP_WORDS: dict[str, tuple[str, ...]] = {
-    "da": stopwords.STOPWORDS_DANISH,
-    "de": stopwords.STOPWORDS_GERMAN,
-    "en": stopwords.STOPWORDS_EN_PLUS,
-    "es": stopwords.STOPWORDS_SPANISH,
-    "fr": stopwords.STOPWORDS_FRENCH,
-    "it": stopwords.STOPWORDS_ITALIAN,
-    "nl": stopwords.STOPWORDS_DUTCH,
-    "no": stopwords.STOPWORDS_NORWEGIAN,
-    "pt": stopwords.STOPWORDS_PORTUGUESE,
-    "ru": stopwords.STOPWORDS_RUSSIAN,
-    "sv": stopwords.STOPWORDS_SWEDISH,
-    "tr": stopwords.STOPWORDS_TURKISH,
+STOP_WORDS = {
+    "da": "STOPWORDS_DANISH",
+    "de": "STOPWORDS_GERMAN",
+    "en": "STOPWORDS_EN_PLUS",
+    "es": "STOPWORDS_SPANISH",
+    "fr": "STOPWORDS_FRENCH",
+    "it": "STOPWORDS_ITALIAN",
+    "nl": "STOPWORDS_DUTCH",
+    "no": "STOPWORDS_NORWEGIAN",
+    "pt": "STOPWORDS_PORTUGUESE",
+    "ru": "STOPWORDS_RUSSIAN",
+    "sv": "STOPWORDS_SWEDISH",
+    "tr": "STOPWORDS_TURKISH",
 }
 
 SPOKEN = frozenset(
@@ -61,8 +61,12 @@ class Lexicon:
 
     def __init__(self, language: str = "en") -> None:
         self.language = language
-        self._stems = _Stems(language)
         self._letters = _Letters()
+
+    @cached_property
+    def _stems(self) -> "_Stems":
+        """When first needed: bm25s, which has the lists, takes half a second to import."""
+        return _Stems(self.language)
 
     def content(self, text: str) -> list[str]:
         """The stems of `text` in their order, repetitions included, without stop words."""
@@ -136,9 +140,12 @@ class _Stems(dict[str, str]):
     """Word → stem, or nothing for a stop word; worked out when first asked for."""
 
     def __init__(self, language: str) -> None:
+        from bm25s import stopwords
+
         super().__init__()
         self._english = language == "en"
-        self._stop = frozenset(STOP_WORDS.get(language, ())) | (SPOKEN if self._english else set())
+        words = getattr(stopwords, STOP_WORDS[language]) if language in STOP_WORDS else ()
+        self._stop = frozenset(words) | (SPOKEN if self._english else set())
         self._stem: Callable[[str], str] = str
         if language in STEMMERS:
             # No cache of its own (0): it could not be emptied of what was forgotten.

@@ -14,7 +14,7 @@ import logging
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Protocol
@@ -143,7 +143,7 @@ class LongTermMemory:
     def mark_used(self, ids: Collection[str], at: datetime) -> None:
         """These memories were in a prompt that was answered."""
         if ids:
-            self._writing.submit(self._write, lambda table: _mark(table, self.user_id, ids, at))
+            self._writing.submit(self._count_use, list(ids), at)
 
     async def settled(self) -> None:
         """Wait until all that was remembered is on the disk and has its vector."""
@@ -236,6 +236,7 @@ class LongTermMemory:
         except ModelError as error:
             self._tell(error)
             return
+        self._lexicon.content("")  # its lists are read here, and not by the first recall
         index = UserIndex(self.user_id, self._lexicon, dimensions, self._ranking)
         try:
             table = self._open_table()
@@ -309,6 +310,12 @@ class LongTermMemory:
             old.text for old, new in zip(before, after, strict=True) if old.text != new.text
         )
         return after
+
+    def _count_use(self, ids: Sequence[str], at: datetime) -> None:
+        try:
+            self._change(ids, lambda old: replace(old, uses=old.uses + 1, last_used=at))
+        except StoreError as error:
+            self._tell(error)
 
     def _drop(self, memories: Sequence[Memory]) -> None:
         ids = [memory.id for memory in memories]
@@ -390,10 +397,3 @@ class LongTermMemory:
         """From a thread: events belong to the loop."""
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._emit, event)
-
-
-def _mark(table: MemoryTable, user_id: str, ids: Collection[str], at: datetime) -> None:
-    from dataclasses import replace
-
-    known = table.get(user_id, list(ids))
-    table.update([replace(memory, uses=memory.uses + 1, last_used=at) for memory in known])

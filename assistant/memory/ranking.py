@@ -15,8 +15,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assistant.memory.question import read_question
-
 Values = NDArray[np.float64]
 """Shape (candidates,)."""
 Places = NDArray[np.int64]
@@ -249,11 +247,8 @@ def diversify(scores: Values, vectors: Read | None, k: int, weights: Ranking) ->
 class Candidates:
     """What is to be ranked for a query; all arrays in the order of `rows`, which ascend."""
 
-    query: str
     rows: Places
-    cosine: NDArray[np.floating]
-    own: NDArray[np.floating]
-    context: NDArray[np.floating]
+    evidence: Evidence
     before: Places
     after: Places
     """The rows said just before and after in the same conversation, or `NONE`."""
@@ -274,14 +269,8 @@ class Ranked:
 def rank(candidates: Candidates, weights: Ranking, k: int) -> list[Ranked]:
     """The k best, best first."""
     features, rows = candidates.features, candidates.rows
-    evidence = Evidence(
-        np.asarray(candidates.cosine, np.float64),
-        np.asarray(candidates.own, np.float64),
-        np.asarray(candidates.context, np.float64),
-        read_question(candidates.query, set(features.speakers)).speaker,
-    )
     neighbours = Neighbours(places(rows, candidates.before), places(rows, candidates.after))
-    scores, parts = fuse(evidence, neighbours, features, weights)
+    scores, parts = fuse(candidates.evidence, neighbours, features, weights)
     return [
         Ranked(
             int(rows[place]),

@@ -28,9 +28,9 @@ class Memory:
     """One thing remembered of one user.
 
     The text of an `EXCHANGE` is one turn of one speaker, to the letter, and never changes.
-    `context` is what the text is to be understood by: the words just before it, a description, a
-    date; it is searched, not shown. `sources` are the ids of the transcript's exchanges that it
-    rests on. Times are in UTC. `importance` and `confidence` are in [0, 1].
+    `context` is what the text is to be understood by: its date in words, a description; it is
+    searched, not shown. `sources` are the ids of the transcript's exchanges that it rests on.
+    Times are in UTC. `importance` and `confidence` are in [0, 1].
     """
 
     id: str

@@ -16,7 +16,7 @@ from assistant.memory.columns import Columns
 from assistant.memory.lexical import LexicalIndex
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.question import Question
-from assistant.memory.ranking import Candidates, Ranked, Ranking, rank, to_be_ranked
+from assistant.memory.ranking import Candidates, Evidence, Ranked, Ranking, rank, to_be_ranked
 from assistant.memory.record import Kind, Memory
 from assistant.memory.table_schema import Batch
 from assistant.memory.vectors import VectorIndex
@@ -210,11 +210,13 @@ class UserIndex:
                 cosine = self._vectors.cosines(vector, rows)
                 cosine[~self._vectors.has(rows)] = np.nan
             chosen = Candidates(
-                query=question.text,
                 rows=rows,
-                cosine=cosine,
-                own=lexical.own[rows],
-                context=lexical.context[rows],
+                evidence=Evidence(
+                    cosine.astype(np.float64),
+                    lexical.own[rows].astype(np.float64),
+                    lexical.context[rows].astype(np.float64),
+                    question.speaker,
+                ),
                 before=self._columns.before[rows],
                 after=self._columns.after[rows],
                 features=self._columns.features(rows, now),

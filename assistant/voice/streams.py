@@ -5,6 +5,7 @@ Who opens them, watches over them and brings them back is `devices.SoundDevices`
 
 import asyncio
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Protocol
@@ -56,7 +57,7 @@ class Owner(Protocol):
     def holds(self, stream: Any) -> bool: ...
 
 
-class Stream:
+class Stream(ABC):
     """What both ends share: a stream, the device it was opened on, and a sign of life."""
 
     kind: Kind
@@ -97,8 +98,9 @@ class Stream:
             opened.stream.abort(ignore_errors=True)
             opened.stream.close(ignore_errors=True)
 
+    @abstractmethod
     def _open(self, device: Device) -> Opened:
-        raise NotImplementedError
+        """Blocking: a running stream on this device."""
 
     def _on_end(self) -> None:
         """From PortAudio's thread: the stream ended, by itself unless it was put down before."""

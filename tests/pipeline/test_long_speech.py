@@ -48,6 +48,6 @@ async def test_a_turn_without_an_end_is_answered_with_a_sentence_about_it(tmp_pa
     async with session(stt, llm, sound, tmp_path, settings=settings) as talk:
         await talk.to_the_end()
         assert [notice.text for notice in talk.of(Notice)] == [TOO_LONG]
-        assert len(talk.turns) == 2
-        newest = llm.requests[-1].messages[-1].content
-        assert newest.count("words of") >= 1
+        # On a busy machine the rest begins before the first words are there: then it is one turn.
+        said = " ".join(turn.user for turn in talk.turns)
+        assert said.split() == ["words", "of", "2", "seconds", "words", "of", "1", "seconds"]

@@ -52,7 +52,9 @@ class Talk:
     def __enter__(self) -> "Talk":
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None:
+            sys.stdout.writelines(f"{row}\n" for row in self.rows)  # shown beside the failure
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait()

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from assistant.memory import lexical
 from assistant.memory.lexical import LexicalIndex
+from assistant.memory.lexical_segment import Segment
 from assistant.memory.lexicon import LONGEST, Lexicon
 
 SYLLABLES = ["ba", "du", "fi", "go", "ke", "lo", "mu", "na", "pi", "ro", "su", "te", "vo", "zi"]
@@ -276,7 +277,7 @@ class TestChanges:
         made = index(["red kite", "blue boat", "green hill", "old house"])
         carried_out = lexical._Plan.carried_out
 
-        def meanwhile(plan: lexical._Plan) -> lexical._Segment:
+        def meanwhile(plan: lexical._Plan) -> Segment:
             segment = carried_out(plan)
             if len(made) == 4:
                 made.remove([0])

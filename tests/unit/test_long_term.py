@@ -220,4 +220,8 @@ async def test_the_archive_keeps_remembers_and_counts_use(tmp_path: Path) -> Non
         [kept] = memory.table.get("ada", [f"{first.id}-user"])
         assert (kept.uses, kept.last_used is not None) == (1, True)
         assert kept.sources == (first.id,)
+        found = await memory.recall("Where is Max?", LEISURE_S)
+        assert [each.parts.get("use", 0) > 0 for each in found.memories if "dog" in each.text] == [
+            True
+        ]
     transcript.close()

@@ -229,11 +229,13 @@ def test_few_candidates(count: int) -> None:
 def test_ranking_names_rows_and_reasons() -> None:
     rows = np.array([3, 7, 9])
     candidates = Candidates(
-        query="When did Ann go sailing?",
         rows=rows,
-        cosine=np.array([0.1, 0.2, 0.5], np.float32),
-        own=np.array([0.0, 0.6, 0.0], np.float32),
-        context=np.zeros(3, np.float32),
+        evidence=Evidence(
+            cosine=np.array([0.1, 0.2, 0.5]),
+            own=np.array([0.0, 0.6, 0.0]),
+            context=np.zeros(3),
+            speaker="Ann",
+        ),
         before=np.array([2, NONE, 7]),
         after=np.array([NONE, 9, 10]),
         features=features(3, speakers=["Bob", "Ann", "Bob"]),
