@@ -21,9 +21,13 @@ from models.interfaces import Samples, Transcription
 
 @dataclass
 class MicrophoneFrame(InputAudioRawFrame):
-    """20 ms of sound; `captured` is when its last sample was recorded (`time.monotonic`)."""
+    """20 ms of sound; `captured` is when its last sample was recorded (`time.monotonic`).
+
+    `played` is what the loudspeaker sounded meanwhile, as long, unless it was quiet.
+    """
 
     captured: float = 0.0
+    played: Samples | None = None
 
     @property
     def samples(self) -> Samples:
@@ -41,7 +45,8 @@ class SpeechStartedFrame(SystemFrame):
 class Stretch:
     """A stretch of speech to be transcribed, with what the voice detector made of it.
 
-    `samples` holds 16 kHz audio from shortly before the speech; `voiced_s` and `mean_voice`
+    `samples` holds 16 kHz audio from shortly before the speech, `played` what the loudspeaker
+    sounded beside it (zeros when it was quiet); `voiced_s` and `mean_voice`
     measure the windows in which there was a voice. `ended` is the end of the speech on the clock
     of `time.monotonic`, taken from the audio itself.
     """
@@ -49,6 +54,7 @@ class Stretch:
     utterance: int
     revision: int
     samples: Samples
+    played: Samples
     ended: float
     voiced_s: float
     mean_voice: float

@@ -15,6 +15,7 @@ from typing import Protocol
 
 import numpy as np
 
+from assistant.voice.echo import likeness
 from models.interfaces import Samples, Transcription
 
 LEAST_VOICE_S = 0.1
@@ -26,6 +27,8 @@ CERTAIN_VOICE = 0.9
 SILENCE_LIKELY = 0.6
 GUESSED = -1.0
 """Mean log probability of the text: people down to -0.99, noise from -0.5 to -2.2."""
+OWN_VOICE = 0.22
+"""Of `echo.likeness`, which tells where the figures are from."""
 MOST_CHARACTERS_PER_S = 45.0
 """Of text per second of voice: quick speech has 25, and 31 when the voice is scant."""
 ABOVE_NOISE = 1.4
@@ -37,6 +40,8 @@ class HeardStretch(Protocol):
 
     @property
     def samples(self) -> Samples: ...
+    @property
+    def played(self) -> Samples: ...
     @property
     def voiced_s(self) -> float: ...
     @property
@@ -53,7 +58,8 @@ class Evidence:
 
     `voiced_s` are the seconds of windows that the detector takes for voice, `mean_voice` its
     probability over them, `max_voice` over all. `level` and `noise_floor` are root mean squares of
-    16-bit samples: of the loud parts of the stretch, and of the time before it.
+    16-bit samples: of the loud parts of the stretch, and of the time before it. `own_voice` is how
+    much of the sound is what the loudspeaker played, in [0, 1].
     """
 
     text: str
@@ -64,6 +70,7 @@ class Evidence:
     max_voice: float
     level: float
     noise_floor: float
+    own_voice: float = 0.0
 
     @classmethod
     def of(cls, transcription: Transcription, stretch: HeardStretch) -> "Evidence":
@@ -76,6 +83,7 @@ class Evidence:
             max_voice=stretch.max_voice,
             level=loudness(stretch.samples),
             noise_floor=stretch.noise_floor,
+            own_voice=likeness(stretch.samples, stretch.played),
         )
 
 
@@ -101,6 +109,8 @@ def judge(evidence: Evidence) -> Verdict:
     characters = sum(character.isalnum() for character in evidence.text)
     if not characters:
         return Verdict(False, "no words")
+    if evidence.own_voice >= OWN_VOICE:
+        return Verdict(False, "echo")
     if evidence.voiced_s < LEAST_VOICE_S:
         return Verdict(False, "no voice")
     if characters > MOST_CHARACTERS_PER_S * evidence.voiced_s:

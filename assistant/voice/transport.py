@@ -80,6 +80,7 @@ class Echo(FrameProcessor):
         await super().process_frame(frame, direction)
         if isinstance(frame, MicrophoneFrame):
             frame.audio = self._canceller.near(frame.samples).tobytes()
+            frame.played = self._canceller.played
         await self.push_frame(frame, direction)
 
 

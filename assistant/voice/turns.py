@@ -13,6 +13,7 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from pipecat.frames.frames import Frame
@@ -45,10 +46,19 @@ LONGEST_SEGMENT_S = 24.0
 PARTIAL_EVERY_S = 0.48
 
 
+@dataclass(frozen=True, slots=True)
+class Window:
+    """32 ms of the microphone, what was played meanwhile, and how likely there is a voice."""
+
+    samples: Samples
+    played: Samples
+    voice: float
+
+
 class Utterance:
     """The audio of the current utterance, cut into segments, with the detector's figures."""
 
-    def __init__(self, number: int, preroll: list[tuple[Samples, float]], noise_floor: float):
+    def __init__(self, number: int, preroll: list[Window], noise_floor: float) -> None:
         self.number = number
         self.revision = 0
         self.seconds = 0.0
@@ -58,12 +68,10 @@ class Utterance:
         self.phrase: Phrase | None = None
         """How finished the words of the present revision are, once they are known."""
         self.noise_floor = noise_floor
-        self._windows: list[Samples] = [samples for samples, _ in preroll]
-        self._voices: list[float] = [voice for _, voice in preroll]
+        self._windows = preroll
 
-    def add(self, window: Samples, voice: float, ended: float, *, voiced: bool) -> None:
+    def add(self, window: Window, ended: float, *, voiced: bool) -> None:
         self._windows.append(window)
-        self._voices.append(voice)
         self.seconds += WINDOW_S
         if voiced:
             self.last_voice = ended
@@ -73,12 +81,13 @@ class Utterance:
         return len(self._windows) * WINDOW_S
 
     def stretch(self, confidence: float) -> Stretch:
-        voices = np.asarray(self._voices)
+        voices = np.array([window.voice for window in self._windows])
         voiced = voices[voices >= confidence]
         return Stretch(
             utterance=self.number,
             revision=self.revision,
-            samples=np.concatenate(self._windows),
+            samples=np.concatenate([window.samples for window in self._windows]),
+            played=np.concatenate([window.played for window in self._windows]),
             ended=self.last_voice,
             voiced_s=len(voiced) * WINDOW_S,
             mean_voice=float(voiced.mean()) if len(voiced) else 0.0,
@@ -94,7 +103,6 @@ class Utterance:
     def commit(self) -> None:
         """Begin the next segment, keeping a little of the pause."""
         self._windows = self._windows[-3:]
-        self._voices = self._voices[-3:]
 
 
 class TurnDetector(FrameProcessor):
@@ -121,8 +129,9 @@ class TurnDetector(FrameProcessor):
             doubtful_wait_s=settings.doubtful_wait_s,
             incomplete_wait_s=settings.incomplete_wait_s,
         )
-        self._pending = np.empty(0, dtype=np.int16)
-        self._preroll: deque[tuple[Samples, float]] = deque(maxlen=PREROLL_WINDOWS)
+        self._pending = np.empty((2, 0), dtype=np.int16)
+        """Less than a window of the microphone, and of what was played."""
+        self._preroll: deque[Window] = deque(maxlen=PREROLL_WINDOWS)
         self._tail: deque[Samples] = deque(maxlen=SMART_TURN_WINDOWS)
         self._utterance: Utterance | None = None
         self._count = 0
@@ -165,22 +174,23 @@ class TurnDetector(FrameProcessor):
             await self._over(self._utterance)
 
     async def _listen(self, frame: MicrophoneFrame) -> None:
-        samples = frame.samples
-        self._pending = np.concatenate((self._pending, samples)) if len(self._pending) else samples
-        while len(self._pending) >= WINDOW:
-            window, self._pending = self._pending[:WINDOW], self._pending[WINDOW:]
-            ended = frame.captured - len(self._pending) / STT_SAMPLE_RATE
-            await self._window(window, ended)
+        played = np.zeros_like(frame.samples) if frame.played is None else frame.played
+        self._pending = np.concatenate((self._pending, (frame.samples, played)), axis=1)
+        while self._pending.shape[1] >= WINDOW:
+            both, self._pending = self._pending[:, :WINDOW], self._pending[:, WINDOW:]
+            ended = frame.captured - self._pending.shape[1] / STT_SAMPLE_RATE
+            await self._window(both[0], both[1], ended)
 
-    async def _window(self, window: Samples, ended: float) -> None:
-        probability = self._voice.probability(window)
-        self._measure(window, probability)
-        self._tail.append(window)
+    async def _window(self, samples: Samples, played: Samples, ended: float) -> None:
+        probability = self._voice.probability(samples)
+        self._measure(samples, probability)
+        self._tail.append(samples)
+        window = Window(samples, played, probability)
         if self._utterance is not None:
             voiced = probability >= self._settings.vad_confidence
-            self._utterance.add(window, probability, ended, voiced=voiced)
+            self._utterance.add(window, ended, voiced=voiced)
         else:
-            self._preroll.append((window, probability))
+            self._preroll.append(window)
         for signal in self._endpointer.feed(probability):
             await self._act(signal, ended)
         if self._utterance is not None:

@@ -9,7 +9,15 @@ import pytest
 from numpy.typing import NDArray
 
 from assistant.voice.audio import BLOCK, MIC_RATE, dbfs, to_int16
-from assistant.voice.echo import EchoCanceller, FarEnd, HalfDuplex, NoEcho, WebRtcCanceller
+from assistant.voice.echo import (
+    EchoCanceller,
+    FarEnd,
+    HalfDuplex,
+    NoEcho,
+    WebRtcCanceller,
+    likeness,
+)
+from assistant.voice.judgement import OWN_VOICE
 from models.interfaces import Samples
 from tests.support.voices import echo_of, room, voice
 
@@ -203,3 +211,37 @@ def test_no_echo_passes_everything() -> None:
     canceller.far(FAR[:BLOCK], MIC_RATE)
     assert canceller.near(FAR[:BLOCK]) is not None
     assert np.array_equal(canceller.near(FAR[:BLOCK]), FAR[:BLOCK])
+
+
+def part(sound: NDArray[np.generic], seconds: float) -> Samples:
+    cut = sound[MIC_RATE : MIC_RATE + int(seconds * MIC_RATE)]
+    return to_int16(cut.astype(np.float32))
+
+
+@pytest.mark.parametrize("seconds", [1, 2, 5])
+@pytest.mark.parametrize("delay_ms", [10, 100, 300])
+def test_its_own_voice_is_known_and_another_is_not(delay_ms: int, seconds: float) -> None:
+    returned = echo_of(FAR, room(delay_ms / 1000, 1))
+    other = voice(SECONDS, 2)
+    played = part(FAR, seconds)
+    assert likeness(part(returned, seconds), played) > OWN_VOICE
+    assert likeness(part(other, seconds), played) < 0.1
+    assert likeness(part(other + returned / 2, seconds), played) < OWN_VOICE
+
+
+def test_nothing_is_like_silence() -> None:
+    assert likeness(FAR, np.zeros_like(FAR)) == 0
+    assert likeness(np.zeros_like(FAR), FAR) == 0
+    assert likeness(FAR[:0], FAR[:0]) == 0
+
+
+def test_the_canceller_tells_what_is_played() -> None:
+    canceller = webrtc(Clock())
+    canceller.near(FAR[:BLOCK])
+    assert canceller.played is None
+    loud = FAR[int(np.abs(FAR).argmax()) :][: 4 * BLOCK]
+    canceller.far(loud, MIC_RATE)
+    canceller.near(FAR[:BLOCK])
+    canceller.near(FAR[:BLOCK])
+    assert canceller.played is not None
+    assert likeness(canceller.played, loud[:BLOCK]) > 0.5
