@@ -1,12 +1,14 @@
 """From the end of the user's speech to the first sound of the answer: ours beside stock pipecat.
 
-    python scripts/bench_voice.py [--clips DIR] [--limit N] [--profile P] [--keep FILE] [--json]
+    python scripts/bench_voice.py [--clips DIR] [--limit N] [--profile P] [--memory [N]]
+                                  [--keep FILE] [--json]
 
 DIR holds recordings of speech, and where there is one a `manifest.jsonl` (scripts/bench/labels.py
 says what it may hold). Each clip is said, at its own pace and with the noise of a quiet room around
 it, once to the assistant and once to the stock pipeline, in alternating order; both have the same
 models, warm, and a fresh conversation. Times count from an end of speech that was labelled
-beforehand. With `--json` the last line is one JSON object.
+beforehand. With `--memory` it is the assistant with N memories beside itself without a memory
+instead. With `--json` the last line is one JSON object.
 """
 
 import argparse
@@ -16,8 +18,8 @@ import logging
 import os
 import sys
 import tempfile
-from collections.abc import Sequence
-from contextlib import AsyncExitStack, nullcontext
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TextIO
@@ -28,18 +30,22 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from assistant.context.prompt import system_prompt
 from assistant.engines import open_workshop
 from assistant.errors import AssistantError
+from assistant.paths import Home
 from assistant.settings import Settings
 from models.store import ModelStore
+from scripts.bench import with_memory
 from scripts.bench.labels import Clip, choose, read_clips, without_commands
 from scripts.bench.listening import Models, Outcome, System
 from scripts.bench.ours import Ours, settings_for, temporary_home
 from scripts.bench.report import Pair, figures, machine, table
 from scripts.bench.stock import Stock
+from scripts.bench.with_memory import Remembering
 
 RECORDINGS = Path(__file__).resolve().parent.parent / "data" / "recordings"
 TEMPERATURE = 0.0
 """The same words are answered alike, so that the answers' first sentences don't add noise."""
 BETWEEN_S = 0.3
+MEMORIES = 300
 
 
 def models_of(settings: Settings, context_tokens: int) -> Models:
@@ -61,36 +67,64 @@ def models_of(settings: Settings, context_tokens: int) -> Models:
     )
 
 
-async def compare(clips: Sequence[Clip], profile: str, keep: TextIO | None) -> list[Pair]:
-    """Say every clip to both, ours first on every other one. The first clip warms both up."""
-    settings = settings_for(profile, TEMPERATURE)
-    async with AsyncExitStack() as stack:
-        folder = stack.enter_context(tempfile.TemporaryDirectory())
-        ours = Ours(temporary_home(Path(folder)), settings)
-        stack.push_async_callback(ours.close)
-        await ours.load()
+async def against_stock(
+    clips: Sequence[Clip], options: argparse.Namespace, keep: TextIO | None
+) -> dict[str, Any]:
+    """Ours beside stock pipecat."""
+    settings = settings_for(options.profile, TEMPERATURE)
+    async with _ours(settings) as (ours, _, stack):
         stock = Stock(models_of(settings, ours.context_tokens))
         stack.push_async_callback(stock.close)
         await stock.load()
-        systems: tuple[System, System] = (ours, stock)
-        for system in systems:
-            await system.hear(clips[0])
-        pairs = []
-        for number, clip in enumerate(clips, 1):
-            found: dict[str, Outcome] = {}
-            for system in systems if number % 2 else systems[::-1]:
-                await asyncio.sleep(BETWEEN_S)
-                found[system.name] = await system.hear(clip)
-            pair = Pair(clip, found["ours"], found["stock"])
-            pairs.append(pair)
-            told = "  ".join(f"{name} {_told(pair.of(name))}" for name in ("ours", "stock"))
-            print(
-                f"{number:4}/{len(clips)}  {clip.name:50.50}  {told}", file=sys.stderr, flush=True
-            )
-            if keep is not None:
-                keep.write(json.dumps(_row(pair)) + "\n")
-                keep.flush()
-        return pairs
+        pairs = await paired(clips, (ours, stock), keep)
+    return figures(pairs, options.seed)
+
+
+async def against_forgetful(
+    clips: Sequence[Clip], options: argparse.Namespace, keep: TextIO | None
+) -> dict[str, Any]:
+    """Ours with memories beside ours without."""
+    settings = settings_for(options.profile, TEMPERATURE)
+    async with _ours(settings) as (ours, home, stack):
+        on = Remembering(ours, home, settings, options.memory)
+        stack.push_async_callback(on.close)
+        await on.load()
+        pairs = await paired(clips, (ours, on), keep)
+        return with_memory.compared(pairs, on, options.seed)
+
+
+@asynccontextmanager
+async def _ours(settings: Settings) -> AsyncIterator[tuple[Ours, Home, AsyncExitStack]]:
+    """Loaded, and its home; what is pushed on the stack ends before it."""
+    async with AsyncExitStack() as stack:
+        home = temporary_home(Path(stack.enter_context(tempfile.TemporaryDirectory())))
+        ours = Ours(home, settings)
+        stack.push_async_callback(ours.close)
+        await ours.load()
+        yield ours, home, stack
+
+
+async def paired(
+    clips: Sequence[Clip], systems: tuple[System, System], keep: TextIO | None
+) -> list[Pair]:
+    """Say every clip to both, to the first one first on every other one. The first clip warms both
+    up. The first is `ours` of each pair, the second what it is compared with."""
+    for system in systems:
+        await system.hear(clips[0])
+    pairs = []
+    for number, clip in enumerate(clips, 1):
+        found: dict[str, Outcome] = {}
+        for system in systems if number % 2 else systems[::-1]:
+            await asyncio.sleep(BETWEEN_S)
+            found[system.name] = await system.hear(clip)
+        pair = Pair(clip, *(found[system.name] for system in systems))
+        pairs.append(pair)
+        told = "  ".join(f"{system.name} {_told(found[system.name])}" for system in systems)
+        print(f"{number:4}/{len(clips)}  {clip.name:50.50}  {told}", file=sys.stderr, flush=True)
+        if keep is not None:
+            keep.write(json.dumps(_row(pair, systems)) + "\n")
+            keep.flush()
+    return pairs
 
 
 def _told(outcome: Outcome) -> str:
@@ -99,15 +133,15 @@ def _told(outcome: Outcome) -> str:
     return f"{'-' if first is None else f'{first:.0f}'}{marks}".rjust(7)
 
 
-def _row(pair: Pair) -> dict[str, Any]:
+def _row(pair: Pair, systems: tuple[System, System]) -> dict[str, Any]:
     clip = pair.clip
     return {
         "file": clip.name,
         "text": clip.text,
         "finished": clip.finished,
         "speech_end_s": clip.speech_end_s,
-        "ours": asdict(pair.ours),
-        "stock": asdict(pair.stock),
+        systems[0].name: asdict(pair.ours),
+        systems[1].name: asdict(pair.stock),
     }
 
 
@@ -116,6 +150,14 @@ def options_from(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--clips", type=Path, default=RECORDINGS, help="folder of recordings")
     parser.add_argument("--limit", type=int, help="take so many of them, at random")
     parser.add_argument("--profile", default="tiny", choices=("tiny", "small", "default"))
+    parser.add_argument(
+        "--memory",
+        type=int,
+        nargs="?",
+        const=MEMORIES,
+        metavar="N",
+        help=f"compare with and without a memory of N (default {MEMORIES}) things",
+    )
     parser.add_argument("--seed", type=int, default=1, help="of the choice, order and intervals")
     parser.add_argument("--keep", type=Path, metavar="FILE", help="write each clip's row here")
     parser.add_argument("--json", action="store_true")
@@ -129,12 +171,13 @@ def main(arguments: Sequence[str]) -> int:
         clips = choose(without_commands(read_clips(options.clips)), options.limit, options.seed)
         with options.keep.open("w") if options.keep else nullcontext() as keep:
             where = machine()
-            pairs = asyncio.run(compare(clips, options.profile, keep))
+            compare = against_stock if options.memory is None else against_forgetful
+            found = asyncio.run(compare(clips, options, keep))
     except (AssistantError, FileNotFoundError) as error:
         print(error, file=sys.stderr)
         return 1
-    found = figures(pairs, options.seed) | {"profile": options.profile, "machine": where}
-    print(table(found))
+    found |= {"profile": options.profile, "machine": where}
+    print(table(found) if options.memory is None else with_memory.table(found))
     if options.json:
         print(json.dumps(found))
     return 0

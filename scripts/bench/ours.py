@@ -1,6 +1,7 @@
 """The assistant itself, as `assistant.app` composes it, on the bench's microphone and loudspeaker.
 
 The models are loaded once; of every conversation the loop, the history and the detectors are new.
+How fast the model reads is handed on, as it is from one turn to the next.
 """
 
 import asyncio
@@ -20,7 +21,7 @@ from assistant.voice.dialogue import Dialogue
 from assistant.voice.echo import NoEcho
 from assistant.voice.ledger import Ledger
 from assistant.voice.pipeline import Sound, VoiceLoop
-from assistant.voice.recalling import NoMemories
+from assistant.voice.recalling import NoMemories, Recaller
 from models.interfaces import ModelSet
 from scripts.bench.labels import Clip
 from scripts.bench.listening import (
@@ -34,6 +35,7 @@ from scripts.bench.listening import (
 )
 
 SAME_S = 0.02
+READS_KEPT = 10
 LEDGER_STAGES = ("transcript", "turn_decided", "recall", "first_token")
 
 
@@ -129,6 +131,9 @@ class Ours:
         self._settings = settings
         self._models: ModelSet | None = None
         self._probe: Probe | None = None
+        self._reads: list[tuple[int, float]] = []
+        self.recaller: Callable[[ShortTermMemory], Recaller] = lambda _: NoMemories()
+        """Of the next conversation."""
 
     async def load(self) -> None:
         self._models = await load_models(
@@ -153,10 +158,12 @@ class Ours:
         conversation = Conversation.begin(self._settings.general.user)
         memory = ShortTermMemory.of(conversation, llm, self._settings, None, bus.emit)
         dialogue = Dialogue(self._settings, bus, llm, memory, Ledger(self._home.ledger))
+        self._hand_on_speed(dialogue)
         source, loudspeaker = microphone(clip), TimedLoudspeaker()
         detectors = await asyncio.to_thread(lambda: (SparingVoice(SileroVoice()), SmartTurn()))
         sound = Sound(source, loudspeaker, NoEcho())
-        loop = VoiceLoop(self._settings, dialogue, self._models, sound, NoMemories(), detectors)
+        recaller = self.recaller(memory)
+        loop = VoiceLoop(self._settings, dialogue, self._models, sound, recaller, detectors)
         dialogue.cache.warm(memory.read_ahead())
         await dialogue.cache.warmed()
         await loop.start()
@@ -168,6 +175,17 @@ class Ours:
             await dialogue.close()
         self._probe.note(notes)
         return outcome(notes, ended, onset)
+
+    def _hand_on_speed(self, dialogue: Dialogue) -> None:
+        has_read = dialogue.has_read
+        for tokens, seconds in self._reads[-READS_KEPT:]:
+            has_read(tokens, seconds)
+
+        def noted(tokens: int, seconds: float) -> None:
+            self._reads.append((tokens, seconds))
+            has_read(tokens, seconds)
+
+        setattr(dialogue, has_read.__name__, noted)
 
     async def close(self) -> None:
         models, self._models = self._models, None

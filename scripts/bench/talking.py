@@ -15,6 +15,7 @@ import psutil
 
 ROOT = Path(__file__).resolve().parents[2]
 END_S = 10.0
+PATIENCE_S = 60.0
 
 
 class Ended(Exception):
@@ -60,6 +61,21 @@ class Talking:
         assert self._process.stdin is not None
         self._process.stdin.write(f"{text}\n")
         self._process.stdin.flush()
+
+    def finish(self) -> None:
+        """End it as its user does, and wait until all is stored.
+
+        Raises:
+            Ended: it failed at that, or did not end.
+        """
+        self.say("/quit")
+        self.event("ended")
+        try:
+            code = self._process.wait(PATIENCE_S)
+        except subprocess.TimeoutExpired as error:
+            raise Ended(f"it did not end within {PATIENCE_S:.0f} s") from error
+        if code:
+            raise Ended(f"exit code {code}")
 
     def cpu_seconds(self) -> Cost:
         def of(process: psutil.Process) -> float:

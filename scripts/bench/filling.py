@@ -1,0 +1,134 @@
+"""A table full of memories: facts that are asked for, among sentences that were put together.
+
+The documents' vectors are mixtures of real ones, since encoding 100,000 texts takes an hour; those
+of the facts, and all questions, are real.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from random import Random
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assistant.context.conversation import Conversation
+from assistant.memory.encoding import QueryEncoder
+from assistant.memory.making import memories_of
+from assistant.memory.record import Memory, new_id
+from assistant.memory.table import MemoryTable
+from data import located
+
+DISTRACTORS = "evaluation/paraphrase_distractors.jsonl"
+FACTS = "evaluation/paraphrase_facts.jsonl"
+USER = "me"
+BATCH = 5_000
+TURNS = 20
+"""Of each conversation."""
+SEEDS = 1_000
+"""Texts that are really encoded, at most: the vectors of all others lie between theirs."""
+SEED = 7
+
+Vectors = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """`row` is its place among all that was filled in, in the order of time."""
+
+    said: str
+    question: str
+    row: int
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """What other stores are filled with, row by row, and what is to be found.
+
+    `texts` holds a JSON string a line, `vectors` is a NumPy array of shape (rows, dimensions).
+    """
+
+    rows: int
+    texts: Path
+    vectors: Path
+    facts: tuple[Fact, ...]
+
+
+def said_and_asked() -> tuple[list[str], list[tuple[str, str]]]:
+    """What was said beside the facts; and the facts, each with its question."""
+    distractors, facts = (
+        [json.loads(line) for line in located(name).read_text("utf-8").splitlines()]
+        for name in (DISTRACTORS, FACTS)
+    )
+    return [row["said"] for row in distractors], [(row["said"], row["question"]) for row in facts]
+
+
+def made_up(count: int, facts: Sequence[str], others: Sequence[str]) -> Iterator[list[Memory]]:
+    """`count` memories in conversations, in the order of time, in batches.
+
+    The facts, of which there are fewer, are spread among them; the others are sentences of two
+    halves.
+    """
+    random = Random(SEED)
+    start = datetime.now(UTC) - timedelta(minutes=2 * count)
+    planted = dict(zip(sorted(random.sample(range(count), len(facts))), facts, strict=True))
+    batch: list[Memory] = []
+    conversation = new_id()
+    for number in range(count):
+        if number % TURNS == 0:
+            conversation = new_id()
+        first, second = random.choice(others).split(), random.choice(others).split()
+        text = " ".join(first[: len(first) // 2 + 1] + second[len(second) // 2 :])
+        talk = Conversation.begin(USER)
+        moment = start + timedelta(minutes=2 * number)
+        talk.append_user(1, planted.get(number, text), moment)
+        (memory,) = memories_of(USER, conversation, talk.complete(1, "", ended=moment))
+        batch.append(replace(memory, uses=random.randrange(3)))
+        if len(batch) == BATCH or number == count - 1:
+            yield batch
+            batch = []
+
+
+def mixtures(seeds: Vectors, count: int, random: np.random.Generator) -> Vectors:
+    """Unit vectors between real ones, no two alike."""
+    one, two = (seeds[random.integers(len(seeds), size=count)] for _ in range(2))
+    share = random.uniform(0.55, 1.0, (count, 1)).astype(np.float32)
+    noise = random.normal(0, 0.15 / np.sqrt(seeds.shape[1]), one.shape)
+    mixed = share * one + (1 - share) * two + noise.astype(np.float32)
+    return np.asarray(mixed / np.linalg.norm(mixed, axis=1, keepdims=True), np.float32)
+
+
+def fill(memories: Path, beside: Path, count: int, encoder: QueryEncoder) -> Filled:
+    """Write `count` memories, an eighth of them facts at most, into a new table in `memories`, and
+    the same rows for other stores into the folder `beside`."""
+    others, facts = said_and_asked()
+    facts = facts[: max(1, count // 8)]
+    real = encoder.encode_documents([said for said, _ in facts])
+    seeds = encoder.encode_documents(others[: min(SEEDS, max(64, count // 8))])
+    random = np.random.default_rng(SEED)
+    questions = {said: (at, question) for at, (said, question) in enumerate(facts)}
+    planted: list[Fact] = []
+    parts: list[Vectors] = []
+    with ExitStack() as stack:
+        table = MemoryTable.open(str(memories))
+        stack.callback(table.close)
+        table.add_encoder(encoder.name, encoder.dimensions)
+        texts = stack.enter_context((beside / "texts.jsonl").open("w", encoding="utf-8"))
+        for batch in made_up(count, [said for said, _ in facts], others):
+            vectors = mixtures(seeds, len(batch), random)
+            for row, memory in enumerate(batch):
+                texts.write(json.dumps(memory.text) + "\n")
+                if memory.text in questions:
+                    at, question = questions[memory.text]
+                    vectors[row] = real[at]
+                    place = sum(map(len, parts)) + row
+                    planted.append(Fact(memory.text, question, place, memory.id))
+            table.add(batch, {encoder.name: vectors})
+            parts.append(vectors)
+        table.compact()
+    np.save(beside / "vectors.npy", np.concatenate(parts))
+    return Filled(count, beside / "texts.jsonl", beside / "vectors.npy", tuple(planted))

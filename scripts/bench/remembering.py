@@ -1,0 +1,295 @@
+"""What is measured of a filled long-term memory; each function asks or stores, and counts."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from datetime import UTC, datetime
+from itertools import cycle
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+
+from assistant.context.conversation import Conversation, Exchange
+from assistant.context.short_term import ShortTermMemory
+from assistant.events import Latency, MemoryUsed
+from assistant.memory import user_index
+from assistant.memory.encoding import QueryEncoder
+from assistant.memory.long_term import LongTermMemory
+from assistant.memory.question import read_question
+from assistant.memory.recollection import Archive, Recollection
+from assistant.memory.transcript import Transcript
+from assistant.settings import Settings
+from models.interfaces import Generation, LanguageModel, Message
+from scripts.bench.filling import USER, Fact, said_and_asked
+from scripts.bench.rivals import Rival
+from scripts.bench.statistics import interval, percentile, ratio
+
+DEADLINE_S = 0.010
+LEISURE_S = 5.0
+"""A deadline that cuts nothing short, where the whole work is to be timed."""
+BETWEEN_S = 0.02
+"""Between two questions: what one leaves running is not the next one's."""
+FULL = 0.85
+"""Of the window; more, and it would move at the next turn."""
+STORED = 100
+BEST = 10
+
+
+def summary(times: Sequence[float]) -> dict[str, Any]:
+    """Of milliseconds."""
+    found = {f"p{q}": percentile(times, q) for q in (50, 95, 99)}
+    return {name: round(value or 0.0, 2) for name, value in found.items()} | {
+        "max": round(max(times), 2)
+    }
+
+
+async def recalls(memory: LongTermMemory, asked: Sequence[str]) -> dict[str, Any]:
+    """As the voice loop recalls, encoding included. `misses`: the question's vector came too late,
+    and the words alone decided; `late`: recalls that took longer than the deadline."""
+    times, misses = [], 0
+    for question in asked:
+        began = time.perf_counter()
+        recalled = await memory.recall(question, DEADLINE_S)
+        times.append(1000 * (time.perf_counter() - began))
+        misses += recalled.missed
+        await asyncio.sleep(BETWEEN_S)
+    late = sum(each > 1000 * DEADLINE_S for each in times)
+    return summary(times) | {"misses": misses, "late": late, "recalls": len(times)}
+
+
+@asynccontextmanager
+async def writing(llm: LanguageModel) -> AsyncIterator[None]:
+    """The language model writes without end, as while it answers."""
+
+    async def write() -> None:
+        request = Generation([Message("user", "Tell me a very long story.")], max_tokens=400)
+        while True:
+            async for _ in llm.stream(request):
+                continue
+
+    task = asyncio.create_task(write())
+    await asyncio.sleep(1.0)
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+
+async def contexts(
+    memory: LongTermMemory, llm: LanguageModel, settings: Settings, asked: Sequence[str]
+) -> dict[str, Any]:
+    """Recall and the whole prompt, with a window that is nearly full and as many memories as may
+    be in it."""
+    short_term = _full_window(llm, settings)
+    recollection = Recollection(memory, short_term.shown)
+    short_term.prompt(asked[0])  # in a conversation each turn has been counted when it was said
+    whole, built, tokens, notes = [], [], [], []
+    for question in asked:
+        began = time.perf_counter()
+        found, _ = await recollection.recall(question, DEADLINE_S)
+        middle = time.perf_counter()
+        prompt = short_term.prompt(question, found)
+        ended = time.perf_counter()
+        whole.append(1000 * (ended - began))
+        built.append(1000 * (ended - middle))
+        tokens.append(prompt.tokens)
+        notes.append(len(prompt.notes.used))
+        await asyncio.sleep(BETWEEN_S)
+    return {
+        "with_recall_ms": summary(whole),
+        "prompt_ms": summary(built),
+        "tokens": round(float(np.mean(tokens))),
+        "notes": round(float(np.mean(notes)), 1),
+    }
+
+
+def _full_window(llm: LanguageModel, settings: Settings) -> ShortTermMemory:
+    talk = Conversation.begin(USER)
+    others, _ = said_and_asked()
+    room = FULL * min(
+        llm.context_tokens - settings.llm.max_answer_tokens, settings.context.max_context_tokens
+    )
+    for turn, said in enumerate(cycle(others), 1):
+        answer = f"I see. You told me this: {said}. Tell me more about it, if you like."
+        room -= llm.count_messages([Message("user", said), Message("assistant", answer)])
+        if room < 0:
+            break
+        talk.append_user(turn, said, datetime.now(UTC))
+        talk.complete(turn, answer)
+    return ShortTermMemory.of(talk, llm, settings, None, lambda _: None)
+
+
+async def storing(folder: Path, memory: LongTermMemory) -> dict[str, Any]:
+    """Keeping exchanges as the program does: `committed` is the transcript alone, `stored` all that
+    somebody waits for, `searchable` until a search has found it by its words, `embedded` until it
+    is in the table with its vector."""
+    transcript = _Noted.open(folder / "transcript.sqlite3")
+    assert isinstance(transcript, _Noted)
+    archive = Archive(transcript, memory)
+    talk = Conversation.begin(USER)
+    times: dict[str, list[float]] = {
+        name: [] for name in ("committed", "stored", "searchable", "embedded")
+    }
+    for turn in range(1, STORED + 1):
+        words = f"My friend number {turn} has moved to Lisbon."
+        talk.append_user(turn, words, datetime.now(UTC))
+        exchange = talk.complete(turn, "How nice.")
+        began = time.perf_counter()
+        archive.store(talk, exchange)
+        stored = time.perf_counter()
+        found = memory.index.search(
+            read_question(words, ()), None, k=1, now=datetime.now(UTC), exclude=()
+        )
+        assert exchange.id in found[0].sources
+        searchable = time.perf_counter()
+        await memory.settled()
+        embedded = time.perf_counter()
+        for name, moment in (
+            ("committed", transcript.committed),
+            ("stored", stored),
+            ("searchable", searchable),
+            ("embedded", embedded),
+        ):
+            times[name].append(1000 * (moment - began))
+    transcript.close()
+    return {f"{name}_ms": summary(each) for name, each in times.items()}
+
+
+class _Noted(Transcript):
+    """Knows when its last exchange was committed."""
+
+    committed = 0.0
+
+    def store(
+        self,
+        conversation: Conversation,
+        exchange: Exchange,
+        latency: Latency | None = None,
+        memories: Sequence[MemoryUsed] = (),
+    ) -> None:
+        super().store(conversation, exchange, latency, memories)
+        self.committed = time.perf_counter()
+
+
+def agreement(
+    memory: LongTermMemory, encoder: QueryEncoder, facts: Sequence[Fact]
+) -> dict[str, float]:
+    """How near the index comes to looking at everything.
+
+    `nearest`: of the ten nearest by exact cosine, the share among the index's ten nearest. `same`:
+    of the ten best when every memory is ranked, the share among ours. `R@10` counts the facts that
+    were asked for.
+    """
+    exact, ids = _all_vectors(memory, encoder.name)
+    nearest, same, ours, all_ranked = 0, 0, 0, 0
+    for fact in facts:
+        vector = encoder.encode_query(read_question(fact.question, ()).meaning)
+        best = np.argsort(-(exact @ vector))[:BEST]
+        nearest += len(set(memory.index.nearest(vector, BEST)) & {ids[row] for row in best})
+        found = {each.id for each in memory.find(fact.question, BEST).memories}
+        with patch.object(user_index, "CANDIDATES", len(ids)):
+            whole = {each.id for each in memory.find(fact.question, BEST).memories}
+        same += len(found & whole)
+        ours += fact.id in found
+        all_ranked += fact.id in whole
+    asked = len(facts)
+    return {
+        "nearest": round(nearest / (min(BEST, len(ids)) * asked), 4),
+        "same": round(same / (min(BEST, len(ids)) * asked), 4),
+        "R@10": round(ours / asked, 4),
+        "R@10_exhaustive": round(all_ranked / asked, 4),
+        "difference": round((all_ranked - ours) / asked, 4),
+        "asked": asked,
+    }
+
+
+def _all_vectors(memory: LongTermMemory, encoder: str) -> tuple[Any, list[str]]:
+    ids: list[str] = []
+    parts = []
+    for batch in memory.table.scan(USER, columns=("id",), vectors=(encoder,)):
+        ids += batch.values("id")
+        parts.append(batch.vectors(encoder)[0])
+    return np.concatenate(parts), ids
+
+
+async def beside(
+    memory: LongTermMemory, encoder: QueryEncoder, rivals: Sequence[Rival], facts: Sequence[Fact]
+) -> dict[str, Any]:
+    """The same questions to all, in an order that changes with each; encoding is in every time.
+
+    Ours runs to its end, without a deadline. A ratio above 1 says how many times longer the other
+    takes; its interval is a bootstrap over the questions.
+
+    Args:
+        encoder: the rivals'; another instance than the memory's, so that no cache knows a question.
+    """
+    verbatim = {rival.name: _verbatim(rival, encoder, facts) for rival in rivals}  # warms them up
+    times: dict[str, list[float]] = {"ours": [], **{rival.name: [] for rival in rivals}}
+    hits = dict.fromkeys(times, 0)
+    for number, fact in enumerate(facts):
+        for place in range(len(times)):
+            name = list(times)[(number + place) % len(times)]
+            if name == "ours":
+                took, found = await _ours(memory, fact.question)
+                hit = fact.id in found
+            else:
+                rival = next(each for each in rivals if each.name == name)
+                took, rows = _theirs(rival, encoder, fact.question)
+                hit = fact.row in rows
+            times[name].append(took)
+            hits[name] += hit
+            await asyncio.sleep(BETWEEN_S)
+    told = {
+        name: summary(each) | {"hit@10": round(hits[name] / len(facts), 4)}
+        for name, each in times.items()
+    }
+    for rival in rivals:
+        told[rival.name] |= rival.filled | _ratios(times["ours"], times[rival.name])
+        told[rival.name]["verbatim"] = verbatim[rival.name]
+    return told
+
+
+async def _ours(memory: LongTermMemory, question: str) -> tuple[float, list[str]]:
+    began = time.perf_counter()
+    recalled = await memory.recall(question, LEISURE_S)
+    took = 1000 * (time.perf_counter() - began)
+    return took, [each.id for each in recalled.memories[:BEST]]
+
+
+def _theirs(rival: Rival, encoder: QueryEncoder, question: str) -> tuple[float, list[int]]:
+    encoder.clear()
+    began = time.perf_counter()
+    vector = encoder.encode_query(question)
+    encoded = 1000 * (time.perf_counter() - began)
+    rows, took = rival.search(question, vector, BEST)
+    return encoded + took, rows
+
+
+def _verbatim(rival: Rival, encoder: QueryEncoder, facts: Sequence[Fact]) -> float:
+    """The share of facts found by their own words: that it searches at all."""
+    some = facts[:20]
+    found = [rival.search(f.said, encoder.encode_query(f.said), BEST)[0] for f in some]
+    return round(sum(f.row in rows for f, rows in zip(some, found, strict=True)) / len(some), 4)
+
+
+def _ratios(ours: Sequence[float], theirs: Sequence[float]) -> dict[str, Any]:
+    pairs = list(zip(ours, theirs, strict=True))
+
+    def at(q: float) -> Callable[[Sequence[tuple[float, float]]], float | None]:
+        def statistic(drawn: Sequence[tuple[float, float]]) -> float | None:
+            below, above = (percentile([pair[at] for pair in drawn], q) for at in (0, 1))
+            return ratio(above, below)
+
+        return statistic
+
+    found: dict[str, Any] = {}
+    for q in (50, 95):
+        bounds = interval(pairs, at(q))
+        found[f"ratio_p{q}"] = round(at(q)(pairs) or 0.0, 2)
+        found[f"ratio_p{q}_interval"] = [round(b, 2) for b in bounds] if bounds else None
+    return found

@@ -1,0 +1,121 @@
+"""The assistant with a long-term memory, beside itself without one: the same models, in turns."""
+
+import asyncio
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+from typing import Any
+
+from assistant.context.conversation import Conversation
+from assistant.context.short_term import ShortTermMemory
+from assistant.desks import profile_encoder
+from assistant.events import MemoryUsed
+from assistant.memory.lexicon import Lexicon
+from assistant.memory.long_term import LongTermMemory
+from assistant.memory.making import memories_of
+from assistant.memory.ranking import Ranking
+from assistant.memory.recollection import Recollection
+from assistant.memory.record import Memory
+from assistant.memory.table import MemoryTable
+from assistant.paths import Home
+from assistant.settings import Settings
+from scripts.bench.filling import said_and_asked
+from scripts.bench.labels import Clip
+from scripts.bench.listening import Outcome
+from scripts.bench.ours import Ours
+from scripts.bench.report import Pair, figures
+
+
+class Remembering:
+    """`ours` with `count` memories: facts and other things that one user said."""
+
+    name = "on"
+
+    def __init__(self, ours: Ours, home: Home, settings: Settings, count: int) -> None:
+        self._ours = ours
+        self.count = count
+        self._memory = LongTermMemory(
+            settings.general.user,
+            lambda: MemoryTable.open(str(home.memories)),
+            profile_encoder(settings),
+            Lexicon(settings.persona.language),
+            Ranking(),
+            lambda _: None,
+        )
+        self.found: list[tuple[int, bool]] = []
+        """Of each recall: how many memories, and whether the question's vector was missed."""
+
+    async def load(self) -> None:
+        """Raises ModelMissing: the profile's encoder was not pulled."""
+        await self._memory.load(None)
+        others, facts = said_and_asked()
+        said = [text for text, _ in facts] + others
+        start = datetime.now(UTC) - timedelta(days=60)
+        memories: list[Memory] = []
+        for number, text in enumerate(islice(said, self.count)):
+            talk = Conversation.begin(self._memory.user_id)
+            moment = start + timedelta(hours=number)
+            talk.append_user(1, text, moment)
+            memories += memories_of(talk.user, talk.id, talk.complete(1, "", ended=moment))
+        await asyncio.to_thread(self._memory.put, memories)
+
+    async def hear(self, clip: Clip) -> Outcome:
+        without = self._ours.recaller
+        self._ours.recaller = lambda short_term: _Noting(self._memory, short_term, self.found)
+        try:
+            return await self._ours.hear(clip)
+        finally:
+            self._ours.recaller = without
+
+    async def close(self) -> None:
+        await self._memory.close()
+
+
+class _Noting(Recollection):
+    """Recall that counts what it finds."""
+
+    def __init__(
+        self, memory: LongTermMemory, short_term: ShortTermMemory, found: list[tuple[int, bool]]
+    ) -> None:
+        super().__init__(memory, short_term.shown)
+        self._noted = found
+
+    async def recall(self, query: str, deadline_s: float) -> tuple[tuple[MemoryUsed, ...], bool]:
+        found, missed = await super().recall(query, deadline_s)
+        self._noted.append((len(found), missed))
+        return found, missed
+
+
+def compared(pairs: Sequence[Pair], on: Remembering, seed: int) -> dict[str, Any]:
+    """From pairs of (without, with) memory; a ratio above 1 says that with it takes longer."""
+    found = figures(pairs, seed)
+    told = {key: each for key, each in found.items() if key.startswith(("ratio", "clips", "comp"))}
+    notes = [count for count, _ in on.found]
+    return (
+        {"off": found["ours"], "on": found["stock"]}
+        | told
+        | {
+            "memories": on.count,
+            "recalls": len(notes),
+            "recalled_mean": round(sum(notes) / len(notes), 1) if notes else None,
+            "missed": sum(missed for _, missed in on.found),
+        }
+    )
+
+
+def table(found: dict[str, Any]) -> str:
+    """For a person."""
+    lines = [f"{'first audio, ms':18}{'p50':>8}{'p95':>8}"]
+    for name in ("off", "on"):
+        times = found[name]["first_audio_ms"]
+        cells = [times["p50"], times["p95"]]
+        shown = "".join(f"{'-' if cell is None else f'{cell:.0f}':>8}" for cell in cells)
+        lines.append(f"{'memory ' + name:18}{shown}")
+    for q in (50, 95):
+        bounds = found[f"ratio_p{q}_interval"]
+        lines.append(f"on / off at p{q}: {found[f'ratio_p{q}']} (95 %: {bounds})")
+    lines.append(
+        f"{found['recalls']} recalls from {found['memories']} memories, {found['missed']} missed; "
+        f"{found['recalled_mean']} found on average"
+    )
+    return "\n".join(lines)
