@@ -86,6 +86,7 @@ async def against_forgetful(
     """Ours with memories beside ours without."""
     settings = settings_for(options.profile, TEMPERATURE)
     async with _ours(settings) as (ours, home, stack):
+        ours.name = "off"
         on = Remembering(ours, home, settings, options.memory)
         stack.push_async_callback(on.close)
         await on.load()

@@ -17,6 +17,7 @@ from typing import Any, Protocol
 import lancedb
 import numpy as np
 import pyarrow as pa
+from lancedb.index import FTS, HnswSq
 from lancedb.rerankers import RRFReranker
 from numpy.typing import NDArray
 
@@ -55,11 +56,9 @@ class LanceHybrid:
         self._table = lancedb.connect(str(folder)).create_table("rows", _table(0, texts, vectors))
         for start in range(BATCH, filled.rows, BATCH):
             self._table.add(_table(start, texts, vectors))
-        self._table.create_fts_index("text")
+        self._table.create_index("text", config=FTS())
         if filled.rows >= GRAPH_FROM:
-            self._table.create_index(
-                metric="cosine", vector_column_name="vector", index_type="IVF_HNSW_SQ"
-            )
+            self._table.create_index("vector", config=HnswSq(distance_type="cosine"))
         self._table.optimize()
         self.filled: dict[str, Any] = {"fill_s": round(time.perf_counter() - began, 1)}
         self._reranker = RRFReranker()
