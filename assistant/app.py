@@ -46,7 +46,7 @@ from assistant.voice.detectors import (
 from assistant.voice.dialogue import Dialogue
 from assistant.voice.ledger import Ledger
 from assistant.voice.pipeline import VoiceLoop
-from assistant.voice.recalling import NoMemories
+from assistant.voice.recalling import NoMemories, Recaller
 from assistant.voice.recordings import RecordingMicrophone
 
 logger = logging.getLogger(__name__)
@@ -198,7 +198,13 @@ async def open_assistant(
             stack.push_async_callback(remembered.close)
             store = Archive(transcript, remembered)
         memory = ShortTermMemory.of(conversation, models.llm, settings, store, bus.emit)
-        recaller = Recollection(remembered, memory.shown) if remembered else NoMemories()
+        recaller: Recaller = NoMemories()
+        if remembered is not None:
+            recollection = Recollection(
+                remembered, memory.shown, lambda: memory.conversation.exchanges
+            )
+            stack.callback(bus.subscribe(recollection.watch))
+            recaller = recollection
         dialogue = Dialogue(settings, bus, models.llm, memory, Ledger(home.ledger))
         loop = VoiceLoop(settings, dialogue, models, sound, recaller, await detectors)
         parts.append(loop)

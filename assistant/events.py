@@ -123,7 +123,8 @@ class MemoriesRead(Event):
 @dataclass(frozen=True, slots=True)
 class Recalled(Event):
     """What was recalled for a turn, best first; which of it the prompt had room for is in
-    `TurnEnded`. `missed` says that not all could be looked at within the deadline."""
+    `TurnEnded`. `missed` says that the question's meaning was not known within the deadline: its
+    words decided, with the meaning of what had been heard of it shortly before, if anything."""
 
     turn: int
     memories: tuple[MemoryUsed, ...]

@@ -13,7 +13,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -23,10 +23,11 @@ from assistant.context.conversation import Exchange
 from assistant.errors import AssistantError, ModelError, StoreError
 from assistant.events import Event, MemoriesRead, Notice, Severity
 from assistant.memory import table_schema
-from assistant.memory.encoding import QueryEncoder, Vector, Vectors
+from assistant.memory.asking import Asked, Asking, result
+from assistant.memory.encoding import QueryEncoder, Vectors
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.making import memories_of
-from assistant.memory.question import Question, read_question
+from assistant.memory.question import Earlier, read_question
 from assistant.memory.ranking import Ranking
 from assistant.memory.record import Memory
 from assistant.memory.renewal import in_order, renew
@@ -58,8 +59,8 @@ class Transcript(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """What a recall found, best first. `missed` says that the query's vector came too late, and
-    the words alone decided."""
+    """What a recall found, best first. `missed` says that the query's vector came too late: the
+    words decided, with the meaning of what was heard of it shortly before, if anything was."""
 
     memories: tuple[Found, ...] = ()
     missed: bool = False
@@ -88,6 +89,7 @@ class LongTermMemory:
         self._lexicon = lexicon
         self._ranking = ranking
         self._emit = emit
+        self._asking = Asking(encoder, lexicon)
         self._table: MemoryTable | None = None
         self._index: UserIndex | None = None
         self._writing = ThreadPoolExecutor(1, thread_name_prefix="memory-store")
@@ -106,26 +108,36 @@ class LongTermMemory:
         await self._loop.run_in_executor(self._writing, self._load, transcript)
 
     async def recall(
-        self, query: str, deadline_s: float, exclude: Collection[str] = ()
+        self,
+        query: str,
+        deadline_s: float,
+        exclude: Collection[str] = (),
+        earlier: Sequence[Earlier] = (),
     ) -> Recalled:
-        """What matters for `query`; past the deadline what the words alone say.
+        """What matters for `query`; past the deadline what the words alone say, or the meaning of
+        what was heard of it shortly before.
 
         Args:
             exclude: ids of exchanges that the prompt holds anyway.
+            earlier: what was said before, newest last: a question may lean on it.
         """
         index = self._index
         if index is None:
             return Recalled()
         due = time.monotonic() + deadline_s - RANKING_S
-        question = read_question(query, index.speakers())
-        vector = self._encoder.submit(question.meaning)
-        # Without threads but the encoder's: on a busy machine each takes its time to wake.
-        encoded = asyncio.wrap_future(vector)
-        encoded.add_done_callback(lambda done: done.cancelled() or done.exception())
-        await asyncio.wait({encoded}, timeout=max(0.0, due - time.monotonic()))
-        recalled = self._search(index, question, vector, exclude)
-        self._count(recalled)
+        asked = await self._asking.ask(query, index.speakers(), due, earlier)
+        recalled = self._search(index, asked, exclude)
+        self._count(asked)
         return recalled
+
+    def recall_ahead(self, query: str) -> None:
+        """The user still speaks, and these are the words so far. Returns at once."""
+        if self._index is not None:
+            self._asking.ahead(query, self._index.speakers())
+
+    def recall_over(self, query: str | None) -> None:
+        """The turn is decided; of words that it does not have nothing is kept."""
+        self._asking.over(query, self._index.speakers() if self._index is not None else ())
 
     def remember(self, conversation: str, exchange: Exchange) -> None:
         """Take in a complete exchange. Quick; any thread. It is on the disk after `settled`."""
@@ -173,9 +185,8 @@ class LongTermMemory:
         """As `recall`, without a deadline."""
         _, index = self._opened()
         question = read_question(query, index.speakers())
-        vector = self._encoder.submit(question.meaning)
-        wait([vector])  # here, and not on the thread that the voice's recall needs
-        return self._search(index, question, vector, k=k)
+        vector = result(self._encoder.submit(question.meaning), wait=True)
+        return self._search(index, Asked(question, vector, vector is None), k=k)
 
     def put(self, memories: Sequence[Memory]) -> None:
         """New ones, or others in place of those with their ids, none twice. On the disk when it
@@ -208,24 +219,12 @@ class LongTermMemory:
         return self._writing.submit(self._rebuild, transcript).result()
 
     def _search(
-        self,
-        index: UserIndex,
-        question: Question,
-        vector: "Future[Vector]",
-        exclude: Collection[str] = (),
-        k: int = MOST,
+        self, index: UserIndex, asked: Asked, exclude: Collection[str] = (), k: int = MOST
     ) -> Recalled:
-        """With the vector if it is there by now; takes a few milliseconds."""
-        known: Vector | None = None
-        if not vector.done():
-            vector.cancel()
-            logger.warning("the query's vector came too late")
-        elif (error := vector.exception()) is not None:
-            logger.warning("the query can't be encoded: %s", error)
-        else:
-            known = vector.result()
-        found = index.search(question, known, k=k, now=datetime.now(UTC), exclude=exclude)
-        return Recalled(tuple(found), missed=known is None)
+        """Takes a few milliseconds."""
+        now = datetime.now(UTC)
+        found = index.search(asked.question, asked.vector, k=k, now=now, exclude=exclude)
+        return Recalled(tuple(found), missed=asked.late)
 
     # -- on the thread that writes --------------------------------------------------------------
 
@@ -370,8 +369,8 @@ class LongTermMemory:
             raise StoreError("The memories are not read yet.", mend="Try again in a moment.")
         return self._table, self._index
 
-    def _count(self, recalled: Recalled) -> None:
-        self._misses = self._misses + 1 if recalled.missed else 0
+    def _count(self, asked: Asked) -> None:
+        self._misses = self._misses + 1 if asked.vector is None else 0
         if self._misses == MISSES_TOLD:
             self._emit(
                 Notice(
