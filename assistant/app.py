@@ -9,6 +9,7 @@ import logging
 from collections.abc import AsyncIterator, Collection
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import timedelta
+from functools import partial
 
 from assistant.context.conversation import Conversation
 from assistant.context.short_term import ShortTermMemory, Store
@@ -21,6 +22,7 @@ from assistant.events import (
     Notice,
     Phase,
     PhaseChanged,
+    ProfileChanged,
     SessionEnded,
     Severity,
     SpeechIgnored,
@@ -197,7 +199,8 @@ async def open_assistant(
         if transcript is not None and remembered is not None:
             stack.push_async_callback(remembered.close)
             store = Archive(transcript, remembered)
-        memory = ShortTermMemory.of(conversation, models.llm, settings, store, bus.emit)
+        profile = remembered.profile if remembered is not None else tuple
+        memory = ShortTermMemory.of(conversation, models.llm, settings, store, bus.emit, profile)
         recaller: Recaller = NoMemories()
         if remembered is not None:
             recollection = Recollection(
@@ -206,6 +209,7 @@ async def open_assistant(
             stack.callback(bus.subscribe(recollection.watch))
             recaller = recollection
         dialogue = Dialogue(settings, bus, models.llm, memory, Ledger(home.ledger))
+        stack.callback(bus.subscribe(partial(_follow, dialogue)))
         loop = VoiceLoop(settings, dialogue, models, sound, recaller, await detectors)
         parts.append(loop)
         assistant = Assistant(
@@ -270,6 +274,11 @@ async def _open_memories(
         logger.error("commands can't reach the memories: %s", error)
         return
     stack.push_async_callback(asyncio.to_thread, door.close)
+
+
+def _follow(dialogue: Dialogue, event: Event) -> None:
+    if isinstance(event, ProfileChanged):
+        dialogue.refresh()
 
 
 def _detectors() -> tuple[VoiceDetector, EndOfTurn]:

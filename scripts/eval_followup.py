@@ -64,7 +64,7 @@ class Bench:
         vectors = documents([turn.text for turn in pool.turns])
         lexicon = Lexicon("en")
         self._encoder = encoder
-        self._asking = Asking(encoder, lexicon)
+        self._asking = Asking(encoder, lexicon, lambda: {USER})
         self._index = UserIndex(pool.name, lexicon, vectors.shape[1], Ranking())
         self._index.add([memory(turn, pool.name) for turn in pool.turns], vectors)
         self._rows = {turn.id: row for row, turn in enumerate(pool.turns)}
@@ -75,7 +75,7 @@ class Bench:
             return self._at_the_deadline(asked)
         self._encoder.encode_documents([asked.earlier.said, asked.earlier.answered])
         due = time.monotonic() + LEISURE_S
-        ours = await self._asking.ask(asked.text, [USER], due, [asked.earlier])
+        ours = await self._asking.ask(asked.text, due, [asked.earlier])
         question = read_question(asked.text, [USER])
         own = self._encoder.encode_query(asked.text)
         joined = f"{asked.earlier.said} {asked.earlier.answered} {asked.text}"

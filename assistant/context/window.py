@@ -1,7 +1,7 @@
 """How much of the conversation the model sees, in exact tokens, and the prompt of each turn.
 
-    [system prompt + summary] [history …] | [date, memories, state + newest message]
-     stable: the same bytes each turn      | new each turn
+    [system prompt + profile + summary] [history …] | [date, memories, state + newest message]
+     stable: the same bytes each turn                | new each turn
 
 The window moves in large steps: when it is full the older half leaves at once, so that the bytes
 before the bar stay the same for many turns and the model's KV cache holds. `settle` moves it
@@ -13,7 +13,14 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from assistant.context.conversation import Conversation, Exchange, Summary
-from assistant.context.notes import Note, NotesBlock, Question, Room, notes_block
+from assistant.context.notes import (
+    Note,
+    NotesBlock,
+    Question,
+    Room,
+    notes_block,
+    profile_block,
+)
 from assistant.context.prompt import (
     Prompt,
     asks_when,
@@ -90,6 +97,7 @@ class Window:
     Args:
         llm: counts tokens; must be loaded.
         now: local wall time, for the date line.
+        profile: what is always known of the user; the same tuple until it changes.
 
     Raises:
         SettingsError: the persona's instructions leave no room for a conversation.
@@ -100,7 +108,10 @@ class Window:
         llm: LanguageModel,
         settings: Settings,
         now: Callable[[], datetime] = local_now,
+        profile: Callable[[], Sequence[Note]] = tuple,
     ) -> None:
+        self._profile_notes = profile
+        self._profile: tuple[Sequence[Note], str] = ((), "")
         self._llm = llm
         self._now = now
         self._max_turns = settings.context.max_turns
@@ -122,6 +133,7 @@ class Window:
         self._left: set[str] = set()
         self._costs: dict[tuple[str, ...], int] = {}
         self._cuts: dict[str, tuple[int, int] | None] = {}
+        self._heads: dict[str | None, int] = {}
 
     # -- what the caller asks -------------------------------------------------------------------
 
@@ -196,7 +208,8 @@ class Window:
 
     def head_tokens(self, summary: str) -> int:
         """Tokens of the system message with `summary` in it."""
-        return self._llm.count_messages([Message("system", self._system + summary)])
+        text = self._system + self._profile_text() + summary
+        return self._llm.count_messages([Message("system", text)])
 
     def tokens_of(self, exchanges: Sequence[Exchange]) -> int:
         """Tokens that these exchanges take in the history."""
@@ -245,20 +258,32 @@ class Window:
             ids.add(conversation.summary.id)
         self._left &= ids
         self._cuts = {key: kept for key, kept in self._cuts.items() if key in ids}
+        self._heads = {key: cost for key, cost in self._heads.items() if key in ids}
         self._costs = {key: cost for key, cost in self._costs.items() if ids.issuperset(key)}
 
     # -- tokens ---------------------------------------------------------------------------------
 
+    def _profile_text(self) -> str:
+        """Where it stands in the system message; empty when there is none. When it changes the
+        model reads all anew, which is rare, and done while nobody waits."""
+        notes = self._profile_notes()
+        if notes != self._profile[0]:
+            most = min(self._memory.profile_tokens, self._room // 8)
+            block = profile_block(notes, self._llm.count, most)
+            self._profile = (notes, f"\n\n{block}" if block else "")
+            self._heads.clear()
+        return self._profile[1]
+
     def _head_message(self, summary: Summary | None) -> Message:
-        return Message("system", self._system + (summary_text(summary.text) if summary else ""))
+        known = self._system + self._profile_text()
+        return Message("system", known + (summary_text(summary.text) if summary else ""))
 
     def _head(self, summary: Summary | None) -> int:
-        if summary is None:
-            return self._base
-        key = (summary.id,)
-        if key not in self._costs:
-            self._costs[key] = self._llm.count_messages([self._head_message(summary)])
-        return self._costs[key]
+        message = self._head_message(summary)
+        key = summary.id if summary else None
+        if key not in self._heads:
+            self._heads[key] = self._llm.count_messages([message])
+        return self._heads[key]
 
     def _cost(self, *messages: Message) -> int:
         """Tokens that `messages` add to a prompt, their role marks included."""
@@ -317,7 +342,7 @@ class Window:
             self._llm.count,
             beside.room,
             Question(words, asks_when(words), looks_back(words)),
-            [*texts, words],
+            [*texts, words, *(note.text for note in self._profile[0])],
         )
 
     def _notes_room(self, reads_per_s: float | None) -> Room:
@@ -353,7 +378,8 @@ class Window:
         count = self._llm.count
         before = {
             "system": (self._system, self._base),
-            "summary": (summary.text if summary else "", self._head(summary) - self._base),
+            "profile": (self._profile_text(), self._head(None) - self._base),
+            "summary": (summary.text if summary else "", self._head(summary) - self._head(None)),
             "history": (
                 "\n".join([*(f"{each.role}: {each.content}" for each in history), newest.pending]),
                 sum(self._group_cost(group) for group in shown.groups) + count(newest.pending),

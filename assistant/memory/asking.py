@@ -9,13 +9,14 @@ stays as it was, since such questions are told from follow-ups by their words.
 import asyncio
 import logging
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent import futures
 from concurrent.futures import Future
 from dataclasses import dataclass
 
 import numpy as np
 
+from assistant.events import Event, Notice, Severity
 from assistant.memory.encoding import QueryEncoder, Vector
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.question import Earlier, Question, follows_up, read_question, understood
@@ -27,6 +28,8 @@ SAID_BEFORE = 0.7
 ANSWERED_BEFORE = 0.3
 """The same of what was answered."""
 
+MISSES_TOLD = 5
+"""So many recalls in a row without a vector are told to the user."""
 FURTHEST = 3
 """Exchanges back that a follow-up to a follow-up may lean on."""
 
@@ -42,29 +45,37 @@ class Asked:
 
 
 class Asking:
-    """Turns what a user says into what an index is searched by. Belongs to the event loop."""
+    """Turns what a user says into what an index is searched by. Belongs to the event loop.
 
-    def __init__(self, encoder: QueryEncoder, lexicon: Lexicon) -> None:
+    Args:
+        speakers: all of whom there are memories.
+    """
+
+    def __init__(
+        self, encoder: QueryEncoder, lexicon: Lexicon, speakers: Callable[[], Collection[str]]
+    ) -> None:
         self._encoder = encoder
         self._lexicon = lexicon
+        self._speakers = speakers
 
-    def ahead(self, text: str, speakers: Iterable[str]) -> None:
-        """Begin with words that may not be all yet. Returns at once."""
-        self._encoder.ahead(read_question(text, speakers).meaning)
+    def ahead(self, text: str) -> None:
+        """The user still speaks, and these are the words so far. Returns at once."""
+        speakers = self._speakers()
+        if speakers:
+            self._encoder.ahead(read_question(text, speakers).meaning)
 
-    def over(self, text: str | None, speakers: Iterable[str]) -> None:
-        """The turn is decided, and these are its words; None where it became no turn."""
-        self._encoder.settle(text and read_question(text, speakers).meaning)
+    def over(self, text: str | None) -> None:
+        """The turn is decided, and these are its words; None where it became no turn. Of words
+        that it does not have nothing is kept."""
+        self._encoder.settle(text and read_question(text, self._speakers()).meaning)
 
-    async def ask(
-        self, text: str, speakers: Iterable[str], due: float, earlier: Sequence[Earlier] = ()
-    ) -> Asked:
+    async def ask(self, text: str, due: float, earlier: Sequence[Earlier] = ()) -> Asked:
         """
         Args:
             due: when there must be an answer, on the clock of `time.monotonic`.
             earlier: what was said before, the newest last.
         """
-        question = read_question(text, speakers)
+        question = read_question(text, self._speakers())
         vector = self._encoder.submit(question.meaning, draft=True)
         if not vector.done():
             # Without threads but the encoder's: on a busy machine each takes its time to wake.
@@ -102,6 +113,27 @@ class Asking:
             if before is not None:
                 total += np.float32(weight) * before
         return np.asarray(total / np.linalg.norm(total), np.float32)
+
+
+class Misses:
+    """Counts the recalls in a row that had words alone to go by; tells of a run of them, once."""
+
+    def __init__(self, emit: Callable[[Event], None]) -> None:
+        self._emit = emit
+        self._run = 0
+        self._told = False
+
+    def count(self, asked: Asked) -> None:
+        self._run = self._run + 1 if asked.vector is None else 0
+        if self._run == MISSES_TOLD and not self._told:
+            self._told = True
+            self._emit(
+                Notice(
+                    "Recall goes by words alone: this machine is too busy to do more in time.",
+                    Severity.WARNING,
+                    "Close busy programs, or choose a lighter profile.",
+                )
+            )
 
 
 def result(vector: "Future[Vector]", *, wait: bool = False) -> Vector | None:

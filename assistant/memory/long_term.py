@@ -20,10 +20,11 @@ from functools import partial
 from typing import Protocol
 
 from assistant.context.conversation import Exchange
+from assistant.context.notes import Note
 from assistant.errors import AssistantError, ModelError, StoreError
-from assistant.events import Event, MemoriesRead, Notice, Severity
+from assistant.events import Event, MemoriesRead, Notice, ProfileChanged, Severity
 from assistant.memory import table_schema
-from assistant.memory.asking import Asked, Asking, result
+from assistant.memory.asking import Asked, Asking, Misses, result
 from assistant.memory.encoding import QueryEncoder, Vectors
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.making import memories_of
@@ -45,8 +46,6 @@ EMBEDDED_BY_THE_WAY = 256
 """Where somebody waits for the end of it all: each time is a write."""
 UNMERGED = 1_000
 """New memories that recall goes through one by one, before they are folded into the large index."""
-MISSES_TOLD = 5
-"""So many recalls in a row without the query's vector are told to the user, once."""
 
 
 class Transcript(Protocol):
@@ -89,11 +88,12 @@ class LongTermMemory:
         self._lexicon = lexicon
         self._ranking = ranking
         self._emit = emit
-        self._asking = Asking(encoder, lexicon)
+        self.asking = Asking(encoder, lexicon, self._speakers)
         self._table: MemoryTable | None = None
         self._index: UserIndex | None = None
         self._writing = ThreadPoolExecutor(1, thread_name_prefix="memory-store")
-        self._misses = 0
+        self._misses = Misses(emit)
+        self._told: tuple[Note, ...] = ()
         self._failing = False
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -125,19 +125,14 @@ class LongTermMemory:
         if index is None:
             return Recalled()
         due = time.monotonic() + deadline_s - RANKING_S
-        asked = await self._asking.ask(query, index.speakers(), due, earlier)
+        asked = await self.asking.ask(query, due, earlier)
         recalled = self._search(index, asked, exclude)
-        self._count(asked)
+        self._misses.count(asked)
         return recalled
 
-    def recall_ahead(self, query: str) -> None:
-        """The user still speaks, and these are the words so far. Returns at once."""
-        if self._index is not None:
-            self._asking.ahead(query, self._index.speakers())
-
-    def recall_over(self, query: str | None) -> None:
-        """The turn is decided; of words that it does not have nothing is kept."""
-        self._asking.over(query, self._index.speakers() if self._index is not None else ())
+    def profile(self) -> tuple[Note, ...]:
+        """What is always in the prompt; the same tuple until it changes. Any thread."""
+        return self._index.profile if self._index is not None else ()
 
     def remember(self, conversation: str, exchange: Exchange) -> None:
         """Take in a complete exchange. Quick; any thread. It is on the disk after `settled`."""
@@ -151,6 +146,7 @@ class LongTermMemory:
             self._writing.submit(self._write, lambda table: table.add(new))
             self._writing.submit(self._embed, index)
             self._writing.submit(self._tidy, index)
+            self._tell_profile()
 
     def mark_used(self, ids: Collection[str], at: datetime) -> None:
         """These memories were in a prompt that was answered."""
@@ -247,6 +243,7 @@ class LongTermMemory:
         self._catch_up(index, transcript)
         self._index = index
         self._tell_later(MemoriesRead(len(index)))
+        self._tell_profile()
         self._embed(index)
 
     def _catch_up(self, index: UserIndex, transcript: Transcript | None) -> None:
@@ -299,6 +296,7 @@ class LongTermMemory:
             if memory.id in index:
                 index.update(memory)
         index.add([memory for memory in memories if memory.id not in index])
+        self._tell_profile()
         self._embed(index, EMBEDDED_BY_THE_WAY)
 
     def _change(self, ids: Sequence[str], how: Callable[[Memory], Memory]) -> list[Memory]:
@@ -323,6 +321,7 @@ class LongTermMemory:
         table.delete(self.user_id, ids)
         index.remove(ids)
         self._encoder.forget(texts)
+        self._tell_profile()
 
     def _rebuild(self, transcript: Transcript) -> int:
         table = self.table
@@ -369,16 +368,14 @@ class LongTermMemory:
             raise StoreError("The memories are not read yet.", mend="Try again in a moment.")
         return self._table, self._index
 
-    def _count(self, asked: Asked) -> None:
-        self._misses = self._misses + 1 if asked.vector is None else 0
-        if self._misses == MISSES_TOLD:
-            self._emit(
-                Notice(
-                    "Recall goes by words alone: this machine is too busy to do more in time.",
-                    Severity.WARNING,
-                    "Close busy programs, or choose a lighter profile.",
-                )
-            )
+    def _speakers(self) -> set[str]:
+        return self._index.speakers() if self._index is not None else set()
+
+    def _tell_profile(self) -> None:
+        """Where it has changed: the model then reads it while nobody waits."""
+        before, self._told = self._told, self.profile()
+        if self._told != before:
+            self._tell_later(ProfileChanged(len(self._told)))
 
     def _tell(self, error: AssistantError) -> None:
         """Once when it begins to fail."""

@@ -63,7 +63,7 @@ class Recollection:
 
     def ahead(self, words: str) -> None:
         """See `voice.recalling.Recaller`."""
-        self._memory.recall_ahead(words)
+        self._memory.asking.ahead(words)
 
     async def recall(self, query: str, deadline_s: float) -> tuple[tuple[MemoryUsed, ...], bool]:
         """See `voice.recalling.Recaller`."""
@@ -78,9 +78,9 @@ class Recollection:
     def watch(self, event: Event) -> None:
         """On the event bus: of what was heard and did not become a turn nothing is kept."""
         if isinstance(event, TurnHeard):
-            self._memory.recall_over(event.text)
+            self._memory.asking.over(event.text)
         elif isinstance(event, SpeechIgnored):
-            self._memory.recall_over(None)
+            self._memory.asking.over(None)
 
 
 def _used(found: Found) -> MemoryUsed:
