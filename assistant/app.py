@@ -30,6 +30,7 @@ from assistant.events import (
 )
 from assistant.memory.door import Door
 from assistant.memory.lexicon import Lexicon
+from assistant.memory.limits import Limits
 from assistant.memory.long_term import LongTermMemory
 from assistant.memory.ranking import Ranking
 from assistant.memory.recollection import Archive, Recollection
@@ -207,6 +208,8 @@ async def open_assistant(
                 remembered, memory.shown, lambda: memory.conversation.exchanges
             )
             stack.callback(bus.subscribe(recollection.watch))
+            limits = Limits(home.root, remembered.count, bus.emit)
+            stack.callback(bus.subscribe(limits.watch))
             recaller = recollection
         dialogue = Dialogue(settings, bus, models.llm, memory, Ledger(home.ledger))
         stack.callback(bus.subscribe(partial(_follow, dialogue)))

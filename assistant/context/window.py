@@ -13,15 +13,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from assistant.context.conversation import Conversation, Exchange, Summary
-from assistant.context.notes import (
-    Note,
-    NotesBlock,
-    Question,
-    Room,
-    notes_block,
-    profile_block,
-)
+from assistant.context.notes import Note, NotesBlock, Question, Room, notes_block
 from assistant.context.prompt import (
+    ProfilePart,
     Prompt,
     asks_when,
     date_line,
@@ -110,8 +104,6 @@ class Window:
         now: Callable[[], datetime] = local_now,
         profile: Callable[[], Sequence[Note]] = tuple,
     ) -> None:
-        self._profile_notes = profile
-        self._profile: tuple[Sequence[Note], str] = ((), "")
         self._llm = llm
         self._now = now
         self._max_turns = settings.context.max_turns
@@ -123,6 +115,8 @@ class Window:
         self._system = system_prompt(settings.persona)
         self._base = llm.count_messages([Message("system", self._system)])
         self._room = self.budget - self._base
+        most = min(settings.memory.profile_tokens, self._room // 8)
+        self._profile = ProfilePart(profile, llm.count, most)
         self.reserve = min(LARGEST_RESERVE, self._room // 8)
         if self._room < SMALLEST_ROOM:
             raise SettingsError(
@@ -133,7 +127,7 @@ class Window:
         self._left: set[str] = set()
         self._costs: dict[tuple[str, ...], int] = {}
         self._cuts: dict[str, tuple[int, int] | None] = {}
-        self._heads: dict[str | None, int] = {}
+        self._heads: dict[tuple[int, str], int] = {}
 
     # -- what the caller asks -------------------------------------------------------------------
 
@@ -208,7 +202,7 @@ class Window:
 
     def head_tokens(self, summary: str) -> int:
         """Tokens of the system message with `summary` in it."""
-        text = self._system + self._profile_text() + summary
+        text = self._system + self._profile.text() + summary
         return self._llm.count_messages([Message("system", text)])
 
     def tokens_of(self, exchanges: Sequence[Exchange]) -> int:
@@ -258,29 +252,18 @@ class Window:
             ids.add(conversation.summary.id)
         self._left &= ids
         self._cuts = {key: kept for key, kept in self._cuts.items() if key in ids}
-        self._heads = {key: cost for key, cost in self._heads.items() if key in ids}
+        self._heads.clear()
         self._costs = {key: cost for key, cost in self._costs.items() if ids.issuperset(key)}
 
     # -- tokens ---------------------------------------------------------------------------------
 
-    def _profile_text(self) -> str:
-        """Where it stands in the system message; empty when there is none. When it changes the
-        model reads all anew, which is rare, and done while nobody waits."""
-        notes = self._profile_notes()
-        if notes != self._profile[0]:
-            most = min(self._memory.profile_tokens, self._room // 8)
-            block = profile_block(notes, self._llm.count, most)
-            self._profile = (notes, f"\n\n{block}" if block else "")
-            self._heads.clear()
-        return self._profile[1]
-
     def _head_message(self, summary: Summary | None) -> Message:
-        known = self._system + self._profile_text()
+        known = self._system + self._profile.text()
         return Message("system", known + (summary_text(summary.text) if summary else ""))
 
     def _head(self, summary: Summary | None) -> int:
         message = self._head_message(summary)
-        key = summary.id if summary else None
+        key = (self._profile.version, summary.id if summary else "")
         if key not in self._heads:
             self._heads[key] = self._llm.count_messages([message])
         return self._heads[key]
@@ -342,7 +325,7 @@ class Window:
             self._llm.count,
             beside.room,
             Question(words, asks_when(words), looks_back(words)),
-            [*texts, words, *(note.text for note in self._profile[0])],
+            [*texts, words, *self._profile.told()],
         )
 
     def _notes_room(self, reads_per_s: float | None) -> Room:
@@ -378,7 +361,7 @@ class Window:
         count = self._llm.count
         before = {
             "system": (self._system, self._base),
-            "profile": (self._profile_text(), self._head(None) - self._base),
+            "profile": (self._profile.text(), self._head(None) - self._base),
             "summary": (summary.text if summary else "", self._head(summary) - self._head(None)),
             "history": (
                 "\n".join([*(f"{each.role}: {each.content}" for each in history), newest.pending]),

@@ -134,6 +134,10 @@ class LongTermMemory:
         """What is always in the prompt; the same tuple until it changes. Any thread."""
         return self._index.profile if self._index is not None else ()
 
+    def count(self) -> int:
+        """How many there are, as far as they are read."""
+        return len(self._index) if self._index is not None else 0
+
     def remember(self, conversation: str, exchange: Exchange) -> None:
         """Take in a complete exchange. Quick; any thread. It is on the disk after `settled`."""
         index = self._index

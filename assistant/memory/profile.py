@@ -22,7 +22,7 @@ _WORD = r"[A-ZÀ-ÖØ-Þ][\w'’-]{1,19}"
 _TOLD = rf"(?P<name>{_WORD}(?: {_WORD}){{0,2}})"
 _BEFORE = (
     r"(?:^|[.!?;]\s+)"
-    r"(?:(?i:hi|hello|hey|well|so|oh|okay|ok|yes|no|and|by the way|actually|please|just|note|"
+    r"(?:(?i:hi|hello|hey|well|so|oh|okay|ok|yes|no|and|sorry|by the way|actually|please|just|note|"
     r"nice to meet you|remember)(?:,? (?:there|that|[A-Z]\w+))?,? ){0,2}"
 )
 """Nothing but a greeting or the like: "she says my name is Anna" tells another's words."""
