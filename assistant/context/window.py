@@ -86,7 +86,8 @@ class _Beside:
 
 
 class Window:
-    """Builds prompts. Holds no words: of exchanges it keeps ids, counts and places to cut.
+    """Builds prompts. Holds no words but the profile's, while that stays as it is: of exchanges it
+    keeps ids, counts and places to cut.
 
     Args:
         llm: counts tokens; must be loaded.
