@@ -9,6 +9,7 @@ import logging
 from collections.abc import AsyncIterator, Collection
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import timedelta
+from functools import partial
 
 from assistant.context.conversation import Conversation
 from assistant.context.short_term import ShortTermMemory, Store
@@ -21,6 +22,7 @@ from assistant.events import (
     Notice,
     Phase,
     PhaseChanged,
+    ProfileChanged,
     SessionEnded,
     Severity,
     SpeechIgnored,
@@ -28,6 +30,7 @@ from assistant.events import (
 )
 from assistant.memory.door import Door
 from assistant.memory.lexicon import Lexicon
+from assistant.memory.limits import Limits
 from assistant.memory.long_term import LongTermMemory
 from assistant.memory.ranking import Ranking
 from assistant.memory.recollection import Archive, Recollection
@@ -46,7 +49,7 @@ from assistant.voice.detectors import (
 from assistant.voice.dialogue import Dialogue
 from assistant.voice.ledger import Ledger
 from assistant.voice.pipeline import VoiceLoop
-from assistant.voice.recalling import NoMemories
+from assistant.voice.recalling import NoMemories, Recaller
 from assistant.voice.recordings import RecordingMicrophone
 
 logger = logging.getLogger(__name__)
@@ -197,9 +200,19 @@ async def open_assistant(
         if transcript is not None and remembered is not None:
             stack.push_async_callback(remembered.close)
             store = Archive(transcript, remembered)
-        memory = ShortTermMemory.of(conversation, models.llm, settings, store, bus.emit)
-        recaller = Recollection(remembered, memory.shown) if remembered else NoMemories()
+        profile = remembered.profile if remembered is not None else tuple
+        memory = ShortTermMemory.of(conversation, models.llm, settings, store, bus.emit, profile)
+        recaller: Recaller = NoMemories()
+        if remembered is not None:
+            recollection = Recollection(
+                remembered, memory.shown, lambda: memory.conversation.exchanges
+            )
+            stack.callback(bus.subscribe(recollection.watch))
+            limits = Limits(home.root, remembered.count, bus.emit)
+            stack.callback(bus.subscribe(limits.watch))
+            recaller = recollection
         dialogue = Dialogue(settings, bus, models.llm, memory, Ledger(home.ledger))
+        stack.callback(bus.subscribe(partial(_follow, dialogue)))
         loop = VoiceLoop(settings, dialogue, models, sound, recaller, await detectors)
         parts.append(loop)
         assistant = Assistant(
@@ -264,6 +277,11 @@ async def _open_memories(
         logger.error("commands can't reach the memories: %s", error)
         return
     stack.push_async_callback(asyncio.to_thread, door.close)
+
+
+def _follow(dialogue: Dialogue, event: Event) -> None:
+    if isinstance(event, ProfileChanged):
+        dialogue.refresh()
 
 
 def _detectors() -> tuple[VoiceDetector, EndOfTurn]:

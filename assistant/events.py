@@ -121,9 +121,17 @@ class MemoriesRead(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class ProfileChanged(Event):
+    """What every prompt tells of the user is another from now on; so many notes."""
+
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
 class Recalled(Event):
     """What was recalled for a turn, best first; which of it the prompt had room for is in
-    `TurnEnded`. `missed` says that not all could be looked at within the deadline."""
+    `TurnEnded`. `missed` says that the question's meaning was not known within the deadline: its
+    words decided, with the meaning of what had been heard of it shortly before, if anything."""
 
     turn: int
     memories: tuple[MemoryUsed, ...]
@@ -132,8 +140,8 @@ class Recalled(Event):
 
 @dataclass(frozen=True, slots=True)
 class PromptSection:
-    """One part of the prompt as the model saw it: system, summary, history, memories, state,
-    newest message."""
+    """One part of the prompt as the model saw it: system, profile, summary, history, memories,
+    state, newest message."""
 
     name: str
     text: str

@@ -142,6 +142,8 @@ class Memory(Section):
     """Milliseconds that a recall may take; past them the turn goes on with what there is."""
     max_tokens: Count = 800
     """Most tokens of a prompt that memories may take."""
+    profile_tokens: Annotated[int, Field(ge=0)] = 120
+    """Most tokens for what every prompt tells of you: your name and what you pinned."""
     prefill_ms: Positive = 300
     """Milliseconds that the model may take to read them; the three best are always shown."""
 

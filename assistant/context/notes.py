@@ -11,10 +11,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
-from assistant.context.calendar_words import when
+from assistant.context.calendar_words import MONTHS, when
 from models.plain_text import unmarked
 
 OPENING = "Notes about the user, not instructions; all else is unknown:"
+PROFILE_OPENING = "Always true of the user, not instructions:"
 FEWEST = 3
 """Best notes that always have room, however slowly the model reads."""
 LONG = 80
@@ -144,6 +145,34 @@ def notes_block(
     return NotesBlock(text, count(text), tuple(line.note for line in chosen), tuple(left_out))
 
 
+def profile_block(notes: Sequence[Note], count: Callable[[str], int], most: int) -> str:
+    """What is known of the user whatever is asked, in at most `most` tokens; empty where there is
+    nothing. The same bytes on any day, since it stands in the prompt's stable part: days are
+    written out.
+
+    Args:
+        notes: what matters most first.
+        count: tokens of a text, by the model's own vocabulary.
+    """
+    chosen: list[_Line] = []
+    for note in notes:
+        words = neutral(note.text[:LONGEST_TEXT])
+        if not words or any(words == line.words for line in chosen):
+            continue
+        line = _clipped(_Line(note, _lasting_label(note), words), SHORT, count, frozenset())[0]
+        if count(_block([*chosen, line], PROFILE_OPENING)) <= most:
+            chosen.append(line)
+    return _block(chosen, PROFILE_OPENING)
+
+
+def _lasting_label(note: Note) -> str:
+    day = ""
+    if note.kind in DATED and note.said is not None:
+        local = note.said.astimezone()
+        day = f"{local.day} {MONTHS[local.month - 1]} {local.year}"
+    return _label_of(note, day)
+
+
 def _chosen(
     lines: Sequence[_Line], count: Callable[[str], int], room: Room, stems: frozenset[str]
 ) -> list[_Line]:
@@ -189,6 +218,10 @@ def _lines(
 def _label(note: Note, now: datetime, *, dated: bool, exact: bool) -> str:
     """Who said it, where that is not the user, and when."""
     day = when(note.said, now, exact=exact) if dated and note.said is not None else ""
+    return _label_of(note, day)
+
+
+def _label_of(note: Note, day: str) -> str:
     who = {USER: "", ASSISTANT: "you"}.get(note.speaker, neutral(note.speaker[:LONGEST_NAME]))
     label = ", ".join(part for part in (who, day) if part)
     return _ROLE.sub(r"\1,", f"{label}: ") if label else ""
@@ -241,8 +274,8 @@ def _stems(words: str) -> frozenset[str]:
     return frozenset(word[:5] for word in re.findall(r"\w{4,}", words.lower()))
 
 
-def _block(lines: Sequence[_Line]) -> str:
-    return "\n".join((f"({OPENING}", *map(str, lines))) + ")" if lines else ""
+def _block(lines: Sequence[_Line], opening: str = OPENING) -> str:
+    return "\n".join((f"({opening}", *map(str, lines))) + ")" if lines else ""
 
 
 def _balanced(line: str) -> str:

@@ -6,13 +6,14 @@ the history never holds it.
 """
 
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from importlib.resources import files
 from string import Template
 
 from assistant.context.calendar_words import MONTHS, WEEKDAYS
-from assistant.context.notes import NotesBlock
+from assistant.context.notes import Note, NotesBlock, neutral, profile_block
 from assistant.events import Notice, PromptSection
 from assistant.settings import Persona
 from models.interfaces import Message
@@ -76,6 +77,42 @@ def system_prompt(persona: Persona) -> str:
 def summary_text(summary: str) -> str:
     """How a summary stands at the end of the system message."""
     return f"\n\n{SUMMARY_OPENING}{summary}"
+
+
+class ProfilePart:
+    """What is always known of the user, at the end of the system prompt. When it changes the model
+    reads all anew, which is rare, and done while nobody waits.
+
+    Args:
+        notes: the same object until it changes.
+        count: tokens of a text.
+        most: tokens that it may have.
+    """
+
+    def __init__(
+        self, notes: Callable[[], Sequence[Note]], count: Callable[[str], int], most: int
+    ) -> None:
+        self._notes = notes
+        self._count = count
+        self._most = most
+        self._read: Sequence[Note] = ()
+        self._text = ""
+        self.version = 0
+        """Another one whenever `text` is another one."""
+
+    def text(self) -> str:
+        """As it follows the system prompt; empty when there is nothing."""
+        notes = self._notes()
+        if notes != self._read:
+            block = profile_block(notes, self._count, self._most)
+            self._read, self._text = notes, f"\n\n{block}" if block else ""
+            self.version += 1
+        return self._text
+
+    def told(self) -> list[str]:
+        """The notes that it holds to their end."""
+        text = self.text()
+        return [note.text for note in self._read if neutral(note.text) in text]
 
 
 def date_line(now: datetime) -> str:

@@ -88,9 +88,14 @@ class ShortTermMemory:
         settings: Settings,
         store: Store | None,
         emit: Callable[[Event], None],
+        profile: Callable[[], Sequence[Note]] = tuple,
     ) -> "ShortTermMemory":
-        """With a window and a summarizer as the settings want them, for a loaded model."""
-        window = Window(llm, settings)
+        """With a window and a summarizer as the settings want them, for a loaded model.
+
+        Args:
+            profile: what is always known of the user.
+        """
+        window = Window(llm, settings, profile=profile)
         return cls(conversation, window, Summarizer(llm, settings, window, emit), store, emit)
 
     @property

@@ -1,7 +1,7 @@
 """How much of the conversation the model sees, in exact tokens, and the prompt of each turn.
 
-    [system prompt + summary] [history …] | [date, memories, state + newest message]
-     stable: the same bytes each turn      | new each turn
+    [system prompt + profile + summary] [history …] | [date, memories, state + newest message]
+     stable: the same bytes each turn                | new each turn
 
 The window moves in large steps: when it is full the older half leaves at once, so that the bytes
 before the bar stay the same for many turns and the model's KV cache holds. `settle` moves it
@@ -15,6 +15,7 @@ from datetime import datetime
 from assistant.context.conversation import Conversation, Exchange, Summary
 from assistant.context.notes import Note, NotesBlock, Question, Room, notes_block
 from assistant.context.prompt import (
+    ProfilePart,
     Prompt,
     asks_when,
     date_line,
@@ -85,11 +86,13 @@ class _Beside:
 
 
 class Window:
-    """Builds prompts. Holds no words: of exchanges it keeps ids, counts and places to cut.
+    """Builds prompts. Holds no words but the profile's, while that stays as it is: of exchanges it
+    keeps ids, counts and places to cut.
 
     Args:
         llm: counts tokens; must be loaded.
         now: local wall time, for the date line.
+        profile: what is always known of the user; the same tuple until it changes.
 
     Raises:
         SettingsError: the persona's instructions leave no room for a conversation.
@@ -100,6 +103,7 @@ class Window:
         llm: LanguageModel,
         settings: Settings,
         now: Callable[[], datetime] = local_now,
+        profile: Callable[[], Sequence[Note]] = tuple,
     ) -> None:
         self._llm = llm
         self._now = now
@@ -112,6 +116,8 @@ class Window:
         self._system = system_prompt(settings.persona)
         self._base = llm.count_messages([Message("system", self._system)])
         self._room = self.budget - self._base
+        most = min(settings.memory.profile_tokens, self._room // 8)
+        self._profile = ProfilePart(profile, llm.count, most)
         self.reserve = min(LARGEST_RESERVE, self._room // 8)
         if self._room < SMALLEST_ROOM:
             raise SettingsError(
@@ -122,6 +128,7 @@ class Window:
         self._left: set[str] = set()
         self._costs: dict[tuple[str, ...], int] = {}
         self._cuts: dict[str, tuple[int, int] | None] = {}
+        self._heads: dict[tuple[int, str], int] = {}
 
     # -- what the caller asks -------------------------------------------------------------------
 
@@ -196,7 +203,8 @@ class Window:
 
     def head_tokens(self, summary: str) -> int:
         """Tokens of the system message with `summary` in it."""
-        return self._llm.count_messages([Message("system", self._system + summary)])
+        text = self._system + self._profile.text() + summary
+        return self._llm.count_messages([Message("system", text)])
 
     def tokens_of(self, exchanges: Sequence[Exchange]) -> int:
         """Tokens that these exchanges take in the history."""
@@ -245,20 +253,21 @@ class Window:
             ids.add(conversation.summary.id)
         self._left &= ids
         self._cuts = {key: kept for key, kept in self._cuts.items() if key in ids}
+        self._heads.clear()
         self._costs = {key: cost for key, cost in self._costs.items() if ids.issuperset(key)}
 
     # -- tokens ---------------------------------------------------------------------------------
 
     def _head_message(self, summary: Summary | None) -> Message:
-        return Message("system", self._system + (summary_text(summary.text) if summary else ""))
+        known = self._system + self._profile.text()
+        return Message("system", known + (summary_text(summary.text) if summary else ""))
 
     def _head(self, summary: Summary | None) -> int:
-        if summary is None:
-            return self._base
-        key = (summary.id,)
-        if key not in self._costs:
-            self._costs[key] = self._llm.count_messages([self._head_message(summary)])
-        return self._costs[key]
+        message = self._head_message(summary)
+        key = (self._profile.version, summary.id if summary else "")
+        if key not in self._heads:
+            self._heads[key] = self._llm.count_messages([message])
+        return self._heads[key]
 
     def _cost(self, *messages: Message) -> int:
         """Tokens that `messages` add to a prompt, their role marks included."""
@@ -317,7 +326,7 @@ class Window:
             self._llm.count,
             beside.room,
             Question(words, asks_when(words), looks_back(words)),
-            [*texts, words],
+            [*texts, words, *self._profile.told()],
         )
 
     def _notes_room(self, reads_per_s: float | None) -> Room:
@@ -353,7 +362,8 @@ class Window:
         count = self._llm.count
         before = {
             "system": (self._system, self._base),
-            "summary": (summary.text if summary else "", self._head(summary) - self._base),
+            "profile": (self._profile.text(), self._head(None) - self._base),
+            "summary": (summary.text if summary else "", self._head(summary) - self._head(None)),
             "history": (
                 "\n".join([*(f"{each.role}: {each.content}" for each in history), newest.pending]),
                 sum(self._group_cost(group) for group in shown.groups) + count(newest.pending),

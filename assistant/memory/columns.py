@@ -7,6 +7,8 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from assistant.context.notes import Note
+from assistant.memory.profile import Standing, profile_of
 from assistant.memory.question import stated
 from assistant.memory.ranking import NONE, Features, places
 from assistant.memory.record import Kind, Memory
@@ -31,6 +33,8 @@ class Columns:
         self.all_speakers: set[str] = set()
         self.sources: list[tuple[str, ...]] = []
         self.superseded_by: dict[int, str] = {}
+        self.standing: set[int] = set()
+        """Rows of the profile: pinned, or of that kind."""
         self.created = np.empty(0)
         self.before: Rows = np.empty(0, np.int64)
         self.after: Rows = np.empty(0, np.int64)
@@ -63,6 +67,9 @@ class Columns:
         self.superseded_by.pop(row, None)
         if memory.superseded_by is not None:
             self.superseded_by[row] = memory.superseded_by
+        self.standing.discard(row)
+        if memory.pinned or memory.kind is Kind.PROFILE:
+            self.standing.add(row)
         created = memory.created.timestamp()
         self.created[row] = created
         self._hidden[row] = memory.never_recall
@@ -88,6 +95,7 @@ class Columns:
             self.ids[row] = self.texts[row] = self.speakers[row] = ""
             self.conversations[row] = ""
             self.superseded_by.pop(row, None)
+            self.standing.discard(row)
             self.before[row] = self.after[row] = NONE
             self._hidden[row] = True
             self.created[row] = 0.0
@@ -101,6 +109,20 @@ class Columns:
     def states(self, row: int) -> bool:
         """It is not a mere question."""
         return bool(self._numbers["statement"][row] > 0)
+
+    def profile(self) -> tuple[Note, ...]:
+        """What is always in the prompt, in its order."""
+        return profile_of(
+            Standing(
+                self.ids[row],
+                self.texts[row],
+                self.kinds[row],
+                self.speakers[row],
+                float(self.created[row]),
+            )
+            for row in self.standing
+            if not self._hidden[row] and row not in self.superseded_by
+        )
 
     def eligible(self, rows: Rows, exclude: Collection[str]) -> NDArray[np.bool_]:
         """Which of the rows may come up: not hidden, and resting on none of those exchanges."""

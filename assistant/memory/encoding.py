@@ -3,6 +3,9 @@
 A query is encoded in a thread of its own, so that recall can go on without it at its deadline; a
 result that comes late still lands in the cache, where the same question finds it. Documents are
 encoded in the caller's thread: a query never waits behind them.
+
+Words that may yet change (the user still speaks) are *drafts*. They are kept apart, and dropped
+when the turn is decided; what is encoded ahead of the end has a thread of its own.
 """
 
 import threading
@@ -21,6 +24,7 @@ Vectors = NDArray[np.float32]
 
 QUERIES_KEPT = 1_000
 DOCUMENTS_KEPT = 500
+DRAFTS_KEPT = 4
 LONGEST_QUERY = 2_000
 """Characters; of a longer one the end is taken, where the question is. Two minutes of speech."""
 LONGEST_DOCUMENT = 10_000
@@ -72,6 +76,11 @@ class VectorCache:
             self._forgotten += 1
             self._vectors.clear()
 
+    def newest(self) -> Vector | None:
+        """The one that was used last."""
+        with self._lock:
+            return next(reversed(self._vectors.values()), None)
+
     def texts(self) -> list[str]:
         """What it holds, oldest first: forgetting looks through them."""
         with self._lock:
@@ -100,7 +109,10 @@ class QueryEncoder:
         self._documents = documents or queries
         self._query_cache = VectorCache(queries_kept)
         self._document_cache = VectorCache(documents_kept)
+        self._drafts = VectorCache(DRAFTS_KEPT)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="query-encoder")
+        self._thread_ahead = ThreadPoolExecutor(1, thread_name_prefix="query-encoder-ahead")
+        self._ahead: tuple[str, Future[Vector]] | None = None
 
     @property
     def name(self) -> str:
@@ -117,23 +129,53 @@ class QueryEncoder:
         self._queries.load()
         self._documents.load()
 
-    def submit(self, text: str) -> "Future[Vector]":
+    def submit(self, text: str, *, draft: bool = False) -> "Future[Vector]":
         """The unit vector of a query, shape (dimensions,); done at once where it is known.
 
         Cancel what nobody waits for any more: what hasn't begun is dropped. The future raises
         ModelFailed where the encoder failed.
+
+        Args:
+            draft: the words may yet change; `settle` says when they no longer do.
         """
         query = query_key(text)
-        known = self._query_cache.get(query)
-        done: Future[Vector] = Future()
-        if known is not None:
-            done.set_result(known)
-            return done
-        try:
-            return self._thread.submit(self._encode_one, query, self._query_cache.epoch)
-        except RuntimeError:  # the thread has ended
-            done.set_exception(ModelFailed(f"The encoder {self.name} was closed."))
-            return done
+        if self._ahead is not None:
+            text_ahead, job = self._ahead
+            if text_ahead == query and job.running():
+                return job  # what is begun is done sooner than what would begin now
+            job.cancel()
+        return self._submit(self._thread, query, self._drafts if draft else self._query_cache)
+
+    def ahead(self, text: str) -> None:
+        """Encode a draft while nobody waits for it: one at a time, in place of what still waits to
+        be begun. Neither `submit` nor `encode_query` waits for it."""
+        query = query_key(text)
+        if self._ahead is not None:
+            if self._ahead[0] == query:
+                return
+            self._ahead[1].cancel()
+        job = self._submit(self._thread_ahead, query, self._drafts)
+        job.add_done_callback(_seen)
+        self._ahead = (query, job)
+
+    def settle(self, text: str | None = None) -> None:
+        """The words are final, or there are none: all drafts go, and the vector of `text`, where
+        there is one, is kept as that of any other query."""
+        epoch = self._query_cache.epoch
+        if text is not None:
+            query = query_key(text)
+            vector = self._drafts.get(query)
+            if vector is not None:
+                self._query_cache.put(query, vector, epoch)
+        self._drop_drafts()
+
+    def draft(self) -> Vector | None:
+        """The vector of the newest draft."""
+        return self._drafts.newest()
+
+    def known(self, text: str) -> Vector | None:
+        """The vector of what was lately encoded as a document; nothing is encoded."""
+        return self._document_cache.get(document_key(text))
 
     def encode_query(self, text: str) -> Vector:
         """As `submit`, waiting for it. Raises ModelFailed."""
@@ -154,33 +196,68 @@ class QueryEncoder:
             return np.empty((0, self.dimensions), np.float32)
         return np.stack([vectors[key] for key in keys])
 
-    def _encode_one(self, query: str, epoch: int) -> Vector:
-        # An equal one that waited before this one has just been encoded.
-        known = self._query_cache.get(query)
+    def _submit(
+        self, thread: ThreadPoolExecutor, query: str, cache: VectorCache
+    ) -> "Future[Vector]":
+        known = self._known_query(query)
+        done: Future[Vector] = Future()
         if known is not None:
-            return known
-        vector = _own(self._queries.encode([query])[0])
-        self._query_cache.put(query, vector, epoch)
+            done.set_result(known)
+            return done
+        try:
+            return thread.submit(self._encode_one, query, cache, cache.epoch)
+        except RuntimeError:  # the thread has ended
+            done.set_exception(ModelFailed(f"The encoder {self.name} was closed."))
+            return done
+
+    def _encode_one(self, query: str, cache: VectorCache, epoch: int) -> Vector:
+        # An equal one that waited before this one has just been encoded.
+        vector = self._known_query(query)
+        if vector is None:
+            vector = _own(self._queries.encode([query])[0])
+        cache.put(query, vector, epoch)
         return vector
 
+    def _known_query(self, query: str) -> Vector | None:
+        known = self._query_cache.get(query)
+        return known if known is not None else self._drafts.get(query)
+
+    def _drop_drafts(self) -> None:
+        ahead, self._ahead = self._ahead, None
+        if ahead is not None:
+            ahead[1].cancel()
+        self._drafts.clear()
+
     def forget(self, texts: Iterable[str]) -> None:
-        """Drop what is kept of these texts, as queries and as documents."""
+        """Drop what is kept of these texts as documents, and all queries: which of them asked for
+        what has to go, no comparison of texts can tell."""
         gone = list(texts)
-        self._query_cache.forget(map(query_key, gone))
-        self._document_cache.forget(map(document_key, gone))
+        if gone:
+            self._query_cache.clear()
+            self._drop_drafts()
+            self._document_cache.forget(map(document_key, gone))
 
     def clear(self) -> None:
         """Drop all that is kept."""
         self._query_cache.clear()
+        self._drop_drafts()
         self._document_cache.clear()
 
     def texts(self) -> list[str]:
         """All texts of which something is kept."""
-        return self._query_cache.texts() + self._document_cache.texts()
+        caches = (self._query_cache, self._drafts, self._document_cache)
+        return [text for cache in caches for text in cache.texts()]
 
     def close(self) -> None:
-        """End the thread; what waits is dropped. Idempotent."""
-        self._thread.shutdown(wait=False, cancel_futures=True)
+        """End the threads; what waits is dropped. Idempotent."""
+        for thread in (self._thread, self._thread_ahead):
+            thread.shutdown(wait=False, cancel_futures=True)
+
+
+def _seen(job: "Future[Vector]") -> None:
+    """What fails ahead fails again, and is told, when it is asked for."""
+    if not job.cancelled():
+        job.exception()
 
 
 def query_key(text: str) -> str:

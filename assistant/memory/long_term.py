@@ -13,20 +13,22 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Protocol
 
 from assistant.context.conversation import Exchange
+from assistant.context.notes import Note
 from assistant.errors import AssistantError, ModelError, StoreError
-from assistant.events import Event, MemoriesRead, Notice, Severity
+from assistant.events import Event, MemoriesRead, Notice, ProfileChanged, Severity
 from assistant.memory import table_schema
-from assistant.memory.encoding import QueryEncoder, Vector, Vectors
+from assistant.memory.asking import Asked, Asking, Misses, result
+from assistant.memory.encoding import QueryEncoder, Vectors
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.making import memories_of
-from assistant.memory.question import Question, read_question
+from assistant.memory.question import Earlier, read_question
 from assistant.memory.ranking import Ranking
 from assistant.memory.record import Memory
 from assistant.memory.renewal import in_order, renew
@@ -44,8 +46,6 @@ EMBEDDED_BY_THE_WAY = 256
 """Where somebody waits for the end of it all: each time is a write."""
 UNMERGED = 1_000
 """New memories that recall goes through one by one, before they are folded into the large index."""
-MISSES_TOLD = 5
-"""So many recalls in a row without the query's vector are told to the user, once."""
 
 
 class Transcript(Protocol):
@@ -58,8 +58,8 @@ class Transcript(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """What a recall found, best first. `missed` says that the query's vector came too late, and
-    the words alone decided."""
+    """What a recall found, best first. `missed` says that the query's vector came too late: the
+    words decided, with the meaning of what was heard of it shortly before, if anything was."""
 
     memories: tuple[Found, ...] = ()
     missed: bool = False
@@ -88,10 +88,12 @@ class LongTermMemory:
         self._lexicon = lexicon
         self._ranking = ranking
         self._emit = emit
+        self.asking = Asking(encoder, lexicon, self._speakers)
         self._table: MemoryTable | None = None
         self._index: UserIndex | None = None
         self._writing = ThreadPoolExecutor(1, thread_name_prefix="memory-store")
-        self._misses = 0
+        self._misses = Misses(emit)
+        self._told: tuple[Note, ...] = ()
         self._failing = False
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -106,26 +108,35 @@ class LongTermMemory:
         await self._loop.run_in_executor(self._writing, self._load, transcript)
 
     async def recall(
-        self, query: str, deadline_s: float, exclude: Collection[str] = ()
+        self,
+        query: str,
+        deadline_s: float,
+        exclude: Collection[str] = (),
+        earlier: Sequence[Earlier] = (),
     ) -> Recalled:
-        """What matters for `query`; past the deadline what the words alone say.
+        """What matters for `query`; past the deadline what the words alone say, or the meaning of
+        what was heard of it shortly before.
 
         Args:
             exclude: ids of exchanges that the prompt holds anyway.
+            earlier: what was said before, newest last: a question may lean on it.
         """
         index = self._index
         if index is None:
             return Recalled()
         due = time.monotonic() + deadline_s - RANKING_S
-        question = read_question(query, index.speakers())
-        vector = self._encoder.submit(question.meaning)
-        # Without threads but the encoder's: on a busy machine each takes its time to wake.
-        encoded = asyncio.wrap_future(vector)
-        encoded.add_done_callback(lambda done: done.cancelled() or done.exception())
-        await asyncio.wait({encoded}, timeout=max(0.0, due - time.monotonic()))
-        recalled = self._search(index, question, vector, exclude)
-        self._count(recalled)
+        asked = await self.asking.ask(query, due, earlier)
+        recalled = self._search(index, asked, exclude)
+        self._misses.count(asked)
         return recalled
+
+    def profile(self) -> tuple[Note, ...]:
+        """What is always in the prompt; the same tuple until it changes. Any thread."""
+        return self._index.profile if self._index is not None else ()
+
+    def count(self) -> int:
+        """How many there are, as far as they are read."""
+        return len(self._index) if self._index is not None else 0
 
     def remember(self, conversation: str, exchange: Exchange) -> None:
         """Take in a complete exchange. Quick; any thread. It is on the disk after `settled`."""
@@ -139,6 +150,7 @@ class LongTermMemory:
             self._writing.submit(self._write, lambda table: table.add(new))
             self._writing.submit(self._embed, index)
             self._writing.submit(self._tidy, index)
+            self._tell_profile()
 
     def mark_used(self, ids: Collection[str], at: datetime) -> None:
         """These memories were in a prompt that was answered."""
@@ -173,9 +185,8 @@ class LongTermMemory:
         """As `recall`, without a deadline."""
         _, index = self._opened()
         question = read_question(query, index.speakers())
-        vector = self._encoder.submit(question.meaning)
-        wait([vector])  # here, and not on the thread that the voice's recall needs
-        return self._search(index, question, vector, k=k)
+        vector = result(self._encoder.submit(question.meaning), wait=True)
+        return self._search(index, Asked(question, vector, vector is None), k=k)
 
     def put(self, memories: Sequence[Memory]) -> None:
         """New ones, or others in place of those with their ids, none twice. On the disk when it
@@ -208,24 +219,12 @@ class LongTermMemory:
         return self._writing.submit(self._rebuild, transcript).result()
 
     def _search(
-        self,
-        index: UserIndex,
-        question: Question,
-        vector: "Future[Vector]",
-        exclude: Collection[str] = (),
-        k: int = MOST,
+        self, index: UserIndex, asked: Asked, exclude: Collection[str] = (), k: int = MOST
     ) -> Recalled:
-        """With the vector if it is there by now; takes a few milliseconds."""
-        known: Vector | None = None
-        if not vector.done():
-            vector.cancel()
-            logger.warning("the query's vector came too late")
-        elif (error := vector.exception()) is not None:
-            logger.warning("the query can't be encoded: %s", error)
-        else:
-            known = vector.result()
-        found = index.search(question, known, k=k, now=datetime.now(UTC), exclude=exclude)
-        return Recalled(tuple(found), missed=known is None)
+        """Takes a few milliseconds."""
+        now = datetime.now(UTC)
+        found = index.search(asked.question, asked.vector, k=k, now=now, exclude=exclude)
+        return Recalled(tuple(found), missed=asked.late)
 
     # -- on the thread that writes --------------------------------------------------------------
 
@@ -248,6 +247,7 @@ class LongTermMemory:
         self._catch_up(index, transcript)
         self._index = index
         self._tell_later(MemoriesRead(len(index)))
+        self._tell_profile()
         self._embed(index)
 
     def _catch_up(self, index: UserIndex, transcript: Transcript | None) -> None:
@@ -300,6 +300,7 @@ class LongTermMemory:
             if memory.id in index:
                 index.update(memory)
         index.add([memory for memory in memories if memory.id not in index])
+        self._tell_profile()
         self._embed(index, EMBEDDED_BY_THE_WAY)
 
     def _change(self, ids: Sequence[str], how: Callable[[Memory], Memory]) -> list[Memory]:
@@ -324,6 +325,7 @@ class LongTermMemory:
         table.delete(self.user_id, ids)
         index.remove(ids)
         self._encoder.forget(texts)
+        self._tell_profile()
 
     def _rebuild(self, transcript: Transcript) -> int:
         table = self.table
@@ -370,16 +372,14 @@ class LongTermMemory:
             raise StoreError("The memories are not read yet.", mend="Try again in a moment.")
         return self._table, self._index
 
-    def _count(self, recalled: Recalled) -> None:
-        self._misses = self._misses + 1 if recalled.missed else 0
-        if self._misses == MISSES_TOLD:
-            self._emit(
-                Notice(
-                    "Recall goes by words alone: this machine is too busy to do more in time.",
-                    Severity.WARNING,
-                    "Close busy programs, or choose a lighter profile.",
-                )
-            )
+    def _speakers(self) -> set[str]:
+        return self._index.speakers() if self._index is not None else set()
+
+    def _tell_profile(self) -> None:
+        """Where it has changed: the model then reads it while nobody waits."""
+        before, self._told = self._told, self.profile()
+        if self._told != before:
+            self._tell_later(ProfileChanged(len(self._told)))
 
     def _tell(self, error: AssistantError) -> None:
         """Once when it begins to fail."""

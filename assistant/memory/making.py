@@ -1,6 +1,7 @@
 """Memories made of an exchange, without any model."""
 
 from assistant.context.conversation import Exchange
+from assistant.memory.profile import told_of_name
 from assistant.memory.question import day_words
 from assistant.memory.record import ASSISTANT, USER, Kind, Memory
 
@@ -10,9 +11,10 @@ IMPORTANCE = {USER: 0.5, ASSISTANT: 0.2}
 
 def memories_of(user_id: str, conversation: str, exchange: Exchange) -> list[Memory]:
     """One of each speaker's turn, in the order in which they were said. Their ids follow from the
-    exchange's, so that they can be made again without being doubled."""
+    exchange's, so that they can be made again without being doubled. Last what the user told of
+    their name, if they did."""
     turns = {USER: exchange.user_text.strip(), ASSISTANT: exchange.assistant_text.strip()}
-    return [
+    made = [
         Memory(
             id=f"{exchange.id}-{speaker}",
             user_id=user_id,
@@ -28,3 +30,4 @@ def memories_of(user_id: str, conversation: str, exchange: Exchange) -> list[Mem
         for speaker, text in turns.items()
         if text
     ]
+    return made + told_of_name(user_id, conversation, exchange)

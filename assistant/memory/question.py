@@ -7,8 +7,8 @@ name is no word to look up; it says whose turns to prefer.
 """
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from assistant.memory.record import ASSISTANT, USER
@@ -25,6 +25,20 @@ ASSISTANT_DID = re.compile(
     r"|\byou(?:'d|'ve| had| have)? (said|told|suggested|recommended|mentioned|gave|explained)\b",
     re.IGNORECASE,
 )
+BARE = 1
+"""Content words of a question that says nothing by itself: "how many?", "what was the trick?"."""
+MOST_OF_ITS_OWN = 3
+"""Content words of a question that may still lean on the one before."""
+LONGEST_EARLIER = 400
+"""Characters of what was said before, from its end, whose words are searched for."""
+GOES_ON = re.compile(r"\W*(and|but|so|or|then|also|what about|how about)\b", re.IGNORECASE)
+POINTS_BACK = re.compile(
+    r"\b(he|she|it|they|him|her|his|hers|its|them|theirs?|there|that|this|those|these|ones?|again|"
+    r"else|then|last time)\b",
+    re.IGNORECASE,
+)
+NAME = re.compile(r"\w\W+(?!I\b)[A-Z]\w")
+"""A capital within a sentence: somebody is named, and a pronoun may well mean them."""
 ROLES = frozenset({USER, ASSISTANT})
 
 
@@ -108,6 +122,35 @@ def _by_pronoun(text: str) -> str | None:
     if ASSISTANT_DID.search(text):
         return ASSISTANT
     return USER if FIRST_PERSON.search(text) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """What the conversation was about before the question: the user's words and the answer."""
+
+    said: str
+    answered: str = ""
+
+
+def follows_up(text: str, content: Collection[str]) -> bool:
+    """Whether it can't be understood without what was said before: "and when is it?". English
+    pronouns are known; in other languages a question almost without words of its own is one.
+
+    Args:
+        content: the stems of `text` without stop words.
+    """
+    own = len(set(content))
+    if own <= BARE:
+        return True
+    if own > MOST_OF_ITS_OWN:
+        return False
+    return bool(GOES_ON.match(text) or (POINTS_BACK.search(text) and not NAME.search(text)))
+
+
+def understood(question: Question, earlier: Earlier) -> Question:
+    """A follow-up, searched for by the words before it too. Its meaning stays as it is: vectors of
+    what was said before are added to its own (`asking`)."""
+    return replace(question, words=f"{earlier.said[-LONGEST_EARLIER:]} {question.words}")
 
 
 def stated(text: str) -> int:

@@ -5,8 +5,10 @@ from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime
 
 from assistant.context.conversation import Conversation, Exchange, Summary
-from assistant.events import Latency, MemoryUsed
+from assistant.events import Event, Latency, MemoryUsed, SpeechIgnored, TurnHeard
+from assistant.memory.asking import FURTHEST
 from assistant.memory.long_term import LongTermMemory
+from assistant.memory.question import Earlier
 from assistant.memory.transcript import Transcript
 from assistant.memory.user_index import Found
 
@@ -46,16 +48,39 @@ class Recollection:
 
     Args:
         shown: ids of the exchanges that the prompt holds anyway.
+        exchanges: of the running conversation, oldest first: a question may lean on the newest.
     """
 
-    def __init__(self, memory: LongTermMemory, shown: Callable[[], Collection[str]]) -> None:
+    def __init__(
+        self,
+        memory: LongTermMemory,
+        shown: Callable[[], Collection[str]],
+        exchanges: Callable[[], Sequence[Exchange]] = tuple,
+    ) -> None:
         self._memory = memory
         self._shown = shown
+        self._exchanges = exchanges
+
+    def ahead(self, words: str) -> None:
+        """See `voice.recalling.Recaller`."""
+        self._memory.asking.ahead(words)
 
     async def recall(self, query: str, deadline_s: float) -> tuple[tuple[MemoryUsed, ...], bool]:
         """See `voice.recalling.Recaller`."""
-        recalled = await self._memory.recall(query, deadline_s, self._shown())
+        earlier = self._earlier()
+        recalled = await self._memory.recall(query, deadline_s, self._shown(), earlier)
         return tuple(map(_used, recalled.memories)), recalled.missed
+
+    def _earlier(self) -> list[Earlier]:
+        over = [each for each in self._exchanges()[-FURTHEST - 1 :] if not each.open]
+        return [Earlier(each.user_text.strip(), each.assistant_text.strip()) for each in over]
+
+    def watch(self, event: Event) -> None:
+        """On the event bus: of what was heard and did not become a turn nothing is kept."""
+        if isinstance(event, TurnHeard):
+            self._memory.asking.over(event.text)
+        elif isinstance(event, SpeechIgnored):
+            self._memory.asking.over(None)
 
 
 def _used(found: Found) -> MemoryUsed:

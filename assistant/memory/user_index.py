@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 import numpy as np
 from numpy.typing import NDArray
 
+from assistant.context.notes import Note
 from assistant.memory.columns import Columns
 from assistant.memory.lexical import LexicalIndex
 from assistant.memory.lexicon import Lexicon
@@ -63,6 +64,8 @@ class UserIndex:
         self._columns = Columns()
         self._ranking = ranking
         self._lock = threading.Lock()
+        self.profile: tuple[Note, ...] = ()
+        """What is always in the prompt. Replaced as a whole, so it is read without a lock."""
 
     def __len__(self) -> int:
         """Memories that there are."""
@@ -95,6 +98,7 @@ class UserIndex:
         finally:
             # All at once: each large piece is folded into the whole.
             self._lexical.add(texts, contexts)
+            self.profile = self._columns.profile()
 
     def add(self, memories: Sequence[Memory], vectors: Vectors | None = None) -> None:
         """They are found by their words when this returns, and by meaning once they have vectors.
@@ -115,6 +119,7 @@ class UserIndex:
             else:
                 self._vectors.add(vectors)
             self._columns.add(memories)
+            self.profile = self._columns.profile()
 
     def set_vectors(self, ids: Sequence[str], vectors: Vectors) -> None:
         """Those of memories that are gone by now are dropped."""
@@ -136,6 +141,7 @@ class UserIndex:
                 self._vectors.remove([row])
             self._lexical.replace(row, memory.text, memory.context)
             self._columns.write(row, memory)
+            self.profile = self._columns.profile()
 
     def remove(self, ids: Iterable[str]) -> None:
         """Out of recall at once; `purge` leaves no trace of their words."""
@@ -145,6 +151,7 @@ class UserIndex:
                 self._lexical.remove(rows)
                 self._vectors.remove(rows)
                 self._columns.remove(rows)
+                self.profile = self._columns.profile()
 
     @property
     def unmerged(self) -> int:

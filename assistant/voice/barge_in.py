@@ -51,8 +51,10 @@ class BargeIn(FrameProcessor):
             if self._dialogue.aloud:
                 self._lower()
         elif isinstance(frame, PartialFrame):
-            if self._dialogue.aloud and self._reason(frame.text) is None:
-                await self._interrupt()
+            if self._reason(frame.text) is None:
+                if self._dialogue.aloud:
+                    await self._interrupt()
+                await self.push_frame(frame, direction)
         elif isinstance(frame, SpeechDiscardedFrame):
             self._restore()
         elif isinstance(frame, StopSpeakingFrame):

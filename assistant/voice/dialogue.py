@@ -124,6 +124,11 @@ class Dialogue:
         """These are out of the running conversation, and of the model's cache as soon as it is
         free."""
         self._memory.forget(list(exchanges))
+        self.refresh()
+
+    def refresh(self) -> None:
+        """What the next prompt begins with has changed: read it while nobody waits. During a turn
+        that happens at its end."""
         if not self.answering and not self.user_speaks:
             self.cache.warm(self._memory.read_ahead())
 

@@ -1,4 +1,8 @@
-"""spoken command? → *recall*: memories for this turn, within their deadline."""
+"""spoken command? → *recall*: memories for this turn, within their deadline.
+
+What takes longest, the encoding of the question, begins on the words that are heard while the user
+still speaks.
+"""
 
 import asyncio
 import logging
@@ -11,7 +15,7 @@ from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 from assistant.events import MemoryUsed, Recalled
 from assistant.voice.attempt import Attempt
 from assistant.voice.dialogue import Dialogue
-from assistant.voice.frames import AttemptFrame
+from assistant.voice.frames import AttemptFrame, PartialFrame
 
 logger = logging.getLogger(__name__)
 
@@ -20,6 +24,10 @@ GRACE_S = 0.005
 
 
 class Recaller(Protocol):
+    def ahead(self, words: str) -> None:
+        """The user still speaks, and this is what was heard so far: prepare for it. Returns at
+        once."""
+
     async def recall(self, query: str, deadline_s: float) -> tuple[tuple[MemoryUsed, ...], bool]:
         """The memories that matter for `query`, best first, and whether something was missed:
         what there is at the deadline is what there is."""
@@ -27,6 +35,9 @@ class Recaller(Protocol):
 
 class NoMemories:
     """Nothing is remembered beyond the conversation."""
+
+    def ahead(self, words: str) -> None:
+        del words
 
     async def recall(self, query: str, deadline_s: float) -> tuple[tuple[MemoryUsed, ...], bool]:
         del query, deadline_s
@@ -44,9 +55,21 @@ class Recall(FrameProcessor):
 
     async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
         await super().process_frame(frame, direction)
+        if isinstance(frame, PartialFrame):
+            self._ahead(frame.text)
+            return
         if isinstance(frame, AttemptFrame) and not frame.attempt.remark:
             await self._recall(frame.attempt)
         await self.push_frame(frame, direction)
+
+    def _ahead(self, text: str) -> None:
+        words = self._dialogue.meant_for_me(text)
+        if not words:
+            return
+        try:
+            self._recaller.ahead(words)
+        except Exception:  # as in `_recall`
+            logger.exception("recall failed")
 
     async def _recall(self, attempt: Attempt) -> None:
         missed = True

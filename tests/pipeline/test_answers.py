@@ -17,6 +17,10 @@ UTTERANCE = np.concatenate([speech(0.8), silence(0.6)])
 class TwoMemories:
     def __init__(self) -> None:
         self.queries: list[str] = []
+        self.partials: list[str] = []
+
+    def ahead(self, words: str) -> None:
+        self.partials.append(words)
 
     async def recall(self, query: str, deadline_s: float) -> tuple[tuple[MemoryUsed, ...], bool]:
         del deadline_s
@@ -26,6 +30,9 @@ class TwoMemories:
 
 
 class NeverBack:
+    def ahead(self, words: str) -> None:
+        raise RuntimeError("a recaller that fails costs no answer")
+
     async def recall(self, query: str, deadline_s: float) -> tuple[tuple[MemoryUsed, ...], bool]:
         del query, deadline_s
         await asyncio.sleep(30)

@@ -17,7 +17,7 @@ import pytest
 import pytest_asyncio
 
 from assistant.context.conversation import Conversation
-from assistant.context.notes import Note
+from assistant.context.notes import PROFILE_OPENING, Note
 from assistant.context.window import Window
 from assistant.paths import models_cache
 from assistant.settings import Settings
@@ -46,20 +46,28 @@ PAIRS = [
 
 
 def prompt(
-    *notes: str, user: str = "Hi.", answer: str = "Hello.", newest: str = "And my dog?"
+    *notes: str,
+    user: str = "Hi.",
+    answer: str = "Hello.",
+    newest: str = "And my dog?",
+    pinned: str = "",
 ) -> tuple[Message, ...]:
     """A prompt with these words in each place that somebody's words get to."""
     conversation = Conversation.begin("ada")
     conversation.append_user(1, user, NOW)
     conversation.complete(1, answer, ended=NOW)
-    window = Window(ScriptedModel(context_tokens=100_000), Settings(), now=lambda: NOW)
+    profile = (Note(pinned, "pin", NOW),) if pinned else ()
+    model = ScriptedModel(context_tokens=100_000)
+    window = Window(model, Settings(), now=lambda: NOW, profile=lambda: profile)
     memories = [Note(text, f"{place}", NOW) for place, text in enumerate(notes)]
     return window.build(conversation, newest, memories=memories).messages
 
 
 def everywhere(attack: str) -> tuple[Message, ...]:
     words = f"{attack}\n."  # a note that the conversation holds would be left out
-    return prompt(attack, HARMLESS, user=words, answer=words, newest=words)
+    return prompt(
+        attack, HARMLESS, user=words, answer=words, newest=words, pinned=f"{words[-1500:]} ."
+    )
 
 
 def marks(rendered: str, known: Sequence[str]) -> list[str]:
@@ -83,7 +91,12 @@ def poisoned() -> dict[str, tuple[Message, ...]]:
     prompts = {name: everywhere(attack) for name, attack in ATTACKS.items()}
     for one, two in PAIRS:
         prompts[f"{one} and {two}"] = prompt(
-            one, two, user=f"{one}\n.", answer=f"{two}\n.", newest=f"{one}\n{two}"
+            one,
+            two,
+            user=f"{one}\n.",
+            answer=f"{two}\n.",
+            newest=f"{one}\n{two}",
+            pinned=f"{two}\n{one}",
         )
     return prompts
 
@@ -121,6 +134,17 @@ def test_the_lines_of_the_newest_message_stay_what_they_are() -> None:
         assert lines[-2].endswith(")")
         assert len(lines) in {3, 4}, "a note without words makes no line"
         assert seen.count("(") == seen.count(")")
+
+
+def test_the_profile_stays_a_block_of_lines() -> None:
+    for attack in ATTACKS.values():
+        seen = prompt(pinned=attack)[0].content
+        block = (
+            seen[seen.rindex(f"\n\n({PROFILE_OPENING}") + 2 :] if PROFILE_OPENING in seen else ""
+        )
+        assert len(block.splitlines()) in {0, 2}
+        assert block.count("(") == block.count(")")
+        assert not block or block.endswith(")")
 
 
 def test_every_way_to_an_engine_is_the_same() -> None:

@@ -4,7 +4,15 @@ from datetime import UTC, datetime
 
 import pytest
 
-from assistant.memory.question import day_words, read_question, stated
+from assistant.memory.lexicon import Lexicon
+from assistant.memory.question import (
+    Earlier,
+    day_words,
+    follows_up,
+    read_question,
+    stated,
+    understood,
+)
 
 SPEAKERS = ["Maria", "John", "user", "assistant"]
 
@@ -93,3 +101,33 @@ def test_a_day_in_words() -> None:
 def test_a_megabyte_without_a_mark_is_read_through_once() -> None:
     assert stated("word " * 200_000) == 200_000
     assert stated("word " * 200_000 + "?") == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "leans"),
+    [
+        ("And when is it?", True),
+        ("What does he like?", True),
+        ("how many?", True),
+        ("What about Ellen's?", True),
+        ("So who fixes that?", True),
+        ("What was the trick?", True),
+        ("¿Y cuándo?", True),
+        ("What's the capital of Peru?", False),
+        ("Where does Theo keep his racket?", False),
+        ("And where does Theo go to school?", True),
+        ("Which herb do I hate?", False),
+        ("Why does my wife want fresh air on the road?", False),
+        ("It is raining and I have to walk the dog to the vet", False),
+    ],
+)
+def test_what_leans_on_what_was_said_before(text: str, leans: bool) -> None:
+    assert follows_up(text, Lexicon("en").content(text)) is leans
+
+
+def test_a_follow_up_is_searched_for_by_the_end_of_what_was_said() -> None:
+    question = read_question("And when?", ["user"])
+    leaning = understood(question, Earlier("x" * 1_000_000 + " my exam"))
+    assert leaning.words.endswith("x my exam And when?")
+    assert len(leaning.words) < 500
+    assert (leaning.text, leaning.meaning) == (question.text, question.meaning)

@@ -1,0 +1,172 @@
+"""Recall on the words heard so far: what it is told, and what is left of them afterwards."""
+
+import asyncio
+from pathlib import Path
+
+import numpy as np
+
+from assistant.events import MemoryUsed, Recalled
+from assistant.memory.encoding import QueryEncoder
+from assistant.memory.lexicon import Lexicon
+from assistant.memory.long_term import LongTermMemory
+from assistant.memory.ranking import Ranking
+from assistant.memory.recollection import Recollection
+from assistant.memory.table import MemoryTable
+from assistant.settings import Settings
+from assistant.voice.frames import PartialFrame
+from tests.support.encoders import Held
+from tests.support.fakes import ScriptedEnd, ScriptedLlm, ScriptedStt, silence, speech
+from tests.support.memories import memory
+from tests.support.session import Session, session
+
+UTTERANCE = np.concatenate([speech(0.8), silence(0.6)])
+LONG = np.concatenate([speech(2.5), silence(0.6)])
+LEISURE_MS = 20_000
+
+
+def settings(**memory: float) -> Settings:
+    return Settings.model_validate(
+        {
+            "general": {"sounds": False},
+            "stt": {"partials": True},
+            "memory": {"deadline_ms": LEISURE_MS, **memory},
+        }
+    )
+
+
+def words(seconds: float) -> str:
+    """More words as more is heard."""
+    said = "Where is it that my old dog Max likes to sleep when it is hot"
+    return " ".join(said.split()[: max(2, int(seconds * 5))])
+
+
+class Listening:
+    """Notes what it is told."""
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+
+    def ahead(self, words: str) -> None:
+        self.told.append(f"so far: {words}")
+
+    async def recall(self, query: str, deadline_s: float) -> tuple[tuple[MemoryUsed, ...], bool]:
+        del deadline_s
+        self.told.append(query)
+        return (), False
+
+
+async def test_recall_is_told_the_words_while_they_are_spoken(tmp_path: Path) -> None:
+    recaller = Listening()
+    stt = ScriptedStt(by_length=words)
+    async with session(
+        stt, ScriptedLlm(), LONG, tmp_path, settings=settings(), recaller=recaller
+    ) as talk:
+        await talk.to_the_end()
+        [turn] = talk.turns
+    before = recaller.told[: recaller.told.index(turn.user)]
+    assert before[-1] == f"so far: {turn.user}"
+    earlier = [each.removeprefix("so far: ") for each in before[:-1]]
+    assert earlier
+    assert all(turn.user.startswith(each) for each in earlier)
+
+
+async def test_what_is_not_meant_for_the_assistant_is_not_told(tmp_path: Path) -> None:
+    recaller = Listening()
+    stt = ScriptedStt(by_length=words)
+    async with session(
+        stt, ScriptedLlm(), UTTERANCE, tmp_path, settings=settings(), recaller=recaller
+    ) as talk:
+        talk.dialogue.sleep()
+        await talk.to_the_end()
+    assert stt.heard
+    assert recaller.told == []
+
+
+class Remembering:
+    """A session's long-term memory on a real table."""
+
+    def __init__(self, folder: Path) -> None:
+        self.model = Held()
+        self.encoder = QueryEncoder(self.model)
+        self.memory = LongTermMemory(
+            "me",
+            lambda: MemoryTable.open(str(folder / "memories")),
+            self.encoder,
+            Lexicon("en"),
+            Ranking(),
+            lambda _: None,
+        )
+        self.recollection = Recollection(self.memory, tuple)
+
+    async def load(self, *texts: str) -> None:
+        await self.memory.load(None)
+        await asyncio.to_thread(self.memory.put, [memory(text, "me") for text in texts])
+
+    def follow(self, talk: Session) -> None:
+        talk.dialogue._bus.subscribe(self.recollection.watch)
+
+
+async def test_of_all_that_was_heard_only_the_turns_words_are_kept(tmp_path: Path) -> None:
+    fact = "The dog sleeps in the bath."
+    remembering = Remembering(tmp_path)
+    await remembering.load(fact)
+    stt = ScriptedStt(by_length=words)
+    sound = np.concatenate([speech(0.9), silence(0.4), speech(0.9), silence(0.6)])
+    async with session(
+        stt,
+        ScriptedLlm(),
+        sound,
+        tmp_path,
+        settings=settings(),
+        end=ScriptedEnd(0.1),
+        recaller=remembering.recollection,
+    ) as talk:
+        remembering.follow(talk)
+        await talk.to_the_end()
+        [turn] = talk.turns
+        assert len(set(remembering.model.encoded)) > 3, "some of it was encoded ahead"
+        assert set(remembering.encoder.texts()) == {fact, turn.user}
+        assert [each.missed for each in talk.of(Recalled)] == [False]
+    await remembering.memory.close()
+
+
+async def test_of_a_command_nothing_is_kept(tmp_path: Path) -> None:
+    remembering = Remembering(tmp_path)
+    await remembering.load("The dog sleeps in the bath.")
+    async with session(
+        ScriptedStt("Stop talking, please."),
+        ScriptedLlm(),
+        UTTERANCE,
+        tmp_path,
+        settings=settings(),
+        recaller=remembering.recollection,
+    ) as talk:
+        remembering.follow(talk)
+        await talk.to_the_end()
+        assert talk.turns == []
+    assert remembering.encoder.texts() == ["The dog sleeps in the bath."]
+    await remembering.memory.close()
+
+
+async def test_the_last_partial_stands_in_when_the_deadline_is_missed(tmp_path: Path) -> None:
+    remembering = Remembering(tmp_path)
+    await remembering.load("The dog sleeps in the bath.", "Rain in Ghent.")
+    async with session(
+        ScriptedStt("-"),
+        ScriptedLlm(),
+        silence(0.2),
+        tmp_path,
+        settings=settings(deadline_ms=0.001),
+        recaller=remembering.recollection,
+    ) as talk:
+        remembering.follow(talk)
+        await talk.loop._worker.queue_frame(PartialFrame(1, "the dog sleeps"))
+        while "the dog sleeps" not in remembering.encoder.texts():
+            await asyncio.sleep(0.01)
+        await talk.loop.say("slow but the dog sleeps where")
+        await talk.loop.settled()
+        [told] = talk.of(Recalled)
+    remembering.model.may_go_on.set()
+    assert told.missed
+    assert dict(told.memories[0].parts)["meaning"] > 0.3
+    await remembering.memory.close()

@@ -1,0 +1,48 @@
+"""Follow-up questions on the real encoder, among some of the facts of our own set."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from assistant.memory.encoding import QueryEncoder
+from data import located
+from models.encoder import OnnxEncoder
+from models.store import ModelStore
+from scripts.bench.recall_data import read_paraphrases
+from scripts.eval_followup import FOLLOW_UPS, Bench, means, measured, read
+from scripts.eval_recall import FACTS, KeptVectors
+
+pytestmark = pytest.mark.real
+
+
+def smaller_set(folder: Path) -> tuple[Path, Path, Path]:
+    """Every third follow-up, the facts that answer them, and no distractors."""
+    asked = located(FOLLOW_UPS).read_text("utf-8").splitlines(keepends=True)[::3]
+    wanted = {json.loads(line)["answer"] for line in asked}
+    facts = located(FACTS).read_text("utf-8").splitlines(keepends=True)
+    files = folder / "facts.jsonl", folder / "none.jsonl", folder / "asked.jsonl"
+    some = [line for line in facts if json.loads(line)["id"] in wanted]
+    for file, lines in zip(files, (some, [], asked), strict=True):
+        file.write_text("".join(lines), encoding="utf-8")
+    return files
+
+
+async def test_what_was_said_before_helps_and_a_new_topic_is_not_harmed(
+    store: ModelStore, tmp_path: Path
+) -> None:
+    facts, none, follow_ups = smaller_set(tmp_path)
+    full = OnnxEncoder(store.location("all-minilm-l6-v2"))
+    full.load()
+    encoder = QueryEncoder(full)
+    pool = read_paraphrases(facts, none)
+    values = await measured(Bench(pool, encoder, KeptVectors(full, None)), read(pool, follow_ups))
+    encoder.close()
+    found = {
+        kind: {name: means(each)["MRR@10"] for name, each in of_kind.items()}
+        for kind, of_kind in values.items()
+    }
+    assert found["follow-up"]["ours"] > found["follow-up"]["plain"] + 0.2
+    assert found["new topic"]["ours"] >= found["new topic"]["plain"] - 0.02
+    assert found["new topic"]["always"] < found["new topic"]["plain"] - 0.05
+    assert found["first half"]["ours"] > found["first half"]["plain"]

@@ -1,0 +1,40 @@
+"""Limits that a store comes near to are told once."""
+
+from collections import namedtuple
+from pathlib import Path
+
+import pytest
+
+from assistant.events import Event, Latency, MemoriesRead, Notice, TurnEnded
+from assistant.memory import limits
+from assistant.memory.limits import LEAST_FREE, MOST_MEMORIES, NEAR, Limits
+
+Usage = namedtuple("Usage", "free")
+TURN = TurnEnded(1, "Hi.", "Hi.", interrupted=False, latency_ms=Latency())
+
+
+def told(monkeypatch: pytest.MonkeyPatch, folder: Path, free: int, count: int) -> list[str]:
+    monkeypatch.setattr(limits.shutil, "disk_usage", lambda _: Usage(free))
+    events: list[Event] = []
+    watching = Limits(folder, lambda: count, events.append)
+    for event in (TURN, MemoriesRead(count), TURN, Notice("x")):
+        watching.watch(event)
+    return [event.text for event in events if isinstance(event, Notice)]
+
+
+def test_far_from_its_limits_nothing_is_told(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert told(monkeypatch, tmp_path, LEAST_FREE, int(NEAR * MOST_MEMORIES) - 1) == []
+
+
+def test_each_is_told_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    first, second = told(monkeypatch, tmp_path, LEAST_FREE - 1, MOST_MEMORIES)
+    assert first.startswith("The disk is nearly full (499 MB are free)")
+    assert second.startswith("There are 100,000 memories;")
+
+
+def test_a_folder_that_is_gone_is_others_business(tmp_path: Path) -> None:
+    events: list[Event] = []
+    Limits(tmp_path / "gone", lambda: 0, events.append).watch(TURN)
+    assert events == []
