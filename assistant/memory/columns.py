@@ -26,11 +26,11 @@ class Columns:
         self.ids: list[str] = []
         self.texts: list[str] = []
         self.kinds: list[Kind] = []
-        self.speakers: list[str] = []
         self.conversations: list[str] = []
         self.all_speakers: set[str] = set()
         self.sources: list[tuple[str, ...]] = []
         self.superseded_by: dict[int, str] = {}
+        self.speakers = np.empty(0, np.object_)
         self.created = np.empty(0)
         self.before: Rows = np.empty(0, np.int64)
         self.after: Rows = np.empty(0, np.int64)
@@ -44,7 +44,7 @@ class Columns:
         self._reserve(len(self.ids) + len(memories))
         for memory in memories:
             row = len(self.ids)
-            for column in (self.ids, self.texts, self.speakers, self.conversations):
+            for column in (self.ids, self.texts, self.conversations):
                 column.append("")
             self.kinds.append(memory.kind)
             self.sources.append(())
@@ -132,7 +132,7 @@ class Columns:
             feedback=numbers["feedback"][rows],
             pinned=numbers["pinned"][rows] > 0,
             superseded=superseded,
-            speakers=[self.speakers[row] for row in rows.tolist()],
+            speakers=self.speakers[rows],
             statement=numbers["statement"][rows],
             successor=places(rows, successors),
         )
@@ -157,6 +157,7 @@ class Columns:
             return
         room = max(wanted, 2 * len(self.created), 1024)
         self.created = _grown(self.created, room)
+        self.speakers = _grown(self.speakers, room)
         self.before, self.after = _grown(self.before, room), _grown(self.after, room)
         self._hidden = _grown(self._hidden, room)
         self._numbers = {name: _grown(column, room) for name, column in self._numbers.items()}

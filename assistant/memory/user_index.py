@@ -8,6 +8,7 @@ import threading
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,8 @@ Vectors = NDArray[np.float32]
 
 CANDIDATES = 200
 """The best by words and the best by meaning; their neighbours in the conversation come on top."""
+READ = 10_000
+"""Characters of a memory that are looked through for the question's words, to say why."""
 REPEATING = 6
 """Ranked beyond what is asked for, in place of those that only ask the same."""
 
@@ -207,8 +210,7 @@ class UserIndex:
                 return []
             cosine = np.zeros(len(rows), np.float32)
             if vector is not None:
-                cosine = self._vectors.cosines(vector, rows)
-                cosine[~self._vectors.has(rows)] = np.nan
+                cosine = self._vectors.cosines(vector, rows, missing=np.nan)
             chosen = Candidates(
                 rows=rows,
                 evidence=Evidence(
@@ -223,15 +225,15 @@ class UserIndex:
                 vectors=None if vector is None else lambda at: self._vectors.about(rows[at]),
             )
             ranked = rank(chosen, self._ranking, k + REPEATING)
-            asked = frozenset(self._lexicon.content(question.text))
-            found = [self._found(question, asked, each) for each in ranked]
+            asked = self._lexicon.terms(question.text)
+            found = [self._found(asked, each) for each in ranked]
         return [each for each in found if each.adds][:k]
 
-    def _found(self, question: Question, asked: frozenset[str], ranked: Ranked) -> Found:
+    def _found(self, asked: Mapping[str, set[str]], ranked: Ranked) -> Found:
+        """`asked`: the question's words and their stems."""
         columns, row = self._columns, ranked.row
         text = columns.texts[row]
-        there = self._lexicon.content(text)
-        shared = not asked.isdisjoint(there)
+        there = set(self._lexicon.content(text[:READ]))
         return Found(
             id=columns.ids[row],
             text=text,
@@ -240,8 +242,8 @@ class UserIndex:
             created=datetime.fromtimestamp(columns.created[row], UTC),
             score=ranked.score,
             parts=ranked.parts,
-            words=self._lexicon.matches(question.text, text) if shared else (),
+            words=tuple(word for word, stems in asked.items() if not stems.isdisjoint(there)),
             superseded_by=columns.superseded_by.get(row),
             sources=columns.sources[row],
-            adds=columns.states(row) or not asked.issuperset(there),
+            adds=columns.states(row) or not there.issubset(chain.from_iterable(asked.values())),
         )
