@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from assistant.memory.question import stated
 from assistant.memory.ranking import NONE, Features, places
 from assistant.memory.record import Kind, Memory
+from assistant.memory.tiers import Marks
 
 Rows = NDArray[np.int64]
 
@@ -97,6 +98,17 @@ class Columns:
     def living(self) -> Rows:
         """All rows that hold a memory, oldest first."""
         return np.array(sorted(self.row_of.values()), np.int64)
+
+    def marks(self, rows: Rows) -> Marks:
+        """What decides in which tier they are."""
+        numbers = self._numbers
+        return Marks(
+            created=self.created[rows],
+            last_used=numbers["last_used"][rows],
+            uses=numbers["uses"][rows],
+            importance=numbers["importance"][rows],
+            pinned=numbers["pinned"][rows] > 0,
+        )
 
     def states(self, row: int) -> bool:
         """It is not a mere question."""

@@ -1,5 +1,7 @@
 """Memories made of an exchange, without any model."""
 
+from collections.abc import Iterable
+
 from assistant.context.conversation import Exchange
 from assistant.memory.question import day_words
 from assistant.memory.record import ASSISTANT, USER, Kind, Memory
@@ -27,4 +29,13 @@ def memories_of(user_id: str, conversation: str, exchange: Exchange) -> list[Mem
         )
         for speaker, text in turns.items()
         if text
+    ]
+
+
+def memories_of_all(user_id: str, exchanges: Iterable[tuple[str, Exchange]]) -> list[Memory]:
+    """Of exchanges with the conversations that they belong to."""
+    return [
+        memory
+        for conversation, exchange in exchanges
+        for memory in memories_of(user_id, conversation, exchange)
     ]

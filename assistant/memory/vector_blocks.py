@@ -122,6 +122,9 @@ class Exact:
     def rows(self) -> Rows:
         return self._numbers[: len(self._places)]
 
+    def __contains__(self, row: int) -> bool:
+        return row in self._places
+
     def put(self, rows: Rows, vectors: Vectors) -> None:
         self._order = None
         self._reserve(len(self._places) + len(rows))

@@ -1,10 +1,11 @@
 """Dense search over one user's memories, in RAM.
 
-A vector is kept in three forms: the signs of up to 384 dimensions, to find the hundreds nearest of
-all by counting the bits that differ; whole numbers of 8 bits with one scale, to score those (within
-about 0.002 of the exact cosine); and, for the rows of the hot tier, as it is: they are scored
-exactly, every one in every search. There is no graph and there are no clusters: what is added is
-found at once, and what is removed leaves nothing behind.
+A vector is kept in three forms: the signs of up to 384 dimensions, to find the thousands nearest
+of all by counting the bits that differ; whole numbers of 8 bits with one scale, to score those
+(within about 0.002 of the exact cosine); and, for the rows of the hot tier, as it is: they are
+scored exactly, every one in every search. Those of the warm tier are scored in every search too,
+by their 8 bits. There is no graph and there are no clusters: what is added is found at once, and
+what is removed leaves nothing behind.
 """
 
 import itertools
@@ -14,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from assistant.memory.tiers import Tier
 from assistant.memory.vector_blocks import (
     NEVER,
     Block,
@@ -48,6 +50,8 @@ class VectorIndex:
         self._blocks: list[Block] = []
         self._rows = 0
         self._hot = Exact(dimensions)
+        self._warm: Rows = np.zeros(0, np.int64)
+        """Ascending."""
         self._changed: set[int] | None = None
         """Rows written or removed while vectors are being read for the hot tier."""
         self._lock = threading.Lock()
@@ -62,6 +66,12 @@ class VectorIndex:
         """The rows of the hot tier, in no order."""
         with self._lock:
             return self._hot.rows.copy()
+
+    @property
+    def warm(self) -> Rows:
+        """The rows of the warm tier, ascending."""
+        with self._lock:
+            return self._warm
 
     def add(self, vectors: ArrayLike, *, hot: bool = False) -> None:
         """Append rows. One whose vector is NaN is without a vector until `replace`."""
@@ -105,11 +115,8 @@ class VectorIndex:
     def has(self, rows: Sequence[int] | Rows) -> NDArray[np.bool_]:
         """Which of these rows have a vector."""
         numbers = self._known(rows)
-        found = np.zeros(len(numbers), np.bool_)
         with self._lock:
-            for block, local, at in self._located(numbers):
-                found[at] = block.present[local]
-        return found
+            return self._present(numbers)
 
     def set_hot(self, rows: Sequence[int] | Rows, read: Callable[[Rows], ArrayLike]) -> None:
         """Choose the hot tier anew.
@@ -117,7 +124,7 @@ class VectorIndex:
         Args:
             rows: those that shall be in it; the ones without a vector are left out.
             read: gives the exact vectors of the rows that are not in it yet, since the index has
-                them no more. Searches go on meanwhile.
+                them no more; NaN where it can't. Searches go on meanwhile.
         """
         wanted = np.unique(self._known(rows))
         with self._choosing:
@@ -128,6 +135,8 @@ class VectorIndex:
                 coming = coming[self.has(coming)]
                 empty = np.empty((0, self.dimensions), np.float32)
                 vectors = self._vectors(read(coming)) if len(coming) else empty
+                readable = np.isfinite(vectors).all(axis=1)
+                coming, vectors = coming[readable], vectors[readable]
                 with self._lock:
                     # What was written meanwhile is newer than what was chosen and read.
                     changed = list(self._changed)
@@ -137,17 +146,36 @@ class VectorIndex:
             finally:
                 self._changed = None
 
+    def set_warm(self, rows: Sequence[int] | Rows) -> None:
+        """Choose the warm tier anew; what is hot or has no vector is left out."""
+        wanted = np.unique(self._known(rows))
+        with self._lock:
+            wanted = wanted[~np.isin(wanted, self._hot.rows)]
+            self._skip(self._warm, 0)
+            self._warm = wanted[self._present(wanted)]
+            self._skip(self._warm, NEVER)
+
+    def tiers(self, rows: Sequence[int] | Rows) -> list[Tier]:
+        """In which tier each of these rows is."""
+        with self._lock:
+            warm = set(self._warm.tolist())
+            return [
+                Tier.HOT if row in self._hot else Tier.WARM if row in warm else Tier.COLD
+                for row in self._known(rows).tolist()
+            ]
+
     def search(self, query: ArrayLike, k: int) -> tuple[Rows, Cosines]:
         """The k nearest rows, nearest first, and their cosines; fewer where there are fewer.
 
-        Rows of the hot tier are never missed. Of the others those are found that are among the
-        `rescored` with the most signs in common with the query.
+        Rows of the hot and the warm tier are never missed. Of the others those are found that are
+        among the `rescored` with the most signs in common with the query.
         """
         wanted = self._vector(query)
         with self._lock:
             cold = self._nearest_by_signs(wanted, max(k, self._rescored))
-            rows = np.concatenate([self._hot.rows, cold])
-            cosines = np.concatenate([self._hot.cosines(wanted), self._scored(wanted, cold)])
+            scored = np.concatenate([self._warm, cold])
+            rows = np.concatenate([self._hot.rows, scored])
+            cosines = np.concatenate([self._hot.cosines(wanted), self._scored(wanted, scored)])
         if len(rows) > k:
             best = np.argpartition(-cosines, k)[:k]
             rows, cosines = rows[best], cosines[best]
@@ -198,22 +226,36 @@ class VectorIndex:
                 at = slice(start, end) if order is None else order[start:end]
                 yield self._blocks[number], rows[at] - number * BLOCK, at
 
+    def _present(self, rows: Rows) -> NDArray[np.bool_]:
+        found = np.zeros(len(rows), np.bool_)
+        for block, local, at in self._located(rows):
+            found[at] = block.present[local]
+        return found
+
+    def _skip(self, rows: Rows, farther: int) -> None:
+        for block, local, _ in self._located(rows):
+            block.skipped[local] = farther
+
     def _clear(self, rows: Rows) -> None:
         if self._changed is not None:
             self._changed.update(rows.tolist())
         self._hot.drop(rows)
+        self._leave_warm(rows)
         for block, local, _ in self._located(rows):
             block.clear(local)
 
+    def _leave_warm(self, rows: Rows) -> None:
+        if len(self._warm):
+            self._warm = self._warm[~np.isin(self._warm, rows)]
+
     def _heat(self, rows: Rows, vectors: Vectors) -> None:
         self._hot.put(rows, vectors)
-        for block, local, _ in self._located(rows):
-            block.skipped[local] = NEVER
+        self._leave_warm(rows)
+        self._skip(rows, NEVER)
 
     def _cool(self, rows: Rows) -> None:
         self._hot.drop(rows)
-        for block, local, _ in self._located(rows):
-            block.skipped[local] = 0
+        self._skip(rows, 0)
 
     def _nearest_by_signs(self, query: Vectors, count: int) -> Rows:
         """The `count` rows outside the hot tier whose signs differ least from the query's,
