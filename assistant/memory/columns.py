@@ -1,7 +1,8 @@
 """What is known of each row of a user's index beside its words and its vector."""
 
+import sys
 from collections.abc import Collection, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -15,8 +16,10 @@ from assistant.memory.tiers import Marks
 Rows = NDArray[np.int64]
 
 DAY_S = 86_400.0
-NUMBERS = ("importance", "confidence", "uses", "last_used", "feedback", "pinned", "statement")
-"""`last_used` is the time of making where a memory was never used. Times: seconds since 1970."""
+CREATED, LAST_USED, IMPORTANCE, CONFIDENCE, USES, FEEDBACK, PINNED, STATEMENT = range(8)
+"""Numbers of each row, side by side: they are needed together, and lie in one line of the
+processor's cache. `LAST_USED` is the time of making where a memory was never used. Times: seconds
+since 1970."""
 
 
 class Columns:
@@ -32,12 +35,11 @@ class Columns:
         self.sources: list[tuple[str, ...]] = []
         self.superseded_by: dict[int, str] = {}
         self.speakers = np.empty(0, np.object_)
-        self.created = np.empty(0)
         self.before: Rows = np.empty(0, np.int64)
         self.after: Rows = np.empty(0, np.int64)
         """The rows said just before and after in the same conversation, or `NONE`."""
         self._hidden = np.empty(0, np.bool_)
-        self._numbers = {name: np.empty(0) for name in NUMBERS}
+        self._numbers = np.empty((0, STATEMENT + 1))
         self._last_of: dict[str, int] = {}
         self._rows_of_source: dict[str, list[int]] = {}
 
@@ -58,20 +60,17 @@ class Columns:
         """All that is known of one row, but for its neighbours."""
         self.row_of[memory.id] = row
         self.ids[row], self.texts[row] = memory.id, memory.text
-        self.kinds[row], self.speakers[row] = memory.kind, memory.speaker
+        self.kinds[row], self.speakers[row] = memory.kind, sys.intern(memory.speaker)
         self.all_speakers.add(memory.speaker)
         self._write_sources(row, memory.sources)
         self.superseded_by.pop(row, None)
         if memory.superseded_by is not None:
             self.superseded_by[row] = memory.superseded_by
         created = memory.created.timestamp()
-        self.created[row] = created
         self._hidden[row] = memory.never_recall
         used = memory.last_used.timestamp() if memory.last_used is not None else created
-        known = (memory.importance, memory.confidence, memory.uses, used, memory.feedback)
-        values = (*known, memory.pinned, stated(memory.text))
-        for name, value in zip(NUMBERS, values, strict=True):
-            self._numbers[name][row] = value
+        known = (memory.importance, memory.confidence, memory.uses, memory.feedback)
+        self._numbers[row] = (created, used, *known, memory.pinned, stated(memory.text))
 
     def remove(self, rows: Sequence[int]) -> None:
         """Their neighbours become neighbours of each other."""
@@ -91,9 +90,7 @@ class Columns:
             self.superseded_by.pop(row, None)
             self.before[row] = self.after[row] = NONE
             self._hidden[row] = True
-            self.created[row] = 0.0
-            for column in self._numbers.values():
-                column[row] = 0.0
+            self._numbers[row] = 0.0
 
     def living(self) -> Rows:
         """All rows that hold a memory, oldest first."""
@@ -101,18 +98,21 @@ class Columns:
 
     def marks(self, rows: Rows) -> Marks:
         """What decides in which tier they are."""
-        numbers = self._numbers
+        numbers = self._numbers[rows].T
         return Marks(
-            created=self.created[rows],
-            last_used=numbers["last_used"][rows],
-            uses=numbers["uses"][rows],
-            importance=numbers["importance"][rows],
-            pinned=numbers["pinned"][rows] > 0,
+            created=numbers[CREATED],
+            last_used=numbers[LAST_USED],
+            uses=numbers[USES],
+            importance=numbers[IMPORTANCE],
+            pinned=numbers[PINNED] > 0,
         )
+
+    def created(self, row: int) -> datetime:
+        return datetime.fromtimestamp(self._numbers[row, CREATED], UTC)
 
     def states(self, row: int) -> bool:
         """It is not a mere question."""
-        return bool(self._numbers["statement"][row] > 0)
+        return bool(self._numbers[row, STATEMENT] > 0)
 
     def eligible(self, rows: Rows, exclude: Collection[str]) -> NDArray[np.bool_]:
         """Which of the rows may come up: not hidden, and resting on none of those exchanges."""
@@ -134,18 +134,18 @@ class Columns:
             newer = [self.superseded_by.get(row, "") for row in rows.tolist()]
             superseded = np.array([bool(key) for key in newer], np.bool_)
             successors = np.array([self.row_of.get(key, NONE) for key in newer], np.int64)
-        numbers = self._numbers
+        numbers = np.ascontiguousarray(self._numbers[rows].T)
         return Features(
-            age_days=np.maximum(0.0, moment - self.created[rows]) / DAY_S,
-            unused_days=np.maximum(0.0, moment - numbers["last_used"][rows]) / DAY_S,
-            importance=numbers["importance"][rows],
-            confidence=numbers["confidence"][rows],
-            uses=numbers["uses"][rows],
-            feedback=numbers["feedback"][rows],
-            pinned=numbers["pinned"][rows] > 0,
+            age_days=np.maximum(0.0, moment - numbers[CREATED]) / DAY_S,
+            unused_days=np.maximum(0.0, moment - numbers[LAST_USED]) / DAY_S,
+            importance=numbers[IMPORTANCE],
+            confidence=numbers[CONFIDENCE],
+            uses=numbers[USES],
+            feedback=numbers[FEEDBACK],
+            pinned=numbers[PINNED] > 0,
             superseded=superseded,
             speakers=self.speakers[rows],
-            statement=numbers["statement"][rows],
+            statement=numbers[STATEMENT],
             successor=places(rows, successors),
         )
 
@@ -165,19 +165,18 @@ class Columns:
         self.sources[row] = sources
 
     def _reserve(self, wanted: int) -> None:
-        if wanted <= len(self.created):
+        if wanted <= len(self._numbers):
             return
-        room = max(wanted, 2 * len(self.created), 1024)
-        self.created = _grown(self.created, room)
+        room = max(wanted, 2 * len(self._numbers), 1024)
         self.speakers = _grown(self.speakers, room)
         self.before, self.after = _grown(self.before, room), _grown(self.after, room)
         self._hidden = _grown(self._hidden, room)
-        self._numbers = {name: _grown(column, room) for name, column in self._numbers.items()}
+        self._numbers = _grown(self._numbers, room)
 
 
 AnArray = TypeVar("AnArray", bound=NDArray[Any])
 
 
 def _grown(column: AnArray, room: int) -> AnArray:
-    more = np.zeros(room - len(column), column.dtype)
+    more = np.zeros((room - len(column), *column.shape[1:]), column.dtype)
     return cast("AnArray", np.concatenate([column, more]))

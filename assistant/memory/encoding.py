@@ -1,13 +1,16 @@
 """Vectors of what is asked and of what is remembered, with caches of both.
 
 A query is encoded in a thread of its own, so that recall can go on without it at its deadline; a
-result that comes late still lands in the cache, where the same question finds it. Documents are
-encoded in the caller's thread: a query never waits behind them.
+result that comes late still lands in the cache, where the same question finds it. To wake a thread
+and to be woken by it takes longer than the encoding where the machine is busy: so one that was
+quick lately runs in the caller's thread. Documents are encoded in the caller's thread too: a query
+never waits behind them.
 """
 
 import threading
-from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
@@ -21,6 +24,8 @@ Vectors = NDArray[np.float32]
 
 QUERIES_KEPT = 1_000
 DOCUMENTS_KEPT = 500
+RECENT = 8
+"""Encodings of queries by which it is told how long the next one will take."""
 LONGEST_QUERY = 2_000
 """Characters; of a longer one the end is taken, where the question is. Two minutes of speech."""
 LONGEST_DOCUMENT = 10_000
@@ -95,12 +100,15 @@ class QueryEncoder:
         *,
         queries_kept: int = QUERIES_KEPT,
         documents_kept: int = DOCUMENTS_KEPT,
+        clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self._queries = queries
         self._documents = documents or queries
         self._query_cache = VectorCache(queries_kept)
         self._document_cache = VectorCache(documents_kept)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="query-encoder")
+        self._clock = clock
+        self._took: deque[float] = deque(maxlen=RECENT)
 
     @property
     def name(self) -> str:
@@ -117,17 +125,26 @@ class QueryEncoder:
         self._queries.load()
         self._documents.load()
 
-    def submit(self, text: str) -> "Future[Vector]":
+    def submit(self, text: str, *, at_once_s: float = 0.0) -> "Future[Vector]":
         """The unit vector of a query, shape (dimensions,); done at once where it is known.
 
         Cancel what nobody waits for any more: what hasn't begun is dropped. The future raises
         ModelFailed where the encoder failed.
+
+        Args:
+            at_once_s: encode it before returning, if each of the last few took less than that.
         """
         query = query_key(text)
         known = self._query_cache.get(query)
         done: Future[Vector] = Future()
         if known is not None:
             done.set_result(known)
+            return done
+        if len(self._took) == RECENT and max(self._took) < at_once_s:
+            try:
+                done.set_result(self._encode_one(query, self._query_cache.epoch))
+            except ModelFailed as error:
+                done.set_exception(error)
             return done
         try:
             return self._thread.submit(self._encode_one, query, self._query_cache.epoch)
@@ -159,7 +176,9 @@ class QueryEncoder:
         known = self._query_cache.get(query)
         if known is not None:
             return known
+        began = self._clock()
         vector = _own(self._queries.encode([query])[0])
+        self._took.append(self._clock() - began)
         self._query_cache.put(query, vector, epoch)
         return vector
 

@@ -122,11 +122,13 @@ class LongTermMemory:
             return Recalled()
         due = time.monotonic() + deadline_s - RANKING_S
         question = read_question(query, index.speakers())
-        vector = self._encoder.submit(question.meaning)
+        left = max(0.0, due - time.monotonic())
         # Without threads but the encoder's: on a busy machine each takes its time to wake.
-        encoded = asyncio.wrap_future(vector)
-        encoded.add_done_callback(lambda done: done.cancelled() or done.exception())
-        await asyncio.wait({encoded}, timeout=max(0.0, due - time.monotonic()))
+        vector = self._encoder.submit(question.meaning, at_once_s=left / 2)
+        if not vector.done():
+            encoded = asyncio.wrap_future(vector)
+            encoded.add_done_callback(lambda done: done.cancelled() or done.exception())
+            await asyncio.wait({encoded}, timeout=left)
         recalled = self._search(index, question, vector, exclude)
         self._count(recalled)
         return recalled

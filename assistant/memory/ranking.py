@@ -306,9 +306,13 @@ def to_be_ranked(
         own: evidence by words of all rows.
         before, after: of all rows, the rows said just before and after, or `NONE`.
     """
-    matching: Places = np.flatnonzero(own)
+    matching: Places = np.flatnonzero(own > 0)
     if len(matching) > count:
-        matching = matching[np.argpartition(own[matching], -count)[-count:]]
+        evidence = own[matching]
+        least = np.partition(evidence, -count)[-count]  # places would take far longer than values
+        matching, evidence = matching[evidence >= least], evidence[evidence >= least]
+        # Of those that are level at the limit the newest.
+        matching = np.delete(matching, np.flatnonzero(evidence == least)[: len(matching) - count])
     chosen = np.concatenate([matching, near])
     around = np.sort(np.concatenate([chosen, before[chosen], after[chosen]]))
     # As np.unique, which takes ten times as long for so few.

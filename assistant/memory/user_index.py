@@ -7,7 +7,7 @@ forgotten stays as a gap without content, so that the others keep their numbers.
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from itertools import chain
 
 import numpy as np
@@ -274,7 +274,7 @@ class UserIndex:
             text=text,
             kind=columns.kinds[row],
             speaker=columns.speakers[row],
-            created=datetime.fromtimestamp(columns.created[row], UTC),
+            created=columns.created(row),
             score=ranked.score,
             parts=ranked.parts,
             words=tuple(word for word, stems in asked.items() if not stems.isdisjoint(there)),
