@@ -35,6 +35,7 @@ from assistant.memory.long_term import LongTermMemory
 from assistant.memory.ranking import Ranking
 from assistant.memory.recollection import Archive, Recollection
 from assistant.memory.table import MemoryTable
+from assistant.memory.tiers import Tiers
 from assistant.memory.transcript import Transcript
 from assistant.paths import Home
 from assistant.settings import Settings
@@ -245,6 +246,7 @@ def _long_term(home: Home, settings: Settings, bus: EventBus) -> LongTermMemory 
         Lexicon(settings.persona.language),
         Ranking(),
         bus.emit,
+        Tiers(settings.memory.hot_rows, settings.memory.warm_rows, settings.memory.ageing_s),
     )
 
 

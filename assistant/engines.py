@@ -29,7 +29,8 @@ from models.profiles import Profile, choose, notes_in
 from models.store import ModelStore
 
 QUERY_THREADS = 2
-"""More don't make a dozen tokens any faster."""
+"""More don't make a dozen tokens any faster; where others are at work a second one, which has to be
+woken, makes them slower: of two cores one is used."""
 QUERY_TOKENS = 32
 """Of a longer question the end is encoded: time grows with length, and recall has 10 ms."""
 
@@ -119,7 +120,7 @@ def query_encoder(shop: Workshop) -> QueryEncoder:
     queries = OnnxEncoder(
         folder,
         quantised=True,
-        threads=min(QUERY_THREADS, shop.hardware.cores),
+        threads=min(QUERY_THREADS, max(1, shop.hardware.cores - 1)),
         max_tokens=QUERY_TOKENS,
         keep_end=True,
     )

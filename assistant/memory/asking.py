@@ -76,12 +76,13 @@ class Asking:
             earlier: what was said before, the newest last.
         """
         question = read_question(text, self._speakers())
-        vector = self._encoder.submit(question.meaning, draft=True)
+        left = max(0.0, due - time.monotonic())
+        # Without threads but the encoder's: on a busy machine each takes its time to wake.
+        vector = self._encoder.submit(question.meaning, draft=True, at_once_s=left / 2)
         if not vector.done():
-            # Without threads but the encoder's: on a busy machine each takes its time to wake.
             encoded = asyncio.wrap_future(vector)
             encoded.add_done_callback(lambda done: done.cancelled() or done.exception())
-            await asyncio.wait({encoded}, timeout=max(0.0, due - time.monotonic()))
+            await asyncio.wait({encoded}, timeout=left)
         known = result(vector)
         late = known is None
         if known is None:

@@ -1,7 +1,8 @@
 """What is known of each row of a user's index beside its words and its vector."""
 
+import sys
 from collections.abc import Collection, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -12,12 +13,15 @@ from assistant.memory.profile import Standing, profile_of
 from assistant.memory.question import stated
 from assistant.memory.ranking import NONE, Features, places
 from assistant.memory.record import Kind, Memory
+from assistant.memory.tiers import Marks
 
 Rows = NDArray[np.int64]
 
 DAY_S = 86_400.0
-NUMBERS = ("importance", "confidence", "uses", "last_used", "feedback", "pinned", "statement")
-"""`last_used` is the time of making where a memory was never used. Times: seconds since 1970."""
+CREATED, LAST_USED, IMPORTANCE, CONFIDENCE, USES, FEEDBACK, PINNED, STATEMENT = range(8)
+"""Numbers of each row, side by side: they are needed together, and lie in one line of the
+processor's cache. `LAST_USED` is the time of making where a memory was never used. Times: seconds
+since 1970."""
 
 
 class Columns:
@@ -28,19 +32,18 @@ class Columns:
         self.ids: list[str] = []
         self.texts: list[str] = []
         self.kinds: list[Kind] = []
-        self.speakers: list[str] = []
         self.conversations: list[str] = []
         self.all_speakers: set[str] = set()
         self.sources: list[tuple[str, ...]] = []
         self.superseded_by: dict[int, str] = {}
         self.standing: set[int] = set()
         """Rows of the profile: pinned, or of that kind."""
-        self.created = np.empty(0)
+        self.speakers = np.empty(0, np.object_)
         self.before: Rows = np.empty(0, np.int64)
         self.after: Rows = np.empty(0, np.int64)
         """The rows said just before and after in the same conversation, or `NONE`."""
         self._hidden = np.empty(0, np.bool_)
-        self._numbers = {name: np.empty(0) for name in NUMBERS}
+        self._numbers = np.empty((0, STATEMENT + 1))
         self._last_of: dict[str, int] = {}
         self._rows_of_source: dict[str, list[int]] = {}
 
@@ -48,7 +51,7 @@ class Columns:
         self._reserve(len(self.ids) + len(memories))
         for memory in memories:
             row = len(self.ids)
-            for column in (self.ids, self.texts, self.speakers, self.conversations):
+            for column in (self.ids, self.texts, self.conversations):
                 column.append("")
             self.kinds.append(memory.kind)
             self.sources.append(())
@@ -61,7 +64,7 @@ class Columns:
         """All that is known of one row, but for its neighbours."""
         self.row_of[memory.id] = row
         self.ids[row], self.texts[row] = memory.id, memory.text
-        self.kinds[row], self.speakers[row] = memory.kind, memory.speaker
+        self.kinds[row], self.speakers[row] = memory.kind, sys.intern(memory.speaker)
         self.all_speakers.add(memory.speaker)
         self._write_sources(row, memory.sources)
         self.superseded_by.pop(row, None)
@@ -71,13 +74,10 @@ class Columns:
         if memory.pinned or memory.kind is Kind.PROFILE:
             self.standing.add(row)
         created = memory.created.timestamp()
-        self.created[row] = created
         self._hidden[row] = memory.never_recall
         used = memory.last_used.timestamp() if memory.last_used is not None else created
-        known = (memory.importance, memory.confidence, memory.uses, used, memory.feedback)
-        values = (*known, memory.pinned, stated(memory.text))
-        for name, value in zip(NUMBERS, values, strict=True):
-            self._numbers[name][row] = value
+        known = (memory.importance, memory.confidence, memory.uses, memory.feedback)
+        self._numbers[row] = (created, used, *known, memory.pinned, stated(memory.text))
 
     def remove(self, rows: Sequence[int]) -> None:
         """Their neighbours become neighbours of each other."""
@@ -98,17 +98,29 @@ class Columns:
             self.standing.discard(row)
             self.before[row] = self.after[row] = NONE
             self._hidden[row] = True
-            self.created[row] = 0.0
-            for column in self._numbers.values():
-                column[row] = 0.0
+            self._numbers[row] = 0.0
 
     def living(self) -> Rows:
         """All rows that hold a memory, oldest first."""
         return np.array(sorted(self.row_of.values()), np.int64)
 
+    def marks(self, rows: Rows) -> Marks:
+        """What decides in which tier they are."""
+        numbers = self._numbers[rows].T
+        return Marks(
+            created=numbers[CREATED],
+            last_used=numbers[LAST_USED],
+            uses=numbers[USES],
+            importance=numbers[IMPORTANCE],
+            pinned=numbers[PINNED] > 0,
+        )
+
+    def created(self, row: int) -> datetime:
+        return datetime.fromtimestamp(self._numbers[row, CREATED], UTC)
+
     def states(self, row: int) -> bool:
         """It is not a mere question."""
-        return bool(self._numbers["statement"][row] > 0)
+        return bool(self._numbers[row, STATEMENT] > 0)
 
     def profile(self) -> tuple[Note, ...]:
         """What is always in the prompt, in its order."""
@@ -118,7 +130,7 @@ class Columns:
                 self.texts[row],
                 self.kinds[row],
                 self.speakers[row],
-                float(self.created[row]),
+                float(self._numbers[row, CREATED]),
             )
             for row in self.standing
             if not self._hidden[row] and row not in self.superseded_by
@@ -144,18 +156,18 @@ class Columns:
             newer = [self.superseded_by.get(row, "") for row in rows.tolist()]
             superseded = np.array([bool(key) for key in newer], np.bool_)
             successors = np.array([self.row_of.get(key, NONE) for key in newer], np.int64)
-        numbers = self._numbers
+        numbers = np.ascontiguousarray(self._numbers[rows].T)
         return Features(
-            age_days=np.maximum(0.0, moment - self.created[rows]) / DAY_S,
-            unused_days=np.maximum(0.0, moment - numbers["last_used"][rows]) / DAY_S,
-            importance=numbers["importance"][rows],
-            confidence=numbers["confidence"][rows],
-            uses=numbers["uses"][rows],
-            feedback=numbers["feedback"][rows],
-            pinned=numbers["pinned"][rows] > 0,
+            age_days=np.maximum(0.0, moment - numbers[CREATED]) / DAY_S,
+            unused_days=np.maximum(0.0, moment - numbers[LAST_USED]) / DAY_S,
+            importance=numbers[IMPORTANCE],
+            confidence=numbers[CONFIDENCE],
+            uses=numbers[USES],
+            feedback=numbers[FEEDBACK],
+            pinned=numbers[PINNED] > 0,
             superseded=superseded,
-            speakers=[self.speakers[row] for row in rows.tolist()],
-            statement=numbers["statement"][rows],
+            speakers=self.speakers[rows],
+            statement=numbers[STATEMENT],
             successor=places(rows, successors),
         )
 
@@ -175,18 +187,18 @@ class Columns:
         self.sources[row] = sources
 
     def _reserve(self, wanted: int) -> None:
-        if wanted <= len(self.created):
+        if wanted <= len(self._numbers):
             return
-        room = max(wanted, 2 * len(self.created), 1024)
-        self.created = _grown(self.created, room)
+        room = max(wanted, 2 * len(self._numbers), 1024)
+        self.speakers = _grown(self.speakers, room)
         self.before, self.after = _grown(self.before, room), _grown(self.after, room)
         self._hidden = _grown(self._hidden, room)
-        self._numbers = {name: _grown(column, room) for name, column in self._numbers.items()}
+        self._numbers = _grown(self._numbers, room)
 
 
 AnArray = TypeVar("AnArray", bound=NDArray[Any])
 
 
 def _grown(column: AnArray, room: int) -> AnArray:
-    more = np.zeros(room - len(column), column.dtype)
+    more = np.zeros((room - len(column), *column.shape[1:]), column.dtype)
     return cast("AnArray", np.concatenate([column, more]))

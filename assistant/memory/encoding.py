@@ -1,16 +1,19 @@
 """Vectors of what is asked and of what is remembered, with caches of both.
 
 A query is encoded in a thread of its own, so that recall can go on without it at its deadline; a
-result that comes late still lands in the cache, where the same question finds it. Documents are
-encoded in the caller's thread: a query never waits behind them.
+result that comes late still lands in the cache, where the same question finds it. To wake a thread
+and to be woken by it takes longer than the encoding where the machine is busy: so one that was
+quick lately runs in the caller's thread. Documents are encoded in the caller's thread too: a query
+never waits behind them.
 
 Words that may yet change (the user still speaks) are *drafts*. They are kept apart, and dropped
 when the turn is decided; what is encoded ahead of the end has a thread of its own.
 """
 
 import threading
-from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
@@ -25,6 +28,8 @@ Vectors = NDArray[np.float32]
 QUERIES_KEPT = 1_000
 DOCUMENTS_KEPT = 500
 DRAFTS_KEPT = 4
+RECENT = 8
+"""Encodings of queries by which it is told how long the next one will take."""
 LONGEST_QUERY = 2_000
 """Characters; of a longer one the end is taken, where the question is. Two minutes of speech."""
 LONGEST_DOCUMENT = 10_000
@@ -104,6 +109,7 @@ class QueryEncoder:
         *,
         queries_kept: int = QUERIES_KEPT,
         documents_kept: int = DOCUMENTS_KEPT,
+        clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self._queries = queries
         self._documents = documents or queries
@@ -113,6 +119,8 @@ class QueryEncoder:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="query-encoder")
         self._thread_ahead = ThreadPoolExecutor(1, thread_name_prefix="query-encoder-ahead")
         self._ahead: tuple[str, Future[Vector]] | None = None
+        self._clock = clock
+        self._took: deque[float] = deque(maxlen=RECENT)
 
     @property
     def name(self) -> str:
@@ -129,7 +137,7 @@ class QueryEncoder:
         self._queries.load()
         self._documents.load()
 
-    def submit(self, text: str, *, draft: bool = False) -> "Future[Vector]":
+    def submit(self, text: str, *, draft: bool = False, at_once_s: float = 0.0) -> "Future[Vector]":
         """The unit vector of a query, shape (dimensions,); done at once where it is known.
 
         Cancel what nobody waits for any more: what hasn't begun is dropped. The future raises
@@ -137,6 +145,7 @@ class QueryEncoder:
 
         Args:
             draft: the words may yet change; `settle` says when they no longer do.
+            at_once_s: encode it before returning, if each of the last few took less than that.
         """
         query = query_key(text)
         if self._ahead is not None:
@@ -144,7 +153,10 @@ class QueryEncoder:
             if text_ahead == query and job.running():
                 return job  # what is begun is done sooner than what would begin now
             job.cancel()
-        return self._submit(self._thread, query, self._drafts if draft else self._query_cache)
+        cache = self._drafts if draft else self._query_cache
+        if len(self._took) == RECENT and max(self._took) < at_once_s:
+            return self._at_once(query, cache)
+        return self._submit(self._thread, query, cache)
 
     def ahead(self, text: str) -> None:
         """Encode a draft while nobody waits for it: one at a time, in place of what still waits to
@@ -210,11 +222,21 @@ class QueryEncoder:
             done.set_exception(ModelFailed(f"The encoder {self.name} was closed."))
             return done
 
+    def _at_once(self, query: str, cache: VectorCache) -> "Future[Vector]":
+        done: Future[Vector] = Future()
+        try:
+            done.set_result(self._encode_one(query, cache, cache.epoch))
+        except ModelFailed as error:
+            done.set_exception(error)
+        return done
+
     def _encode_one(self, query: str, cache: VectorCache, epoch: int) -> Vector:
         # An equal one that waited before this one has just been encoded.
         vector = self._known_query(query)
         if vector is None:
+            began = self._clock()
             vector = _own(self._queries.encode([query])[0])
+            self._took.append(self._clock() - began)
         cache.put(query, vector, epoch)
         return vector
 

@@ -76,10 +76,12 @@ class Lexicon:
     def matches(self, query: str, text: str) -> tuple[str, ...]:
         """Those words of `query`, as they are written there, that `text` has in some form."""
         there = set(self.content(text))
+        return tuple(word for word, stems in self.terms(query).items() if stems & there)
+
+    def terms(self, query: str) -> dict[str, set[str]]:
+        """The words of a query as they are written there, and the stems of each."""
         words = self._split(unicodedata.normalize("NFC", query).translate(_APOSTROPHES))
-        return tuple(
-            dict.fromkeys(word for word in words if not there.isdisjoint(self.content(word)))
-        )
+        return {word: set(self.content(word)) for word in words}
 
     def clear(self) -> None:
         """Drop the stems that were kept for speed: they tell which words were ever said."""

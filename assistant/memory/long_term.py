@@ -24,15 +24,17 @@ from assistant.context.notes import Note
 from assistant.errors import AssistantError, ModelError, StoreError
 from assistant.events import Event, MemoriesRead, Notice, ProfileChanged, Severity
 from assistant.memory import table_schema
+from assistant.memory.ageing import Ageing
 from assistant.memory.asking import Asked, Asking, Misses, result
 from assistant.memory.encoding import QueryEncoder, Vectors
 from assistant.memory.lexicon import Lexicon
-from assistant.memory.making import memories_of
+from assistant.memory.making import memories_of, memories_of_all
 from assistant.memory.question import Earlier, read_question
 from assistant.memory.ranking import Ranking
 from assistant.memory.record import Memory
 from assistant.memory.renewal import in_order, renew
 from assistant.memory.table import MemoryTable
+from assistant.memory.tiers import Tiers
 from assistant.memory.user_index import Found, UserIndex
 
 logger = logging.getLogger(__name__)
@@ -81,8 +83,10 @@ class LongTermMemory:
         lexicon: Lexicon,
         ranking: Ranking,
         emit: Callable[[Event], None],
+        tiers: Tiers | None = None,
     ) -> None:
         self.user_id = user_id
+        self._ageing = Ageing(tiers or Tiers())
         self._open_table = open_table
         self._encoder = encoder
         self._lexicon = lexicon
@@ -249,6 +253,7 @@ class LongTermMemory:
         self._tell_later(MemoriesRead(len(index)))
         self._tell_profile()
         self._embed(index)
+        self._writing.submit(self._tidy, index)
 
     def _catch_up(self, index: UserIndex, transcript: Transcript | None) -> None:
         """Make memories of what the transcript has and the table has not."""
@@ -260,11 +265,7 @@ class LongTermMemory:
         except StoreError as error:
             self._tell(error)
             return
-        memories = [
-            memory
-            for conversation, exchange in found
-            for memory in memories_of(self.user_id, conversation, exchange)
-        ]
+        memories = memories_of_all(self.user_id, found)
         if memories:
             index.add(memories)
             self._write(lambda table: table.add(memories))
@@ -287,8 +288,10 @@ class LongTermMemory:
         """Now and then; neither recall nor the voice waits for it."""
         if index.unmerged > UNMERGED:
             index.tidy()
+        if self._ageing.due(index):
+            self._write(partial(self._ageing.run, index, self._encoder.name))
         if self._table is not None and self._table.wants_compaction:
-            self._write(lambda table: table.compact())
+            self._write(MemoryTable.compact)
 
     def _set_vectors(self, ids: Sequence[str], vectors: Vectors, table: MemoryTable) -> None:
         table.set_vectors(self.user_id, self._encoder.name, ids, vectors)
@@ -330,12 +333,7 @@ class LongTermMemory:
     def _rebuild(self, transcript: Transcript) -> int:
         table = self.table
         found = transcript.exchanges(self.user_id, transcript.exchange_ids(self.user_id))
-        made = [
-            memory
-            for conversation, exchange in found
-            for memory in memories_of(self.user_id, conversation, exchange)
-        ]
-        renew(table, self.user_id, made)
+        renew(table, self.user_id, memories_of_all(self.user_id, found))
         self._encoder.clear()
         index = UserIndex(self.user_id, self._lexicon, self._encoder.dimensions, self._ranking)
         index.add(in_order(table, self.user_id))
@@ -343,6 +341,7 @@ class LongTermMemory:
         self._index = index
         # What was remembered meanwhile went to the old index, and waits to be written.
         self._writing.submit(self._take_in_rest, index)
+        self._writing.submit(self._tidy, index)
         return len(index)
 
     def _take_in_rest(self, index: UserIndex) -> None:

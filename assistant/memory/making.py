@@ -1,5 +1,7 @@
 """Memories made of an exchange, without any model."""
 
+from collections.abc import Iterable
+
 from assistant.context.conversation import Exchange
 from assistant.memory.profile import told_of_name
 from assistant.memory.question import day_words
@@ -31,3 +33,12 @@ def memories_of(user_id: str, conversation: str, exchange: Exchange) -> list[Mem
         if text
     ]
     return made + told_of_name(user_id, conversation, exchange)
+
+
+def memories_of_all(user_id: str, exchanges: Iterable[tuple[str, Exchange]]) -> list[Memory]:
+    """Of exchanges with the conversations that they belong to."""
+    return [
+        memory
+        for conversation, exchange in exchanges
+        for memory in memories_of(user_id, conversation, exchange)
+    ]

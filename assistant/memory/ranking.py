@@ -24,6 +24,8 @@ Read = Callable[[Places], NDArray[np.float32]]
 """Vectors, shape (positions, dimensions), of the few that are looked at closely."""
 
 NONE = -1
+READ_AT_ONCE = 64
+"""Vectors of the best that are read and compared with each other, before the next ones are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +114,7 @@ class Features:
     feedback: Values
     pinned: NDArray[np.bool_]
     superseded: NDArray[np.bool_]
-    speakers: Sequence[str]
+    speakers: Sequence[str] | NDArray[np.object_]
     statement: Values | None = None
     """How many of its words are not part of a question (`question.stated`)."""
     successor: Places | None = None
@@ -153,8 +155,8 @@ def fuse(
     return final, {**parts, "superseded": final - scores}
 
 
-def _spoken_by(speaker: str | None, speakers: Sequence[str]) -> Values:
-    return np.array([float(each == speaker) for each in speakers])
+def _spoken_by(speaker: str | None, speakers: Sequence[str] | NDArray[np.object_]) -> Values:
+    return np.asarray(np.asarray(speakers, np.object_) == speaker, np.float64)
 
 
 def _filled(cosine: Values) -> Values:
@@ -231,16 +233,31 @@ def diversify(scores: Values, vectors: Read | None, k: int, weights: Ranking) ->
     # What lies farther below the k-th than the greatest penalty can't come up.
     least = scores[order[:k]][-1] - weights.redundancy
     pool = order[: np.count_nonzero(scores >= least)]
-    given = np.nan_to_num(vectors(pool))
-    worth, penalty = scores[pool].copy(), np.zeros(len(pool))
+    worth, penalty = scores[pool], np.zeros(len(pool))
+    given = vectors(pool[:0])
     chosen: list[int] = []
     while len(chosen) < min(k, len(pool)):
-        best = int(np.argmax(worth - penalty))
+        seen = len(given)
+        left = worth[:seen] - penalty[:seen]
+        best = int(left.argmax()) if seen else NONE
+        if seen < len(pool) and (not seen or left[best] < worth[seen]):
+            # Penalties only lower: as long as what was read is ahead, the rest need not be read.
+            more = vectors(pool[seen : seen + READ_AT_ONCE])
+            more = np.where(np.isnan(more), np.float32(0), more)
+            for each in chosen:
+                part = penalty[seen : seen + READ_AT_ONCE]
+                np.maximum(part, _repeats(more @ given[each], weights), out=part)
+            given = np.concatenate([given, more])
+            continue
         chosen.append(best)
         worth[best] = -np.inf
-        alike = (given @ given[best] - weights.alike) / (1 - weights.alike)
-        penalty = np.maximum(penalty, weights.redundancy * np.clip(alike, 0.0, 1.0))
+        np.maximum(penalty[:seen], _repeats(given @ given[best], weights), out=penalty[:seen])
     return pool[chosen]
+
+
+def _repeats(cosines: NDArray[np.float32], weights: Ranking) -> Values:
+    alike = (cosines - weights.alike) / (1 - weights.alike)
+    return np.asarray(weights.redundancy * np.minimum(np.maximum(alike, 0.0), 1.0), np.float64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,13 +288,11 @@ def rank(candidates: Candidates, weights: Ranking, k: int) -> list[Ranked]:
     features, rows = candidates.features, candidates.rows
     neighbours = Neighbours(places(rows, candidates.before), places(rows, candidates.after))
     scores, parts = fuse(candidates.evidence, neighbours, features, weights)
+    best = diversify(scores, candidates.vectors, k, weights)
+    names, values = list(parts), np.stack(list(parts.values()))[:, best].T.tolist()
     return [
-        Ranked(
-            int(rows[place]),
-            float(scores[place]),
-            {name: float(values[place]) for name, values in parts.items() if values[place]},
-        )
-        for place in diversify(scores, candidates.vectors, k, weights)
+        Ranked(row, score, {name: part for name, part in zip(names, each, strict=True) if part})
+        for row, score, each in zip(rows[best].tolist(), scores[best].tolist(), values, strict=True)
     ]
 
 
@@ -291,12 +306,17 @@ def to_be_ranked(
         own: evidence by words of all rows.
         before, after: of all rows, the rows said just before and after, or `NONE`.
     """
-    matching: Places = np.flatnonzero(own)
+    matching: Places = np.flatnonzero(own > 0)
     if len(matching) > count:
-        matching = matching[np.argpartition(own[matching], -count)[-count:]]
+        evidence = own[matching]
+        least = np.partition(evidence, -count)[-count]  # places would take far longer than values
+        matching, evidence = matching[evidence >= least], evidence[evidence >= least]
+        # Of those that are level at the limit the newest.
+        matching = np.delete(matching, np.flatnonzero(evidence == least)[: len(matching) - count])
     chosen = np.concatenate([matching, near])
-    around = np.unique(np.concatenate([chosen, before[chosen], after[chosen]]))
-    rows: Places = around[around != NONE]
+    around = np.sort(np.concatenate([chosen, before[chosen], after[chosen]]))
+    # As np.unique, which takes ten times as long for so few.
+    rows: Places = around[(around != NONE) & (np.diff(around, prepend=NONE) != 0)]
     return rows
 
 

@@ -197,7 +197,11 @@ class MemoryTable:
         return [found[key] for key in dict.fromkeys(ids) if key in found]
 
     def scan(
-        self, user_id: str, columns: Sequence[str] = FIELDS, vectors: Sequence[str] = ()
+        self,
+        user_id: str,
+        columns: Sequence[str] = FIELDS,
+        vectors: Sequence[str] = (),
+        ids: Sequence[str] | None = None,
     ) -> Iterator[Batch]:
         """All rows of a user as of now, in the order in which they were said, some thousands at a
         time; of two of one moment the user's comes first.
@@ -207,6 +211,7 @@ class MemoryTable:
         Args:
             columns: the fields that are wanted.
             vectors: the encoders whose vectors are wanted.
+            ids: of some rows, ten thousand at most; default: all.
 
         Raises:
             KeyError: there is no such encoder.
@@ -214,7 +219,7 @@ class MemoryTable:
         with self._reading() as table:
             fields = table_schema.vector_fields(table.schema)
             wanted = [*columns, *(fields[name].name for name in vectors)]
-            query = table.search().where(_condition(user_id)).select(wanted).order_by(SAID)
+            query = table.search().where(_condition(user_id, ids)).select(wanted).order_by(SAID)
             for batch in query.to_batches(ROWS_AT_ONCE):
                 if batch.num_rows:
                     yield Batch(batch)

@@ -5,9 +5,10 @@ forgotten stays as a gap without content, so that the others keep their numbers.
 """
 
 import threading
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,13 +21,17 @@ from assistant.memory.question import Question
 from assistant.memory.ranking import Candidates, Evidence, Ranked, Ranking, rank, to_be_ranked
 from assistant.memory.record import Kind, Memory
 from assistant.memory.table_schema import Batch
+from assistant.memory.tiers import Tier, Tiers, assigned
 from assistant.memory.vectors import VectorIndex
 
 Rows = NDArray[np.int64]
+Vector = NDArray[np.float32]
 Vectors = NDArray[np.float32]
 
 CANDIDATES = 200
 """The best by words and the best by meaning; their neighbours in the conversation come on top."""
+READ = 10_000
+"""Characters of a memory that are looked through for the question's words, to say why."""
 REPEATING = 6
 """Ranked beyond what is asked for, in place of those that only ask the same."""
 
@@ -45,6 +50,7 @@ class Found:
     words: tuple[str, ...]
     superseded_by: str | None
     sources: tuple[str, ...]
+    tier: Tier = Tier.COLD
     adds: bool = True
     """False where it is the same question, asked before: that tells nothing."""
 
@@ -166,6 +172,35 @@ class UserIndex:
         """Drop every word that only a removed memory had."""
         self._lexical.purge()
 
+    def age(
+        self, tiers: Tiers, now: datetime, read: Callable[[Sequence[str]], Mapping[str, Vector]]
+    ) -> None:
+        """Choose anew what is in which tier; searches go on meanwhile.
+
+        Args:
+            read: gives exact vectors by id, as far as it has them; may raise, and then nothing has
+                changed.
+        """
+        with self._lock:
+            rows = self._columns.living()
+            rows = rows[self._columns.eligible(rows, ())]
+            chosen = assigned(self._columns.marks(rows), tiers, now.timestamp())
+
+        def vectors_of(hot: Rows) -> Vectors:
+            with self._lock:
+                ids = [self._columns.ids[row] for row in hot]
+            found = read([key for key in ids if key])
+            none = np.full(self._vectors.dimensions, np.nan, np.float32)
+            return np.stack([found.get(key, none) for key in ids])
+
+        self._vectors.set_hot(rows[chosen[Tier.HOT]], vectors_of)
+        self._vectors.set_warm(rows[chosen[Tier.WARM]])
+
+    def tier_counts(self) -> dict[Tier, int]:
+        """How many memories each tier holds; the cold one all without a vector too."""
+        hot, warm = len(self._vectors.hot), len(self._vectors.warm)
+        return {Tier.HOT: hot, Tier.WARM: warm, Tier.COLD: len(self) - hot - warm}
+
     def without_vectors(self, limit: int) -> tuple[list[str], list[str]]:
         """Ids and texts of what has no vector yet, the newest first."""
         with self._lock:
@@ -214,8 +249,7 @@ class UserIndex:
                 return []
             cosine = np.zeros(len(rows), np.float32)
             if vector is not None:
-                cosine = self._vectors.cosines(vector, rows)
-                cosine[~self._vectors.has(rows)] = np.nan
+                cosine = self._vectors.cosines(vector, rows, missing=np.nan)
             chosen = Candidates(
                 rows=rows,
                 evidence=Evidence(
@@ -230,25 +264,29 @@ class UserIndex:
                 vectors=None if vector is None else lambda at: self._vectors.about(rows[at]),
             )
             ranked = rank(chosen, self._ranking, k + REPEATING)
-            asked = frozenset(self._lexicon.content(question.text))
-            found = [self._found(question, asked, each) for each in ranked]
+            asked = self._lexicon.terms(question.text)
+            tiers = self._vectors.tiers([each.row for each in ranked])
+            found = [
+                self._found(asked, each, tier) for each, tier in zip(ranked, tiers, strict=True)
+            ]
         return [each for each in found if each.adds][:k]
 
-    def _found(self, question: Question, asked: frozenset[str], ranked: Ranked) -> Found:
+    def _found(self, asked: Mapping[str, set[str]], ranked: Ranked, tier: Tier) -> Found:
+        """`asked`: the question's words and their stems."""
         columns, row = self._columns, ranked.row
         text = columns.texts[row]
-        there = self._lexicon.content(text)
-        shared = not asked.isdisjoint(there)
+        there = set(self._lexicon.content(text[:READ]))
         return Found(
             id=columns.ids[row],
             text=text,
             kind=columns.kinds[row],
             speaker=columns.speakers[row],
-            created=datetime.fromtimestamp(columns.created[row], UTC),
+            created=columns.created(row),
             score=ranked.score,
             parts=ranked.parts,
-            words=self._lexicon.matches(question.text, text) if shared else (),
+            words=tuple(word for word, stems in asked.items() if not stems.isdisjoint(there)),
             superseded_by=columns.superseded_by.get(row),
             sources=columns.sources[row],
-            adds=columns.states(row) or not asked.issuperset(there),
+            tier=tier,
+            adds=columns.states(row) or not there.issubset(chain.from_iterable(asked.values())),
         )

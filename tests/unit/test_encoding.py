@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from assistant.errors import ModelFailed
-from assistant.memory.encoding import LONGEST_DOCUMENT, LONGEST_QUERY, QueryEncoder
+from assistant.memory.encoding import LONGEST_DOCUMENT, LONGEST_QUERY, RECENT, QueryEncoder
 
 DIMENSIONS = 8
 WAIT_S = 30
@@ -260,3 +260,38 @@ def test_after_closing_nothing_waits_for_ever(encoder: QueryEncoder, counting: C
     encoder.close()
     with pytest.raises(ModelFailed, match="closed"):
         encoder.encode_query("too late")
+
+
+def test_what_was_quick_lately_is_encoded_by_the_caller(counting: Counting) -> None:
+    now = iter(range(1_000_000))
+    encoder = QueryEncoder(counting, clock=lambda: next(now))  # each takes a second
+    here = threading.get_ident()
+
+    def asked(at_once_s: float) -> bool:
+        """Whether a new question is encoded here."""
+        counting.threads.clear()
+        question = f"question {len(counting.given)}"
+        vector = encoder.submit(question, at_once_s=at_once_s)
+        if counting.threads == {here}:
+            assert vector.done()
+        np.testing.assert_allclose(vector.result(WAIT_S), counting.vector(question))
+        return counting.threads == {here}
+
+    assert [asked(2.0) for _ in range(RECENT + 2)] == [False] * RECENT + [True] * 2
+    assert not asked(1.0)  # not quick enough for that
+    assert not asked(0.0)
+    with pytest.raises(ModelFailed):
+        encoder.submit("fail", at_once_s=2.0).result(WAIT_S)
+    encoder.close()
+
+
+def test_after_a_slow_one_they_go_back_to_the_thread(counting: Counting) -> None:
+    times = [0.0, 0.001] * RECENT + [0.0, 0.5] + [0.0, 0.001] * 2 * RECENT
+    encoder = QueryEncoder(counting, clock=iter(times).__next__)
+    own = []
+    for number in range(2 * RECENT + 2):
+        counting.threads.clear()
+        encoder.submit(f"question {number}", at_once_s=0.003).result(WAIT_S)
+        own.append(counting.threads != {threading.get_ident()})
+    assert own == [True] * RECENT + [False] + [True] * RECENT + [False]
+    encoder.close()
