@@ -5,31 +5,33 @@
     settled()            between turns: what was remembered is on the disk, and has its vector
 
 A recall searches on the caller's thread; one other encodes, and one writes. So a slow disk or an
-object store that can't be reached never delays a recall; what can't be written stays in RAM and,
-being in the transcript, is made up for at the next start.
+object store that can't be reached never delays a recall; what can't be written stays in RAM, is in
+the transcript, and is written when the store is back: see `store_link`.
 """
 
 import asyncio
 import logging
+import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import Protocol
 
 from assistant.context.conversation import Exchange
-from assistant.errors import AssistantError, ModelError, StoreError
+from assistant.errors import ModelError, StoreError
 from assistant.events import Event, MemoriesRead, Notice, Severity
 from assistant.memory import table_schema
 from assistant.memory.encoding import QueryEncoder, Vector, Vectors
 from assistant.memory.lexicon import Lexicon
-from assistant.memory.making import memories_of
+from assistant.memory.making import Transcript, made_of, memories_of
 from assistant.memory.question import Question, read_question
 from assistant.memory.ranking import Ranking
 from assistant.memory.record import Memory
 from assistant.memory.renewal import in_order, renew
+from assistant.memory.store_link import StoreLink
 from assistant.memory.table import MemoryTable
 from assistant.memory.user_index import Found, UserIndex
 
@@ -46,14 +48,6 @@ UNMERGED = 1_000
 """New memories that recall goes through one by one, before they are folded into the large index."""
 MISSES_TOLD = 5
 """So many recalls in a row without the query's vector are told to the user, once."""
-
-
-class Transcript(Protocol):
-    """The source from which memories can be made again."""
-
-    def exchange_ids(self, user: str) -> set[str]: ...
-
-    def exchanges(self, user: str, ids: Collection[str]) -> Iterable[tuple[str, Exchange]]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,16 +77,16 @@ class LongTermMemory:
         emit: Callable[[Event], None],
     ) -> None:
         self.user_id = user_id
-        self._open_table = open_table
+        self._store = StoreLink(open_table, self._tell_later, self._try_later)
         self._encoder = encoder
         self._lexicon = lexicon
         self._ranking = ranking
         self._emit = emit
-        self._table: MemoryTable | None = None
         self._index: UserIndex | None = None
+        self._taking_in = threading.Lock()
+        self._transcript: Transcript | None = None
         self._writing = ThreadPoolExecutor(1, thread_name_prefix="memory-store")
         self._misses = 0
-        self._failing = False
         self._loop: asyncio.AbstractEventLoop | None = None
 
     # -- what the loop calls --------------------------------------------------------------------
@@ -129,14 +123,9 @@ class LongTermMemory:
 
     def remember(self, conversation: str, exchange: Exchange) -> None:
         """Take in a complete exchange. Quick; any thread. It is on the disk after `settled`."""
-        index = self._index
-        if index is None:
-            return  # the transcript has it, and `load` reads that last
         memories = memories_of(self.user_id, conversation, exchange)
-        new = [memory for memory in memories if memory.id not in index]
-        if new:
-            index.add(new)
-            self._writing.submit(self._write, lambda table: table.add(new))
+        if index := self._take_in(memories):
+            self._writing.submit(self._store.flush)
             self._writing.submit(self._embed, index)
             self._writing.submit(self._tidy, index)
 
@@ -153,11 +142,14 @@ class LongTermMemory:
         """Idempotent."""
         await asyncio.to_thread(self._writing.shutdown)
         self._encoder.close()
-        table, self._table = self._table, None
-        if table is not None:
-            await asyncio.to_thread(table.close)
+        await asyncio.to_thread(self._store.close)
 
     # -- what a face asks for; these block, and may be called from any thread but the loop's ----
+
+    @property
+    def stored(self) -> bool:
+        """All of it is in the store as well; any thread."""
+        return self._index is not None and self._store.settled
 
     @property
     def table(self) -> MemoryTable:
@@ -232,42 +224,54 @@ class LongTermMemory:
     def _load(self, transcript: Transcript | None) -> None:
         try:
             self._encoder.load()
-            dimensions = self._encoder.dimensions
         except ModelError as error:
-            self._tell(error)
+            self._store.tell(error)
             return
         self._lexicon.content("")  # its lists are read here, and not by the first recall
-        index = UserIndex(self.user_id, self._lexicon, dimensions, self._ranking)
-        try:
-            table = self._open_table()
-            self._table = table
-            table.add_encoder(self._encoder.name, dimensions)
-            index.load(table.scan(self.user_id, vectors=(self._encoder.name,)), self._encoder.name)
-        except StoreError as error:
-            self._tell(error)
-        self._catch_up(index, transcript)
-        self._index = index
+        self._transcript = transcript
+        self._read()
+
+    def _read(self) -> None:
+        """What the store has, if it can be had, and what the transcript has beyond it."""
+        opened = self._store.open()
+        if not opened and self._index is not None:
+            self._store.flush()
+            return
+        index = UserIndex(self.user_id, self._lexicon, self._encoder.dimensions, self._ranking)
+        whole = opened and self._store.read(index, self._encoder.name, self._encoder.dimensions)
+        if not whole and self._index is not None:
+            return
+        with self._taking_in:
+            self._index = index
+        self._catch_up()
         self._tell_later(MemoriesRead(len(index)))
         self._embed(index)
 
-    def _catch_up(self, index: UserIndex, transcript: Transcript | None) -> None:
+    def _catch_up(self) -> None:
         """Make memories of what the transcript has and the table has not."""
-        if transcript is None:
+        transcript, index = self._transcript, self._index
+        if transcript is None or index is None:
             return
         try:
-            missing = transcript.exchange_ids(self.user_id) - index.sources()
-            found = list(transcript.exchanges(self.user_id, missing)) if missing else []
+            missing = made_of(self.user_id, transcript, beyond=index.sources())
         except StoreError as error:
-            self._tell(error)
+            self._store.tell(error)
             return
-        memories = [
-            memory
-            for conversation, exchange in found
-            for memory in memories_of(self.user_id, conversation, exchange)
-        ]
-        if memories:
-            index.add(memories)
-            self._write(lambda table: table.add(memories))
+        self._take_in(missing)
+        self._store.flush()
+
+    def _take_in(self, memories: Iterable[Memory]) -> UserIndex | None:
+        """Into RAM, and on the way to the store, what is not there yet; any thread. Returns the
+        index if there was any. Without one the transcript has them, and `_read` reads that last."""
+        with self._taking_in:
+            index = self._index
+            new = [each for each in memories if each.id not in index] if index is not None else []
+            if index is None or not new:
+                return None
+            index.add(new)
+            if self._store.table is not None or self._transcript is None:
+                self._store.wait(new)
+            return index
 
     def _embed(self, index: UserIndex, at_once: int = EMBEDDED_AT_ONCE) -> None:
         """Vectors for what has none, a few at a time."""
@@ -278,17 +282,17 @@ class LongTermMemory:
             try:
                 vectors = self._encoder.encode_documents(texts)
             except ModelError as error:
-                self._tell(error)
+                self._store.tell(error)
                 return
             index.set_vectors(ids, vectors)
-            self._write(partial(self._set_vectors, ids, vectors))
+            self._store.write(partial(self._set_vectors, ids, vectors))
 
     def _tidy(self, index: UserIndex) -> None:
         """Now and then; neither recall nor the voice waits for it."""
         if index.unmerged > UNMERGED:
             index.tidy()
-        if self._table is not None and self._table.wants_compaction:
-            self._write(lambda table: table.compact())
+        if self._store.table is not None and self._store.table.wants_compaction:
+            self._store.write(lambda table: table.compact())
 
     def _set_vectors(self, ids: Sequence[str], vectors: Vectors, table: MemoryTable) -> None:
         table.set_vectors(self.user_id, self._encoder.name, ids, vectors)
@@ -315,25 +319,20 @@ class LongTermMemory:
         try:
             self._change(ids, lambda old: replace(old, uses=old.uses + 1, last_used=at))
         except StoreError as error:
-            self._tell(error)
+            self._store.tell(error)
 
     def _drop(self, memories: Sequence[Memory]) -> None:
         ids = [memory.id for memory in memories]
         texts = {memory.text for memory in memories}
         table, index = self._opened()
         table.delete(self.user_id, ids)
+        self._store.drop(ids)
         index.remove(ids)
         self._encoder.forget(texts)
 
     def _rebuild(self, transcript: Transcript) -> int:
         table = self.table
-        found = transcript.exchanges(self.user_id, transcript.exchange_ids(self.user_id))
-        made = [
-            memory
-            for conversation, exchange in found
-            for memory in memories_of(self.user_id, conversation, exchange)
-        ]
-        renew(table, self.user_id, made)
+        renew(table, self.user_id, made_of(self.user_id, transcript))
         self._encoder.clear()
         index = UserIndex(self.user_id, self._lexicon, self._encoder.dimensions, self._ranking)
         index.add(in_order(table, self.user_id))
@@ -348,27 +347,17 @@ class LongTermMemory:
         try:
             rest = [each for each in in_order(self.table, self.user_id) if each.id not in index]
         except StoreError as error:
-            self._tell(error)
+            self._store.tell(error)
             return
         index.add(rest)
         self._embed(index)
 
-    def _write(self, act: Callable[[MemoryTable], object]) -> None:
-        if self._table is None:
-            return
-        try:
-            act(self._table)
-        except StoreError as error:
-            self._tell(error)
-        else:
-            self._recovered()
-
     # -- inside ---------------------------------------------------------------------------------
 
     def _opened(self) -> tuple[MemoryTable, UserIndex]:
-        if self._table is None or self._index is None:
+        if self._store.table is None or self._index is None:
             raise StoreError("The memories are not read yet.", mend="Try again in a moment.")
-        return self._table, self._index
+        return self._store.table, self._index
 
     def _count(self, recalled: Recalled) -> None:
         self._misses = self._misses + 1 if recalled.missed else 0
@@ -381,17 +370,14 @@ class LongTermMemory:
                 )
             )
 
-    def _tell(self, error: AssistantError) -> None:
-        """Once when it begins to fail."""
-        logger.error("long-term memory: %s", error)
-        if not self._failing:
-            self._failing = True
-            self._tell_later(Notice(str(error), Severity.WARNING, error.mend))
+    def _try_later(self, seconds: float) -> None:
+        """From the thread that writes: read or write again what failed."""
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._loop.call_later, seconds, self._try_again)
 
-    def _recovered(self) -> None:
-        if self._failing:
-            self._failing = False
-            self._tell_later(Notice("Memories are being stored again."))
+    def _try_again(self) -> None:
+        with suppress(RuntimeError):  # closed meanwhile
+            self._writing.submit(self._read)
 
     def _tell_later(self, event: Event) -> None:
         """From a thread: events belong to the loop."""

@@ -1,11 +1,38 @@
 """Memories made of an exchange, without any model."""
 
+from collections.abc import Collection, Iterable
+from typing import Protocol
+
 from assistant.context.conversation import Exchange
 from assistant.memory.question import day_words
 from assistant.memory.record import ASSISTANT, USER, Kind, Memory
 
 IMPORTANCE = {USER: 0.5, ASSISTANT: 0.2}
 """What the user said is what the user will ask for."""
+
+
+class Transcript(Protocol):
+    """The source from which memories can be made again."""
+
+    def exchange_ids(self, user: str) -> set[str]: ...
+
+    def exchanges(self, user: str, ids: Collection[str]) -> Iterable[tuple[str, Exchange]]: ...
+
+
+def made_of(
+    user_id: str, transcript: Transcript, beyond: Collection[str] = frozenset()
+) -> list[Memory]:
+    """Of all that the user's transcript holds but the exchanges `beyond` which it is wanted.
+
+    Raises:
+        StoreError: the transcript can't be read.
+    """
+    wanted = transcript.exchange_ids(user_id) - set(beyond)
+    return [
+        memory
+        for conversation, exchange in (transcript.exchanges(user_id, wanted) if wanted else ())
+        for memory in memories_of(user_id, conversation, exchange)
+    ]
 
 
 def memories_of(user_id: str, conversation: str, exchange: Exchange) -> list[Memory]:

@@ -76,8 +76,9 @@ class UserIndex:
         with self._lock:
             return {source for each in self._columns.sources for source in each}
 
-    def load(self, batches: Iterable[Batch], encoder: str) -> None:
-        """Take in a scan of the table, which comes in the order in which things were said.
+    def load(self, batches: Iterable[Batch], encoder: str | None) -> None:
+        """Take in a scan of the table, which comes in the order in which things were said; without
+        an encoder they have no vectors yet.
 
         Raises:
             StoreError: the scan broke off; the index holds what had come by then.
@@ -87,8 +88,11 @@ class UserIndex:
         try:
             for batch in batches:
                 memories = batch.memories()
-                vectors, present = batch.vectors(encoder)
-                self._vectors.add(np.where(present[:, np.newaxis], vectors, np.float32(np.nan)))
+                if encoder is None:
+                    self._vectors.add_without(len(memories))
+                else:
+                    vectors, present = batch.vectors(encoder)
+                    self._vectors.add(np.where(present[:, np.newaxis], vectors, np.float32(np.nan)))
                 self._columns.add(memories)
                 texts += [memory.text for memory in memories]
                 contexts += [memory.context for memory in memories]
