@@ -77,11 +77,14 @@ class LongTermMemory:
         emit: Callable[[Event], None],
     ) -> None:
         self.user_id = user_id
-        self._store = StoreLink(open_table, self._tell_later, self._try_later)
+        self.store = StoreLink(open_table, self._tell_later, self._try_later)
+        """What of it is on the disk; of its parts only the properties may be used from outside."""
         self._encoder = encoder
         self._lexicon = lexicon
         self._ranking = ranking
         self._emit = emit
+        self.writable = asyncio.Event()
+        """Set once the store was read and is this assistant's to write."""
         self._index: UserIndex | None = None
         self._taking_in = threading.Lock()
         self._transcript: Transcript | None = None
@@ -125,7 +128,7 @@ class LongTermMemory:
         """Take in a complete exchange. Quick; any thread. It is on the disk after `settled`."""
         memories = memories_of(self.user_id, conversation, exchange)
         if index := self._take_in(memories):
-            self._writing.submit(self._store.flush)
+            self._writing.submit(self.store.flush)
             self._writing.submit(self._embed, index)
             self._writing.submit(self._tidy, index)
 
@@ -142,14 +145,9 @@ class LongTermMemory:
         """Idempotent."""
         await asyncio.to_thread(self._writing.shutdown)
         self._encoder.close()
-        await asyncio.to_thread(self._store.close)
+        await asyncio.to_thread(self.store.close)
 
     # -- what a face asks for; these block, and may be called from any thread but the loop's ----
-
-    @property
-    def stored(self) -> bool:
-        """All of it is in the store as well; any thread."""
-        return self._index is not None and self._store.settled
 
     @property
     def table(self) -> MemoryTable:
@@ -225,7 +223,7 @@ class LongTermMemory:
         try:
             self._encoder.load()
         except ModelError as error:
-            self._store.tell(error)
+            self.store.tell(error)
             return
         self._lexicon.content("")  # its lists are read here, and not by the first recall
         self._transcript = transcript
@@ -233,18 +231,20 @@ class LongTermMemory:
 
     def _read(self) -> None:
         """What the store has, if it can be had, and what the transcript has beyond it."""
-        opened = self._store.open()
+        opened = self.store.open()
         if not opened and self._index is not None:
-            self._store.flush()
+            self.store.flush()
             return
         index = UserIndex(self.user_id, self._lexicon, self._encoder.dimensions, self._ranking)
-        whole = opened and self._store.read(index, self._encoder.name, self._encoder.dimensions)
+        whole = opened and self.store.read(index, self._encoder.name, self._encoder.dimensions)
         if not whole and self._index is not None:
             return
         with self._taking_in:
             self._index = index
         self._catch_up()
         self._tell_later(MemoriesRead(len(index)))
+        if self.store.writes and self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self.writable.set)
         self._embed(index)
 
     def _catch_up(self) -> None:
@@ -255,10 +255,10 @@ class LongTermMemory:
         try:
             missing = made_of(self.user_id, transcript, beyond=index.sources())
         except StoreError as error:
-            self._store.tell(error)
+            self.store.tell(error)
             return
         self._take_in(missing)
-        self._store.flush()
+        self.store.flush()
 
     def _take_in(self, memories: Iterable[Memory]) -> UserIndex | None:
         """Into RAM, and on the way to the store, what is not there yet; any thread. Returns the
@@ -269,8 +269,8 @@ class LongTermMemory:
             if index is None or not new:
                 return None
             index.add(new)
-            if self._store.table is not None or self._transcript is None:
-                self._store.wait(new)
+            if self.store.table is not None or self._transcript is None:
+                self.store.wait(new)
             return index
 
     def _embed(self, index: UserIndex, at_once: int = EMBEDDED_AT_ONCE) -> None:
@@ -282,17 +282,17 @@ class LongTermMemory:
             try:
                 vectors = self._encoder.encode_documents(texts)
             except ModelError as error:
-                self._store.tell(error)
+                self.store.tell(error)
                 return
             index.set_vectors(ids, vectors)
-            self._store.write(partial(self._set_vectors, ids, vectors))
+            self.store.write(partial(self._set_vectors, ids, vectors))
 
     def _tidy(self, index: UserIndex) -> None:
         """Now and then; neither recall nor the voice waits for it."""
         if index.unmerged > UNMERGED:
             index.tidy()
-        if self._store.table is not None and self._store.table.wants_compaction:
-            self._store.write(lambda table: table.compact())
+        if self.store.table is not None and self.store.table.wants_compaction:
+            self.store.write(lambda table: table.compact())
 
     def _set_vectors(self, ids: Sequence[str], vectors: Vectors, table: MemoryTable) -> None:
         table.set_vectors(self.user_id, self._encoder.name, ids, vectors)
@@ -319,14 +319,14 @@ class LongTermMemory:
         try:
             self._change(ids, lambda old: replace(old, uses=old.uses + 1, last_used=at))
         except StoreError as error:
-            self._store.tell(error)
+            self.store.tell(error)
 
     def _drop(self, memories: Sequence[Memory]) -> None:
         ids = [memory.id for memory in memories]
         texts = {memory.text for memory in memories}
         table, index = self._opened()
         table.delete(self.user_id, ids)
-        self._store.drop(ids)
+        self.store.drop(ids)
         index.remove(ids)
         self._encoder.forget(texts)
 
@@ -347,7 +347,7 @@ class LongTermMemory:
         try:
             rest = [each for each in in_order(self.table, self.user_id) if each.id not in index]
         except StoreError as error:
-            self._store.tell(error)
+            self.store.tell(error)
             return
         index.add(rest)
         self._embed(index)
@@ -355,9 +355,9 @@ class LongTermMemory:
     # -- inside ---------------------------------------------------------------------------------
 
     def _opened(self) -> tuple[MemoryTable, UserIndex]:
-        if self._store.table is None or self._index is None:
-            raise StoreError("The memories are not read yet.", mend="Try again in a moment.")
-        return self._store.table, self._index
+        if self.store.table is None or self._index is None:
+            raise self.store.why()
+        return self.store.table, self._index
 
     def _count(self, recalled: Recalled) -> None:
         self._misses = self._misses + 1 if recalled.missed else 0

@@ -44,14 +44,27 @@ class StoreLink:
         self._unwritten: dict[str, Memory] = {}
         self._lock = threading.Lock()
         self._may_be_there = False
+        self._read = False
         self._failing = False
+        self._error: StoreError | None = None
         self._retrying = False
         self._pause_s = FIRST_RETRY_S
 
     @property
+    def writes(self) -> bool:
+        """The store was read, and is this assistant's to write."""
+        return self._read and self.table is not None and self.table.refused is None
+
+    @property
     def settled(self) -> bool:
         """All that was remembered is in the store."""
-        return self.table is not None and self.table.refused is None and not self._unwritten
+        return self.writes and not self._unwritten
+
+    def why(self) -> StoreError:
+        """Why there is no table."""
+        if self._error is not None:
+            return StoreError(str(self._error), mend=self._error.mend)
+        return StoreError("The memories are not read yet.", mend="Try again in a moment.")
 
     def open(self) -> bool:
         """Open the store, or become its writer where it could only be read; says whether the table
@@ -90,6 +103,7 @@ class StoreLink:
             self._lose()  # who writes to what was half read writes twice
             return False
         table.proved()
+        self._read = True
         with self._lock:
             self._unwritten = {
                 key: memory for key, memory in self._unwritten.items() if key not in index
@@ -143,6 +157,7 @@ class StoreLink:
 
     def failed(self, error: StoreError) -> None:
         """Tell it, and try again later."""
+        self._error = error
         self.tell(error)
         if self._retrying or isinstance(error, StoreDamaged):
             return
@@ -173,5 +188,6 @@ class StoreLink:
 
     def _lose(self) -> None:
         table, self.table = self.table, None
+        self._read = False
         if table is not None:
             table.close()
