@@ -218,7 +218,7 @@ async def open_assistant(
             stack.callback(asyncio.create_task(retention.run()).cancel)
         if remembered is not None:
             # Beside the conversation: nobody waits for LanceDB to be imported.
-            opening = _open_memories(home, place, settings, remembered, transcript, dialogue, stack)
+            opening = _open_memories(home, settings, remembered, transcript, dialogue, stack)
             task = asyncio.create_task(opening)
             stack.callback(task.cancel)
         yield assistant
