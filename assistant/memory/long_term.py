@@ -24,7 +24,7 @@ from assistant.context.conversation import Exchange
 from assistant.errors import ModelError, StoreError
 from assistant.events import Event, MemoriesRead, Notice, Severity
 from assistant.memory import table_schema
-from assistant.memory.encoding import QueryEncoder, Vector, Vectors
+from assistant.memory.encoding import LONGEST_QUERY, QueryEncoder, Vector, Vectors
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.making import Transcript, made_of, memories_of
 from assistant.memory.question import Question, read_question
@@ -114,7 +114,7 @@ class LongTermMemory:
         if index is None:
             return Recalled()
         due = time.monotonic() + deadline_s - RANKING_S
-        question = read_question(query, index.speakers())
+        question = read_question(query[-LONGEST_QUERY:], index.speakers())
         vector = self._encoder.submit(question.meaning)
         # Without threads but the encoder's: on a busy machine each takes its time to wake.
         encoded = asyncio.wrap_future(vector)
@@ -162,7 +162,7 @@ class LongTermMemory:
     def find(self, query: str, k: int = MOST) -> Recalled:
         """As `recall`, without a deadline."""
         _, index = self._opened()
-        question = read_question(query, index.speakers())
+        question = read_question(query[-LONGEST_QUERY:], index.speakers())
         vector = self._encoder.submit(question.meaning)
         wait([vector])  # here, and not on the thread that the voice's recall needs
         return self._search(index, question, vector, k=k)

@@ -354,6 +354,11 @@ def _sentence(error: sqlite3.Error, path: Path) -> StoreError:
             f"The disk is full: the conversation can't be stored in {path}.",
             mend="Free some space; what was said meanwhile is stored then.",
         )
+    if name == "SQLITE_IOERR_WRITE":  # also what SQLite makes of a quota
+        return StoreError(
+            f"The conversation can't be written to {path}: the disk is over its quota, or fails.",
+            mend="Free some space; what was said meanwhile is stored then.",
+        )
     if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
         return StoreError(
             f"The transcript {path} can't be written.",

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assistant.memory.columns import Columns
+from assistant.memory.encoding import LONGEST_DOCUMENT
 from assistant.memory.lexical import LexicalIndex
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.question import Question
@@ -94,7 +95,7 @@ class UserIndex:
                     vectors, present = batch.vectors(encoder)
                     self._vectors.add(np.where(present[:, np.newaxis], vectors, np.float32(np.nan)))
                 self._columns.add(memories)
-                texts += [memory.text for memory in memories]
+                texts += [_head(memory.text) for memory in memories]
                 contexts += [memory.context for memory in memories]
         finally:
             # All at once: each large piece is folded into the whole.
@@ -113,7 +114,7 @@ class UserIndex:
             if memory.user_id != self.user_id or memory.id in self._columns.row_of:
                 raise ValueError(f"memory {memory.id} does not belong here, or is here already")
         with self._lock:
-            self._lexical.add([m.text for m in memories], [m.context for m in memories])
+            self._lexical.add([_head(m.text) for m in memories], [m.context for m in memories])
             if vectors is None:
                 self._vectors.add_without(len(memories))
             else:
@@ -138,7 +139,7 @@ class UserIndex:
             row = self._columns.row_of[memory.id]
             if memory.text != self._columns.texts[row]:
                 self._vectors.remove([row])
-            self._lexical.replace(row, memory.text, memory.context)
+            self._lexical.replace(row, _head(memory.text), memory.context)
             self._columns.write(row, memory)
 
     def remove(self, ids: Iterable[str]) -> None:
@@ -234,7 +235,8 @@ class UserIndex:
     def _found(self, question: Question, asked: frozenset[str], ranked: Ranked) -> Found:
         columns, row = self._columns, ranked.row
         text = columns.texts[row]
-        there = self._lexicon.content(text)
+        head = _head(text)
+        there = self._lexicon.content(head)
         shared = not asked.isdisjoint(there)
         return Found(
             id=columns.ids[row],
@@ -244,8 +246,13 @@ class UserIndex:
             created=datetime.fromtimestamp(columns.created[row], UTC),
             score=ranked.score,
             parts=ranked.parts,
-            words=self._lexicon.matches(question.text, text) if shared else (),
+            words=self._lexicon.matches(question.text, head) if shared else (),
             superseded_by=columns.superseded_by.get(row),
             sources=columns.sources[row],
             adds=columns.states(row) or not asked.issuperset(there),
         )
+
+
+def _head(text: str) -> str:
+    """What is looked at of a text: whoever pastes a megabyte must not make recall late for ever."""
+    return text[:LONGEST_DOCUMENT]
