@@ -179,7 +179,7 @@ class StoreLink:
     # -- inside ---------------------------------------------------------------------------------
 
     def _recovered(self) -> None:
-        if self.table is None or self.table.refused is not None:
+        if self.table is None or self.table.refused is not None or self._unwritten:
             return
         self._pause_s = FIRST_RETRY_S
         if self._failing:

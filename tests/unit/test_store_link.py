@@ -1,9 +1,10 @@
 """What becomes of memories while their store is away, full, or another's."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -32,7 +33,8 @@ def away(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """While there is something in it no table can be opened or added to; "late" lets what is added
     arrive before it fails, "reading" breaks scans off."""
     reasons: list[str] = []
-    add, scan, opening = MemoryTable.add, MemoryTable.scan, MemoryTable.open
+    add, merge = MemoryTable.add, MemoryTable.import_
+    scan, opening = MemoryTable.scan, MemoryTable.open
 
     def fragile(
         self: MemoryTable, memories: Sequence[Memory], vectors: Mapping[str, Vectors] | None = None
@@ -41,6 +43,10 @@ def away(monkeypatch: pytest.MonkeyPatch) -> list[str]:
             check()
         add(self, memories, vectors)
         check()
+
+    def merged(self: MemoryTable, rows: Iterable[Mapping[str, Any]]) -> int:
+        check()
+        return merge(self, rows)
 
     def check() -> None:
         if reasons:
@@ -57,6 +63,7 @@ def away(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return opening(uri)
 
     monkeypatch.setattr(MemoryTable, "add", fragile)
+    monkeypatch.setattr(MemoryTable, "import_", merged)
     monkeypatch.setattr(MemoryTable, "scan", broken)
     monkeypatch.setattr(MemoryTable, "open", opened)
     return reasons
@@ -109,7 +116,7 @@ async def test_a_store_that_is_away_at_the_start_is_read_later(
         away.clear()
         await memory.writable.wait()
         await memory.settled()
-        assert await recalled(memory, "Is it tea or coffee?") == ["Tea, never coffee."]
+        assert (await recalled(memory, "Is it tea or coffee?"))[0] == "Tea, never coffee."
         assert "My cat is called Kim." in await recalled(memory, "What is the cat called?")
         assert memory.table.count("ada") == 5
     transcript.close()
