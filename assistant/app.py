@@ -6,7 +6,7 @@ event bus, and ask it for what their user wants.
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import timedelta
 from functools import partial
@@ -32,9 +32,10 @@ from assistant.memory.door import Door
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.limits import Limits
 from assistant.memory.long_term import LongTermMemory
+from assistant.memory.place import Place, open_place, place_of
 from assistant.memory.ranking import Ranking
 from assistant.memory.recollection import Archive, Recollection
-from assistant.memory.table import MemoryTable
+from assistant.memory.retention import Retention
 from assistant.memory.tiers import Tiers
 from assistant.memory.transcript import Transcript
 from assistant.paths import Home
@@ -178,6 +179,8 @@ async def open_assistant(
     """
     bus.emit(PhaseChanged(Phase.STARTING))
     home.create()
+    place = place_of(home, settings)
+    tell = _from_threads(bus)
     async with AsyncExitStack() as stack:
         recordings = RecordingMicrophone(plan.recordings) if plan.recordings else None
         parts: list[VoiceLoop] = []
@@ -197,7 +200,7 @@ async def open_assistant(
         remembered: LongTermMemory | None = None
         if transcript is not None:
             stack.callback(transcript.close)
-            remembered = await asyncio.to_thread(_long_term, home, settings, bus)
+            remembered = await asyncio.to_thread(_long_term, place, settings, bus, tell)
         if transcript is not None and remembered is not None:
             stack.push_async_callback(remembered.close)
             store = Archive(transcript, remembered)
@@ -221,6 +224,11 @@ async def open_assistant(
         )
         stack.push_async_callback(assistant.close)
         await assistant.start()
+        if transcript is not None and settings.transcript.keep_days is not None:
+            # What is not in the store yet is not to be lost with its source.
+            kept = partial(_stored, settings, remembered)
+            retention = Retention(transcript, settings, memory.conversation.id, kept)
+            stack.callback(asyncio.create_task(retention.run()).cancel)
         if remembered is not None:
             # Beside the conversation: nobody waits for LanceDB to be imported.
             opening = _open_memories(home, settings, remembered, transcript, dialogue, stack)
@@ -229,7 +237,9 @@ async def open_assistant(
         yield assistant
 
 
-def _long_term(home: Home, settings: Settings, bus: EventBus) -> LongTermMemory | None:
+def _long_term(
+    place: Place, settings: Settings, bus: EventBus, tell: Callable[[Event], None]
+) -> LongTermMemory | None:
     """The user's memories, not yet read; None where they are switched off or have no encoder."""
     if not settings.memory.enabled:
         return None
@@ -241,7 +251,7 @@ def _long_term(home: Home, settings: Settings, bus: EventBus) -> LongTermMemory 
         return None
     return LongTermMemory(
         settings.general.user,
-        lambda: MemoryTable.open(str(home.memories)),
+        lambda: open_place(place, tell),
         encoder,
         Lexicon(settings.persona.language),
         Ranking(),
@@ -272,8 +282,9 @@ async def _open_memories(
 
     if transcript is None:
         return
+    await remembered.writable.wait()  # until then the commands open the memories themselves
     try:
-        desks = Desks(home, remembered, transcript, build, on_forgotten)
+        desks = Desks(remembered, transcript, build, on_forgotten)
         door = await asyncio.to_thread(Door, home.door, desks.answer)
     except StoreError as error:
         logger.error("commands can't reach the memories: %s", error)
@@ -284,6 +295,22 @@ async def _open_memories(
 def _follow(dialogue: Dialogue, event: Event) -> None:
     if isinstance(event, ProfileChanged):
         dialogue.refresh()
+
+
+def _from_threads(bus: EventBus) -> Callable[[Event], None]:
+    """As `bus.emit`, for threads."""
+    loop = asyncio.get_running_loop()
+
+    def tell(event: Event) -> None:
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(bus.emit, event)
+
+    return tell
+
+
+def _stored(settings: Settings, remembered: LongTermMemory | None) -> bool:
+    """Nothing that is to be remembered rests on the transcript alone."""
+    return remembered.store.settled if remembered else not settings.memory.enabled
 
 
 def _detectors() -> tuple[VoiceDetector, EndOfTurn]:

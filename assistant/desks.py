@@ -12,8 +12,10 @@ from assistant.memory.desk_requests import Request, Row, carry_out
 from assistant.memory.encoding import QueryEncoder
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.long_term import LongTermMemory
+from assistant.memory.place import open_place, place_of
 from assistant.memory.ranking import Ranking
 from assistant.memory.table import MemoryTable
+from assistant.memory.table_open import folder_of
 from assistant.memory.transcript import Transcript
 from assistant.paths import Home
 from assistant.settings import Settings
@@ -29,18 +31,21 @@ def open_desk(
     home: Home,
     settings: Settings,
     find_encoder: Callable[[Settings], QueryEncoder] | None = None,
+    tell: Callable[[Notice], None] | None = None,
 ) -> Iterator[MemoryDesk]:
     """The desk of the settings' user, where no assistant has the memories open. Blocking.
 
     Args:
         find_encoder: may raise ModelError; default: the profile's. Called when it is needed.
+        tell: told what became of a damaged store; default: the log is.
 
     Raises:
         StoreError: the memories can't be opened. StoreInUse: another process has them open.
     """
     home.create()
     with ExitStack() as stack:
-        table = MemoryTable.open(str(home.memories))
+        place = place_of(home, settings)
+        table = open_place(place, tell or _log)
         stack.callback(table.close)
 
         def open_transcript() -> Transcript:
@@ -57,7 +62,7 @@ def open_desk(
             return memory
 
         user = settings.general.user
-        yield MemoryDesk(user, table, open_transcript, open_memory, folder=home.memories)
+        yield MemoryDesk(user, table, open_transcript, open_memory, folder=place.folder)
 
 
 class Desks:
@@ -71,39 +76,44 @@ class Desks:
 
     def __init__(
         self,
-        home: Home,
         memory: LongTermMemory,
         transcript: Transcript,
         build: Build,
         on_forgotten: Callable[[Collection[str]], None],
     ) -> None:
-        self._home = home
-        self._table = memory.table
+        self._memory = memory
+        self._table: MemoryTable | None = None
         self._transcript = transcript
         self._build = build
-        own = self._desk(memory.user_id, memory, on_forgotten)
-        self._desks = {memory.user_id: own}
+        self._on_forgotten = on_forgotten
+        self._desks: dict[str, MemoryDesk] = {}
 
     def answer(self, request: Request) -> Iterator[Row]:
         """For `Door`: carry a request out at the desk of the user that it names, and no other's."""
+        table = self._memory.table
+        if table is not self._table:  # the store was opened, or opened again
+            self._table = table
+            own = self._desk(table, self._memory.user_id, self._memory, self._on_forgotten)
+            self._desks = {self._memory.user_id: own}
         user = str(request.get("user", ""))
         if user not in self._desks:
-            self._desks[user] = self._desk(user, None, lambda _: None)
+            self._desks[user] = self._desk(table, user, None, lambda _: None)
         return carry_out(self._desks[user], request)
 
     def _desk(
         self,
+        table: MemoryTable,
         user: str,
         memory: LongTermMemory | None,
         on_forgotten: Callable[[Collection[str]], None],
     ) -> MemoryDesk:
         return MemoryDesk(
             user,
-            self._table,
+            table,
             lambda: self._transcript,
             lambda: self._build(user),
             memory=memory,
-            folder=self._home.memories,
+            folder=folder_of(table.uri),
             on_forgotten=on_forgotten,
         )
 

@@ -135,9 +135,19 @@ class Context(Section):
     """After a restart within so many hours the thread goes on where it was."""
 
 
+class Transcript(Section):
+    keep_days: Positive | None = None
+    """Days after which a conversation leaves the transcript; what is remembered of it stays.
+    Default: it is kept for ever."""
+
+
 class Memory(Section):
     enabled: bool = True
     """Remember what is said beyond the conversation, and recall it where it matters."""
+    store: str | None = None
+    """Where memories are kept: a folder, or an object store such as s3://bucket/path, which
+    several machines may share; its credentials come from the usual environment variables
+    (AWS_ACCESS_KEY_ID, …). Default: the folder `memories` in your data folder."""
     deadline_ms: Positive = 10
     """Milliseconds that a recall may take; past them the turn goes on with what there is."""
     max_tokens: Count = 800
@@ -167,6 +177,7 @@ class Settings(Section):
     audio: Audio = Audio()
     turn: Turn = Turn()
     context: Context = Context()
+    transcript: Transcript = Transcript()
     memory: Memory = Memory()
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from assistant.errors import SettingsError, StoreError, StoreInUse
+from assistant.events import Notice
 from assistant.memory import door
 from assistant.memory.record import Kind
 from assistant.paths import Home
@@ -134,7 +135,9 @@ def request_of(args: argparse.Namespace) -> Row:
         request["id"] = args.id
     if getattr(args, "text", None) is not None:
         text = " ".join(args.text)
-        request["text"] = sys.stdin.read() if text == STANDARD_STREAM else text
+        if text == STANDARD_STREAM:
+            text = sys.stdin.buffer.read().decode("utf-8", errors="replace")
+        request["text"] = text
     return request
 
 
@@ -156,13 +159,17 @@ def answers(home: Home, settings: Settings, request: Request) -> Iterator[Row]:
         from assistant.memory.desk_requests import carry_out
 
         try:
-            with open_desk(home, settings) as desk:
+            with open_desk(home, settings, tell=_tell) as desk:
                 yield from carry_out(desk, request)
             return
         except StoreInUse:
             if time.monotonic() > until:
                 raise
             time.sleep(0.2)
+
+
+def _tell(notice: Notice) -> None:
+    print(notice.text, file=sys.stderr)
 
 
 def _read(name: str) -> list[Any]:

@@ -172,8 +172,8 @@ async def _lines() -> AsyncIterator[str]:
         )
     except ValueError:
         # A plain file can't be polled, and needs no waiting either.
-        for line in sys.stdin:
-            yield line
+        for data in sys.stdin.buffer:
+            yield data.decode("utf-8", errors="replace")
         return
     try:
         while data := await reader.readline():

@@ -5,34 +5,36 @@
     settled()            between turns: what was remembered is on the disk, and has its vector
 
 A recall searches on the caller's thread; one other encodes, and one writes. So a slow disk or an
-object store that can't be reached never delays a recall; what can't be written stays in RAM and,
-being in the transcript, is made up for at the next start.
+object store that can't be reached never delays a recall; what can't be written stays in RAM, is in
+the transcript, and is written when the store is back: see `store_link`.
 """
 
 import asyncio
 import logging
+import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import Protocol
 
 from assistant.context.conversation import Exchange
 from assistant.context.notes import Note
-from assistant.errors import AssistantError, ModelError, StoreError
-from assistant.events import Event, MemoriesRead, Notice, ProfileChanged, Severity
+from assistant.errors import ModelError, StoreError
+from assistant.events import Event, MemoriesRead, ProfileChanged
 from assistant.memory import table_schema
 from assistant.memory.ageing import Ageing
 from assistant.memory.asking import Asked, Asking, Misses, result
-from assistant.memory.encoding import QueryEncoder, Vectors
+from assistant.memory.encoding import LONGEST_QUERY, QueryEncoder, Vectors
 from assistant.memory.lexicon import Lexicon
-from assistant.memory.making import memories_of, memories_of_all
+from assistant.memory.making import Transcript, made_of, memories_of
 from assistant.memory.question import Earlier, read_question
 from assistant.memory.ranking import Ranking
 from assistant.memory.record import Memory
 from assistant.memory.renewal import in_order, renew
+from assistant.memory.store_link import StoreLink
 from assistant.memory.table import MemoryTable
 from assistant.memory.tiers import Tiers
 from assistant.memory.user_index import Found, UserIndex
@@ -48,14 +50,6 @@ EMBEDDED_BY_THE_WAY = 256
 """Where somebody waits for the end of it all: each time is a write."""
 UNMERGED = 1_000
 """New memories that recall goes through one by one, before they are folded into the large index."""
-
-
-class Transcript(Protocol):
-    """The source from which memories can be made again."""
-
-    def exchange_ids(self, user: str) -> set[str]: ...
-
-    def exchanges(self, user: str, ids: Collection[str]) -> Iterable[tuple[str, Exchange]]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,18 +81,21 @@ class LongTermMemory:
     ) -> None:
         self.user_id = user_id
         self._ageing = Ageing(tiers or Tiers())
-        self._open_table = open_table
+        self.store = StoreLink(open_table, self._tell_later, self._try_later)
+        """What of it is on the disk; of its parts only the properties may be used from outside."""
         self._encoder = encoder
         self._lexicon = lexicon
         self._ranking = ranking
         self._emit = emit
         self.asking = Asking(encoder, lexicon, self._speakers)
-        self._table: MemoryTable | None = None
+        self.writable = asyncio.Event()
+        """Set once the store was read and is this assistant's to write."""
         self._index: UserIndex | None = None
+        self._taking_in = threading.Lock()
+        self._transcript: Transcript | None = None
         self._writing = ThreadPoolExecutor(1, thread_name_prefix="memory-store")
         self._misses = Misses(emit)
         self._told: tuple[Note, ...] = ()
-        self._failing = False
         self._loop: asyncio.AbstractEventLoop | None = None
 
     # -- what the loop calls --------------------------------------------------------------------
@@ -129,7 +126,7 @@ class LongTermMemory:
         if index is None:
             return Recalled()
         due = time.monotonic() + deadline_s - RANKING_S
-        asked = await self.asking.ask(query, due, earlier)
+        asked = await self.asking.ask(query[-LONGEST_QUERY:], due, earlier)
         recalled = self._search(index, asked, exclude)
         self._misses.count(asked)
         return recalled
@@ -144,14 +141,9 @@ class LongTermMemory:
 
     def remember(self, conversation: str, exchange: Exchange) -> None:
         """Take in a complete exchange. Quick; any thread. It is on the disk after `settled`."""
-        index = self._index
-        if index is None:
-            return  # the transcript has it, and `load` reads that last
         memories = memories_of(self.user_id, conversation, exchange)
-        new = [memory for memory in memories if memory.id not in index]
-        if new:
-            index.add(new)
-            self._writing.submit(self._write, lambda table: table.add(new))
+        if index := self._take_in(memories):
+            self._writing.submit(self.store.flush)
             self._writing.submit(self._embed, index)
             self._writing.submit(self._tidy, index)
             self._tell_profile()
@@ -169,9 +161,7 @@ class LongTermMemory:
         """Idempotent."""
         await asyncio.to_thread(self._writing.shutdown)
         self._encoder.close()
-        table, self._table = self._table, None
-        if table is not None:
-            await asyncio.to_thread(table.close)
+        await asyncio.to_thread(self.store.close)
 
     # -- what a face asks for; these block, and may be called from any thread but the loop's ----
 
@@ -188,7 +178,7 @@ class LongTermMemory:
     def find(self, query: str, k: int = MOST) -> Recalled:
         """As `recall`, without a deadline."""
         _, index = self._opened()
-        question = read_question(query, index.speakers())
+        question = read_question(query[-LONGEST_QUERY:], index.speakers())
         vector = result(self._encoder.submit(question.meaning), wait=True)
         return self._search(index, Asked(question, vector, vector is None), k=k)
 
@@ -235,40 +225,58 @@ class LongTermMemory:
     def _load(self, transcript: Transcript | None) -> None:
         try:
             self._encoder.load()
-            dimensions = self._encoder.dimensions
         except ModelError as error:
-            self._tell(error)
+            self.store.tell(error)
             return
         self._lexicon.content("")  # its lists are read here, and not by the first recall
-        index = UserIndex(self.user_id, self._lexicon, dimensions, self._ranking)
-        try:
-            table = self._open_table()
-            self._table = table
-            table.add_encoder(self._encoder.name, dimensions)
-            index.load(table.scan(self.user_id, vectors=(self._encoder.name,)), self._encoder.name)
-        except StoreError as error:
-            self._tell(error)
-        self._catch_up(index, transcript)
-        self._index = index
+        self._transcript = transcript
+        self._read()
+
+    def _read(self) -> None:
+        """What the store has, if it can be had, and what the transcript has beyond it."""
+        opened = self.store.open()
+        if not opened and self._index is not None:
+            self.store.flush()
+            return
+        index = UserIndex(self.user_id, self._lexicon, self._encoder.dimensions, self._ranking)
+        whole = opened and self.store.read(index, self._encoder.name, self._encoder.dimensions)
+        if not whole and self._index is not None:
+            return
+        with self._taking_in:
+            self._index = index
+        self._catch_up()
         self._tell_later(MemoriesRead(len(index)))
         self._tell_profile()
+        if self.store.writes and self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self.writable.set)
         self._embed(index)
         self._writing.submit(self._tidy, index)
 
-    def _catch_up(self, index: UserIndex, transcript: Transcript | None) -> None:
+    def _catch_up(self) -> None:
         """Make memories of what the transcript has and the table has not."""
-        if transcript is None:
+        transcript, index = self._transcript, self._index
+        if transcript is None or index is None:
             return
         try:
-            missing = transcript.exchange_ids(self.user_id) - index.sources()
-            found = list(transcript.exchanges(self.user_id, missing)) if missing else []
+            missing = made_of(self.user_id, transcript, beyond=index.sources())
         except StoreError as error:
-            self._tell(error)
+            self.store.tell(error)
             return
-        memories = memories_of_all(self.user_id, found)
-        if memories:
-            index.add(memories)
-            self._write(lambda table: table.add(memories))
+        self._take_in(missing)
+        self.store.flush()
+
+    def _take_in(self, memories: Iterable[Memory]) -> UserIndex | None:
+        """Into RAM, and on the way to the store, what is not there yet; any thread. Returns the
+        index if there was any. Without one the transcript has them, and `_read` reads that last."""
+        with self._taking_in:
+            index = self._index
+            new = [each for each in memories if each.id not in index] if index is not None else []
+            if index is None or not new:
+                return None
+            index.add(new)
+            if self.store.table is not None or self._transcript is None:
+                self.store.wait(new)
+            return index
 
     def _embed(self, index: UserIndex, at_once: int = EMBEDDED_AT_ONCE) -> None:
         """Vectors for what has none, a few at a time."""
@@ -279,19 +287,19 @@ class LongTermMemory:
             try:
                 vectors = self._encoder.encode_documents(texts)
             except ModelError as error:
-                self._tell(error)
+                self.store.tell(error)
                 return
             index.set_vectors(ids, vectors)
-            self._write(partial(self._set_vectors, ids, vectors))
+            self.store.write(partial(self._set_vectors, ids, vectors))
 
     def _tidy(self, index: UserIndex) -> None:
         """Now and then; neither recall nor the voice waits for it."""
         if index.unmerged > UNMERGED:
             index.tidy()
         if self._ageing.due(index):
-            self._write(partial(self._ageing.run, index, self._encoder.name))
-        if self._table is not None and self._table.wants_compaction:
-            self._write(MemoryTable.compact)
+            self.store.write(partial(self._ageing.run, index, self._encoder.name))
+        if self.store.table is not None and self.store.table.wants_compaction:
+            self.store.write(MemoryTable.compact)
 
     def _set_vectors(self, ids: Sequence[str], vectors: Vectors, table: MemoryTable) -> None:
         table.set_vectors(self.user_id, self._encoder.name, ids, vectors)
@@ -319,21 +327,21 @@ class LongTermMemory:
         try:
             self._change(ids, lambda old: replace(old, uses=old.uses + 1, last_used=at))
         except StoreError as error:
-            self._tell(error)
+            self.store.tell(error)
 
     def _drop(self, memories: Sequence[Memory]) -> None:
         ids = [memory.id for memory in memories]
         texts = {memory.text for memory in memories}
         table, index = self._opened()
         table.delete(self.user_id, ids)
+        self.store.drop(ids)
         index.remove(ids)
         self._encoder.forget(texts)
         self._tell_profile()
 
     def _rebuild(self, transcript: Transcript) -> int:
         table = self.table
-        found = transcript.exchanges(self.user_id, transcript.exchange_ids(self.user_id))
-        renew(table, self.user_id, memories_of_all(self.user_id, found))
+        renew(table, self.user_id, made_of(self.user_id, transcript))
         self._encoder.clear()
         index = UserIndex(self.user_id, self._lexicon, self._encoder.dimensions, self._ranking)
         index.add(in_order(table, self.user_id))
@@ -349,27 +357,17 @@ class LongTermMemory:
         try:
             rest = [each for each in in_order(self.table, self.user_id) if each.id not in index]
         except StoreError as error:
-            self._tell(error)
+            self.store.tell(error)
             return
         index.add(rest)
         self._embed(index)
 
-    def _write(self, act: Callable[[MemoryTable], object]) -> None:
-        if self._table is None:
-            return
-        try:
-            act(self._table)
-        except StoreError as error:
-            self._tell(error)
-        else:
-            self._recovered()
-
     # -- inside ---------------------------------------------------------------------------------
 
     def _opened(self) -> tuple[MemoryTable, UserIndex]:
-        if self._table is None or self._index is None:
-            raise StoreError("The memories are not read yet.", mend="Try again in a moment.")
-        return self._table, self._index
+        if self.store.table is None or self._index is None:
+            raise self.store.why()
+        return self.store.table, self._index
 
     def _speakers(self) -> set[str]:
         return self._index.speakers() if self._index is not None else set()
@@ -380,17 +378,14 @@ class LongTermMemory:
         if self._told != before:
             self._tell_later(ProfileChanged(len(self._told)))
 
-    def _tell(self, error: AssistantError) -> None:
-        """Once when it begins to fail."""
-        logger.error("long-term memory: %s", error)
-        if not self._failing:
-            self._failing = True
-            self._tell_later(Notice(str(error), Severity.WARNING, error.mend))
+    def _try_later(self, seconds: float) -> None:
+        """From the thread that writes: read or write again what failed."""
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._loop.call_later, seconds, self._try_again)
 
-    def _recovered(self) -> None:
-        if self._failing:
-            self._failing = False
-            self._tell_later(Notice("Memories are being stored again."))
+    def _try_again(self) -> None:
+        with suppress(RuntimeError):  # closed meanwhile
+            self._writing.submit(self._read)
 
     def _tell_later(self, event: Event) -> None:
         """From a thread: events belong to the loop."""

@@ -1,6 +1,7 @@
 """Memories made of an exchange, without any model."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from typing import Protocol
 
 from assistant.context.conversation import Exchange
 from assistant.memory.profile import told_of_name
@@ -9,6 +10,30 @@ from assistant.memory.record import ASSISTANT, USER, Kind, Memory
 
 IMPORTANCE = {USER: 0.5, ASSISTANT: 0.2}
 """What the user said is what the user will ask for."""
+
+
+class Transcript(Protocol):
+    """The source from which memories can be made again."""
+
+    def exchange_ids(self, user: str) -> set[str]: ...
+
+    def exchanges(self, user: str, ids: Collection[str]) -> Iterable[tuple[str, Exchange]]: ...
+
+
+def made_of(
+    user_id: str, transcript: Transcript, beyond: Collection[str] = frozenset()
+) -> list[Memory]:
+    """Of all that the user's transcript holds but the exchanges `beyond` which it is wanted.
+
+    Raises:
+        StoreError: the transcript can't be read.
+    """
+    wanted = transcript.exchange_ids(user_id) - set(beyond)
+    return [
+        memory
+        for conversation, exchange in (transcript.exchanges(user_id, wanted) if wanted else ())
+        for memory in memories_of(user_id, conversation, exchange)
+    ]
 
 
 def memories_of(user_id: str, conversation: str, exchange: Exchange) -> list[Memory]:
@@ -33,12 +58,3 @@ def memories_of(user_id: str, conversation: str, exchange: Exchange) -> list[Mem
         if text
     ]
     return made + told_of_name(user_id, conversation, exchange)
-
-
-def memories_of_all(user_id: str, exchanges: Iterable[tuple[str, Exchange]]) -> list[Memory]:
-    """Of exchanges with the conversations that they belong to."""
-    return [
-        memory
-        for conversation, exchange in exchanges
-        for memory in memories_of(user_id, conversation, exchange)
-    ]

@@ -10,29 +10,30 @@ written.
 """
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from assistant.errors import StoreError
+from assistant.errors import StoreError, StoreInUse
 from assistant.memory import table_schema
 from assistant.memory.record import Memory
 from assistant.memory.table_errors import explained
-from assistant.memory.table_open import STORAGE_OPTIONS, Table, folder_of, open_table, version
+from assistant.memory.table_open import (
+    Table,
+    connect,
+    folder_of,
+    open_table,
+    open_to_read,
+    version,
+)
+from assistant.memory.table_queries import SAID, by_user, chunks, condition
 from assistant.memory.table_schema import FIELDS, KEY, Batch, Vectors
-from assistant.memory.writer_lock import FolderLock, Gate, Lease, WriterLock
+from assistant.memory.writer_lock import Gate, OnlyReading, WriterLock
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from lancedb.expr import Expr
 
-SAID = [
-    {"column_name": "created", "ascending": True, "nulls_first": False},
-    {"column_name": "speaker", "ascending": False, "nulls_first": False},  # "user", "assistant"
-    {"column_name": "id", "ascending": True, "nulls_first": False},
-]
-"""The order in which things were said."""
 IDS_AT_ONCE = 10_000
 """In the condition of one query."""
 ROWS_AT_ONCE = 8_192
@@ -46,7 +47,16 @@ PATIENCE_S = 2.0
 class MemoryTable:
     """All users' memories. Every query names the user."""
 
-    def __init__(self, table: Table, lock: WriterLock, uri: str, fragments: int) -> None:
+    def __init__(
+        self,
+        table: Table,
+        lock: WriterLock,
+        uri: str,
+        fragments: int,
+        on_proved: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.proved = on_proved
+        """To be called when all of it was read, and did no harm."""
         self._table = table
         self._lock = lock
         self._uri = uri
@@ -56,37 +66,48 @@ class MemoryTable:
         self._rewriting = threading.Lock()
 
     @classmethod
-    def open(cls, uri: str, *, storage_options: Mapping[str, str] | None = None) -> "MemoryTable":
+    def open(
+        cls,
+        uri: str,
+        *,
+        storage_options: Mapping[str, str] | None = None,
+        or_read: bool = False,
+        on_begun: Callable[[], None] = lambda: None,
+        on_proved: Callable[[], None] = lambda: None,
+    ) -> "MemoryTable":
         """Open or make the table and become its only writer. Takes a second: LanceDB is imported.
 
         Args:
             uri: a folder, made readable by its owner alone, or what LanceDB understands: s3://…
             storage_options: of the object store: endpoint, region, keys…
+            or_read: an object store that another assistant writes to is opened all the same; see
+                `refused`.
+            on_begun: called before the first byte of the table is read.
+            on_proved: called when all of it was read, or the attempt came to an orderly end.
 
         Raises:
             StoreError: it can't be reached, read or written, is damaged, is in use by another
                 assistant, or is of a newer version.
         """
-        folder = folder_of(uri)
         with ExitStack() as on_failure, explained(uri):
-            lock: WriterLock
-            if folder is not None:
-                folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-                lock = FolderLock(folder)
-                on_failure.callback(lock.release)
-            import lancedb
-
-            if folder is not None:
-                db = lancedb.connect(folder)
-            else:
-                options = STORAGE_OPTIONS | dict(storage_options or {})
-                db = lancedb.connect(uri, storage_options=options)
-                lock = Lease.take(db, uri)
-                on_failure.callback(lock.release)
-            table = open_table(db, uri, folder)
+            db, lock = connect(uri, storage_options or {}, or_read=or_read)
+            on_failure.callback(lock.release)
+            on_begun()
+            on_failure.callback(on_proved)
+            reads = isinstance(lock, OnlyReading)
+            table = open_to_read(db, uri) if reads else open_table(db, uri, folder_of(uri))
             fragments = int(table.stats()["fragment_stats"]["num_fragments"])
             on_failure.pop_all()
-        return cls(table, lock, uri, fragments)
+        return cls(table, lock, uri, fragments, on_proved)
+
+    @property
+    def uri(self) -> str:
+        return self._uri
+
+    @property
+    def refused(self) -> StoreInUse | None:
+        """Why it can only be read: another assistant writes to it."""
+        return self._lock.refused if isinstance(self._lock, OnlyReading) else None
 
     # -- encoders -------------------------------------------------------------------------------
 
@@ -148,7 +169,7 @@ class MemoryTable:
         was deleted meanwhile does not come back.
         """
         return sum(
-            self._replace(user, those, insert=False) for user, those in _by_user(memories).items()
+            self._replace(user, those, insert=False) for user, those in by_user(memories).items()
         )
 
     def set_vectors(self, user_id: str, encoder: str, ids: Sequence[str], array: Vectors) -> int:
@@ -181,8 +202,8 @@ class MemoryTable:
         """Remove rows; returns how many were there. Their bytes stay on the disk for a while."""
         with self._changing() as table:
             return sum(
-                int(table.delete(_condition(user_id, some)).num_deleted_rows)
-                for some in _chunks(list(ids), IDS_AT_ONCE)
+                int(table.delete(condition(user_id, some)).num_deleted_rows)
+                for some in chunks(list(ids), IDS_AT_ONCE)
             )
 
     # -- reading --------------------------------------------------------------------------------
@@ -191,8 +212,8 @@ class MemoryTable:
         """In the order of `ids`; those that are not there are left out."""
         found: dict[str, Memory] = {}
         with self._reading() as table:
-            for some in _chunks(list(ids), IDS_AT_ONCE):
-                rows = table.search().where(_condition(user_id, some)).select(list(FIELDS))
+            for some in chunks(list(ids), IDS_AT_ONCE):
+                rows = table.search().where(condition(user_id, some)).select(list(FIELDS))
                 found |= {memory.id: memory for memory in table_schema.memories(rows.to_arrow())}
         return [found[key] for key in dict.fromkeys(ids) if key in found]
 
@@ -219,7 +240,7 @@ class MemoryTable:
         with self._reading() as table:
             fields = table_schema.vector_fields(table.schema)
             wanted = [*columns, *(fields[name].name for name in vectors)]
-            query = table.search().where(_condition(user_id, ids)).select(wanted).order_by(SAID)
+            query = table.search().where(condition(user_id, ids)).select(wanted).order_by(SAID)
             for batch in query.to_batches(ROWS_AT_ONCE):
                 if batch.num_rows:
                     yield Batch(batch)
@@ -234,7 +255,7 @@ class MemoryTable:
 
     def count(self, user_id: str) -> int:
         with self._reading() as table:
-            return int(table.count_rows(_condition(user_id).to_sql()))
+            return int(table.count_rows(condition(user_id).to_sql()))
 
     def without_vectors(self, user_id: str, encoder: str, limit: int) -> list[Memory]:
         """Some of those that this encoder has still to embed.
@@ -244,7 +265,7 @@ class MemoryTable:
         """
         with self._reading() as table:
             field = table_schema.vector_fields(table.schema)[encoder]
-            where = f"{_condition(user_id).to_sql()} AND {field.name} IS NULL"
+            where = f"{condition(user_id).to_sql()} AND {field.name} IS NULL"
             rows = table.search().where(where).select(list(FIELDS)).limit(limit)
             return table_schema.memories(rows.to_arrow())
 
@@ -279,6 +300,7 @@ class MemoryTable:
         with self._rewriting, self._gate.alone(PATIENCE_S):
             if not self._closed:
                 self._closed = True
+                self.proved()
                 self._lock.release()
 
     # -- carrying over --------------------------------------------------------------------------
@@ -305,7 +327,7 @@ class MemoryTable:
                     mend="Correct it in the file, and import the file again.",
                 ) from error
         return sum(
-            self._replace(user, those, insert=True) for user, those in _by_user(memories).items()
+            self._replace(user, those, insert=True) for user, those in by_user(memories).items()
         )
 
     # -- inside ---------------------------------------------------------------------------------
@@ -340,9 +362,9 @@ class MemoryTable:
     def _rows(self, table: Table, user_id: str, ids: Sequence[str]) -> "pa.Table":
         import pyarrow as pa
 
-        chunks = _chunks(ids, IDS_AT_ONCE) or [[]]
+        pieces = chunks(ids, IDS_AT_ONCE) or [[]]
         return pa.concat_tables(
-            [table.search().where(_condition(user_id, some)).to_arrow() for some in chunks]
+            [table.search().where(condition(user_id, some)).to_arrow() for some in pieces]
         )
 
     def _merge(self, table: Table, rows: "pa.Table", *, insert: bool = False) -> None:
@@ -374,23 +396,3 @@ class MemoryTable:
         """Two that change rows would make LanceDB do one of the changes again."""
         with self._rewriting, self._adding() as table:
             yield table
-
-
-def _condition(user_id: str, ids: Sequence[str] | None = None) -> "Expr":
-    """Built as an expression: no text is ever pasted into a query."""
-    from lancedb.expr import col, lit
-
-    condition = col("user_id") == lit(user_id)
-    return condition if ids is None else condition & col("id").isin(ids)
-
-
-def _chunks(items: Sequence[str], size: int) -> list[Sequence[str]]:
-    return [items[start : start + size] for start in range(0, len(items), size)]
-
-
-def _by_user(memories: Iterable[Memory]) -> dict[str, list[Memory]]:
-    """One of each id, the last given."""
-    users: dict[str, dict[str, Memory]] = {}
-    for memory in memories:
-        users.setdefault(memory.user_id, {})[memory.id] = memory
-    return {user: list(those.values()) for user, those in users.items()}

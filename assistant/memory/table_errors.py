@@ -5,11 +5,12 @@ come as RuntimeError or ValueError with the words of its Rust libraries, so they
 these words. Arguments that are wrong come as ValueError too, and stay what they are.
 """
 
+import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from assistant.errors import StoreError
+from assistant.errors import StoreDamaged, StoreError
 
 _FROM_THE_STORE = re.compile(r"lance error|LanceError|Generic \w+ error|^Invalid input,")
 _PANIC = "RustPanic"
@@ -31,6 +32,11 @@ _DAMAGED = re.compile(
     r"|Invalid input,|panicked|outside"
 )
 
+_SECRET_NAME = re.compile(r"(AWS|AZURE|GOOGLE)_\w*(KEY|TOKEN|SECRET|PASSWORD|SAS|CREDENTIAL)")
+_SIGNED = re.compile(
+    r"<(AWSAccessKeyId|StringToSign|Signature\w*|Canonical\w*)>.*?</\1>", re.DOTALL
+)
+
 
 @contextmanager
 def explained(uri: str) -> Iterator[None]:
@@ -38,15 +44,28 @@ def explained(uri: str) -> Iterator[None]:
     try:
         yield
     except (OSError, RuntimeError) as error:
-        raise _sentence(str(error), uri) from error
+        raise _sentence(str(error), uri) from _without_secrets(error, uri)
     except ValueError as error:
         if not _FROM_THE_STORE.search(str(error)):
             raise
-        raise _sentence(str(error), uri) from error
+        raise _sentence(str(error), uri) from _without_secrets(error, uri)
     except Exception as error:
         if type(error).__name__ != _PANIC:
             raise
         raise damaged(uri) from error
+
+
+def discreet(words: str) -> str:
+    """Without the environment's credentials, and without what a store quotes of a signature."""
+    for name, value in os.environ.items():
+        if value and _SECRET_NAME.match(name):
+            words = words.replace(value, "•••")
+    return _SIGNED.sub(r"<\1>•••", words)
+
+
+def _without_secrets(error: Exception, uri: str) -> Exception:
+    """The cause as the log may tell it."""
+    return RuntimeError(discreet(str(error))) if "://" in uri else error
 
 
 def damaged(uri: str) -> StoreError:
@@ -55,7 +74,7 @@ def damaged(uri: str) -> StoreError:
         mend = (
             f"Move it away and build it anew: mv '{uri}' '{uri}.damaged'; assistant memory rebuild"
         )
-    return StoreError(f"The memory {uri} is damaged.", mend=mend)
+    return StoreDamaged(f"The memory {uri} is damaged.", mend=mend)
 
 
 def _sentence(words: str, uri: str) -> StoreError:
@@ -74,7 +93,7 @@ def _sentence(words: str, uri: str) -> StoreError:
     if _DAMAGED.search(words):
         return damaged(uri)
     # The rest names places in the library's source.
-    reason = words.split(", /")[0].splitlines()[0] if words else "no reason given"
+    reason = discreet(words).split(", /")[0].splitlines()[0] if words else "no reason given"
     return StoreError(f"The memory {uri} failed: {reason[:200].rstrip('.')}.")
 
 

@@ -1,13 +1,15 @@
 """Opening the table: made if it is absent, brought up to date if it is older, refused if it is
 newer or damaged."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from assistant.errors import StoreError
+from assistant.errors import StoreError, StoreInUse
 from assistant.memory.table_errors import damaged
 from assistant.memory.table_schema import SCHEMA_VERSION, first_schema
+from assistant.memory.writer_lock import FolderLock, Lease, OnlyReading, WriterLock
 
 Table = Any
 """A LanceTable; its annotations lag behind what it returns."""
@@ -31,6 +33,49 @@ def version() -> int:
     return 1 + len(MIGRATIONS)
 
 
+def connect(uri: str, options: Mapping[str, str], *, or_read: bool) -> tuple[Any, WriterLock]:
+    """The database, and the right to write to it; LanceDB is imported, which takes a second.
+
+    Args:
+        or_read: where another writes to an object store, be content with reading it.
+
+    Raises:
+        StoreInUse: another writes to it.
+        OSError, and what LanceDB raises: it can't be reached or written.
+    """
+    folder = folder_of(uri)
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        lock = FolderLock(folder)
+        try:
+            import lancedb
+
+            return lancedb.connect(folder), lock
+        except BaseException:
+            lock.release()
+            raise
+    import lancedb
+
+    options = STORAGE_OPTIONS | dict(options)
+    db = lancedb.connect(uri, storage_options=options)
+    try:
+        return db, Lease.take(db, uri)
+    except StoreInUse as refused:
+        if not or_read:
+            raise
+        always = timedelta(0)
+        db = lancedb.connect(uri, storage_options=options, read_consistency_interval=always)
+        return db, OnlyReading(refused)
+
+
+def open_to_read(db: Any, uri: str) -> Table:
+    """A table that is there and up to date; nothing is changed."""
+    table = db.open_table(NAME)
+    if _checked_version(table, uri) < version():
+        raise StoreError(f"The memory {uri} was written by an older version of this program.")
+    return table
+
+
 def open_table(db: Any, uri: str, folder: Path | None) -> Table:
     """The table, made if it is absent, brought up to date if it is older."""
     try:
@@ -41,18 +86,24 @@ def open_table(db: Any, uri: str, folder: Path | None) -> Table:
         if folder is not None and any((folder / f"{NAME}.lance" / "data").glob("*")):
             raise damaged(uri) from error
         table = db.create_table(NAME, schema=first_schema(), exist_ok=True)
-    found = int((table.schema.field("id").metadata or {}).get(SCHEMA_VERSION, b"1"))
-    if found > version():
-        raise StoreError(
-            f"The memory {uri} was written by a newer version of this program.",
-            mend="Update the program, or choose another folder with --home DIR.",
-        )
+    found = _checked_version(table, uri)
     for number, migration in enumerate(MIGRATIONS[found - 1 :], start=found + 1):
         migration(table)
         table.update_field_metadata(
             {"path": "id", "metadata": {SCHEMA_VERSION.decode(): str(number)}}
         )
     return table
+
+
+def _checked_version(table: Table, uri: str) -> int:
+    """Of the schema that is there."""
+    found = int((table.schema.field("id").metadata or {}).get(SCHEMA_VERSION, b"1"))
+    if found > version():
+        raise StoreError(
+            f"The memory {uri} was written by a newer version of this program.",
+            mend="Update the program, or choose another folder with --home DIR.",
+        )
+    return found
 
 
 def folder_of(uri: str) -> Path | None:

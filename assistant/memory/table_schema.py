@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assistant.errors import StoreError
+from assistant.errors import StoreDamaged
 from assistant.memory.record import Kind, Memory
 
 if TYPE_CHECKING:
@@ -173,13 +173,13 @@ def memories(columns: "pa.RecordBatch | pa.Table") -> list[Memory]:
     """Rows as memories.
 
     Raises:
-        StoreError: a value can't be what was written: the table has no checksums, so that damage
+        StoreDamaged: a value can't be what was written: the table has no checksums, so that damage
             may show itself only here.
     """
     try:
         values = [_values(columns, name) for name in FIELDS]
     except (ValueError, OverflowError, TypeError) as error:
-        raise StoreError(
+        raise StoreDamaged(
             f"A memory on the disk is damaged: {error}.", mend="assistant memory rebuild"
         ) from error
     return [Memory(*row) for row in zip(*values, strict=True)]

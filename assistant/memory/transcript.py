@@ -220,6 +220,26 @@ class Transcript:
         with self._writing():
             gone = sum(self._delete(user, ids[at : at + 500]) for at in range(0, len(ids), 500))
             self._drop_covering(user, frozenset(ids))
+        self._empty_log()
+        return gone
+
+    def expire(self, user: str, before: datetime, limit: int, but: str = "") -> int:
+        """Delete exchanges of the user's conversations that ended before a moment, the conversation
+        `but` excepted, as `forget` does; returns how many, at most `limit`. Raises as `forget`."""
+        with self._writing():
+            rows = self._db.execute(
+                "SELECT id FROM exchange WHERE user = ?1 AND conversation != ?2 AND conversation IN"
+                " (SELECT conversation FROM exchange WHERE user = ?1 GROUP BY conversation"
+                " HAVING max(ended) < ?3) ORDER BY started LIMIT ?4",
+                (user, but, _microseconds(before), limit),
+            ).fetchall()
+            gone = self._delete(user, [row[0] for row in rows]) if rows else 0
+            self._drop_covering(user, frozenset(row[0] for row in rows))
+        if gone:
+            self._empty_log()
+        return gone
+
+    def _empty_log(self) -> None:
         with self._lock, _explained(self._path):
             (busy, *_) = self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         if busy:
@@ -228,7 +248,6 @@ class Transcript:
                 " program reads it.",
                 mend="Close the other program, and forget them again.",
             )
-        return gone
 
     def close(self) -> None:
         """Idempotent. What was stored moves from the log into the file."""
@@ -333,6 +352,11 @@ def _sentence(error: sqlite3.Error, path: Path) -> StoreError:
     if name.startswith("SQLITE_FULL"):
         return StoreError(
             f"The disk is full: the conversation can't be stored in {path}.",
+            mend="Free some space; what was said meanwhile is stored then.",
+        )
+    if name == "SQLITE_IOERR_WRITE":  # also what SQLite makes of a quota
+        return StoreError(
+            f"The conversation can't be written to {path}: the disk is over its quota, or fails.",
             mend="Free some space; what was said meanwhile is stored then.",
         )
     if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):

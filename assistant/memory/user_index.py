@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from assistant.context.notes import Note
 from assistant.memory.columns import Columns
+from assistant.memory.encoding import LONGEST_DOCUMENT
 from assistant.memory.lexical import LexicalIndex
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.question import Question
@@ -30,8 +31,6 @@ Vectors = NDArray[np.float32]
 
 CANDIDATES = 200
 """The best by words and the best by meaning; their neighbours in the conversation come on top."""
-READ = 10_000
-"""Characters of a memory that are looked through for the question's words, to say why."""
 REPEATING = 6
 """Ranked beyond what is asked for, in place of those that only ask the same."""
 
@@ -85,8 +84,9 @@ class UserIndex:
         with self._lock:
             return {source for each in self._columns.sources for source in each}
 
-    def load(self, batches: Iterable[Batch], encoder: str) -> None:
-        """Take in a scan of the table, which comes in the order in which things were said.
+    def load(self, batches: Iterable[Batch], encoder: str | None) -> None:
+        """Take in a scan of the table, which comes in the order in which things were said; without
+        an encoder they have no vectors yet.
 
         Raises:
             StoreError: the scan broke off; the index holds what had come by then.
@@ -96,10 +96,13 @@ class UserIndex:
         try:
             for batch in batches:
                 memories = batch.memories()
-                vectors, present = batch.vectors(encoder)
-                self._vectors.add(np.where(present[:, np.newaxis], vectors, np.float32(np.nan)))
+                if encoder is None:
+                    self._vectors.add_without(len(memories))
+                else:
+                    vectors, present = batch.vectors(encoder)
+                    self._vectors.add(np.where(present[:, np.newaxis], vectors, np.float32(np.nan)))
                 self._columns.add(memories)
-                texts += [memory.text for memory in memories]
+                texts += [_head(memory.text) for memory in memories]
                 contexts += [memory.context for memory in memories]
         finally:
             # All at once: each large piece is folded into the whole.
@@ -119,7 +122,7 @@ class UserIndex:
             if memory.user_id != self.user_id or memory.id in self._columns.row_of:
                 raise ValueError(f"memory {memory.id} does not belong here, or is here already")
         with self._lock:
-            self._lexical.add([m.text for m in memories], [m.context for m in memories])
+            self._lexical.add([_head(m.text) for m in memories], [m.context for m in memories])
             if vectors is None:
                 self._vectors.add_without(len(memories))
             else:
@@ -145,7 +148,7 @@ class UserIndex:
             row = self._columns.row_of[memory.id]
             if memory.text != self._columns.texts[row]:
                 self._vectors.remove([row])
-            self._lexical.replace(row, memory.text, memory.context)
+            self._lexical.replace(row, _head(memory.text), memory.context)
             self._columns.write(row, memory)
             self.profile = self._columns.profile()
 
@@ -275,7 +278,7 @@ class UserIndex:
         """`asked`: the question's words and their stems."""
         columns, row = self._columns, ranked.row
         text = columns.texts[row]
-        there = set(self._lexicon.content(text[:READ]))
+        there = set(self._lexicon.content(_head(text)))
         return Found(
             id=columns.ids[row],
             text=text,
@@ -290,3 +293,8 @@ class UserIndex:
             tier=tier,
             adds=columns.states(row) or not there.issubset(chain.from_iterable(asked.values())),
         )
+
+
+def _head(text: str) -> str:
+    """What is looked at of a text: whoever pastes a megabyte must not make recall late for ever."""
+    return text[:LONGEST_DOCUMENT]

@@ -28,6 +28,7 @@ from uuid import uuid4
 from filelock import FileLock, Timeout
 
 from assistant.errors import StoreError, StoreInUse
+from assistant.memory.table_errors import discreet
 
 logger = logging.getLogger(__name__)
 
@@ -170,7 +171,8 @@ class Lease:
         try:
             self._write(self._owner, None, owner="")
         except (RuntimeError, OSError, ValueError) as error:
-            logger.warning("The lease of %s could not be given back: %s", self._uri, error)
+            why = discreet(str(error))
+            logger.warning("The lease of %s could not be given back: %s", self._uri, why)
 
     # -- inside ---------------------------------------------------------------------------------
 
@@ -182,7 +184,8 @@ class Lease:
                 logger.warning("The lease of %s is lost", self._uri)
                 return
             except (RuntimeError, OSError, ValueError) as error:
-                logger.warning("The lease of %s could not be renewed: %s", self._uri, error)
+                why = discreet(str(error))
+                logger.warning("The lease of %s could not be renewed: %s", self._uri, why)
 
     def _renew(self) -> None:
         with self._lock:
@@ -223,11 +226,34 @@ class Lease:
         return found[0]
 
     def _taken(self, seen: dict[str, Any]) -> StoreError:
-        return _in_use(self._uri, f"process {seen['process']} on {seen['host']}")
+        return _in_use(
+            self._uri,
+            f"process {seen['process']} on {seen['host']}",
+            "Nothing to do: what is said here is stored there when the other one has closed.",
+        )
 
 
-def _in_use(where: str, holder: str) -> StoreInUse:
-    return StoreInUse(
-        f"The memory {where} is in use by another assistant ({holder}).",
-        mend="Close the other one, or choose another folder with --home DIR.",
-    )
+class OnlyReading:
+    """Of who opened a store that another writes to.
+
+    Args:
+        refused: names who does.
+    """
+
+    def __init__(self, refused: StoreInUse) -> None:
+        self.refused = refused
+
+    def check(self) -> None:
+        """Raises StoreInUse at every write."""
+        raise self.refused
+
+    def release(self) -> None:
+        """There is nothing to be given back."""
+
+
+def _in_use(
+    where: str,
+    holder: str,
+    mend: str = "Close the other one, or choose another folder with --home DIR.",
+) -> StoreInUse:
+    return StoreInUse(f"The memory {where} is in use by another assistant ({holder}).", mend=mend)

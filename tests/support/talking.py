@@ -19,6 +19,19 @@ from assistant.paths import models_cache
 PATIENCE_S = 90.0
 """How long a busy machine may take; only a failing test waits so long."""
 
+OBEY = """
+import ctypes
+import os
+import sys
+
+if os.geteuid() == 0:
+    for capability in (1, 2):  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
+        ctypes.CDLL(None).prctl(24, capability, 0, 0, 0)  # PR_CAPBSET_DROP
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+OBEYING = (sys.executable, "-c", OBEY)
+"""Before a command: root's process loses the right to ignore files' modes."""
+
 Row = dict[str, Any]
 
 
@@ -27,12 +40,19 @@ FORGETFUL = {"ASSISTANT_MEMORY__ENABLED": "false"}
 
 
 class Talk:
-    """`assistant talk --json`, started in `home`; ends with the block."""
+    """`assistant talk --json`, started in `home`; ends with the block. `limited`: files' modes hold
+    for it, also when it is root's."""
 
-    def __init__(self, home: Path, *arguments: str, env: dict[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        home: Path,
+        *arguments: str,
+        env: dict[str, str] | None = None,
+        limited: bool = False,
+    ) -> None:
         command = [sys.executable, "-m", "ui.cli", "--home", str(home), "--json"]
         self.process = subprocess.Popen(
-            [*command, "talk", *arguments],
+            [*(OBEYING if limited else ()), *command, "talk", *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

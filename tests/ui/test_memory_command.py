@@ -54,7 +54,7 @@ def running(home: Home) -> Iterator[LongTermMemory]:
         return load_memory(user, table, encoder, Settings(), transcript)
 
     memory = build("me")
-    opened = Door(home.door, Desks(home, memory, transcript, build, lambda _: None).answer)
+    opened = Door(home.door, Desks(memory, transcript, build, lambda _: None).answer)
     yield memory
     opened.close()
     encoder.close()

@@ -1,6 +1,5 @@
 """A second writer, damage, a full disk, kills: what may happen to the store of memories."""
 
-import ctypes
 import os
 import random
 import stat
@@ -19,6 +18,7 @@ from assistant.memory import table as table_module
 from assistant.memory import table_open
 from assistant.memory.table import MemoryTable
 from tests.support.memories import memory, rich, stored
+from tests.support.talking import OBEYING
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -31,19 +31,13 @@ def table(tmp_path: Path) -> Iterator[MemoryTable]:
 
 def in_a_child(code: str, *arguments: object, limited: bool = False) -> str:
     """What a process of its own prints. `limited` takes from root the right to ignore modes."""
-
-    def limit() -> None:
-        for capability in (1, 2):  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
-            ctypes.CDLL(None).prctl(24, capability, 0, 0, 0)  # PR_CAPBSET_DROP
-
     done = subprocess.run(
-        [sys.executable, "-c", code, *map(str, arguments)],
+        [*(OBEYING if limited else ()), sys.executable, "-c", code, *map(str, arguments)],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         text=True,
         check=True,
         timeout=60,
-        preexec_fn=limit if limited and os.geteuid() == 0 else None,
     )
     return done.stdout.strip()
 

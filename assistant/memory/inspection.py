@@ -1,0 +1,52 @@
+"""A process that reads a whole store, in place of one that it might kill.
+
+python -m assistant.memory.inspection check URI    reads everything, and says nothing
+python -m assistant.memory.inspection save URI     writes every memory that it can read to
+                                                   standard output, one JSON object a line
+"""
+
+import json
+import sys
+from collections.abc import Sequence
+
+from assistant.errors import StoreError
+from assistant.memory.table import MemoryTable
+from assistant.memory.table_schema import exported, vector_fields
+
+FAILED_EXIT = 5
+
+
+def main(arguments: Sequence[str]) -> int:
+    """The exit code; a store that kills its reader leaves none."""
+    how, uri = arguments
+    try:
+        table = MemoryTable.open(uri, or_read=True)
+        try:
+            check(table) if how == "check" else save(table)
+        finally:
+            table.close()
+    except StoreError:
+        return FAILED_EXIT
+    return 0
+
+
+def check(table: MemoryTable) -> None:
+    """Every column of every row."""
+    for user in table.users():
+        for batch in table.scan(user, vectors=tuple(table.encoders())):
+            batch.memories()
+            for encoder in vector_fields(batch.columns.schema):
+                batch.vectors(encoder)
+
+
+def save(table: MemoryTable) -> None:
+    """User by user; what was written before the end is kept by who reads it."""
+    for user in table.users():
+        for batch in table.scan(user):
+            for memory in batch.memories():
+                sys.stdout.write(f"{json.dumps(exported(memory))}\n")
+            sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,193 @@
+"""The way from RAM to the store: what waits to be written, and trying again while it can't be.
+
+A store that can't be reached, is full, or is held by another assistant costs nothing but time: what
+is new waits here (and is in the transcript), and is written when the store is back. All methods but
+`wait` run on the thread that writes.
+"""
+
+import logging
+import threading
+from collections.abc import Callable, Collection, Iterable
+
+from assistant.errors import AssistantError, StoreDamaged, StoreError, StoreInUse
+from assistant.events import Notice, Severity
+from assistant.memory import table_schema
+from assistant.memory.record import Memory
+from assistant.memory.table import MemoryTable
+from assistant.memory.user_index import UserIndex
+
+logger = logging.getLogger(__name__)
+
+FIRST_RETRY_S = 2.0
+LONGEST_RETRY_S = 60.0
+"""It is tried again after twice the time before, up to this."""
+
+
+class StoreLink:
+    """
+    Args:
+        open_table: blocking; may raise StoreError.
+        tell: told when storing begins to fail, and when it works again.
+        try_later: has `mend` called after so many seconds.
+    """
+
+    def __init__(
+        self,
+        open_table: Callable[[], MemoryTable],
+        tell: Callable[[Notice], None],
+        try_later: Callable[[float], None],
+    ) -> None:
+        self.table: MemoryTable | None = None
+        self._open_table = open_table
+        self._tell_user = tell
+        self._try_later = try_later
+        self._unwritten: dict[str, Memory] = {}
+        self._lock = threading.Lock()
+        self._may_be_there = False
+        self._read = False
+        self._failing = False
+        self._error: StoreError | None = None
+        self._retrying = False
+        self._pause_s = FIRST_RETRY_S
+
+    @property
+    def writes(self) -> bool:
+        """The store was read, and is this assistant's to write."""
+        return self._read and self.table is not None and self.table.refused is None
+
+    @property
+    def settled(self) -> bool:
+        """All that was remembered is in the store."""
+        return self.writes and not self._unwritten
+
+    def why(self) -> StoreError:
+        """Why there is no table."""
+        if self._error is not None:
+            return StoreError(str(self._error), mend=self._error.mend)
+        return StoreError("The memories are not read yet.", mend="Try again in a moment.")
+
+    def open(self) -> bool:
+        """Open the store, or become its writer where it could only be read; says whether the table
+        is another one now, which is to be read."""
+        self._retrying = False
+        if self.table is not None and self.table.refused is None:
+            return False
+        try:
+            table = self._open_table()
+        except StoreError as error:
+            self.failed(error)
+            return False
+        if table.refused is not None and self.table is not None:
+            table.close()
+            self.failed(table.refused)
+            return False
+        self._lose()
+        self.table = table
+        if table.refused is not None:
+            self.failed(table.refused)
+        return True
+
+    def read(self, index: UserIndex, encoder: str, dimensions: int) -> bool:
+        """Take what the store has into a new index, and what still waits to be written; says
+        whether all of it came."""
+        table = self.table
+        if table is None:
+            return False
+        try:
+            if table.refused is None:
+                table.add_encoder(encoder, dimensions)
+            vectors = (encoder,) if encoder in table.encoders() else ()
+            index.load(table.scan(index.user_id, vectors=vectors), encoder if vectors else None)
+        except StoreError as error:
+            self.failed(error)
+            self._lose()  # who writes to what was half read writes twice
+            return False
+        table.proved()
+        self._read = True
+        with self._lock:
+            self._unwritten = {
+                key: memory for key, memory in self._unwritten.items() if key not in index
+            }
+            index.add(list(self._unwritten.values()))
+        self._recovered()
+        return True
+
+    def wait(self, memories: Iterable[Memory]) -> None:
+        """They are to be written with the next `flush`. Quick; any thread."""
+        with self._lock:
+            self._unwritten |= {memory.id: memory for memory in memories}
+
+    def flush(self) -> None:
+        """Write what waits, if that can be done by now."""
+        with self._lock:
+            waiting = list(self._unwritten.values())
+        if not waiting:
+            return
+        # Of a write that failed nobody knows whether it arrived all the same.
+        merging, self._may_be_there = self._may_be_there, True
+
+        def act(table: MemoryTable) -> None:
+            if merging:
+                table.import_(map(table_schema.exported, waiting))
+            else:
+                table.add(waiting)
+            self.drop([memory.id for memory in waiting])
+            self._may_be_there = False
+
+        self.write(act)
+
+    def drop(self, ids: Collection[str]) -> None:
+        """They need not be written any more."""
+        with self._lock:
+            for key in ids:
+                self._unwritten.pop(key, None)
+
+    def write(self, act: Callable[[MemoryTable], object]) -> None:
+        """Change the table, if there is one that can be changed."""
+        if self.table is None or self.table.refused is not None:
+            return
+        try:
+            act(self.table)
+        except StoreError as error:
+            self.failed(error)
+            if isinstance(error, StoreInUse):
+                self._lose()  # another took over while this machine slept
+        else:
+            self._recovered()
+
+    def failed(self, error: StoreError) -> None:
+        """Tell it, and try again later."""
+        self._error = error
+        self.tell(error)
+        if self._retrying or isinstance(error, StoreDamaged):
+            return
+        self._retrying = True
+        self._try_later(self._pause_s)
+        self._pause_s = min(2 * self._pause_s, LONGEST_RETRY_S)
+
+    def tell(self, error: AssistantError) -> None:
+        """Once when it begins to fail."""
+        logger.error("long-term memory: %s", error)
+        if not self._failing:
+            self._failing = True
+            self._tell_user(Notice(str(error), Severity.WARNING, error.mend))
+
+    def close(self) -> None:
+        """Idempotent. What still waits is in the transcript."""
+        self._lose()
+
+    # -- inside ---------------------------------------------------------------------------------
+
+    def _recovered(self) -> None:
+        if self.table is None or self.table.refused is not None or self._unwritten:
+            return
+        self._pause_s = FIRST_RETRY_S
+        if self._failing:
+            self._failing = False
+            self._tell_user(Notice("Memories are being stored again."))
+
+    def _lose(self) -> None:
+        table, self.table = self.table, None
+        self._read = False
+        if table is not None:
+            table.close()

@@ -1,0 +1,103 @@
+"""What nobody means to type, a full disk, a folder that can't be written: the whole assistant
+answers, says one sentence where something fails, and loses nothing."""
+
+import resource
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from assistant.memory.table import MemoryTable
+from assistant.memory.transcript import Transcript
+from assistant.paths import Home
+from tests.support.talking import Row, Talk
+
+pytestmark = pytest.mark.real
+
+TINY = ("--profile", "tiny", "--text")
+REMEMBERING = {
+    "ASSISTANT_MEMORY__ENABLED": "true",
+    "ASSISTANT_MEMORY__DEADLINE_MS": "5000",
+    "ASSISTANT_LLM__MAX_ANSWER_TOKENS": "8",
+    "ASSISTANT_LLM__TIMEOUT_S": "300",
+    "ASSISTANT_LLM__CONTEXT_TOKENS": "1024",  # so much of the megabyte is read
+}
+TOO_LONG = "That was too long to read as a whole; I went by its beginning and its end."
+NAMED = ("dog is called Max", "cat is called Kim", "fish is called Tom", "bird is called Pip")
+MEGABYTE = "My dog is called Max. " * 50_000
+LINES: tuple[tuple[bytes, str], ...] = (
+    (MEGABYTE.encode(), MEGABYTE.strip()),
+    (b"?!... ---", "?!... ---"),
+    ("🐶🐶👩‍👩‍👧‍👦 🎉".encode(), "🐶🐶👩‍👩‍👧‍👦 🎉"),
+    ("שלום, הכלב שלי נקרא מקס \u202e كلبي".encode(), "שלום, הכלב שלי נקרא מקס \u202e كلبي"),
+    (b"a NUL \x00 byte", "a NUL \x00 byte"),
+    (b"not UTF-8: \xff\xfe and half a pair: \xed\xa0\x80.", ""),
+    (b"<|im_start|>system\r", "<|im_start|>system"),
+)
+"""Bytes of a line, and what is kept of them; empty where that is not to the letter."""
+
+
+def kept(home: Path) -> list[str]:
+    """What the user said, as the transcript has it."""
+    transcript = Transcript.open(Home(home).transcript)
+    found = [
+        each.user_text for _, each in transcript.exchanges("me", transcript.exchange_ids("me"))
+    ]
+    transcript.close()
+    return found
+
+
+def troubles(talk: Talk) -> list[Row]:
+    return [row for row in talk.of("notice") if row["severity"] != "info"] + talk.of("error")
+
+
+def test_whatever_is_typed_is_answered_and_kept(tmp_path: Path) -> None:
+    with Talk(tmp_path, *TINY, env=REMEMBERING) as talk:
+        talk.wait_for("memories")
+        assert talk.process.stdin is not None
+        for line, _ in ((b"", ""), (b"  \t ", ""), *LINES):
+            talk.process.stdin.buffer.write(line + b"\n")
+        talk.end_input()
+        assert talk.finish() == 0
+    assert [row["text"] for row in troubles(talk)] == [TOO_LONG]
+    assert len(talk.of("turn")) == len(LINES)
+    said = kept(tmp_path)
+    assert len(said) == len(LINES)
+    for found, (_, expected) in zip(said, LINES, strict=True):
+        assert found == expected or (not expected and found.startswith("not UTF-8: \ufffd"))
+
+
+def forbid_writing(folder: Path, *, undo: bool = False) -> None:
+    for path in (folder, *folder.rglob("*")):
+        if path.is_dir():
+            path.chmod(0o700 if undo else 0o500)
+
+
+def test_trouble_with_the_disk_is_told_and_costs_nothing(tmp_path: Path) -> None:
+    unlimited = resource.RLIM_INFINITY
+    with Talk(tmp_path, *TINY, env=REMEMBERING, limited=True) as talk:
+        talk.wait_for("memories")
+        talk.say("My dog is called Max.")
+        talk.wait_for("turn")
+        resource.prlimit(talk.process.pid, resource.RLIMIT_FSIZE, (100, unlimited))
+        talk.say("My cat is called Kim.")
+        talk.wait_for("notice", severity="error")
+        resource.prlimit(talk.process.pid, resource.RLIMIT_FSIZE, (unlimited, unlimited))
+        talk.say("My fish is called Tom.")
+        talk.wait_for("notice", text="The conversation is being stored again.")
+        memories = Home(tmp_path).memories
+        forbid_writing(memories)
+        talk.say("My bird is called Pip.")
+        talk.wait_for("notice", text=f"The memory {memories} can't be written.")
+        forbid_writing(memories, undo=True)
+        talk.wait_for("notice", text="Memories are being stored again.")
+        talk.end_input()
+        assert talk.finish() == 0
+    full = [row["text"] for row in talk.of("notice") if row["severity"] == "error"]
+    assert len(full) == 1
+    assert "over its quota" in full[0]
+    expected = [f"My {it}." for it in NAMED]
+    assert kept(tmp_path) == expected
+    with closing(MemoryTable.open(str(memories))) as table:
+        found = [each for batch in table.scan("me") for each in batch.memories()]
+    assert [each.text for each in found if each.speaker == "user"] == expected

@@ -1,0 +1,145 @@
+"""The whole assistant on an object store: written there, away for a while, held by another."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import httpx
+import pytest
+from moto.server import ThreadedMotoServer
+
+from assistant.memory.record import USER
+from assistant.memory.table import MemoryTable
+from tests.support.talking import Talk
+
+pytestmark = pytest.mark.real
+
+ROOT = Path(__file__).resolve().parents[2]
+URI = "s3://memories/mine"
+KEY, SECRET = "AKIDTESTTESTTEST", "sEcReTsEcReTsEcReT"
+NAMED = ("cat is called Kim", "dog is called Max", "fish is called Tom")
+TINY = ("--profile", "tiny", "--text")
+
+
+@pytest.fixture
+def server() -> Iterator[ThreadedMotoServer]:
+    """An empty server with one bucket."""
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    httpx.post(f"{address(server)}/moto-api/reset").raise_for_status()
+    httpx.put(f"{address(server)}/memories").raise_for_status()
+    yield server
+    server.stop()
+
+
+def address(server: ThreadedMotoServer) -> str:
+    host, port = server.get_host_and_port()
+    return f"http://{host}:{port}"
+
+
+def environment(address: str) -> dict[str, str]:
+    return {
+        "ASSISTANT_MEMORY__ENABLED": "true",
+        "ASSISTANT_MEMORY__STORE": URI,
+        "ASSISTANT_CONTEXT__RESUME_WITHIN_H": "0",
+        "ASSISTANT_MEMORY__DEADLINE_MS": "5000",  # this test is of what, not of how fast
+        "ASSISTANT_LLM__MAX_ANSWER_TOKENS": "8",
+        "AWS_ENDPOINT_URL": address,
+        "AWS_ALLOW_HTTP": "true",
+        "AWS_REGION": "us-east-1",
+        "AWS_ACCESS_KEY_ID": KEY,
+        "AWS_SECRET_ACCESS_KEY": SECRET,
+    }
+
+
+def remembered(server: ThreadedMotoServer) -> list[str]:
+    """What the user said, as the store has it."""
+    options = {"endpoint": address(server), "allow_http": "true", "region": "us-east-1"}
+    options |= {"aws_access_key_id": KEY, "aws_secret_access_key": SECRET}
+    with closing(MemoryTable.open(URI, storage_options=options, or_read=True)) as table:
+        said = [each for batch in table.scan("me") for each in batch.memories()]
+    return sorted(each.text for each in said if each.speaker == USER)
+
+
+def written_in(*homes: Path) -> str:
+    """All that stands in the logs, and in every other text."""
+    return "".join(
+        path.read_text("utf-8", "replace")
+        for home in homes
+        for path in home.rglob("*")
+        if path.is_file()
+    )
+
+
+def start_again(server: ThreadedMotoServer) -> ThreadedMotoServer:
+    _, port = server.get_host_and_port()
+    back = ThreadedMotoServer(ip_address="127.0.0.1", port=port, verbose=False)
+    back.start()
+    return back
+
+
+def test_a_store_that_is_away_at_the_start_and_later_costs_nothing(
+    tmp_path: Path, server: ThreadedMotoServer
+) -> None:
+    env = environment(address(server))
+    server.stop()
+    with Talk(tmp_path, *TINY, env=env) as talk:
+        away = talk.wait_for("notice", severity="warning")
+        assert away["text"] == f"The memory {URI} can't be reached."
+        talk.say("My cat is called Kim.")  # the conversation goes on
+        talk.wait_for("turn")
+        done = subprocess.run(
+            [sys.executable, "-m", "ui.cli", "--home", str(tmp_path), "memory", "list"],
+            cwd=ROOT,
+            env={**os.environ, **env},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (done.returncode, done.stdout) == (5, "")
+        assert done.stderr.startswith(f"The memory {URI} can't be reached.\n")
+        server = start_again(server)
+        talk.wait_for("notice", text="Memories are being stored again.")
+        talk.say("My dog is called Max.")
+        talk.wait_for("turn")
+        server.stop()
+        talk.say("My fish is called Tom.")
+        talk.wait_for("notice", text=away["text"])
+        server = start_again(server)
+        talk.wait_for("notice", text="Memories are being stored again.")
+        talk.end_input()
+        assert talk.finish() == 0
+    assert remembered(server) == [f"My {it}." for it in NAMED]
+    server.stop()
+    told = done.stderr + json.dumps(talk.rows) + written_in(tmp_path)
+    assert KEY not in told
+    assert SECRET not in told
+
+
+def test_a_second_machine_reads_what_the_first_writes_and_writes_when_it_has_gone(
+    tmp_path: Path, server: ThreadedMotoServer
+) -> None:
+    env = environment(address(server))
+    with Talk(tmp_path / "here", *TINY, env=env) as first:
+        first.wait_for("memories")
+        first.say("My dog is called Max.")
+        first.wait_for("turn")
+        with Talk(tmp_path / "there", *TINY, env=env) as second:
+            refused = second.wait_for("notice", severity="warning")["text"]
+            assert refused.startswith(f"The memory {URI} is in use by another assistant (process ")
+            assert second.wait_for("memories")["count"] == 2
+            second.say("Tell me, what is my dog called?")
+            used = second.wait_for("turn")["memories"]
+            assert "My dog is called Max." in [memory["text"] for memory in used]
+            assert remembered(server) == ["My dog is called Max."]
+            first.end_input()
+            assert first.finish() == 0
+            second.wait_for("notice", text="Memories are being stored again.")
+            second.end_input()
+            assert second.finish() == 0
+            assert [row["text"] for row in second.of("notice")].count(refused) == 1
+    assert remembered(server) == ["My dog is called Max.", "Tell me, what is my dog called?"]

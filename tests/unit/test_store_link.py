@@ -1,0 +1,142 @@
+"""What becomes of memories while their store is away, full, or another's."""
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assistant.context.conversation import Conversation
+from assistant.errors import StoreError
+from assistant.events import Notice
+from assistant.memory import store_link
+from assistant.memory.encoding import Vectors
+from assistant.memory.record import Kind, Memory
+from assistant.memory.table import MemoryTable
+from assistant.memory.transcript import Transcript
+from tests.unit.test_long_term import LEISURE_S, Home, exchange, recalled
+
+AWAY = StoreError("The memory can't be reached.", mend="Check the network.")
+BACK = "Memories are being stored again."
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store_link, "FIRST_RETRY_S", 0.01)
+    monkeypatch.setattr(store_link, "LONGEST_RETRY_S", 0.02)
+
+
+@pytest.fixture
+def away(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """While there is something in it no table can be opened or added to; "late" lets what is added
+    arrive before it fails, "reading" breaks scans off."""
+    reasons: list[str] = []
+    add, merge = MemoryTable.add, MemoryTable.import_
+    scan, opening = MemoryTable.scan, MemoryTable.open
+
+    def fragile(
+        self: MemoryTable, memories: Sequence[Memory], vectors: Mapping[str, Vectors] | None = None
+    ) -> None:
+        if reasons != ["late"]:
+            check()
+        add(self, memories, vectors)
+        check()
+
+    def merged(self: MemoryTable, rows: Iterable[Mapping[str, Any]]) -> int:
+        check()
+        return merge(self, rows)
+
+    def check() -> None:
+        if reasons:
+            raise AWAY
+
+    def broken(self: MemoryTable, *wanted: object, **more: object) -> object:
+        rows = scan(self, *wanted, **more)  # type: ignore[arg-type]
+        yield from () if reasons else rows
+        check()
+
+    def opened(uri: str) -> MemoryTable:
+        if reasons != ["reading"]:
+            check()
+        return opening(uri)
+
+    monkeypatch.setattr(MemoryTable, "add", fragile)
+    monkeypatch.setattr(MemoryTable, "import_", merged)
+    monkeypatch.setattr(MemoryTable, "scan", broken)
+    monkeypatch.setattr(MemoryTable, "open", opened)
+    return reasons
+
+
+async def told(home: Home, text: str, times: int = 1) -> None:
+    while [e.text for e in home.events if isinstance(e, Notice)].count(text) < times:
+        await asyncio.sleep(0.005)
+
+
+async def test_what_a_store_missed_is_written_when_it_is_back(
+    tmp_path: Path, away: list[str]
+) -> None:
+    home, talk = Home(tmp_path), Conversation.begin("ada")
+    async with home.memory() as memory:
+        for how in ("away", "late"):
+            away.append(how)
+            memory.remember(talk.id, exchange(talk, f"My dog is called Max {how}."))
+            memory.remember(talk.id, exchange(talk, f"The cat is {how} too."))
+            assert len(await recalled(memory, f"Is Max {how}?")) >= 1
+            await memory.settled()
+            assert not memory.store.settled
+            away.clear()
+            await told(home, BACK, 1 + (how == "late"))
+            await memory.settled()
+            assert memory.store.settled
+        assert memory.table.count("ada") == 8, "nothing is lost, and nothing is there twice"
+    notices = [e.text for e in home.events if isinstance(e, Notice)]
+    assert notices == [str(AWAY), BACK, str(AWAY), BACK]
+
+
+@pytest.mark.parametrize("how", ["away", "reading"])
+async def test_a_store_that_is_away_at_the_start_is_read_later(
+    tmp_path: Path, away: list[str], how: str
+) -> None:
+    home, talk = Home(tmp_path), Conversation.begin("ada")
+    transcript = Transcript.open(tmp_path / "transcript.sqlite3")
+    first = exchange(talk, "My dog is called Max.")
+    transcript.store(talk, first)
+    async with home.memory(transcript=transcript) as memory:
+        memory.put([Memory("m1", "ada", Kind.FACT, "Tea, never coffee.", datetime.now(UTC))])
+    away.append(how)
+    async with home.memory(transcript=transcript) as memory:
+        assert await recalled(memory, "What is the dog called?") == ["My dog is called Max."]
+        with pytest.raises(StoreError, match="can't be reached"):
+            memory.drop([])
+        second = exchange(talk, "My cat is called Kim.")
+        transcript.store(talk, second)
+        memory.remember(talk.id, second)
+        away.clear()
+        await memory.writable.wait()
+        await memory.settled()
+        assert (await recalled(memory, "Is it tea or coffee?"))[0] == "Tea, never coffee."
+        assert "My cat is called Kim." in await recalled(memory, "What is the cat called?")
+        assert memory.table.count("ada") == 5
+    transcript.close()
+
+
+async def test_a_clock_that_was_wrong_does_no_harm(tmp_path: Path) -> None:
+    home, talk = Home(tmp_path), Conversation.begin("ada")
+    transcript = Transcript.open(tmp_path / "transcript.sqlite3")
+    ahead = datetime.now(UTC) + timedelta(days=3_000)
+    talk.append_user(1, "My dog is called Max.", ahead)
+    transcript.store(talk, talk.complete(1, "I see.", ended=ahead - timedelta(hours=1)))
+    for _ in range(2):
+        async with home.memory(transcript=transcript) as memory:
+            said = exchange(talk, "My dog is called Rex.")
+            transcript.store(talk, said)
+            memory.remember(talk.id, said)
+            await memory.settled()
+            found = (await memory.recall("What is my dog called?", LEISURE_S)).memories
+            assert {"My dog is called Max.", "My dog is called Rex."} <= {f.text for f in found}
+            assert all(-2.0 < each.score < 2.0 for each in found)
+            assert memory.store.settled
+    assert len(transcript.exchange_ids("ada")) == 3
+    transcript.close()
