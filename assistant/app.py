@@ -13,6 +13,7 @@ from datetime import timedelta
 from assistant.context.conversation import Conversation
 from assistant.context.short_term import ShortTermMemory, Store
 from assistant.desks import Desks, load_memory, profile_encoder
+from assistant.encryption import Vault, open_vault
 from assistant.engines import load_models
 from assistant.errors import ModelError, StoreError
 from assistant.events import (
@@ -27,6 +28,7 @@ from assistant.events import (
     TurnEnded,
 )
 from assistant.memory.door import Door
+from assistant.memory.keys import MasterKey
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.long_term import LongTermMemory
 from assistant.memory.ranking import Ranking
@@ -165,9 +167,12 @@ class Assistant:
 
 @asynccontextmanager
 async def open_assistant(
-    home: Home, settings: Settings, plan: SoundPlan, bus: EventBus
+    home: Home, settings: Settings, plan: SoundPlan, bus: EventBus, vault: Vault | None = None
 ) -> AsyncIterator[Assistant]:
     """A listening assistant; closed, with all its processes, when the block is left.
+
+    Args:
+        vault: of the home; closed with the assistant. Default: opened without asking anybody.
 
     Raises:
         AssistantError: something that it can't do without is missing or broken.
@@ -175,6 +180,8 @@ async def open_assistant(
     bus.emit(PhaseChanged(Phase.STARTING))
     home.create()
     async with AsyncExitStack() as stack:
+        opened = vault or await asyncio.to_thread(open_vault, home, settings)
+        stack.callback(opened.close)
         recordings = RecordingMicrophone(plan.recordings) if plan.recordings else None
         parts: list[VoiceLoop] = []
 
@@ -188,12 +195,12 @@ async def open_assistant(
         stack.callback(detectors.cancel)
         models = await load_models(home, settings, bus, hears=hears, speaks=sound.speaks)
         stack.push_async_callback(models.llm.close)
-        transcript, conversation = await asyncio.to_thread(_thread, home, settings, bus)
+        transcript, conversation = await asyncio.to_thread(_thread, home, settings, bus, opened.key)
         store: Store | None = transcript
         remembered: LongTermMemory | None = None
         if transcript is not None:
             stack.callback(transcript.close)
-            remembered = await asyncio.to_thread(_long_term, home, settings, bus)
+            remembered = await asyncio.to_thread(_long_term, home, settings, bus, opened.key)
         if transcript is not None and remembered is not None:
             stack.push_async_callback(remembered.close)
             store = Archive(transcript, remembered)
@@ -215,7 +222,9 @@ async def open_assistant(
         yield assistant
 
 
-def _long_term(home: Home, settings: Settings, bus: EventBus) -> LongTermMemory | None:
+def _long_term(
+    home: Home, settings: Settings, bus: EventBus, key: MasterKey | None
+) -> LongTermMemory | None:
     """The user's memories, not yet read; None where they are switched off or have no encoder."""
     if not settings.memory.enabled:
         return None
@@ -227,7 +236,7 @@ def _long_term(home: Home, settings: Settings, bus: EventBus) -> LongTermMemory 
         return None
     return LongTermMemory(
         settings.general.user,
-        lambda: MemoryTable.open(str(home.memories)),
+        lambda: MemoryTable.open(str(home.memories), key=key),
         encoder,
         Lexicon(settings.persona.language),
         Ranking(),
@@ -271,7 +280,7 @@ def _detectors() -> tuple[VoiceDetector, EndOfTurn]:
 
 
 def _thread(
-    home: Home, settings: Settings, bus: EventBus
+    home: Home, settings: Settings, bus: EventBus, key: MasterKey | None
 ) -> tuple[Transcript | None, Conversation]:
     """The transcript, and where the last session left off, if that was not long ago.
 
@@ -279,7 +288,7 @@ def _thread(
     """
     user = settings.general.user
     try:
-        transcript = Transcript.open(home.transcript)
+        transcript = Transcript.open(home.transcript, key)
     except StoreError as error:
         bus.emit(Notice(f"{error} This conversation is not kept.", Severity.WARNING, error.mend))
         return None, Conversation.begin(user)

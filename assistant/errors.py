@@ -13,7 +13,8 @@
     │   ├── DeviceBusy         taken by another program
     │   └── RecordingUnreadable  not audio, or empty
     └── StoreError             the data folder can't be read or written
-        └── StoreInUse         another process has it open
+        ├── StoreInUse         another process has it open
+        └── StoreLocked        encrypted, and there is no key or not the right one
 
 `str(error)` is one clear sentence for the user. `mend`, where there is one, is the command or
 the step that repairs it. The command line renders both once and exits with `exit_code`.
@@ -79,4 +80,8 @@ class StoreError(AssistantError):
 
 
 class StoreInUse(StoreError):
+    pass
+
+
+class StoreLocked(StoreError):
     pass

@@ -146,6 +146,12 @@ class Memory(Section):
     """Milliseconds that the model may take to read them; the three best are always shown."""
 
 
+class Encryption(Section):
+    mode: Literal["auto", "keyring", "passphrase", "off"] = "auto"
+    """How a new home keeps its key: in the system's keyring, behind a passphrase, or `off`, plain.
+    `auto` takes the keyring if there is one. `assistant encryption` converts an existing home."""
+
+
 class Settings(Section):
     """The whole tree; sections are the TOML file's tables."""
 
@@ -158,6 +164,7 @@ class Settings(Section):
     turn: Turn = Turn()
     context: Context = Context()
     memory: Memory = Memory()
+    encryption: Encryption = Encryption()
 
 
 @dataclass(frozen=True, slots=True)

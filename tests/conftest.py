@@ -17,6 +17,8 @@ def no_settings_from_outside(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
     for variable in list(os.environ):
         if variable.startswith(ENVIRONMENT_PREFIX) and variable != MODELS_CACHE:
             monkeypatch.delenv(variable)
+    # Nor has the developer's keyring.
+    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")
     monkeypatch.setenv("ASSISTANT_HOME", str(tmp_path / "home"))
 
 

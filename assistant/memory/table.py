@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 from assistant.errors import StoreError
 from assistant.memory import table_schema
+from assistant.memory.keys import MasterKey
 from assistant.memory.record import Memory
+from assistant.memory.sealing import Plain, Seal
 from assistant.memory.table_errors import explained
 from assistant.memory.table_open import STORAGE_OPTIONS, Table, folder_of, open_table, version
 from assistant.memory.table_schema import FIELDS, KEY, Batch, Vectors
@@ -46,21 +48,29 @@ PATIENCE_S = 2.0
 class MemoryTable:
     """All users' memories. Every query names the user."""
 
-    def __init__(self, table: Table, lock: WriterLock, uri: str, fragments: int) -> None:
+    def __init__(self, table: Table, lock: WriterLock, uri: str, seal: Plain) -> None:
         self._table = table
         self._lock = lock
         self._uri = uri
-        self._fragments = fragments
+        self._fragments = int(table.stats()["fragment_stats"]["num_fragments"])
+        self._seal = seal
         self._closed = False
         self._gate = Gate()
         self._rewriting = threading.Lock()
 
     @classmethod
-    def open(cls, uri: str, *, storage_options: Mapping[str, str] | None = None) -> "MemoryTable":
+    def open(
+        cls,
+        uri: str,
+        *,
+        key: MasterKey | None = None,
+        storage_options: Mapping[str, str] | None = None,
+    ) -> "MemoryTable":
         """Open or make the table and become its only writer. Takes a second: LanceDB is imported.
 
         Args:
             uri: a folder, made readable by its owner alone, or what LanceDB understands: s3://…
+            key: of an encrypted one.
             storage_options: of the object store: endpoint, region, keys…
 
         Raises:
@@ -83,10 +93,10 @@ class MemoryTable:
                 db = lancedb.connect(uri, storage_options=options)
                 lock = Lease.take(db, uri)
                 on_failure.callback(lock.release)
-            table = open_table(db, uri, folder)
-            fragments = int(table.stats()["fragment_stats"]["num_fragments"])
+            seal = Plain() if key is None else Seal(key)
+            opened = cls(open_table(db, uri, folder, seal.key_id), lock, uri, seal)
             on_failure.pop_all()
-        return cls(table, lock, uri, fragments)
+        return opened
 
     # -- encoders -------------------------------------------------------------------------------
 
@@ -104,12 +114,15 @@ class MemoryTable:
             ValueError: it has a column of other dimensions, or its name differs from another's by
                 punctuation alone.
         """
-        field = table_schema.vector_field(name, dimensions)
+        check = self._seal.check(name, dimensions)
+        field = table_schema.vector_field(name, dimensions, check)
         with self._changing() as table:
             known = table_schema.vector_fields(table.schema).get(name)
             if known is not None and known.type.list_size == dimensions:
-                return
-            if known is not None or field.name in table.schema.names:
+                if self._seal.agrees(known, check):
+                    return
+                table.drop_columns([known.name])
+            elif known is not None or field.name in table.schema.names:
                 raise ValueError(f"there is a column for an encoder like {name} already")
             table.add_columns(field)
 
@@ -138,8 +151,9 @@ class MemoryTable:
         with self._adding() as table:
             for encoder, array in (vectors or {}).items():
                 field = table_schema.vector_fields(table.schema)[encoder]
-                rows = rows.append_column(field, table_schema.vector_column(field, array))
-            table.add(rows)
+                turned = table_schema.vector_column(field, self._seal.turn(encoder, array))
+                rows = rows.append_column(field, turned)
+            table.add(self._seal.close(rows))
 
     def update(self, memories: Sequence[Memory]) -> int:
         """Replace memories by their ids, all or none of each user's; returns how many were there.
@@ -148,7 +162,8 @@ class MemoryTable:
         was deleted meanwhile does not come back.
         """
         return sum(
-            self._replace(user, those, insert=False) for user, those in _by_user(memories).items()
+            self._replace(user, those, insert=False)
+            for user, those in table_schema.by_user(memories).items()
         )
 
     def set_vectors(self, user_id: str, encoder: str, ids: Sequence[str], array: Vectors) -> int:
@@ -165,7 +180,7 @@ class MemoryTable:
 
         with self._changing() as table:
             field = table_schema.vector_fields(table.schema)[encoder]
-            fresh = table_schema.vector_column(field, array)
+            fresh = table_schema.vector_column(field, self._seal.turn(encoder, array))
             if len(fresh) != len(ids):
                 raise ValueError(f"{len(fresh)} vectors for {len(ids)} ids")
             where = {key: row for row, key in enumerate(ids)}
@@ -193,7 +208,8 @@ class MemoryTable:
         with self._reading() as table:
             for some in _chunks(list(ids), IDS_AT_ONCE):
                 rows = table.search().where(_condition(user_id, some)).select(list(FIELDS))
-                found |= {memory.id: memory for memory in table_schema.memories(rows.to_arrow())}
+                opened = self._seal.open(rows.to_arrow(), user_id)
+                found |= {memory.id: memory for memory in table_schema.memories(opened)}
         return [found[key] for key in dict.fromkeys(ids) if key in found]
 
     def scan(
@@ -213,11 +229,12 @@ class MemoryTable:
         """
         with self._reading() as table:
             fields = table_schema.vector_fields(table.schema)
-            wanted = [*columns, *(fields[name].name for name in vectors)]
+            # What is sealed is bound to the id of its row.
+            wanted = [*dict.fromkeys((*columns, "id")), *(fields[name].name for name in vectors)]
             query = table.search().where(_condition(user_id)).select(wanted).order_by(SAID)
             for batch in query.to_batches(ROWS_AT_ONCE):
                 if batch.num_rows:
-                    yield Batch(batch)
+                    yield Batch(self._seal.open(batch, user_id), self._seal.turn_back)
 
     def users(self) -> list[str]:
         """Who has memories here."""
@@ -241,7 +258,7 @@ class MemoryTable:
             field = table_schema.vector_fields(table.schema)[encoder]
             where = f"{_condition(user_id).to_sql()} AND {field.name} IS NULL"
             rows = table.search().where(where).select(list(FIELDS)).limit(limit)
-            return table_schema.memories(rows.to_arrow())
+            return table_schema.memories(self._seal.open(rows.to_arrow(), user_id))
 
     # -- upkeep ---------------------------------------------------------------------------------
 
@@ -300,7 +317,8 @@ class MemoryTable:
                     mend="Correct it in the file, and import the file again.",
                 ) from error
         return sum(
-            self._replace(user, those, insert=True) for user, those in _by_user(memories).items()
+            self._replace(user, those, insert=True)
+            for user, those in table_schema.by_user(memories).items()
         )
 
     # -- inside ---------------------------------------------------------------------------------
@@ -311,9 +329,8 @@ class MemoryTable:
 
         with self._changing() as table:
             old = self._rows(table, user_id, [memory.id for memory in memories])
-            texts = dict(
-                zip(old.column("id").to_pylist(), old.column("text").to_pylist(), strict=True)
-            )
+            known = self._seal.open(old.select(["id", "text"]), user_id)
+            texts = dict(zip(*(column.to_pylist() for column in known.columns), strict=True))
             places = {key: place for place, key in enumerate(texts)}
             new = table_schema.rows(memories, version())
             keys = new.column("id").to_pylist()
@@ -329,7 +346,7 @@ class MemoryTable:
                     field, old.column(field.name).take(pa.array(kept, pa.int64()))
                 )
             if new.num_rows:
-                self._merge(table, new, insert=insert)
+                self._merge(table, self._seal.close(new), insert=insert)
             return int(new.num_rows)
 
     def _rows(self, table: Table, user_id: str, ids: Sequence[str]) -> "pa.Table":
@@ -381,11 +398,3 @@ def _condition(user_id: str, ids: Sequence[str] | None = None) -> "Expr":
 
 def _chunks(items: Sequence[str], size: int) -> list[Sequence[str]]:
     return [items[start : start + size] for start in range(0, len(items), size)]
-
-
-def _by_user(memories: Iterable[Memory]) -> dict[str, list[Memory]]:
-    """One of each id, the last given."""
-    users: dict[str, dict[str, Memory]] = {}
-    for memory in memories:
-        users.setdefault(memory.user_id, {})[memory.id] = memory
-    return {user: list(those.values()) for user, those in users.items()}

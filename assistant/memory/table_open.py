@@ -5,9 +5,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from assistant.errors import StoreError
+from assistant.errors import StoreError, StoreLocked
 from assistant.memory.table_errors import damaged
-from assistant.memory.table_schema import SCHEMA_VERSION, first_schema
+from assistant.memory.table_schema import KEY_ID, SCHEMA_VERSION, first_schema
 
 Table = Any
 """A LanceTable; its annotations lag behind what it returns."""
@@ -31,8 +31,12 @@ def version() -> int:
     return 1 + len(MIGRATIONS)
 
 
-def open_table(db: Any, uri: str, folder: Path | None) -> Table:
-    """The table, made if it is absent, brought up to date if it is older."""
+def open_table(db: Any, uri: str, folder: Path | None, key_id: str = "") -> Table:
+    """The table, made if it is absent, brought up to date if it is older.
+
+    Args:
+        key_id: of the key that words and vectors are sealed with; none: they are plain.
+    """
     try:
         table = db.open_table(NAME)
     except ValueError as error:
@@ -41,6 +45,7 @@ def open_table(db: Any, uri: str, folder: Path | None) -> Table:
         if folder is not None and any((folder / f"{NAME}.lance" / "data").glob("*")):
             raise damaged(uri) from error
         table = db.create_table(NAME, schema=first_schema(), exist_ok=True)
+    _check_key(table, uri, key_id)
     found = int((table.schema.field("id").metadata or {}).get(SCHEMA_VERSION, b"1"))
     if found > version():
         raise StoreError(
@@ -53,6 +58,30 @@ def open_table(db: Any, uri: str, folder: Path | None) -> Table:
             {"path": "id", "metadata": {SCHEMA_VERSION.decode(): str(number)}}
         )
     return table
+
+
+def _check_key(table: Table, uri: str, key_id: str) -> None:
+    """Nothing plain among what is sealed, nothing sealed with two keys. An empty table that no key
+    has marked is marked with this one.
+
+    Raises:
+        StoreLocked: it is sealed with another key, or one of both is plain.
+    """
+    mark = (table.schema.field("id").metadata or {}).get(KEY_ID, b"").decode()
+    if mark == key_id:
+        return
+    if mark:
+        what = "with another key" if key_id else "and there is no key"
+        raise StoreLocked(
+            f"The memory {uri} is encrypted {what}; nothing was touched.",
+            mend="With the recovery key: assistant encryption recover",
+        )
+    if table.count_rows():
+        raise StoreLocked(
+            f"The memory {uri} is not encrypted, though there is a key; nothing was touched.",
+            mend="Move the key file encryption.json away, or restore both from one copy.",
+        )
+    table.update_field_metadata({"path": "id", "metadata": {KEY_ID.decode(): key_id}})
 
 
 def folder_of(uri: str) -> Path | None:
