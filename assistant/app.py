@@ -180,8 +180,10 @@ async def open_assistant(
     bus.emit(PhaseChanged(Phase.STARTING))
     home.create()
     async with AsyncExitStack() as stack:
-        opened = vault or await asyncio.to_thread(open_vault, home, settings)
-        stack.callback(opened.close)
+        if vault is None:
+            vault = await asyncio.to_thread(open_vault, home, settings)
+        stack.callback(vault.close)
+        key = vault.key
         recordings = RecordingMicrophone(plan.recordings) if plan.recordings else None
         parts: list[VoiceLoop] = []
 
@@ -195,12 +197,12 @@ async def open_assistant(
         stack.callback(detectors.cancel)
         models = await load_models(home, settings, bus, hears=hears, speaks=sound.speaks)
         stack.push_async_callback(models.llm.close)
-        transcript, conversation = await asyncio.to_thread(_thread, home, settings, bus, opened.key)
+        transcript, conversation = await asyncio.to_thread(_thread, home, settings, bus, key)
         store: Store | None = transcript
         remembered: LongTermMemory | None = None
         if transcript is not None:
             stack.callback(transcript.close)
-            remembered = await asyncio.to_thread(_long_term, home, settings, bus, opened.key)
+            remembered = await asyncio.to_thread(_long_term, home, settings, bus, key)
         if transcript is not None and remembered is not None:
             stack.push_async_callback(remembered.close)
             store = Archive(transcript, remembered)

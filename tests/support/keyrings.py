@@ -15,7 +15,7 @@ def environment(file: Path) -> dict[str, str]:
     return {"PYTHON_KEYRING_BACKEND": f"{__name__}.FileKeyring", VARIABLE: str(file)}
 
 
-class FileKeyring(KeyringBackend):  # type: ignore[misc]
+class FileKeyring(KeyringBackend):
     """`{"service/user": "password"}`; locked where the file holds the word `locked`."""
 
     priority = 9
