@@ -10,9 +10,9 @@ import pytest
 
 from assistant.errors import StoreError, StoreLocked
 from assistant.memory.keys import MasterKey
-from assistant.memory.sealing import Seal
+from assistant.memory.sealing import COLUMNS, Seal
 from assistant.memory.table import MemoryTable
-from assistant.memory.table_schema import rows
+from assistant.memory.table_schema import first_schema, rows
 from tests.support.memories import memory, rich, stored
 
 KEY = MasterKey(bytes(range(32)))
@@ -100,6 +100,15 @@ def test_no_word_and_no_vector_lies_in_the_table(table: MemoryTable, tmp_path: P
     assert found[0]["text"] != found[1]["text"]
     plain = vectors(2)[0]
     assert abs(np.dot(plain, np.array(found[0]["vector_e_96"]))) < 0.5
+
+
+def test_every_field_that_can_hold_words_is_sealed() -> None:
+    """Whoever adds a field decides what it is."""
+    schema = first_schema()
+    texts = {field.name for field in schema if "string" in str(field.type)}
+    ids = {"id", "user_id", "kind", "conversation", "sources", "supersedes", "superseded_by"}
+
+    assert texts == {*COLUMNS} | ids
 
 
 def test_nearest_neighbours_are_the_same(table: MemoryTable) -> None:
