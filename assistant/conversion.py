@@ -35,7 +35,12 @@ Print = tuple[bytes, list[float]]
 
 def unsettled(home: Home) -> bool:
     """Whether a conversion was begun and not brought to its end."""
-    return (home.root / UNFINISHED).exists() or (home.root / FINISHED).exists()
+    return (home.root / UNFINISHED).exists() or counts(home)
+
+
+def counts(home: Home) -> bool:
+    """Whether a conversion is past the moment in which it can be taken back."""
+    return (home.root / FINISHED).exists()
 
 
 def settle(home: Home) -> None:
@@ -90,7 +95,6 @@ def convert(
         (fresh.root / PLAN).write_text(json.dumps({"encrypted": new is not None}), "utf-8")
         _to_disk(fresh.root)
         fresh.root.rename(home.root / FINISHED)
-        _to_disk(home.root, deep=False)
     except (OSError, sqlite3.Error) as error:
         shutil.rmtree(fresh.root, ignore_errors=True)
         raise StoreError(
@@ -104,6 +108,7 @@ def convert(
 
 def _swap(home: Home, fresh: Home) -> None:
     """Each step may be the last before a kill, and is done or left out the next time."""
+    _to_disk(home.root, deep=False)
     encrypted = bool(json.loads((fresh.root / PLAN).read_text("utf-8"))["encrypted"])
     if fresh.transcript.exists():
         for ending in ("-wal", "-shm"):

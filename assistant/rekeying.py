@@ -54,15 +54,23 @@ def status(home: Home) -> Status:
     return Status("plain" if has_data(home) else "empty", None, None, name)
 
 
-def enable(home: Home, settings: Settings, by: By | None, ask: Ask, tell: Tell) -> MasterKey:
-    """Encrypt a home under a new key, whose recovery key is to be shown.
+def enable(
+    home: Home,
+    settings: Settings,
+    by: By | None,
+    ask: Ask,
+    show: Callable[[str], None],
+    tell: Tell,
+) -> MasterKey:
+    """Encrypt a home under a new key.
 
     Args:
         by: default: what the settings say, or the keyring where there is one.
+        show: gets the recovery key, before anything depends on it.
 
     Raises:
         SettingsError: it is encrypted already.
-        StoreError: it can't be done; nothing was changed.
+        StoreError: it can't be done; nothing was changed, and the recovery key is worth nothing.
     """
     with _alone(home):
         if KeyFile.read(home.key_file) is not None:
@@ -71,12 +79,13 @@ def enable(home: Home, settings: Settings, by: By | None, ask: Ask, tell: Tell) 
             )
         key = MasterKey.new()
         locked = locked_by(key, by or _by(settings), ask)
+        show(key.recovery())
         try:
             conversion.convert(home, None, key, locked, tell)
-        except BaseException:
-            if locked.by == "keyring":
+        finally:
+            needed = conversion.counts(home) or home.key_file.exists()
+            if locked.by == "keyring" and not needed:
                 system_keyring.remove(key.id)
-            raise
     return key
 
 

@@ -3,6 +3,7 @@
 import argparse
 import sys
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from assistant import rekeying
@@ -54,11 +55,8 @@ def run(args: argparse.Namespace, home: Home, settings: Settings) -> int:
         case "status":
             _show(rekeying.status(home), settings, as_json=args.json)
         case "enable":
-            key = rekeying.enable(home, settings, by, ask, _progress)
-            if args.json:
-                print_json({"event": "encrypted", "recovery_key": key.recovery()}, sys.stdout)
-            else:
-                show_recovery(key.recovery(), sys.stdout)
+            rekeying.enable(home, settings, by, ask, partial(_recovery, args.json), _progress)
+            _say(args, "encrypted", "What is kept is encrypted.")
         case "disable":
             rekeying.disable(home, ask, _progress)
             _say(args, "decrypted", "What is kept is no longer encrypted.")
@@ -101,6 +99,13 @@ def _show(found: rekeying.Status, settings: Settings, *, as_json: bool) -> None:
     print(sentence(found))
     if (step := mend(found)) is not None:
         print(f"→ {as_typed(step)}")
+
+
+def _recovery(as_json: bool, recovery: str) -> None:
+    if as_json:
+        print_json({"event": "recovery", "recovery_key": recovery}, sys.stdout)
+    else:
+        show_recovery(recovery, sys.stdout)
 
 
 def _progress(what: str) -> None:

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from assistant.errors import StoreError
 from assistant.memory.keys import NONCE_BYTES, MasterKey
 from assistant.memory.record import ASSISTANT, USER
 from assistant.memory.table_schema import ROTATION_CHECK, Vectors
@@ -93,7 +92,8 @@ class Seal(Plain):
         """Rows of a user as they were given to `close`; all but `id` and some words may be absent.
 
         Raises:
-            StoreError: a value is damaged, or stands where it was not put.
+            RuntimeError: a value is damaged, or stands where it was not put; the table makes the
+                same sentence of it as of other damage.
         """
         names = [name for name in COLUMNS if name in rows.schema.names]
         if not names or not rows.num_rows:
@@ -120,10 +120,7 @@ class Seal(Plain):
             raw = base64.b64decode(sealed, validate=True)
             return self._cipher.decrypt(raw[:NONCE_BYTES], raw[NONCE_BYTES:], place).decode()
         except (InvalidTag, binascii.Error, ValueError, TypeError) as error:
-            raise StoreError(
-                "A memory on the disk is damaged: it does not decrypt.",
-                mend="assistant memory rebuild",
-            ) from error
+            raise RuntimeError("corrupt: a value does not decrypt") from error
 
     # -- vectors --------------------------------------------------------------------------------
 

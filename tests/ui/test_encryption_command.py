@@ -76,8 +76,8 @@ def test_enable_status_change_and_disable(
 
     monkeypatch.setenv(PASSPHRASE_VARIABLE, "correct horse")
     code, out, _ = run("encryption", "enable", "--json")
-    row = json.loads(out)
-    assert (code, row["event"]) == (0, "encrypted")
+    row, last = (json.loads(line) for line in out.splitlines())
+    assert (code, row["event"], last) == (0, "recovery", {"event": "encrypted"})
     status = json.loads(run("encryption", "status", "--json")[1])
     assert (status["state"], status["by"], status["keyring"]) == ("encrypted", "passphrase", None)
     assert row["recovery_key"] not in home.key_file.read_text()

@@ -59,15 +59,17 @@ def plain(home: Home, made: Path) -> Home:
 @pytest.mark.parametrize("by", ["keyring", "passphrase"])
 def test_there_and_back_again(plain: Home, keyring: Path, by: By) -> None:
     ask = knowing(new_passphrase=PASSPHRASE, passphrase=PASSPHRASE)
+    shown: list[str] = []
 
-    key = rekeying.enable(plain, settings(), by, ask, quietly)
+    key = rekeying.enable(plain, settings(), by, ask, shown.append, quietly)
 
+    assert shown == [key.recovery()]
     assert holds(plain.root, "Xylophone") == []
     with closing(open_vault(plain, settings(), ask)) as vault:
         assert vault.key == key
         assert whole(plain, vault)
     with pytest.raises(SettingsError, match="encrypted already"):
-        rekeying.enable(plain, settings(), by, ask, quietly)
+        rekeying.enable(plain, settings(), by, ask, shown.append, quietly)
 
     rekeying.disable(plain, ask, quietly)
 
@@ -85,7 +87,7 @@ def test_a_home_in_use_is_not_converted(plain: Home, keyring: Path) -> None:
         closing(open_vault(plain, settings())),
         pytest.raises(StoreInUse, match="in use by another assistant"),
     ):
-        rekeying.enable(plain, settings(), None, encryption.nobody, quietly)
+        rekeying.enable(plain, settings(), None, encryption.nobody, quietly, quietly)
 
 
 def test_another_passphrase(home: Home, keyring: Path) -> None:
@@ -117,13 +119,13 @@ BACK = (("rename", "memories"), ("unlink", "encryption.json"), ("unlink", conver
     ("back", "step", "name"), [*((False, *at) for at in THERE), *((True, *at) for at in BACK)]
 )
 def test_a_conversion_that_ends_anywhere_is_all_or_nothing(
-    plain: Home, monkeypatch: pytest.MonkeyPatch, back: bool, step: str, name: str
+    plain: Home, keyring: Path, monkeypatch: pytest.MonkeyPatch, back: bool, step: str, name: str
 ) -> None:
     """As if killed right before each step that others see."""
     ask = knowing(new_passphrase=PASSPHRASE, passphrase=PASSPHRASE)
     if back:
-        rekeying.enable(plain, settings(), "passphrase", ask, quietly)
-    enable = partial(rekeying.enable, plain, settings(), "passphrase", ask, quietly)
+        rekeying.enable(plain, settings(), None, ask, quietly, quietly)
+    enable = partial(rekeying.enable, plain, settings(), None, ask, quietly, quietly)
     change = partial(rekeying.disable, plain, ask, quietly) if back else enable
     known = getattr(Path, step, None)
 
@@ -152,6 +154,8 @@ def test_a_conversion_that_ends_anywhere_is_all_or_nothing(
         assert (vault.key is not None) is (counts is not back)
         assert not conversion.unsettled(plain)
         assert vault.key is None or holds(plain.root, "Xylophone") == []
+        # No key to nothing stays in the keyring, and above all no key is missing there.
+        assert back or (keyring.read_text() == "{}") is (vault.key is None)
 
 
 CONVERTER = """
@@ -163,7 +167,8 @@ from assistant.paths import Home
 from assistant.settings import Settings
 keys.ARGON2 = {"iterations": 1, "lanes": 1, "memory_kib": 64}
 print("ready", flush=True)
-rekeying.enable(Home(Path(sys.argv[1])), Settings(), "passphrase", lambda _: "correct horse", print)
+home = Home(Path(sys.argv[1]))
+rekeying.enable(home, Settings(), "passphrase", lambda _: "correct horse", print, print)
 """
 
 
@@ -191,17 +196,15 @@ def test_a_conversion_that_is_really_killed(plain: Home) -> None:
 
 
 def test_a_copy_that_differs_is_thrown_away(plain: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(MemoryTable, "add", lambda *_: None)
     before = content(plain)
+    ask = knowing(new_passphrase=PASSPHRASE)
 
-    with pytest.raises(StoreError, match="copy differs"):
-        rekeying.enable(
-            plain, settings(), "passphrase", knowing(new_passphrase=PASSPHRASE), quietly
-        )
+    with monkeypatch.context() as patch:
+        patch.setattr(MemoryTable, "add", lambda *_: None)
+        with pytest.raises(StoreError, match="copy differs"):
+            rekeying.enable(plain, settings(), "passphrase", ask, quietly, quietly)
 
-    monkeypatch.undo()
-    kept = {path: data for path, data in content(plain).items() if ".new" not in path.name}
-    assert kept.keys() == before.keys()
+    assert content(plain).keys() == before.keys()
     with closing(open_vault(plain, settings())) as vault:
         assert whole(plain, vault)
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import lancedb
@@ -157,10 +158,23 @@ def test_a_value_in_anothers_place_is_refused() -> None:
     swapped = closed.set_column(names, closed.schema.field("text"), closed.column("text")[::-1])
 
     assert seal.open(closed, "ada").column("text").to_pylist() == ["mine", "other"]
-    with pytest.raises(StoreError, match="does not decrypt"):
+    with pytest.raises(RuntimeError, match="does not decrypt"):
         seal.open(swapped, "ada")
-    with pytest.raises(StoreError, match="does not decrypt"):
+    with pytest.raises(RuntimeError, match="does not decrypt"):
         seal.open(closed, "bob")
+
+
+def test_a_damaged_value_is_damage_like_any_other(tmp_path: Path) -> None:
+    with closing(MemoryTable.open(str(tmp_path), key=KEY)) as table:
+        table.add([memory()])
+    lancedb.connect(tmp_path).open_table("memories").update(values={"text": "AAAA"})
+
+    with (
+        closing(MemoryTable.open(str(tmp_path), key=KEY)) as table,
+        pytest.raises(StoreError, match="is damaged") as told,
+    ):
+        stored(table)
+    assert "Move it away" in str(told.value.mend)
 
 
 @pytest.mark.parametrize("key", [None, MasterKey(bytes(32))])
