@@ -14,6 +14,7 @@ from functools import partial
 from assistant.context.conversation import Conversation
 from assistant.context.short_term import ShortTermMemory, Store
 from assistant.desks import Desks, load_memory, profile_encoder
+from assistant.encryption import Vault, open_vault
 from assistant.engines import load_models
 from assistant.errors import ModelError, StoreError
 from assistant.events import (
@@ -29,6 +30,7 @@ from assistant.events import (
     TurnEnded,
 )
 from assistant.memory.door import Door
+from assistant.memory.keys import MasterKey
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.limits import Limits
 from assistant.memory.long_term import LongTermMemory
@@ -170,18 +172,25 @@ class Assistant:
 
 @asynccontextmanager
 async def open_assistant(
-    home: Home, settings: Settings, plan: SoundPlan, bus: EventBus
+    home: Home, settings: Settings, plan: SoundPlan, bus: EventBus, vault: Vault | None = None
 ) -> AsyncIterator[Assistant]:
     """A listening assistant; closed, with all its processes, when the block is left.
+
+    Args:
+        vault: of the home; closed with the assistant. Default: opened without asking anybody.
 
     Raises:
         AssistantError: something that it can't do without is missing or broken.
     """
     bus.emit(PhaseChanged(Phase.STARTING))
     home.create()
-    place = place_of(home, settings)
     tell = _from_threads(bus)
     async with AsyncExitStack() as stack:
+        if vault is None:
+            vault = await asyncio.to_thread(open_vault, home, settings)
+        stack.callback(vault.close)
+        key = vault.key
+        place = place_of(home, settings, key)
         recordings = RecordingMicrophone(plan.recordings) if plan.recordings else None
         parts: list[VoiceLoop] = []
 
@@ -195,7 +204,7 @@ async def open_assistant(
         stack.callback(detectors.cancel)
         models = await load_models(home, settings, bus, hears=hears, speaks=sound.speaks)
         stack.push_async_callback(models.llm.close)
-        transcript, conversation = await asyncio.to_thread(_thread, home, settings, bus)
+        transcript, conversation = await asyncio.to_thread(_thread, home, settings, bus, key)
         store: Store | None = transcript
         remembered: LongTermMemory | None = None
         if transcript is not None:
@@ -318,7 +327,7 @@ def _detectors() -> tuple[VoiceDetector, EndOfTurn]:
 
 
 def _thread(
-    home: Home, settings: Settings, bus: EventBus
+    home: Home, settings: Settings, bus: EventBus, key: MasterKey | None
 ) -> tuple[Transcript | None, Conversation]:
     """The transcript, and where the last session left off, if that was not long ago.
 
@@ -326,7 +335,7 @@ def _thread(
     """
     user = settings.general.user
     try:
-        transcript = Transcript.open(home.transcript)
+        transcript = Transcript.open(home.transcript, key)
     except StoreError as error:
         bus.emit(Notice(f"{error} This conversation is not kept.", Severity.WARNING, error.mend))
         return None, Conversation.begin(user)

@@ -5,6 +5,7 @@ import logging
 from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager
 
+from assistant.encryption import Vault, open_vault
 from assistant.engines import open_workshop, query_encoder
 from assistant.events import Event, Notice
 from assistant.memory.desk import MemoryDesk
@@ -32,24 +33,30 @@ def open_desk(
     settings: Settings,
     find_encoder: Callable[[Settings], QueryEncoder] | None = None,
     tell: Callable[[Notice], None] | None = None,
+    vault: Vault | None = None,
 ) -> Iterator[MemoryDesk]:
     """The desk of the settings' user, where no assistant has the memories open. Blocking.
 
     Args:
         find_encoder: may raise ModelError; default: the profile's. Called when it is needed.
         tell: told what became of a damaged store; default: the log is.
+        vault: of the home, and left open. Default: opened without asking anybody.
 
     Raises:
         StoreError: the memories can't be opened. StoreInUse: another process has them open.
     """
     home.create()
     with ExitStack() as stack:
-        place = place_of(home, settings)
+        if vault is None:
+            vault = open_vault(home, settings)
+            stack.callback(vault.close)
+        key = vault.key
+        place = place_of(home, settings, key)
         table = open_place(place, tell or _log)
         stack.callback(table.close)
 
         def open_transcript() -> Transcript:
-            transcript = Transcript.open(home.transcript)
+            transcript = Transcript.open(home.transcript, key)
             stack.callback(transcript.close)
             return transcript
 

@@ -14,7 +14,8 @@
     │   └── RecordingUnreadable  not audio, or empty
     └── StoreError             the data folder can't be read or written
         ├── StoreInUse         another process has it open
-        └── StoreDamaged       its files are not as they were written
+        ├── StoreDamaged       its files are not as they were written
+        └── StoreLocked        encrypted, and there is no key or not the right one
 
 `str(error)` is one clear sentence for the user. `mend`, where there is one, is the command or
 the step that repairs it. The command line renders both once and exits with `exit_code`.
@@ -84,4 +85,8 @@ class StoreInUse(StoreError):
 
 
 class StoreDamaged(StoreError):
+    pass
+
+
+class StoreLocked(StoreError):
     pass

@@ -36,6 +36,11 @@ class Home:
         return self.root / "memories"
 
     @property
+    def key_file(self) -> Path:
+        """The key of the transcript and the memories, locked; absent where they are plain."""
+        return self.root / "encryption.json"
+
+    @property
     def door(self) -> Path:
         """Where commands reach the assistant that runs in this home."""
         return self.root / "door"

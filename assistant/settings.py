@@ -166,6 +166,12 @@ class Memory(Section):
     """Seconds after which it is chosen anew which memories these are."""
 
 
+class Encryption(Section):
+    mode: Literal["auto", "keyring", "passphrase", "off"] = "auto"
+    """How a new home keeps its key: in the system's keyring, behind a passphrase, or `off`, plain.
+    `auto` takes the keyring if there is one. `assistant encryption` converts an existing home."""
+
+
 class Settings(Section):
     """The whole tree; sections are the TOML file's tables."""
 
@@ -179,6 +185,7 @@ class Settings(Section):
     context: Context = Context()
     transcript: Transcript = Transcript()
     memory: Memory = Memory()
+    encryption: Encryption = Encryption()
 
 
 @dataclass(frozen=True, slots=True)

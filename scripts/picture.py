@@ -26,7 +26,7 @@ def conversation(profile: str) -> list[str]:
     arguments = [part for name in RECORDINGS for part in ("--input", f"data/recordings/{name}")]
     with tempfile.TemporaryDirectory() as home:
         command = [sys.executable, "-m", "ui.cli", "--home", home, "--profile", profile]
-        sure = ["--set", "llm.temperature=0"]
+        sure = ["--set", "llm.temperature=0", "--set", "encryption.mode=off"]
         done = subprocess.run(
             [*command, *sure, "talk", *arguments],
             cwd=ROOT,

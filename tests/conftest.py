@@ -7,6 +7,7 @@ import pytest
 
 from assistant.paths import Home
 from assistant.settings import ENVIRONMENT_PREFIX
+from tests.support import keyrings
 
 MODELS_CACHE = "ASSISTANT_MODELS_CACHE"
 
@@ -17,6 +18,8 @@ def no_settings_from_outside(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
     for variable in list(os.environ):
         if variable.startswith(ENVIRONMENT_PREFIX) and variable != MODELS_CACHE:
             monkeypatch.delenv(variable)
+    # Nor has the developer's keyring.
+    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")
     monkeypatch.setenv("ASSISTANT_HOME", str(tmp_path / "home"))
 
 
@@ -24,3 +27,12 @@ def no_settings_from_outside(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
 def home(tmp_path: Path) -> Home:
     """A home of its own for each test; the default one of the command line too."""
     return Home(tmp_path / "home").create()
+
+
+@pytest.fixture
+def keyring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """There is a keyring; its file."""
+    file = tmp_path / "keyring.json"
+    for name, value in keyrings.environment(file).items():
+        monkeypatch.setenv(name, value)
+    return file

@@ -28,6 +28,7 @@ COMMANDS = {
     "devices": "show microphones and loudspeakers",
     "doctor": "check this machine, and say what to mend",
     "config": "show the settings and where each comes from; change them",
+    "encryption": "encrypt what is kept, or undo that; recover a lost key",
     "memory": "look into what is remembered; search, add, change, forget",
 }
 FLAG_SETTINGS = {
@@ -163,7 +164,7 @@ def _dispatch(args: argparse.Namespace, home: Home) -> int:
             code = module.run(args, profile=profile)
         case "devices":
             code = module.run(args)
-        case "doctor" | "memory":
+        case "doctor" | "memory" | "encryption":
             code = module.run(args, home, load_settings(args, home).settings)
         case _:
             code = module.run(args, home, settings_flags(args))
@@ -174,9 +175,10 @@ def _talk(args: argparse.Namespace, home: Home) -> int:
     settings = load_settings(args, home).settings
     if args.pull:
         import_module("ui.pulling").pull_missing(settings, sys.stderr)
+    vault = import_module("ui.unlocking").unlock(home, settings)
     talk = import_module("ui.talk")
     with quiet(home) as streams:
-        code: int = talk.run(args, home, settings, streams.out)
+        code: int = talk.run(args, home, settings, streams.out, vault)
     return code
 
 

@@ -15,6 +15,7 @@ from ipaddress import ip_address
 import numpy as np
 import psutil
 
+from assistant import rekeying
 from assistant.engines import Workshop, load_models, open_workshop
 from assistant.errors import AssistantError
 from assistant.events import EventBus
@@ -24,6 +25,7 @@ from assistant.voice.audio import Resampler
 from models.hardware import detect
 from models.interfaces import STT_SAMPLE_RATE, Generation, Message, ModelSet, Samples
 from models.store import State
+from ui.encryption_command import mend, sentence
 from ui.pulling import wanted_models
 
 SPARE_DISK = 1 << 30
@@ -104,6 +106,17 @@ async def check_python(_: Patient) -> Finding:
     if not (3, 11) <= sys.version_info[:2] <= (3, 14):
         return Finding(Verdict.WARNING, f"Python {version} is untried.", "Use Python 3.11 to 3.14.")
     return good(f"Python {version}.")
+
+
+async def check_encryption(patient: Patient) -> Finding:
+    """Plain is a warning where encryption could be had and nobody switched it off."""
+    found = await asyncio.to_thread(rekeying.status, patient.home)
+    if found.state in ("damaged", "missing"):
+        return Finding(Verdict.BAD, sentence(found), mend(found))
+    could = found.keyring is not None and patient.settings.encryption.mode != "off"
+    if found.state == "plain" and could:
+        return Finding(Verdict.WARNING, sentence(found), mend(found))
+    return good(sentence(found))
 
 
 async def check_memory(patient: Patient) -> Finding:

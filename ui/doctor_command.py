@@ -23,6 +23,7 @@ CHECKS: tuple[tuple[str, Check], ...] = (
     ("Python", doctor_checks.check_python),
     ("Memory", doctor_checks.check_memory),
     ("Disk", doctor_checks.check_disk),
+    ("Encryption", doctor_checks.check_encryption),
     ("Models", doctor_checks.check_models),
     ("Sound devices", doctor_sound.check_devices),
     ("Microphone", doctor_sound.check_microphone),

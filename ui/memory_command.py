@@ -10,6 +10,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from assistant.paths import Home
 from assistant.settings import Settings
 from ui.console import print_json
 from ui.memory_view import lines
+from ui.unlocking import unlock
 
 Request = Mapping[str, Any]
 Row = dict[str, Any]
@@ -159,7 +161,10 @@ def answers(home: Home, settings: Settings, request: Request) -> Iterator[Row]:
         from assistant.memory.desk_requests import carry_out
 
         try:
-            with open_desk(home, settings, tell=_tell) as desk:
+            with (
+                closing(unlock(home, settings)) as vault,
+                open_desk(home, settings, tell=_tell, vault=vault) as desk,
+            ):
                 yield from carry_out(desk, request)
             return
         except StoreInUse:

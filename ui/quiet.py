@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from logging.handlers import RotatingFileHandler
 from typing import TextIO
 
-from assistant.errors import ModelFailed, StoreError
+from assistant.errors import ModelFailed, SettingsError, StoreError
 from assistant.paths import Home
 
 LOG_BYTES = 1_000_000
@@ -28,9 +28,9 @@ OWN_PACKAGES = frozenset({"assistant", "models", "ui", "data"})
 
 QUOTED = re.compile(r"\[.*\]|'.*'|\".*\"|\{.*\}", re.DOTALL)
 """Greedy: text that itself holds quotation marks goes as a whole."""
-QUOTING_ERRORS = (ValueError, LookupError, ModelFailed)
-"""Their message is mostly the value: pydantic's and JSON's errors, missing keys, and what a model's
-server says of a prompt that it didn't like."""
+QUOTING_ERRORS = (ValueError, LookupError, ModelFailed, SettingsError)
+"""Their message is mostly the value: pydantic's and JSON's errors, missing keys, what a model's
+server says of a prompt that it didn't like, and a command line that is not understood."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ def _told(error: BaseException) -> str:
     """Frames, types and harmless messages of an exception and of those that led to it."""
     cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
     before = f"{_told(cause)}\nwhich led to\n" if cause else ""
-    message = "…" if isinstance(error, QUOTING_ERRORS) else str(error)
+    message = "…" if isinstance(error, QUOTING_ERRORS) else QUOTED.sub("[…]", str(error))
     frames = "".join(traceback.format_tb(error.__traceback__))
     return f"{before}{frames}{type(error).__qualname__}: {message}"
 

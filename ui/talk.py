@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TextIO
 
 from assistant.app import Assistant, open_assistant
+from assistant.encryption import Vault
 from assistant.events import Event, EventBus, Notice
 from assistant.paths import Home
 from assistant.settings import Settings
@@ -58,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(args: argparse.Namespace, home: Home, settings: Settings, out: TextIO) -> int:
+def run(args: argparse.Namespace, home: Home, settings: Settings, out: TextIO, vault: Vault) -> int:
     """Hold a conversation until its end; returns the exit code."""
     view = JsonView(out) if args.json else PlainView(out, settings.persona.name)
     plan = SoundPlan(
@@ -67,10 +68,12 @@ def run(args: argparse.Namespace, home: Home, settings: Settings, out: TextIO) -
         typed=args.text,
         speak=args.speak if args.speak is not None else not args.text or sys.stdin.isatty(),
     )
-    return asyncio.run(_converse(home, settings, plan, view))
+    return asyncio.run(_converse(home, settings, plan, view, vault))
 
 
-async def _converse(home: Home, settings: Settings, plan: SoundPlan, view: View) -> int:
+async def _converse(
+    home: Home, settings: Settings, plan: SoundPlan, view: View, vault: Vault
+) -> int:
     bus = EventBus()
     ended = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -94,7 +97,7 @@ async def _converse(home: Home, settings: Settings, plan: SoundPlan, view: View)
     for number in (signal.SIGINT, signal.SIGTERM):
         with suppress(NotImplementedError):  # Windows: there Ctrl-C raises KeyboardInterrupt
             loop.add_signal_handler(number, stop, number)
-    session = asyncio.create_task(_session(home, settings, plan, bus, view))
+    session = asyncio.create_task(_session(home, settings, plan, bus, view, vault))
     waiting = asyncio.create_task(ended.wait())
     await asyncio.wait({session, waiting}, return_when=asyncio.FIRST_COMPLETED)
     waiting.cancel()
@@ -113,9 +116,9 @@ async def _converse(home: Home, settings: Settings, plan: SoundPlan, view: View)
 
 
 async def _session(
-    home: Home, settings: Settings, plan: SoundPlan, bus: EventBus, view: View
+    home: Home, settings: Settings, plan: SoundPlan, bus: EventBus, view: View, vault: Vault
 ) -> None:
-    async with open_assistant(home, settings, plan, bus) as assistant:
+    async with open_assistant(home, settings, plan, bus, vault) as assistant:
         view.ready(hears=assistant.hears)
         if plan.typed or (not assistant.hears and not sys.stdin.isatty()):
             await _typed(assistant, bus)

@@ -3,6 +3,8 @@
 python -m assistant.memory.inspection check URI    reads everything, and says nothing
 python -m assistant.memory.inspection save URI     writes every memory that it can read to
                                                    standard output, one JSON object a line
+
+The key of an encrypted store is read from standard input.
 """
 
 import json
@@ -10,6 +12,7 @@ import sys
 from collections.abc import Sequence
 
 from assistant.errors import StoreError
+from assistant.memory.keys import MasterKey
 from assistant.memory.table import MemoryTable
 from assistant.memory.table_schema import exported, vector_fields
 
@@ -19,8 +22,9 @@ FAILED_EXIT = 5
 def main(arguments: Sequence[str]) -> int:
     """The exit code; a store that kills its reader leaves none."""
     how, uri = arguments
+    secret = sys.stdin.buffer.read()
     try:
-        table = MemoryTable.open(uri, or_read=True)
+        table = MemoryTable.open(uri, key=MasterKey(secret) if secret else None, or_read=True)
         try:
             check(table) if how == "check" else save(table)
         finally:

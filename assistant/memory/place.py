@@ -12,13 +12,15 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from assistant.errors import SettingsError, StoreDamaged, StoreError
 from assistant.events import Notice, Severity
+from assistant.memory.keys import MasterKey
 from assistant.memory.table import MemoryTable
 from assistant.memory.table_open import folder_of
 from assistant.paths import Home
@@ -41,11 +43,12 @@ class Place:
     """Where a home's memories are.
 
     `uri` is a folder's path, or an object store's address without credentials. `marker` is there
-    while the store is being read.
+    while the store is being read. `key` is that of an encrypted home.
     """
 
     uri: str
     marker: Path
+    key: MasterKey | None = field(default=None, repr=False)
 
     @property
     def folder(self) -> Path | None:
@@ -53,7 +56,7 @@ class Place:
         return folder_of(self.uri)
 
 
-def place_of(home: Home, settings: Settings) -> Place:
+def place_of(home: Home, settings: Settings, key: MasterKey | None = None) -> Place:
     """Where the settings want them.
 
     Raises:
@@ -62,9 +65,9 @@ def place_of(home: Home, settings: Settings) -> Place:
     marker = home.root / "memories.reading"
     named = settings.memory.store
     if not named:
-        return Place(str(home.memories), marker)
+        return Place(str(home.memories), marker, key)
     if "://" not in named:
-        return Place(str(home.root / Path(named).expanduser()), marker)
+        return Place(str(home.root / Path(named).expanduser()), marker, key)
     parts = urlsplit(named)
     if "@" in parts.netloc or parts.query or parts.fragment:
         raise SettingsError(
@@ -73,7 +76,7 @@ def place_of(home: Home, settings: Settings) -> Place:
             mend="assistant config set memory.store s3://BUCKET/PATH, and set AWS_ACCESS_KEY_ID and"
             " AWS_SECRET_ACCESS_KEY.",
         )
-    return Place(named, marker)
+    return Place(named, marker, key)
 
 
 def open_place(place: Place, tell: Callable[[Notice], object]) -> MemoryTable:
@@ -93,6 +96,7 @@ def open_place(place: Place, tell: Callable[[Notice], object]) -> MemoryTable:
         aside = _set_aside(place)
     table = MemoryTable.open(
         place.uri,
+        key=place.key,
         or_read=True,
         on_begun=place.marker.touch,
         on_proved=lambda: place.marker.unlink(missing_ok=True),
@@ -144,12 +148,16 @@ def _read_in_child(place: Place, how: str) -> Iterator[Row]:
 
 
 def _child(place: Place, how: str) -> "subprocess.Popen[bytes]":
-    return subprocess.Popen(
+    child = subprocess.Popen(
         [sys.executable, "-m", "assistant.memory.inspection", how, place.uri],
-        stdin=subprocess.DEVNULL,
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE if how == "save" else subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
+    assert child.stdin is not None
+    with suppress(BrokenPipeError), child.stdin as pipe:  # it may have died already
+        pipe.write(place.key.secret if place.key is not None else b"")
+    return child
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:

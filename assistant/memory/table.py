@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 from assistant.errors import StoreError, StoreInUse
 from assistant.memory import table_schema
+from assistant.memory.keys import MasterKey
 from assistant.memory.record import Memory
+from assistant.memory.sealing import Plain, Seal
 from assistant.memory.table_errors import explained
 from assistant.memory.table_open import (
     Table,
@@ -52,7 +54,7 @@ class MemoryTable:
         table: Table,
         lock: WriterLock,
         uri: str,
-        fragments: int,
+        seal: Plain,
         on_proved: Callable[[], None] = lambda: None,
     ) -> None:
         self.proved = on_proved
@@ -60,7 +62,8 @@ class MemoryTable:
         self._table = table
         self._lock = lock
         self._uri = uri
-        self._fragments = fragments
+        self._fragments = int(table.stats()["fragment_stats"]["num_fragments"])
+        self._seal = seal
         self._closed = False
         self._gate = Gate()
         self._rewriting = threading.Lock()
@@ -70,6 +73,7 @@ class MemoryTable:
         cls,
         uri: str,
         *,
+        key: MasterKey | None = None,
         storage_options: Mapping[str, str] | None = None,
         or_read: bool = False,
         on_begun: Callable[[], None] = lambda: None,
@@ -79,6 +83,7 @@ class MemoryTable:
 
         Args:
             uri: a folder, made readable by its owner alone, or what LanceDB understands: s3://…
+            key: of an encrypted one.
             storage_options: of the object store: endpoint, region, keys…
             or_read: an object store that another assistant writes to is opened all the same; see
                 `refused`.
@@ -94,11 +99,12 @@ class MemoryTable:
             on_failure.callback(lock.release)
             on_begun()
             on_failure.callback(on_proved)
+            seal = Plain() if key is None else Seal(key)
             reads = isinstance(lock, OnlyReading)
-            table = open_to_read(db, uri) if reads else open_table(db, uri, folder_of(uri))
-            fragments = int(table.stats()["fragment_stats"]["num_fragments"])
+            opening = open_to_read if reads else open_table
+            opened = cls(opening(db, uri, seal.key_id), lock, uri, seal, on_proved)
             on_failure.pop_all()
-        return cls(table, lock, uri, fragments, on_proved)
+        return opened
 
     @property
     def uri(self) -> str:
@@ -125,12 +131,15 @@ class MemoryTable:
             ValueError: it has a column of other dimensions, or its name differs from another's by
                 punctuation alone.
         """
-        field = table_schema.vector_field(name, dimensions)
+        check = self._seal.check(name, dimensions)
+        field = table_schema.vector_field(name, dimensions, check)
         with self._changing() as table:
             known = table_schema.vector_fields(table.schema).get(name)
             if known is not None and known.type.list_size == dimensions:
-                return
-            if known is not None or field.name in table.schema.names:
+                if self._seal.agrees(known, check):
+                    return
+                table.drop_columns([known.name])
+            elif known is not None or field.name in table.schema.names:
                 raise ValueError(f"there is a column for an encoder like {name} already")
             table.add_columns(field)
 
@@ -159,8 +168,9 @@ class MemoryTable:
         with self._adding() as table:
             for encoder, array in (vectors or {}).items():
                 field = table_schema.vector_fields(table.schema)[encoder]
-                rows = rows.append_column(field, table_schema.vector_column(field, array))
-            table.add(rows)
+                turned = table_schema.vector_column(field, self._seal.turn(encoder, array))
+                rows = rows.append_column(field, turned)
+            table.add(self._seal.close(rows))
 
     def update(self, memories: Sequence[Memory]) -> int:
         """Replace memories by their ids, all or none of each user's; returns how many were there.
@@ -186,7 +196,7 @@ class MemoryTable:
 
         with self._changing() as table:
             field = table_schema.vector_fields(table.schema)[encoder]
-            fresh = table_schema.vector_column(field, array)
+            fresh = table_schema.vector_column(field, self._seal.turn(encoder, array))
             if len(fresh) != len(ids):
                 raise ValueError(f"{len(fresh)} vectors for {len(ids)} ids")
             where = {key: row for row, key in enumerate(ids)}
@@ -214,7 +224,8 @@ class MemoryTable:
         with self._reading() as table:
             for some in chunks(list(ids), IDS_AT_ONCE):
                 rows = table.search().where(condition(user_id, some)).select(list(FIELDS))
-                found |= {memory.id: memory for memory in table_schema.memories(rows.to_arrow())}
+                opened = self._seal.open(rows.to_arrow(), user_id)
+                found |= {memory.id: memory for memory in table_schema.memories(opened)}
         return [found[key] for key in dict.fromkeys(ids) if key in found]
 
     def scan(
@@ -239,11 +250,12 @@ class MemoryTable:
         """
         with self._reading() as table:
             fields = table_schema.vector_fields(table.schema)
-            wanted = [*columns, *(fields[name].name for name in vectors)]
+            # What is sealed is bound to the id of its row.
+            wanted = [*dict.fromkeys((*columns, "id")), *(fields[name].name for name in vectors)]
             query = table.search().where(condition(user_id, ids)).select(wanted).order_by(SAID)
             for batch in query.to_batches(ROWS_AT_ONCE):
                 if batch.num_rows:
-                    yield Batch(batch)
+                    yield Batch(self._seal.open(batch, user_id), self._seal.turn_back)
 
     def users(self) -> list[str]:
         """Who has memories here."""
@@ -267,7 +279,7 @@ class MemoryTable:
             field = table_schema.vector_fields(table.schema)[encoder]
             where = f"{condition(user_id).to_sql()} AND {field.name} IS NULL"
             rows = table.search().where(where).select(list(FIELDS)).limit(limit)
-            return table_schema.memories(rows.to_arrow())
+            return table_schema.memories(self._seal.open(rows.to_arrow(), user_id))
 
     # -- upkeep ---------------------------------------------------------------------------------
 
@@ -317,18 +329,8 @@ class MemoryTable:
         Raises:
             StoreError: a row is not as it must be; nothing was written.
         """
-        memories: list[Memory] = []
-        for number, row in enumerate(rows, start=1):
-            try:
-                memories.append(table_schema.imported(row))
-            except (TypeError, ValueError) as error:
-                raise StoreError(
-                    f"Memory {number} can't be imported: {error}.",
-                    mend="Correct it in the file, and import the file again.",
-                ) from error
-        return sum(
-            self._replace(user, those, insert=True) for user, those in by_user(memories).items()
-        )
+        users = by_user(table_schema.all_imported(rows))
+        return sum(self._replace(user, those, insert=True) for user, those in users.items())
 
     # -- inside ---------------------------------------------------------------------------------
 
@@ -338,9 +340,8 @@ class MemoryTable:
 
         with self._changing() as table:
             old = self._rows(table, user_id, [memory.id for memory in memories])
-            texts = dict(
-                zip(old.column("id").to_pylist(), old.column("text").to_pylist(), strict=True)
-            )
+            known = self._seal.open(old.select(["id", "text"]), user_id)
+            texts = dict(zip(*(column.to_pylist() for column in known.columns), strict=True))
             places = {key: place for place, key in enumerate(texts)}
             new = table_schema.rows(memories, version())
             keys = new.column("id").to_pylist()
@@ -356,7 +357,7 @@ class MemoryTable:
                     field, old.column(field.name).take(pa.array(kept, pa.int64()))
                 )
             if new.num_rows:
-                self._merge(table, new, insert=insert)
+                self._merge(table, self._seal.close(new), insert=insert)
             return int(new.num_rows)
 
     def _rows(self, table: Table, user_id: str, ids: Sequence[str]) -> "pa.Table":

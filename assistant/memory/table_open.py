@@ -6,9 +6,9 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from assistant.errors import StoreError, StoreInUse
+from assistant.errors import StoreError, StoreInUse, StoreLocked
 from assistant.memory.table_errors import damaged
-from assistant.memory.table_schema import SCHEMA_VERSION, first_schema
+from assistant.memory.table_schema import KEY_ID, SCHEMA_VERSION, first_schema
 from assistant.memory.writer_lock import FolderLock, Lease, OnlyReading, WriterLock
 
 Table = Any
@@ -68,16 +68,22 @@ def connect(uri: str, options: Mapping[str, str], *, or_read: bool) -> tuple[Any
         return db, OnlyReading(refused)
 
 
-def open_to_read(db: Any, uri: str) -> Table:
+def open_to_read(db: Any, uri: str, key_id: str = "") -> Table:
     """A table that is there and up to date; nothing is changed."""
     table = db.open_table(NAME)
+    _check_key(table, uri, key_id, mark=False)
     if _checked_version(table, uri) < version():
         raise StoreError(f"The memory {uri} was written by an older version of this program.")
     return table
 
 
-def open_table(db: Any, uri: str, folder: Path | None) -> Table:
-    """The table, made if it is absent, brought up to date if it is older."""
+def open_table(db: Any, uri: str, key_id: str = "") -> Table:
+    """The table, made if it is absent, brought up to date if it is older.
+
+    Args:
+        key_id: of the key that words and vectors are sealed with; none: they are plain.
+    """
+    folder = folder_of(uri)
     try:
         table = db.open_table(NAME)
     except ValueError as error:
@@ -86,6 +92,7 @@ def open_table(db: Any, uri: str, folder: Path | None) -> Table:
         if folder is not None and any((folder / f"{NAME}.lance" / "data").glob("*")):
             raise damaged(uri) from error
         table = db.create_table(NAME, schema=first_schema(), exist_ok=True)
+    _check_key(table, uri, key_id, mark=True)
     found = _checked_version(table, uri)
     for number, migration in enumerate(MIGRATIONS[found - 1 :], start=found + 1):
         migration(table)
@@ -104,6 +111,33 @@ def _checked_version(table: Table, uri: str) -> int:
             mend="Update the program, or choose another folder with --home DIR.",
         )
     return found
+
+
+def _check_key(table: Table, uri: str, key_id: str, *, mark: bool) -> None:
+    """Nothing plain among what is sealed, nothing sealed with two keys.
+
+    Args:
+        mark: an empty table that no key has marked is marked with this one.
+
+    Raises:
+        StoreLocked: it is sealed with another key, or one of both is plain.
+    """
+    marked = (table.schema.field("id").metadata or {}).get(KEY_ID, b"").decode()
+    if marked == key_id:
+        return
+    if marked:
+        what = "with another key" if key_id else "and there is no key"
+        raise StoreLocked(
+            f"The memory {uri} is encrypted {what}; nothing was touched.",
+            mend="With the recovery key: assistant encryption recover",
+        )
+    if table.count_rows():
+        raise StoreLocked(
+            f"The memory {uri} is not encrypted, though there is a key; nothing was touched.",
+            mend="Move the key file encryption.json away, or restore both from one copy.",
+        )
+    if mark:
+        table.update_field_metadata({"path": "id", "metadata": {KEY_ID.decode(): key_id}})
 
 
 def folder_of(uri: str) -> Path | None:

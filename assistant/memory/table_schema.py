@@ -5,7 +5,7 @@ one nullable column of vectors. PyArrow is imported where it is used: it takes a
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assistant.errors import StoreDamaged
+from assistant.errors import StoreDamaged, StoreError
 from assistant.memory.record import Kind, Memory
 
 if TYPE_CHECKING:
@@ -36,6 +36,10 @@ SCHEMA_VERSION = b"schema_version"
 """Key in the metadata of the column `id`: the version of the whole table."""
 ENCODER = b"encoder"
 """Key in a vector column's metadata: the encoder's exact name."""
+KEY_ID = b"key"
+"""Key in the metadata of the column `id`: which key the words are sealed with."""
+ROTATION_CHECK = b"rotation_check"
+"""Key in a vector column's metadata, where the vectors are turned: see `sealing`."""
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
 
@@ -59,7 +63,7 @@ def first_schema() -> "pa.Schema":
     return pa.schema([pa.field(name, kind) for name, kind in types.items()])
 
 
-def vector_field(encoder: str, dimensions: int) -> "pa.Field":
+def vector_field(encoder: str, dimensions: int, check: str = "") -> "pa.Field":
     """The column of an encoder's vectors. Its name is plain; the exact one is in the metadata."""
     import pyarrow as pa
 
@@ -67,7 +71,7 @@ def vector_field(encoder: str, dimensions: int) -> "pa.Field":
     return pa.field(
         f"vector_{plain}_{dimensions}",
         pa.list_(pa.float32(), dimensions),
-        metadata={ENCODER: encoder.encode()},
+        metadata={ENCODER: encoder.encode()} | ({ROTATION_CHECK: check.encode()} if check else {}),
     )
 
 
@@ -129,6 +133,8 @@ class Batch:
     """Some rows of a scan, still in Arrow's columns."""
 
     columns: "pa.RecordBatch"
+    turn_back: Callable[[str, Vectors], Vectors]
+    """To an encoder's vectors from how they are stored."""
 
     def __len__(self) -> int:
         return int(self.columns.num_rows)
@@ -158,6 +164,10 @@ class Batch:
         Raises:
             KeyError: the scan did not ask for this encoder.
         """
+        found, present = self._stored_vectors(encoder)
+        return self.turn_back(encoder, found), present
+
+    def _stored_vectors(self, encoder: str) -> tuple[Vectors, NDArray[np.bool_]]:
         column = self.columns.column(vector_fields(self.columns.schema)[encoder].name)
         present = np.asarray(column.is_valid().to_numpy(zero_copy_only=False), dtype=np.bool_)
         dimensions = column.type.list_size
@@ -222,6 +232,20 @@ def imported(row: Mapping[str, Any]) -> Memory:
     if missing := [name for name in NEEDED if name not in row]:
         raise ValueError(f"the field `{missing[0]}` is missing")
     return Memory(**{name: _imported(name, value) for name, value in row.items()})
+
+
+def all_imported(rows: Iterable[Mapping[str, Any]]) -> list[Memory]:
+    """As `imported`, of each. Raises StoreError: says which one is not as it must be."""
+    memories = []
+    for number, row in enumerate(rows, start=1):
+        try:
+            memories.append(imported(row))
+        except (TypeError, ValueError) as error:
+            raise StoreError(
+                f"Memory {number} can't be imported: {error}.",
+                mend="Correct it in the file, and import the file again.",
+            ) from error
+    return memories
 
 
 def _imported(name: str, value: Any) -> Any:

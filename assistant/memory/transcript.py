@@ -22,6 +22,8 @@ from typing import Any
 from assistant.context.conversation import Conversation, Exchange, Summary
 from assistant.errors import StoreError
 from assistant.events import Latency, MemoryUsed
+from assistant.memory.keys import MasterKey
+from assistant.memory.transcript_file import connect, failures
 
 BUSY_S = 2.0
 """How long to wait for another process that writes."""
@@ -78,8 +80,11 @@ class Transcript:
         self._lock = threading.Lock()
 
     @classmethod
-    def open(cls, path: Path) -> "Transcript":
+    def open(cls, path: Path, key: MasterKey | None = None) -> "Transcript":
         """Open or make the file, readable by its owner alone, and bring its schema up to date.
+
+        Args:
+            key: of an encrypted one.
 
         Raises:
             StoreError: it can't be opened or written, is damaged, or is of a newer version.
@@ -87,9 +92,7 @@ class Transcript:
         with _explained(path):
             os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
             path.chmod(0o600)
-            db = sqlite3.connect(
-                path, timeout=BUSY_S, isolation_level=None, check_same_thread=False
-            )
+            db = connect(path, key, BUSY_S)
         try:
             with _explained(path):
                 db.execute("PRAGMA journal_mode = WAL")
@@ -343,11 +346,11 @@ def _explained(path: Path) -> Iterator[None]:
             f"The transcript {path} can't be opened: {error.strerror}.",
             mend="Choose another folder with --home DIR.",
         ) from error
-    except sqlite3.Error as error:
+    except failures() as error:
         raise _sentence(error, path) from error
 
 
-def _sentence(error: sqlite3.Error, path: Path) -> StoreError:
+def _sentence(error: Exception, path: Path) -> StoreError:
     name = getattr(error, "sqlite_errorname", None) or ""
     if name.startswith("SQLITE_FULL"):
         return StoreError(

@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 from moto.server import ThreadedMotoServer
 
-from assistant.errors import StoreError
+from assistant.errors import StoreError, StoreLocked
 from assistant.memory import writer_lock
+from assistant.memory.keys import MasterKey
 from assistant.memory.record import Kind, Memory, new_id
 from assistant.memory.table import MemoryTable
 
@@ -52,8 +53,8 @@ def options(endpoint: str) -> dict[str, str]:
     }
 
 
-def open_table(server: ThreadedMotoServer) -> MemoryTable:
-    return MemoryTable.open(URI, storage_options=options(endpoint(server)))
+def open_table(server: ThreadedMotoServer, key: MasterKey | None = None) -> MemoryTable:
+    return MemoryTable.open(URI, key=key, storage_options=options(endpoint(server)))
 
 
 def memory(text: str, at: int = 0) -> Memory:
@@ -80,6 +81,23 @@ def test_it_works_as_in_a_folder(server: ThreadedMotoServer) -> None:
         [batch] = table.scan("ada", ["id"], vectors=["small"])
         np.testing.assert_array_equal(batch.vectors("small")[0][:2], vectors)
         assert table.users() == ["ada"]
+
+
+def test_two_machines_share_it_encrypted_with_one_key(server: ThreadedMotoServer) -> None:
+    """The second has nothing but the recovery key."""
+    key = MasterKey.new()
+    told = memory("the zebra sleeps")
+    vector = np.random.default_rng(1).standard_normal((1, 8), dtype=np.float32)
+    with closing(open_table(server, key)) as table:
+        table.add_encoder("small", 8)
+        table.add([told], {"small": vector})
+    with closing(open_table(server, MasterKey.from_recovery(key.recovery()))) as table:
+        [batch] = table.scan("ada", vectors=["small"])
+        assert batch.memories() == [told]
+        np.testing.assert_allclose(batch.vectors("small")[0], vector, atol=1e-6)
+    for other in (None, MasterKey.new()):
+        with pytest.raises(StoreLocked, match="is encrypted"):
+            open_table(server, other)
 
 
 def test_a_second_writer_is_refused_until_the_first_has_closed(server: ThreadedMotoServer) -> None:
@@ -129,8 +147,9 @@ def test_a_lease_is_renewed_while_its_owner_lives(
 SLEEPER = """
 import sys
 from datetime import UTC, datetime
-from assistant.errors import StoreError
+from assistant.errors import StoreError, StoreLocked
 from assistant.memory import writer_lock
+from assistant.memory.keys import MasterKey
 from assistant.memory.record import Kind, Memory, new_id
 from assistant.memory.table import MemoryTable
 

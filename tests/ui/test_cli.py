@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from assistant.encryption import Vault
 from assistant.errors import DeviceMissing, ModelMissing, StoreError
 from assistant.paths import Home
 from assistant.settings import Settings, load
@@ -32,7 +33,10 @@ class Conversation:
         parser.add_argument("--input", action="append", default=[], type=Path)
         parser.add_argument("--text", action="store_true")
 
-    def run(self, args: argparse.Namespace, home: Home, settings: Settings, out: object) -> int:
+    def run(
+        self, args: argparse.Namespace, home: Home, settings: Settings, out: object, vault: Vault
+    ) -> int:
+        vault.close()
         self.args, self.settings = args, settings
         return self.does(home, out) if self.does else 0
 

@@ -1,0 +1,239 @@
+"""A home from plain to encrypted, or back: all of it or nothing, whenever the process is killed.
+
+A copy is written to a folder of its own and compared with what it was made of. Renaming that folder
+is the moment in which it counts: before it, what is left over is thrown away; after it, `settle`
+goes on putting the new files in the old ones' place, as often as it takes. Both is done by whoever
+uses the home next.
+"""
+
+import json
+import os
+import shutil
+import sqlite3
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+
+from assistant.errors import StoreError
+from assistant.memory.keys import KeyFile, MasterKey
+from assistant.memory.table import MemoryTable
+from assistant.memory.table_schema import Batch
+from assistant.memory.transcript import Transcript
+from assistant.memory.transcript_file import literal
+from assistant.paths import Home
+
+UNFINISHED = "converting"
+FINISHED = "converted"
+PLAN = "plan.json"
+
+Print = tuple[bytes, list[float]]
+
+
+def unsettled(home: Home) -> bool:
+    """Whether a conversion was begun and not brought to its end."""
+    return (home.root / UNFINISHED).exists() or counts(home)
+
+
+def counts(home: Home) -> bool:
+    """Whether a conversion is past the moment in which it can be taken back."""
+    return (home.root / FINISHED).exists()
+
+
+def settle(home: Home) -> None:
+    """Finish a conversion, or take it back. The caller has the home alone.
+
+    Raises:
+        StoreError: the folder can't be written.
+    """
+    try:
+        if (home.root / UNFINISHED).exists():
+            shutil.rmtree(home.root / UNFINISHED)
+        fresh = home.root / FINISHED
+        if (fresh / PLAN).exists():
+            _swap(home, Home(fresh))
+        if fresh.exists():
+            shutil.rmtree(fresh)
+    except OSError as error:
+        raise StoreError(
+            f"The conversion of {home.root} can't be brought to its end: {error.strerror}.",
+            mend="Make the folder writable, or free some space, and try again.",
+        ) from error
+
+
+def convert(
+    home: Home,
+    old: MasterKey | None,
+    new: MasterKey | None,
+    locked: KeyFile | None,
+    tell: Callable[[str], None] = lambda _: None,
+) -> None:
+    """Write everything anew under another key. The caller has the home alone, and it is settled.
+
+    Args:
+        locked: the key file that goes with `new`.
+        tell: hears what is being done.
+
+    Raises:
+        StoreError: something can't be read or written, or did not come out as it went in; nothing
+            was changed.
+    """
+    fresh = Home(home.root / UNFINISHED)
+    try:
+        fresh.root.mkdir(mode=0o700)
+        tell("The transcript …")
+        if home.transcript.exists():
+            _copy_transcript(home.transcript, old, fresh.transcript, new)
+        tell("The memories …")
+        if home.memories.exists():
+            _copy_memories(home.memories, old, fresh.memories, new)
+        if locked is not None:
+            locked.write(fresh.key_file)
+        (fresh.root / PLAN).write_text(json.dumps({"encrypted": new is not None}), "utf-8")
+        _to_disk(fresh.root)
+        fresh.root.rename(home.root / FINISHED)
+    except (OSError, sqlite3.Error) as error:
+        shutil.rmtree(fresh.root, ignore_errors=True)
+        raise StoreError(
+            f"{home.root} can't be converted: {error}. Nothing was changed."
+        ) from error
+    except BaseException:
+        shutil.rmtree(fresh.root, ignore_errors=True)
+        raise
+    settle(home)
+
+
+def _swap(home: Home, fresh: Home) -> None:
+    """Each step may be the last before a kill, and is done or left out the next time."""
+    _to_disk(home.root, deep=False)
+    encrypted = bool(json.loads((fresh.root / PLAN).read_text("utf-8"))["encrypted"])
+    if fresh.transcript.exists():
+        for ending in ("-wal", "-shm"):
+            home.transcript.with_name(home.transcript.name + ending).unlink(missing_ok=True)
+        fresh.transcript.replace(home.transcript)
+    if fresh.memories.exists():
+        if home.memories.exists():
+            shutil.rmtree(home.memories)
+        fresh.memories.rename(home.memories)
+    if fresh.key_file.exists():
+        fresh.key_file.replace(home.key_file)
+    elif not encrypted:
+        home.key_file.unlink(missing_ok=True)
+    _to_disk(home.root, deep=False)
+    (fresh.root / PLAN).unlink()
+
+
+def _copy_transcript(
+    source: Path, old: MasterKey | None, target: Path, new: MasterKey | None
+) -> None:
+    """Through SQLCipher, which reads and writes plain files too."""
+    Transcript.open(source, old).close()  # its schema is brought up to date, and its log emptied
+    os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    from sqlcipher3 import dbapi2
+
+    try:
+        with closing(dbapi2.connect(str(source), isolation_level=None)) as db:
+            db.execute("PRAGMA cipher_log_level = NONE")
+            if old is not None:
+                db.execute(f"PRAGMA key = {literal(old)}")
+            db.execute(f"ATTACH DATABASE ? AS fresh KEY {literal(new)}", (str(target),))
+            db.execute("SELECT sqlcipher_export('fresh')").fetchall()
+            (version,) = db.execute("PRAGMA main.user_version").fetchone()
+            db.execute(f"PRAGMA fresh.user_version = {int(version)}")
+            same = _equal(db)
+            db.execute("DETACH DATABASE fresh")
+    except dbapi2.Error as error:
+        raise StoreError(
+            f"The transcript {source} can't be converted: {error}. Nothing was changed."
+        ) from error
+    if not same:
+        raise StoreError("The transcript's copy differs from it. Nothing was changed.")
+    Transcript.open(target, new).close()
+
+
+def _equal(db: sqlite3.Connection) -> bool:
+    """Of each table the same rows, and a whole file."""
+    names = "SELECT name FROM {} WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name"
+    tables = [row[0] for row in db.execute(names.format("main.sqlite_master"))]
+    if tables != [row[0] for row in db.execute(names.format("fresh.sqlite_master"))]:
+        return False
+    for name in tables:
+        for one, other in (("main", "fresh"), ("fresh", "main")):
+            rows = f'SELECT * FROM {one}."{name}" EXCEPT SELECT * FROM {other}."{name}"'
+            if db.execute(f"{rows} LIMIT 1").fetchone() is not None:
+                return False
+    return bool(db.execute("PRAGMA fresh.integrity_check").fetchall() == [("ok",)])
+
+
+def _copy_memories(
+    source: Path, old: MasterKey | None, target: Path, new: MasterKey | None
+) -> None:
+    with (
+        closing(MemoryTable.open(str(source), key=old)) as before,
+        closing(MemoryTable.open(str(target), key=new)) as after,
+    ):
+        encoders = before.encoders()
+        for name, dimensions in encoders.items():
+            after.add_encoder(name, dimensions)
+        for user in before.users():
+            for batch in before.scan(user, vectors=tuple(encoders)):
+                _add(after, batch, tuple(encoders))
+            if not _alike(_prints(before, user, encoders), _prints(after, user, encoders)):
+                raise StoreError("The memories' copy differs from them. Nothing was changed.")
+        after.compact()
+
+
+def _add(table: MemoryTable, batch: Batch, encoders: tuple[str, ...]) -> None:
+    """Rows that have vectors of the same encoders go together."""
+    memories = batch.memories()
+    vectors = {name: batch.vectors(name) for name in encoders}
+    have = np.array([present for _, present in vectors.values()], np.bool_)
+    have = have.reshape(len(encoders), len(memories))
+    for pattern in np.unique(have, axis=1).T:
+        rows = np.flatnonzero((have == pattern[:, None]).all(axis=0))
+        some = {
+            name: vectors[name][0][rows]
+            for name, present in zip(encoders, pattern.tolist(), strict=True)
+            if present
+        }
+        table.add([memories[row] for row in rows.tolist()], some)
+
+
+def _prints(table: MemoryTable, user: str, encoders: Mapping[str, int]) -> list[Print]:
+    """Each memory as a digest of its fields, and each of its vectors by one number."""
+    onto = {name: np.cos(np.arange(dimensions)) for name, dimensions in encoders.items()}
+    found: list[Print] = []
+    for batch in table.scan(user, vectors=tuple(encoders)):
+        numbers = np.zeros((len(encoders), len(batch)))
+        for row, (name, direction) in enumerate(onto.items()):
+            vectors, present = batch.vectors(name)
+            numbers[row] = np.where(present, vectors @ direction, np.inf)
+        digests = [sha256(repr(memory).encode("utf-8", "replace")) for memory in batch.memories()]
+        found += zip((each.digest() for each in digests), numbers.T.tolist(), strict=True)
+    return sorted(found)
+
+
+def _alike(one: list[Print], other: list[Print]) -> bool:
+    """Rotated and turned back, single precision differs in its last digits."""
+    return [digest for digest, _ in one] == [digest for digest, _ in other] and np.allclose(
+        np.array([numbers for _, numbers in one]),
+        np.array([numbers for _, numbers in other]),
+        rtol=1e-3,
+        atol=1e-3,
+    )
+
+
+def _to_disk(folder: Path, *, deep: bool = True) -> None:
+    """A power cut must not find the new name and old contents."""
+    if sys.platform == "win32":  # there folders can't be opened
+        return
+    paths = [folder, *(folder.rglob("*") if deep else ())]
+    for path in paths:
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

@@ -1,0 +1,172 @@
+"""What changes a home's key: encrypting it, undoing that, and mending a lost or forgotten secret.
+
+Each has the home alone meanwhile, and leaves it as it was when it fails.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from typing import Literal
+
+from assistant import conversion, system_keyring
+from assistant.encryption import (
+    Ask,
+    check_transcript,
+    has_data,
+    locked_by,
+    recovery_key,
+    unlocked,
+)
+from assistant.errors import SettingsError, StoreLocked
+from assistant.home_lock import HomeLock
+from assistant.memory.keys import By, KeyFile, MasterKey
+from assistant.memory.table import MemoryTable
+from assistant.memory.transcript_file import PLAIN_HEADER, SEALED_HEADER, header_of
+from assistant.paths import Home
+from assistant.settings import Settings
+
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """`keyring` is the name of the system's, None where there is none; `state` is damaged where the
+    key file is, and missing where there are encrypted files without one."""
+
+    state: Literal["encrypted", "plain", "empty", "damaged", "missing"]
+    by: By | None
+    key_id: str | None
+    keyring: str | None
+
+
+def status(home: Home) -> Status:
+    """Looks at the home without opening it."""
+    keyring = system_keyring.found()
+    name = keyring.name if keyring is not None else None
+    try:
+        locked = KeyFile.read(home.key_file)
+    except StoreLocked:
+        return Status("damaged", None, None, name)
+    if locked is not None:
+        return Status("encrypted", locked.by, locked.id, name)
+    if header_of(home.transcript) == SEALED_HEADER:
+        return Status("missing", None, None, name)
+    return Status("plain" if has_data(home) else "empty", None, None, name)
+
+
+def enable(
+    home: Home,
+    settings: Settings,
+    by: By | None,
+    ask: Ask,
+    show: Callable[[str], None],
+    tell: Tell,
+) -> MasterKey:
+    """Encrypt a home under a new key.
+
+    Args:
+        by: default: what the settings say, or the keyring where there is one.
+        show: gets the recovery key, before anything depends on it.
+
+    Raises:
+        SettingsError: it is encrypted already.
+        StoreError: it can't be done; nothing was changed, and the recovery key is worth nothing.
+    """
+    with _alone(home):
+        if KeyFile.read(home.key_file) is not None:
+            raise SettingsError(
+                "The data is encrypted already.", mend="assistant encryption status"
+            )
+        key = MasterKey.new()
+        locked = locked_by(key, by or _by(settings), ask)
+        show(key.recovery())
+        try:
+            conversion.convert(home, None, key, locked, tell)
+        finally:
+            needed = conversion.counts(home) or home.key_file.exists()
+            if locked.by == "keyring" and not needed:
+                system_keyring.remove(key.id)
+    return key
+
+
+def disable(home: Home, ask: Ask, tell: Tell) -> None:
+    """Decrypt a home.
+
+    Raises:
+        SettingsError: it is plain already.
+        StoreError: it can't be done; nothing was changed.
+    """
+    with _alone(home):
+        locked = _locked(home)
+        conversion.convert(home, unlocked(locked, ask), None, None, tell)
+        if locked.by == "keyring":
+            system_keyring.remove(locked.id)
+
+
+def change_passphrase(home: Home, ask: Ask) -> None:
+    """Another passphrase, or one in place of the keyring. The recovery key stays what it is.
+
+    Raises:
+        SettingsError: the home is plain.
+        StoreError: it can't be done; nothing was changed.
+    """
+    with _alone(home):
+        locked = _locked(home)
+        locked_by(unlocked(locked, ask), "passphrase", ask).write(home.key_file)
+        if locked.by == "keyring":
+            system_keyring.remove(locked.id)
+
+
+def recover(home: Home, settings: Settings, by: By | None, ask: Ask) -> By:
+    """A new key file from the recovery key: for a lost keyring, a forgotten passphrase, a damaged
+    or missing key file, or a second machine that shares the memories; returns what it is locked by.
+
+    Raises:
+        SettingsError: the home is plain.
+        StoreError: it is not the key of this data, or it can't be done; nothing was changed.
+    """
+    with _alone(home):
+        try:
+            before = KeyFile.read(home.key_file)
+        except StoreLocked:  # that is what is to be mended
+            before = None
+        if before is None and header_of(home.transcript) == PLAIN_HEADER:
+            raise SettingsError("The data is not encrypted.", mend="assistant encryption status")
+        key = recovery_key(ask)
+        if before is not None and before.id != key.id:
+            raise StoreLocked(
+                "This is the recovery key of other data; nothing was touched.",
+                mend="Look for the one that was printed when this data was encrypted.",
+            )
+        check_transcript(home, key)
+        if home.memories.exists():
+            with closing(MemoryTable.open(str(home.memories), key=key)):
+                pass
+        fresh = locked_by(key, by or _by(settings), ask)
+        fresh.write(home.key_file)
+    return fresh.by
+
+
+@contextmanager
+def _alone(home: Home) -> Iterator[None]:
+    home.create()
+    lock = HomeLock(home, alone=True)
+    try:
+        conversion.settle(home)
+        yield
+    finally:
+        lock.release()
+
+
+def _locked(home: Home) -> KeyFile:
+    locked = KeyFile.read(home.key_file)
+    if locked is None:
+        raise SettingsError("The data is not encrypted.", mend="assistant encryption enable")
+    return locked
+
+
+def _by(settings: Settings) -> By:
+    mode = settings.encryption.mode
+    if mode == "passphrase" or (mode != "keyring" and system_keyring.found() is None):
+        return "passphrase"
+    return "keyring"

@@ -1,0 +1,76 @@
+"""Homes with something in them, for the tests of encryption."""
+
+from contextlib import closing
+from datetime import timedelta
+from pathlib import Path
+
+import numpy as np
+
+from assistant import encryption
+from assistant.context.conversation import Conversation
+from assistant.encryption import Question, Vault
+from assistant.memory.table import MemoryTable
+from assistant.memory.transcript import Transcript
+from assistant.paths import Home
+from assistant.settings import Settings
+from tests.support.memories import NOW, memory, rich, stored
+
+PASSPHRASE = "correct horse"
+WEEK = timedelta(days=7)
+SAID = "Xylophone lessons began on Tuesday."
+CHEAP_ARGON2 = {"iterations": 1, "lanes": 1, "memory_kib": 64}
+
+
+def settings(mode: str = "auto") -> Settings:
+    return Settings.model_validate({"encryption": {"mode": mode}})
+
+
+def knowing(**answers: str) -> encryption.Ask:
+    def ask(question: Question) -> str | None:
+        return answers.get(question.replace(" ", "_"))
+
+    return ask
+
+
+def quietly(_: str) -> None:
+    """Nobody watches."""
+
+
+def talk_in(home: Home, vault: Vault) -> None:
+    """An exchange, and memories with and without vectors."""
+    with closing(Transcript.open(home.transcript, vault.key)) as transcript:
+        talk = Conversation.begin("ada")
+        talk.append_user(1, SAID, NOW)
+        transcript.store(talk, talk.complete(1, "How nice."))
+    with closing(MemoryTable.open(str(home.memories), key=vault.key)) as table:
+        table.add_encoder("e", 8)
+        table.add([rich(SAID), memory(SAID, "bob")], {"e": np.eye(2, 8, dtype=np.float32)})
+        table.add([memory("no vector", at=1)])
+
+
+def whole(home: Home, vault: Vault) -> bool:
+    """All that `talk_in` wrote is there."""
+    with closing(Transcript.open(home.transcript, vault.key)) as transcript:
+        resumed = transcript.resume("ada", WEEK, NOW)
+        assert resumed is not None
+        said = [exchange.user_text for exchange in resumed.exchanges]
+    with closing(MemoryTable.open(str(home.memories), key=vault.key)) as table:
+        words = [each.text for user in ("ada", "bob") for each in stored(table, user)]
+        [batch] = table.scan("ada", vectors=("e",))
+        array, present = batch.vectors("e")
+    np.testing.assert_allclose(array[present], [np.eye(2, 8)[0]], atol=1e-6)
+    return said == [SAID] and words == [SAID, "no vector", SAID]
+
+
+def holds(folder: Path, word: str) -> list[str]:
+    """Files with these bytes."""
+    forms = [word.encode(), word.encode("utf-16-le")]
+    return [
+        path.name
+        for path in folder.rglob("*")
+        if path.is_file() and any(form in path.read_bytes() for form in forms)
+    ]
+
+
+def content(home: Home) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in home.root.rglob("*") if path.is_file()}

@@ -1,0 +1,217 @@
+"""A home from plain to encrypted and back, and what may come in between."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from assistant import conversion, encryption, rekeying
+from assistant.encryption import open_vault
+from assistant.errors import SettingsError, StoreError, StoreInUse, StoreLocked
+from assistant.memory import keys
+from assistant.memory.keys import By
+from assistant.memory.table import MemoryTable
+from assistant.paths import Home
+from tests.support.homes import (
+    CHEAP_ARGON2,
+    PASSPHRASE,
+    content,
+    holds,
+    knowing,
+    quietly,
+    settings,
+    talk_in,
+    whole,
+)
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(autouse=True)
+def cheap_argon2(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keys, "ARGON2", CHEAP_ARGON2)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A plain home, to be copied."""
+    home = Home(tmp_path_factory.mktemp("made") / "home")
+    with closing(open_vault(home, settings("off"))) as vault:
+        talk_in(home, vault)
+    return home.root
+
+
+@pytest.fixture
+def plain(home: Home, made: Path) -> Home:
+    shutil.copytree(made, home.root, dirs_exist_ok=True)
+    return home
+
+
+# -- conversions --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("by", ["keyring", "passphrase"])
+def test_there_and_back_again(plain: Home, keyring: Path, by: By) -> None:
+    ask = knowing(new_passphrase=PASSPHRASE, passphrase=PASSPHRASE)
+    shown: list[str] = []
+
+    key = rekeying.enable(plain, settings(), by, ask, shown.append, quietly)
+
+    assert shown == [key.recovery()]
+    assert holds(plain.root, "Xylophone") == []
+    with closing(open_vault(plain, settings(), ask)) as vault:
+        assert vault.key == key
+        assert whole(plain, vault)
+    with pytest.raises(SettingsError, match="encrypted already"):
+        rekeying.enable(plain, settings(), by, ask, shown.append, quietly)
+
+    rekeying.disable(plain, ask, quietly)
+
+    assert not plain.key_file.exists()
+    assert key.id not in (keyring.read_text() if keyring.exists() else "")
+    with closing(open_vault(plain, settings())) as vault:
+        assert vault.key is None
+        assert whole(plain, vault)
+    with pytest.raises(SettingsError, match="not encrypted"):
+        rekeying.disable(plain, ask, quietly)
+
+
+def test_a_home_in_use_is_not_converted(plain: Home, keyring: Path) -> None:
+    with (
+        closing(open_vault(plain, settings())),
+        pytest.raises(StoreInUse, match="in use by another assistant"),
+    ):
+        rekeying.enable(plain, settings(), None, encryption.nobody, quietly, quietly)
+
+
+def test_another_passphrase(home: Home, keyring: Path) -> None:
+    with closing(open_vault(home, settings(), create=True)) as vault:
+        talk_in(home, vault)
+    rekeying.change_passphrase(home, knowing(new_passphrase=PASSPHRASE))
+    assert keyring.read_text() == "{}"
+    rekeying.change_passphrase(
+        home, knowing(passphrase=PASSPHRASE, new_passphrase="a better passphrase")
+    )
+
+    with closing(open_vault(home, settings(), knowing(passphrase="a better passphrase"))) as again:
+        assert again.key == vault.key
+        assert whole(home, again)
+
+
+THERE = (
+    ("rename", conversion.FINISHED),
+    ("replace", "transcript.sqlite3"),
+    ("rename", "memories"),
+    ("replace", "encryption.json"),
+    ("unlink", conversion.PLAN),
+    ("rmtree", "memories"),
+)
+BACK = (("rename", "memories"), ("unlink", "encryption.json"), ("unlink", conversion.PLAN))
+
+
+@pytest.mark.parametrize(
+    ("back", "step", "name"), [*((False, *at) for at in THERE), *((True, *at) for at in BACK)]
+)
+def test_a_conversion_that_ends_anywhere_is_all_or_nothing(
+    plain: Home, keyring: Path, monkeypatch: pytest.MonkeyPatch, back: bool, step: str, name: str
+) -> None:
+    """As if killed right before each step that others see."""
+    ask = knowing(new_passphrase=PASSPHRASE, passphrase=PASSPHRASE)
+    if back:
+        rekeying.enable(plain, settings(), None, ask, quietly, quietly)
+    enable = partial(rekeying.enable, plain, settings(), None, ask, quietly, quietly)
+    change = partial(rekeying.disable, plain, ask, quietly) if back else enable
+    known = getattr(Path, step, None)
+
+    def killed(path: Path, *arguments: object, **more: object) -> object:
+        target = Path(str(arguments[0])) if arguments else path
+        if target.name == name and conversion.UNFINISHED not in target.parts:
+            raise KeyboardInterrupt
+        assert known is not None
+        return known(path, *arguments, **more)
+
+    def leave(_folder: Path) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        if step == "rmtree":
+            patch.setattr(conversion.shutil, step, leave)
+        else:
+            patch.setattr(Path, step, killed)
+        with pytest.raises(KeyboardInterrupt):
+            change()
+    assert conversion.unsettled(plain) or name == conversion.FINISHED
+
+    with closing(open_vault(plain, settings(), ask)) as vault:
+        assert whole(plain, vault)
+        counts = (step, name) != THERE[0]
+        assert (vault.key is not None) is (counts is not back)
+        assert not conversion.unsettled(plain)
+        assert vault.key is None or holds(plain.root, "Xylophone") == []
+        # No key to nothing stays in the keyring, and above all no key is missing there.
+        assert back or (keyring.read_text() == "{}") is (vault.key is None)
+
+
+CONVERTER = """
+import sys
+from pathlib import Path
+from assistant import rekeying
+from assistant.memory import keys
+from assistant.paths import Home
+from assistant.settings import Settings
+keys.ARGON2 = {"iterations": 1, "lanes": 1, "memory_kib": 64}
+print("ready", flush=True)
+home = Home(Path(sys.argv[1]))
+rekeying.enable(home, Settings(), "passphrase", lambda _: "correct horse", print, print)
+"""
+
+
+def test_a_conversion_that_is_really_killed(plain: Home) -> None:
+    """While it copies the memories."""
+    process = subprocess.Popen(
+        [sys.executable, "-u", "-c", CONVERTER, str(plain.root)],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    for line in process.stdout:
+        if line.startswith("The memories"):
+            break
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    process.stdout.close()
+    assert conversion.unsettled(plain)
+
+    with closing(open_vault(plain, settings())) as vault:
+        assert vault.key is None
+        assert whole(plain, vault)
+    assert not conversion.unsettled(plain)
+
+
+def test_a_copy_that_differs_is_thrown_away(plain: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = content(plain)
+    ask = knowing(new_passphrase=PASSPHRASE)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(MemoryTable, "add", lambda *_: None)
+        with pytest.raises(StoreError, match="copy differs"):
+            rekeying.enable(plain, settings(), "passphrase", ask, quietly, quietly)
+
+    assert content(plain).keys() == before.keys()
+    with closing(open_vault(plain, settings())) as vault:
+        assert whole(plain, vault)
+
+
+def test_plain_data_is_not_taken_for_encrypted(plain: Home, keyring: Path) -> None:
+    with closing(open_vault(plain, settings("auto"), create=True)) as vault:
+        assert vault.key is None
+    with pytest.raises(StoreLocked, match="is plain") as told:
+        open_vault(plain, settings("keyring"), create=True)
+    assert told.value.mend == "assistant encryption enable"

@@ -1,0 +1,200 @@
+"""A home with a key: made, opened, refused, recovered."""
+
+import shutil
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from assistant import encryption, rekeying
+from assistant.encryption import PASSPHRASE_VARIABLE, open_vault
+from assistant.errors import StoreInUse, StoreLocked
+from assistant.memory import keys
+from assistant.memory.keys import KeyFile, MasterKey
+from assistant.paths import Home
+from tests.support.homes import (
+    CHEAP_ARGON2,
+    PASSPHRASE,
+    content,
+    holds,
+    knowing,
+    settings,
+    talk_in,
+    whole,
+)
+
+
+@pytest.fixture(autouse=True)
+def cheap_argon2(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keys, "ARGON2", CHEAP_ARGON2)
+
+
+@pytest.fixture
+def locked(home: Home) -> str:
+    """A home behind the passphrase; its recovery key."""
+    ask = knowing(new_passphrase=PASSPHRASE)
+    with closing(open_vault(home, settings("passphrase"), ask, create=True)) as vault:
+        talk_in(home, vault)
+    assert vault.recovery is not None
+    return vault.recovery
+
+
+# -- a new home ---------------------------------------------------------------------------------
+
+
+def test_a_new_home_is_encrypted_where_there_is_a_keyring(home: Home, keyring: Path) -> None:
+    with closing(open_vault(home, settings(), create=True)) as vault:
+        assert vault.recovery is not None
+        assert MasterKey.from_recovery(vault.recovery) == vault.key
+        talk_in(home, vault)
+    with closing(open_vault(home, settings(), create=True)) as again:
+        assert again.recovery is None
+        assert whole(home, again)
+    assert holds(home.root, "Xylophone") == []
+    assert vault.key is not None
+    assert vault.key.secret.hex() not in keyring.read_text()
+
+
+def test_without_a_keyring_it_is_plain(home: Home) -> None:
+    with closing(open_vault(home, settings(), create=True)) as vault:
+        assert (vault.key, vault.recovery, vault.told) == (None, None, None)
+        talk_in(home, vault)
+        assert "transcript.sqlite3" in holds(home.root, "Xylophone")
+
+
+def test_off_is_off_where_there_is_a_keyring(home: Home, keyring: Path) -> None:
+    with closing(open_vault(home, settings("off"), create=True)) as vault:
+        assert vault.key is None
+    assert not keyring.exists()
+
+
+def test_a_keyring_that_stays_locked_is_told_and_stops_nobody(home: Home, keyring: Path) -> None:
+    keyring.write_text("locked")
+
+    with closing(open_vault(home, settings(), create=True)) as vault:
+        assert vault.key is None
+        assert "unencrypted" in str(vault.told)
+    with pytest.raises(StoreLocked, match="does not take the key"):
+        open_vault(home, settings("keyring"), create=True)
+
+
+def test_a_short_passphrase_is_refused(home: Home) -> None:
+    with pytest.raises(StoreLocked, match="fewer than 8"):
+        open_vault(home, settings("passphrase"), knowing(new_passphrase="1234567"), create=True)
+    assert not home.key_file.exists()
+
+
+# -- without the key ----------------------------------------------------------------------------
+
+
+def lose_entry(home: Home, keyring: Path) -> None:
+    keyring.write_text("{}")
+
+
+def lock_keyring(home: Home, keyring: Path) -> None:
+    keyring.write_text("locked")
+
+
+def other_entry(home: Home, keyring: Path) -> None:
+    keyring.write_text(keyring.read_text().replace(": ", ": ").replace('"}', 'ff"}'))
+
+
+def damage_key_file(home: Home, keyring: Path) -> None:
+    home.key_file.write_bytes(home.key_file.read_bytes()[:-40])
+
+
+def lose_key_file(home: Home, keyring: Path) -> None:
+    home.key_file.unlink()
+
+
+def key_file_of_another(home: Home, keyring: Path) -> None:
+    encryption.locked_by(MasterKey.new(), "keyring", encryption.nobody).write(home.key_file)
+
+
+@pytest.mark.parametrize(
+    ("fault", "sentence"),
+    [
+        (lose_entry, "holds no key of this data"),
+        (lock_keyring, "does not give the key"),
+        (other_entry, "is not the right one"),
+        (damage_key_file, "is damaged"),
+        (lose_key_file, "key file is missing"),
+        (key_file_of_another, "does not open with this key"),
+    ],
+)
+def test_without_the_key_nothing_is_touched_and_the_recovery_key_mends_it(
+    home: Home, keyring: Path, fault: object, sentence: str
+) -> None:
+    with closing(open_vault(home, settings(), create=True)) as vault:
+        talk_in(home, vault)
+    assert callable(fault)
+    fault(home, keyring)
+    before = content(home)
+
+    with pytest.raises(StoreLocked, match=sentence) as told:
+        open_vault(home, settings(), create=True)
+    assert content(home) == before
+    assert "assistant encryption recover" in str(told.value.mend)
+
+    if fault is lock_keyring:
+        keyring.unlink()
+    if fault is key_file_of_another:
+        home.key_file.unlink()
+    rekeying.recover(home, settings(), None, knowing(recovery_key=str(vault.recovery)))
+    with closing(open_vault(home, settings())) as again:
+        assert whole(home, again)
+
+
+def test_a_wrong_passphrase_touches_nothing(
+    home: Home, locked: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = content(home)
+    with pytest.raises(StoreLocked, match="passphrase is not the right one"):
+        open_vault(home, settings(), knowing(passphrase="correct horses"))
+    with pytest.raises(StoreLocked, match="nobody to ask"):
+        open_vault(home, settings())
+    assert content(home) == before
+
+    with closing(open_vault(home, settings(), knowing(passphrase=PASSPHRASE))) as vault:
+        assert whole(home, vault)
+    monkeypatch.setenv(PASSPHRASE_VARIABLE, PASSPHRASE)
+    open_vault(home, settings()).close()
+
+
+def test_another_recovery_key_is_refused(home: Home, keyring: Path, locked: str) -> None:
+    before = content(home)
+    other = knowing(recovery_key=MasterKey.new().recovery())
+    with pytest.raises(StoreLocked, match="recovery key of other data"):
+        rekeying.recover(home, settings(), None, other)
+    with closing(open_vault(home, settings(), knowing(passphrase=PASSPHRASE))):
+        own = knowing(recovery_key=locked)
+        with pytest.raises(StoreInUse):
+            rekeying.recover(home, settings(), None, own)
+    assert content(home) == before
+
+
+def test_a_second_machine_needs_the_recovery_key_alone(home: Home, locked: str) -> None:
+    """It shares the memories, and has a home of its own."""
+    second = Home(home.root.parent / "second").create()
+    ask = knowing(recovery_key=locked, new_passphrase="another one")
+
+    assert rekeying.recover(second, settings(), "passphrase", ask) == "passphrase"
+
+    with closing(open_vault(second, settings(), knowing(passphrase="another one"))) as vault:
+        shutil.copytree(home.memories, second.memories)
+        shutil.copy(home.transcript, second.transcript)
+        assert whole(second, vault)
+
+
+def test_the_state_of_a_home(home: Home, keyring: Path) -> None:
+    assert rekeying.status(home).state == "empty"
+    with closing(open_vault(home, settings(), create=True)) as vault:
+        talk_in(home, vault)
+    found = rekeying.status(home)
+    assert vault.key is not None
+    assert (found.state, found.by, found.key_id) == ("encrypted", "keyring", vault.key.id)
+    damage_key_file(home, keyring)
+    assert rekeying.status(home).state == "damaged"
+    home.key_file.unlink()
+    assert rekeying.status(home).state == "missing"
+    assert KeyFile.read(home.key_file) is None

@@ -1,0 +1,120 @@
+"""The key of a home and the file that holds it locked."""
+
+import dataclasses
+import json
+from pathlib import Path
+
+import pytest
+
+from assistant.errors import StoreLocked
+from assistant.memory import keys
+from assistant.memory.keys import KeyFile, MasterKey
+
+FIXED = MasterKey(bytes(range(32)))
+
+
+@pytest.fixture(autouse=True)
+def cheap_argon2(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keys, "ARGON2", {"iterations": 1, "lanes": 1, "memory_kib": 64})
+
+
+def test_what_is_derived_never_changes() -> None:
+    """Data of years ago must still open."""
+    assert FIXED.id == "d6d38a652a97e8fc"
+    assert FIXED.derive("transcript").hex() == (
+        "9acf6d9958843c08a1a3da4d18f07b0fb76f74910855146a3602f7dc4ff034d9"
+    )
+    assert FIXED.recovery() == (
+        "AAAQ-EAYE-AUDA-OCAJ-BIFQ-YDIO-B4IB-CEQT-CQKR-MFYY-DENB-WHA5-DYP7-USSQ"
+    )
+
+
+def test_a_key_does_not_show_itself() -> None:
+    assert FIXED.secret.hex() not in repr(FIXED)
+    assert str(FIXED.secret) not in repr(FIXED)
+
+
+def test_a_recovery_key_is_the_key_however_it_is_typed() -> None:
+    printed = MasterKey.new().recovery()
+    key = MasterKey.from_recovery(printed)
+
+    assert key.recovery() == printed
+    assert MasterKey.from_recovery(f" {printed.lower().replace('-', ' ')}\n") == key
+
+
+@pytest.mark.parametrize("wrong", ["", "ABCD", FIXED.recovery()[:-1], "1" + FIXED.recovery()[1:]])
+def test_a_mistyped_recovery_key_is_told(wrong: str) -> None:
+    with pytest.raises(StoreLocked, match="not a recovery key"):
+        MasterKey.from_recovery(wrong)
+
+
+def test_no_single_mistyped_letter_goes_unseen() -> None:
+    printed = FIXED.recovery()
+    for at, letter in enumerate(printed):
+        if letter != "-":
+            typed = printed[:at] + ("B" if letter == "A" else "A") + printed[at + 1 :]
+            with pytest.raises(StoreLocked):
+                MasterKey.from_recovery(typed)
+
+
+@pytest.mark.parametrize("by", ["keyring", "passphrase"])
+def test_only_the_secret_opens_the_file(tmp_path: Path, by: keys.By) -> None:
+    path = tmp_path / "encryption.json"
+    KeyFile.locked(FIXED, by, "correct horse").write(path)
+    read = KeyFile.read(path)
+
+    assert read is not None
+    assert read.unlock("correct horse") == FIXED
+    with pytest.raises(StoreLocked, match="not the right one"):
+        read.unlock("correct horse ")
+    assert path.stat().st_mode & 0o077 == 0
+    assert FIXED.secret.hex() not in path.read_text()
+
+
+def test_what_is_around_the_key_can_not_be_exchanged() -> None:
+    mine = KeyFile.locked(FIXED, "passphrase", "correct horse")
+    for changed in (
+        dataclasses.replace(mine, id="0" * 16),
+        dataclasses.replace(mine, salt=bytes(16)),
+        dataclasses.replace(mine, argon2=(2, 1, 64)),
+    ):
+        with pytest.raises(StoreLocked):
+            changed.unlock("correct horse")
+
+
+def test_every_damage_to_the_file_is_one_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "encryption.json"
+    KeyFile.locked(FIXED, "passphrase", "correct horse").write(path)
+    whole = json.loads(path.read_text())
+    lock = whole["lock"]
+    broken = [
+        {},
+        [],
+        whole | {"lock": None},
+        whole | {"version": "one"},
+        whole | {"id": 7},
+        whole | {"lock": lock | {"by": "prayer"}},
+        whole | {"lock": lock | {"key": lock["key"][:-2]}},
+        whole | {"lock": lock | {"nonce": "zz"}},
+        whole | {"lock": lock | {"memory_kib": 1 << 40}},
+        whole | {"lock": lock | {"memory_kib": 1}},
+        whole | {"lock": lock | {"iterations": 0}},
+    ]
+    contents = [json.dumps(each).encode() for each in broken] + [b"", b"\xff\xfe", b"{"]
+    for content in contents:
+        path.write_bytes(content)
+        with pytest.raises(StoreLocked, match="is damaged; nothing was touched") as told:
+            KeyFile.read(path)
+        assert "assistant encryption recover" in str(told.value.mend)
+
+
+def test_a_file_of_a_newer_version_is_told_apart_from_a_damaged_one(tmp_path: Path) -> None:
+    path = tmp_path / "encryption.json"
+    path.write_text('{"version": 2}')
+
+    with pytest.raises(StoreLocked, match="newer version"):
+        KeyFile.read(path)
+
+
+def test_where_there_is_no_file_there_is_no_key(tmp_path: Path) -> None:
+    assert KeyFile.read(tmp_path / "encryption.json") is None

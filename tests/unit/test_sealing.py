@@ -1,0 +1,202 @@
+"""Sealed memories: nothing readable in the table, and all of it back with the key."""
+
+import dataclasses
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import lancedb
+import numpy as np
+import pytest
+
+from assistant.errors import StoreError, StoreLocked
+from assistant.memory.keys import MasterKey
+from assistant.memory.sealing import COLUMNS, Seal
+from assistant.memory.table import MemoryTable
+from assistant.memory.table_schema import first_schema, rows
+from tests.support.memories import memory, rich, stored
+
+KEY = MasterKey(bytes(range(32)))
+ENCODER, DIMENSIONS = "e", 96
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Iterator[MemoryTable]:
+    opened = MemoryTable.open(str(tmp_path), key=KEY)
+    opened.add_encoder(ENCODER, DIMENSIONS)
+    yield opened
+    opened.close()
+
+
+def vectors(count: int) -> np.ndarray:
+    drawn = np.random.default_rng(3).normal(size=(count, DIMENSIONS)).astype(np.float32)
+    return drawn / np.linalg.norm(drawn, axis=1, keepdims=True)
+
+
+def raw(folder: Path) -> list[dict[str, object]]:
+    found: list[dict[str, object]] = (
+        lancedb.connect(folder).open_table("memories").to_arrow().to_pylist()
+    )
+    return found
+
+
+def vectors_of(table: MemoryTable) -> dict[str, np.ndarray]:
+    found: dict[str, np.ndarray] = {}
+    for batch in table.scan("ada", vectors=(ENCODER,)):
+        array, present = batch.vectors(ENCODER)
+        found |= {
+            key: row
+            for key, row, there in zip(batch.values("id"), array, present, strict=True)
+            if there
+        }
+    return found
+
+
+def test_all_ways_to_the_table_and_back(table: MemoryTable) -> None:
+    first, other = rich("Grüße 🦓"), memory("The zebra sleeps.", at=1)
+    table.add([first, other], {ENCODER: vectors(2)})
+    bare = memory("No vector yet.", at=2)
+    table.add([bare])
+
+    assert stored(table) == [first, other, bare]
+    assert table.get("ada", [bare.id, first.id]) == [bare, first]
+    assert table.without_vectors("ada", ENCODER, 9) == [bare]
+    [batch] = table.scan("ada", ("text",))
+    assert batch.values("text") == [first.text, other.text, bare.text]
+
+    table.set_vectors("ada", ENCODER, [bare.id], vectors(3)[2:])
+    exported = list(table.export("ada"))
+    assert table.import_(exported) == 3
+    table.compact()
+
+    assert stored(table) == [first, other, bare]
+    found = vectors_of(table)
+    np.testing.assert_allclose(found[other.id], vectors(2)[1], atol=1e-6)
+    np.testing.assert_allclose(found[bare.id], vectors(3)[2], atol=1e-6)
+
+
+def test_a_vector_stays_with_the_same_text_and_goes_with_another(table: MemoryTable) -> None:
+    kept, changed = memory("kept"), memory("changed", at=1)
+    table.add([kept, changed], {ENCODER: vectors(2)})
+    before = vectors_of(table)
+    for uses in range(3):
+        table.update([dataclasses.replace(kept, uses=uses)])
+    table.update([dataclasses.replace(changed, text="something else")])
+
+    found = vectors_of(table)
+    assert set(found) == {kept.id}
+    np.testing.assert_array_equal(found[kept.id], before[kept.id])
+
+
+def test_no_word_and_no_vector_lies_in_the_table(table: MemoryTable, tmp_path: Path) -> None:
+    said = rich("the zebra")
+    said = dataclasses.replace(said, speaker="Quixote")
+    table.add([said, memory("the zebra")], {ENCODER: vectors(2)})
+
+    found = raw(tmp_path)
+    everything = repr(found)
+    assert "zebra" not in everything
+    assert "sentence before" not in everything
+    assert "Quixote" not in everything
+    assert found[0]["text"] != found[1]["text"]
+    plain = vectors(2)[0]
+    assert abs(np.dot(plain, np.array(found[0]["vector_e_96"]))) < 0.5
+
+
+def test_every_field_that_can_hold_words_is_sealed() -> None:
+    """Whoever adds a field decides what it is."""
+    schema = first_schema()
+    texts = {field.name for field in schema if "string" in str(field.type)}
+    ids = {"id", "user_id", "kind", "conversation", "sources", "supersedes", "superseded_by"}
+
+    assert texts == {*COLUMNS} | ids
+
+
+def test_nearest_neighbours_are_the_same(table: MemoryTable) -> None:
+    """The table's own search works on what it holds."""
+    seal = Seal(KEY)
+    some = vectors(40)
+    turned = seal.turn(ENCODER, some)
+
+    np.testing.assert_allclose(turned @ turned.T, some @ some.T, atol=2e-6)
+    np.testing.assert_allclose(seal.turn_back(ENCODER, turned), some, atol=1e-6)
+
+
+def test_the_rotation_is_the_same_everywhere_and_each_encoder_has_its_own() -> None:
+    seal, other = Seal(KEY), Seal(MasterKey.new())
+    known = [-0.1722549, 1.1631983, -1.0769211, 0.0462395]
+
+    np.testing.assert_allclose(
+        [float(n) for n in seal.check("MiniLM", 384).split()], known, atol=1e-5
+    )
+    one = vectors(1)
+    assert not np.allclose(seal.turn("a", one), seal.turn("b", one), atol=0.01)
+    assert not np.allclose(seal.turn("a", one), other.turn("a", one), atol=0.01)
+
+
+def test_vectors_rotated_otherwise_are_made_anew(
+    table: MemoryTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table.add([memory()], {ENCODER: vectors(1)})
+    table.add_encoder(ENCODER, DIMENSIONS)
+    table.compact()
+    table.add_encoder(ENCODER, DIMENSIONS)
+    assert len(vectors_of(table)) == 1
+
+    monkeypatch.setattr(Seal, "check", lambda *_: "0.1 0.2 0.3 0.4")
+    table.add_encoder(ENCODER, DIMENSIONS)
+
+    assert vectors_of(table) == {}
+    assert len(table.without_vectors("ada", ENCODER, 9)) == 1
+
+
+def test_a_value_in_anothers_place_is_refused() -> None:
+    seal = Seal(KEY)
+    mine, other = memory("mine"), memory("other")
+    closed = seal.close(rows([mine, other], 1))
+    names = closed.schema.get_field_index("text")
+    swapped = closed.set_column(names, closed.schema.field("text"), closed.column("text")[::-1])
+
+    assert seal.open(closed, "ada").column("text").to_pylist() == ["mine", "other"]
+    with pytest.raises(RuntimeError, match="does not decrypt"):
+        seal.open(swapped, "ada")
+    with pytest.raises(RuntimeError, match="does not decrypt"):
+        seal.open(closed, "bob")
+
+
+def test_a_damaged_value_is_damage_like_any_other(tmp_path: Path) -> None:
+    with closing(MemoryTable.open(str(tmp_path), key=KEY)) as table:
+        table.add([memory()])
+    lancedb.connect(tmp_path).open_table("memories").update(values={"text": "AAAA"})
+
+    with (
+        closing(MemoryTable.open(str(tmp_path), key=KEY)) as table,
+        pytest.raises(StoreError, match="is damaged") as told,
+    ):
+        stored(table)
+    assert "Move it away" in str(told.value.mend)
+
+
+@pytest.mark.parametrize("key", [None, MasterKey(bytes(32))])
+def test_a_sealed_table_opens_with_its_key_alone(tmp_path: Path, key: MasterKey | None) -> None:
+    table = MemoryTable.open(str(tmp_path), key=KEY)
+    table.add([memory()])
+    table.close()
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*.*") if path.is_file()}
+
+    with pytest.raises(StoreLocked, match="is encrypted"):
+        MemoryTable.open(str(tmp_path), key=key)
+
+    assert (
+        before.items() <= {p: p.read_bytes() for p in tmp_path.rglob("*.*") if p.is_file()}.items()
+    )
+    MemoryTable.open(str(tmp_path), key=KEY).close()
+
+
+def test_a_plain_table_is_not_written_to_with_a_key(tmp_path: Path) -> None:
+    table = MemoryTable.open(str(tmp_path))
+    table.add([memory()])
+    table.close()
+
+    with pytest.raises(StoreLocked, match="is not encrypted"):
+        MemoryTable.open(str(tmp_path), key=KEY)

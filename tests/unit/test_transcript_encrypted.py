@@ -1,0 +1,123 @@
+"""The transcript under a key: the same, and unreadable."""
+
+import signal
+import subprocess
+import sys
+from contextlib import closing
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from assistant.context.conversation import Conversation, Exchange
+from assistant.errors import StoreError, StoreLocked
+from assistant.memory.keys import MasterKey
+from assistant.memory.transcript import Transcript
+from assistant.memory.transcript_file import SEALED_HEADER
+from tests.support.memories import NOW
+
+ROOT = Path(__file__).resolve().parents[2]
+KEY = MasterKey(bytes(range(32)))
+WEEK = timedelta(days=7)
+
+
+def told(transcript: Transcript, turn: int, said: str = "Xylophone lessons.") -> Exchange:
+    talk = Conversation.begin("ada")
+    talk.append_user(turn, said, NOW)
+    exchange = talk.complete(turn, "Marvellous glockenspiel!")
+    transcript.store(talk, exchange)
+    return exchange
+
+
+def files(folder: Path) -> bytes:
+    """All of them, the log too."""
+    return b"".join(path.read_bytes() for path in folder.iterdir())
+
+
+def test_nothing_is_readable_while_it_is_open_nor_afterwards(tmp_path: Path) -> None:
+    path = tmp_path / "t.sqlite3"
+    with closing(Transcript.open(path, KEY)) as transcript:
+        exchanges = [told(transcript, turn) for turn in range(1, 40)]
+        assert (tmp_path / "t.sqlite3-wal").stat().st_size > 0
+        for words in (b"Xylophone", b"glockenspiel", b"CREATE TABLE"):
+            assert words not in files(tmp_path)
+    assert path.read_bytes()[:16] == SEALED_HEADER
+    assert b"ylophone" not in files(tmp_path)
+
+    with closing(Transcript.open(path, KEY)) as transcript:
+        found = dict.fromkeys(e for _, e in transcript.exchanges("ada", {e.id for e in exchanges}))
+        assert [e.id for e in found] == [e.id for e in exchanges]
+        assert transcript.forget("ada", [exchanges[0].id]) == 1
+        assert len(transcript.exchange_ids("ada")) == 38
+
+
+@pytest.mark.parametrize("key", [None, MasterKey(bytes(32))])
+def test_it_opens_with_its_key_alone(tmp_path: Path, key: MasterKey | None) -> None:
+    path = tmp_path / "t.sqlite3"
+    with closing(Transcript.open(path, KEY)) as transcript:
+        told(transcript, 1)
+    before = files(tmp_path)
+
+    with pytest.raises(StoreLocked, match="nothing was touched"):
+        Transcript.open(path, key)
+
+    assert files(tmp_path) == before
+
+
+def test_a_plain_one_is_not_opened_with_a_key(tmp_path: Path) -> None:
+    path = tmp_path / "t.sqlite3"
+    Transcript.open(path).close()
+    with pytest.raises(StoreLocked, match="is not encrypted"):
+        Transcript.open(path, KEY)
+
+
+def test_damage_is_damage_and_not_a_wrong_key(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "t.sqlite3"
+    with closing(Transcript.open(path, KEY)) as transcript:
+        for turn in range(1, 200):
+            told(transcript, turn)
+    whole = bytearray(path.read_bytes())
+    for page in range(4096, len(whole), 4096):
+        whole[page + 99] ^= 1
+    path.write_bytes(whole)
+
+    with (
+        closing(Transcript.open(path, KEY)) as transcript,
+        pytest.raises(StoreError, match="is damaged") as failed,
+    ):
+        list(transcript.exchanges("ada", transcript.exchange_ids("ada")))
+    assert not isinstance(failed.value, StoreLocked)
+    path.write_bytes(b"neither the one nor the other" * 200)
+    with pytest.raises(StoreError, match="is damaged"):
+        Transcript.open(path, KEY)
+    assert capfd.readouterr() == ("", "")  # SQLCipher would print its own log
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from assistant.memory.transcript import Transcript
+from tests.unit.test_transcript_encrypted import KEY, told
+transcript = Transcript.open(Path(sys.argv[1]), KEY)
+for turn in range(1, 100_000):
+    print(told(transcript, turn).id, flush=True)
+"""
+
+
+def test_what_was_stored_survives_a_kill(tmp_path: Path) -> None:
+    path = tmp_path / "t.sqlite3"
+    writer = subprocess.Popen(
+        [sys.executable, "-c", WRITER, str(path)], cwd=ROOT, stdout=subprocess.PIPE, text=True
+    )
+    assert writer.stdout is not None
+    acknowledged = {writer.stdout.readline().strip() for _ in range(50)}
+    writer.send_signal(signal.SIGKILL)
+    acknowledged |= {line.strip() for line in writer.stdout if len(line) == 33}
+    writer.wait()
+    writer.stdout.close()
+
+    with closing(Transcript.open(path, KEY)) as transcript:
+        assert transcript.exchange_ids("ada") >= acknowledged
+        assert len(acknowledged) >= 50
