@@ -55,7 +55,7 @@ class Profile:
 VOICE = "piper-en-us-joe-medium"
 TINY = Profile("tiny", "whisper-tiny.en", "smollm2-135m-instruct", VOICE, "all-minilm-l6-v2")
 SMALL = Profile("small", "whisper-base", "qwen2.5-coder-0.5b-instruct", VOICE, "all-minilm-l6-v2")
-"""The stronger encoder, all-mpnet-base-v2, finds half as many paraphrases again; its questions take
+"""The stronger encoder, all-mpnet-base-v2, finds two fifths more paraphrases; its questions take
 five times as long, which on two cores is past the time of a recall."""
 NAMES = ("tiny", "small", "default")
 

@@ -1,9 +1,10 @@
 """Which memories matter for a question: from evidence to an order, as arithmetic on arrays.
 
-The score of a memory is a sum, so that each part can be shown. The words' part grows with the
-square of the evidence: a memory that has most of the question's rare words is lifted far, one that
-shares a common word hardly at all. So conversations that repeat their words are found by words,
-and what was said in other words is decided by its meaning, with the same weights.
+The score of a memory is a sum, so that each part can be shown. The words' part grows faster than
+the evidence, and shrinks with the number of memories that have as much: one that has most of the
+question's rare words is lifted far, one of many that share a word with it hardly at all. So
+conversations that repeat their words are found by words, and what was said in other words is
+decided by its meaning, with the same weights.
 
 A turn is understood by those around it: it gets a share of their evidence, most of it from the one
 just before, which is often the question that it answers.
@@ -37,8 +38,13 @@ class Ranking:
     matches about equally well.
     """
 
-    words: float = 3.0
-    """For full evidence (1) by words. It counts squared: 0.5 of it gives a quarter of this."""
+    words: float = 4.0
+    """For full evidence (1) by words that no other memory has."""
+    words_power: float = 1.75
+    """The evidence counts raised to this: 0.5 of it gives 0.3 of the above."""
+    words_common: float = 2.0
+    """How much less it counts where other memories match at least as well: it is divided by 1 and
+    this many times the logarithm of their number, itself included. Among ten: 0.18 of the above."""
     context: float = 0.5
     """What a word in a memory's context, such as its date, counts of one in its own text."""
     words_before: float = 0.5
@@ -133,7 +139,7 @@ def fuse(
     The order of the candidates is of no account. About 0.1 ms for 500 of them.
     """
     cosine = _filled(evidence.cosine)
-    words = weights.words * np.square(evidence.own + weights.context * evidence.context)
+    words = _by_words(evidence.own + weights.context * evidence.context, weights)
     parts = {
         "meaning": cosine,
         "words": words,
@@ -153,6 +159,14 @@ def fuse(
     scores: Values = np.sum(list(parts.values()), axis=0)
     final = _superseded(scores, features, weights)
     return final, {**parts, "superseded": final - scores}
+
+
+def _by_words(evidence: Values, weights: Ranking) -> Values:
+    """A word of the question that many memories have may be rare among all words, and still say
+    little about which of them is meant."""
+    as_good = len(evidence) - np.searchsorted(np.sort(evidence), evidence)
+    common = 1 + weights.words_common * np.log(as_good)
+    return np.asarray(weights.words * evidence**weights.words_power / common)
 
 
 def _spoken_by(speaker: str | None, speakers: Sequence[str] | NDArray[np.object_]) -> Values:

@@ -7,8 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from data import located
 from scripts.bench.recall_data import read_locomo, read_paraphrases, session_time
 from scripts.bench.retrieval import intervals, means, of_question, reciprocal_ranks
+
+KINDS = ("facts", "distractors")
+QUARTILES = (25, 50, 75)
 
 
 def test_metrics_of_a_question() -> None:
@@ -80,3 +84,20 @@ def test_paraphrases(tmp_path: Path) -> None:
     assert [turn.id for turn in pool.turns] == ["f2", "f1", "d1"]
     asked = {each.category: pool.turns[each.gold[0]].id for each in pool.questions}
     assert asked == {"shared": "f2", "none": "f1"}
+
+
+def test_the_paraphrase_set_does_not_give_its_facts_away() -> None:
+    """By length, above all: a rule that prefers long turns must not gain by it."""
+    pool = read_paraphrases(*(located(f"evaluation/paraphrase_{kind}.jsonl") for kind in KINDS))
+    facts = {question.gold[0] for question in pool.questions}
+    lengths: tuple[list[int], list[int]] = ([], [])
+    for row, turn in enumerate(pool.turns):
+        lengths[row in facts].append(len(turn.text.split()))
+    others, told = lengths
+    assert len(told) >= 200
+    assert len(others) >= 5000
+    quartiles = np.percentile(told, QUARTILES) - np.percentile(others, QUARTILES)
+    assert np.abs(quartiles).max() <= 1
+    assert abs(np.mean(told) - np.mean(others)) < 0.5
+    apart = [question.category == "none" for question in pool.questions]
+    assert np.mean(apart) >= 2 / 3

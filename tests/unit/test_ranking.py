@@ -140,6 +140,22 @@ def test_weak_evidence_by_words_does_not_outweigh_meaning_and_strong_does() -> N
     assert all_words > alike
 
 
+def test_a_match_that_many_memories_have_tells_little_of_each() -> None:
+    cosine = [0.30] * 20 + [0.45]
+    one_word = evidence(cosine, [0.4] * 20 + [0.0])
+    assert np.argmax(scores(one_word)) == 20
+    assert np.argmax(scores(one_word, replace(PLAIN, words_common=0.0))) != 20
+    a_single_match = evidence(cosine, [0.4] + [0.0] * 20)
+    assert np.argmax(scores(a_single_match)) == 0
+
+
+def test_the_better_match_by_words_is_not_made_common_by_worse_ones() -> None:
+    best = evidence([0.3] * 9, [0.6, *[0.5] * 8])
+    _, with_others = fuse(best, alone(9), features(9), PLAIN)
+    _, without = fuse(evidence([0.3], [0.6]), alone(1), features(1), PLAIN)
+    assert with_others["words"][0] == without["words"][0]
+
+
 def test_an_answer_gets_a_share_of_the_question_before_it() -> None:
     given = evidence([0.2, 0.2, 0.2], [0.4, 0.0, 0.0])
     chain = Neighbours(np.array([NONE, 0, NONE]), np.array([1, NONE, NONE]))
@@ -242,7 +258,7 @@ def test_ranking_names_rows_and_reasons() -> None:
     )
     best, second = rank(candidates, PLAIN, 2)
     assert (best.row, second.row) == (7, 9)
-    assert best.parts["words"] == pytest.approx(PLAIN.words * 0.36)
+    assert best.parts["words"] == pytest.approx(PLAIN.words * 0.6**PLAIN.words_power)
     assert best.parts["speaker"] == PLAIN.speaker
     assert "speaker" not in second.parts
     assert second.parts["around"] > 0
