@@ -114,6 +114,14 @@ def measuring(
     return asyncio.run(measure(filled, Plan.of(options, encoder), folder))
 
 
+class Found(dict[str, Any]):
+    """Figures by name; each is told when it is there, since the whole takes its time."""
+
+    def note(self, name: str, value: Any) -> None:
+        self[name] = value
+        print(f"{name}: {json.dumps(value)}", file=sys.stderr, flush=True)
+
+
 async def measure(filled: Filled, plan: Plan, folder: Path) -> dict[str, Any]:
     process, encoder = psutil.Process(), plan.encoder()
     async with AsyncExitStack() as stack:
@@ -137,22 +145,24 @@ async def measure(filled: Filled, plan: Plan, folder: Path) -> dict[str, Any]:
         stack.push_async_callback(memory.close)
         began = time.perf_counter()
         await memory.load(None)
-        found: dict[str, Any] = {"load_s": round(time.perf_counter() - began, 2)}
+        found = Found({"load_s": round(time.perf_counter() - began, 2)})
         await recalls(memory, asked[:WARM])
         encoder.clear()
-        found["alone"] = await recalls(memory, asked)
-        found["rss_mb"] = round((process.memory_info().rss - before) / 1e6, 1)
+        found.note("alone", await recalls(memory, asked))
+        found.note("rss_mb", round((process.memory_info().rss - before) / 1e6, 1))
         encoder.clear()
         async with writing(llm):
-            found["busy"] = await recalls(memory, asked)
+            found.note("busy", await recalls(memory, asked))
         encoder.clear()
-        found["context"] = await contexts(memory, llm, plan.settings, asked)
-        found["agreement"] = agreement(memory, encoder, filled.facts[:EXHAUSTIVE])
+        found.note("context", await contexts(memory, llm, plan.settings, asked))
+        found.note("agreement", agreement(memory, encoder, filled.facts[:EXHAUSTIVE]))
         encoder.clear()
-        found["beside"], found["left_out"] = await compared(memory, plan, filled, folder)
-        found["storing"] = await storing(folder / "kept", memory)
-        found["disk_mb"] = round(weight(folder / "kept") / 1e6, 1)
-    return found
+        others, left_out = await compared(memory, plan, filled, folder)
+        found.note("beside", others)
+        found.note("left_out", left_out)
+        found.note("storing", await storing(folder / "kept", memory))
+        found.note("disk_mb", round(weight(folder / "kept") / 1e6, 1))
+    return dict(found)
 
 
 async def compared(
