@@ -95,13 +95,14 @@ async def contexts(
     short_term = _full_window(llm, settings)
     recollection = Recollection(memory, short_term.shown)
     short_term.prompt(asked[0])  # in a conversation each turn has been counted when it was said
-    whole, built, tokens, notes = [], [], [], []
+    whole, built, worked, tokens, notes = [], [], [], [], []
     for question in asked:
         began = time.perf_counter()
         found, _ = await recollection.recall(question, DEADLINE_S)
-        middle = time.perf_counter()
+        middle, before = time.perf_counter(), time.thread_time()
         prompt = short_term.prompt(question, found)
         ended = time.perf_counter()
+        worked.append(1000 * (time.thread_time() - before))
         whole.append(1000 * (ended - began))
         built.append(1000 * (ended - middle))
         tokens.append(prompt.tokens)
@@ -110,6 +111,7 @@ async def contexts(
     return {
         "with_recall_ms": summary(whole),
         "prompt_ms": summary(built),
+        "prompt_cpu_p50": summary(worked)["p50"],
         "tokens": round(float(np.mean(tokens))),
         "notes": round(float(np.mean(notes)), 1),
     }
