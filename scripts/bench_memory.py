@@ -3,10 +3,10 @@
     python scripts/bench_memory.py [--rows N …] [--encoder NAME …] [--queries N] [--json]
 
 Fills a table on disk with N memories, loads it as a start does, and recalls for facts that were
-said among them, in other words and never asked before, encoding included: alone, and beside a
-language model that writes all the time. Then the same questions go to LanceDB's own hybrid query
-and to mem0 as well, on the same rows and vectors, in turns. mem0 lives in an environment of its own
-(docs/benchmarks.md); without that it is left out.
+said among them, in other words, with nothing of a question in a cache, encoding included: alone,
+and beside a language model that writes all the time. Then the same questions go to LanceDB's own
+hybrid query and to mem0 as well, on the same rows and vectors, in turns. mem0 lives in an
+environment of its own (docs/benchmarks.md); without that it is left out.
 
 With `--json` the last line is one JSON object: `rows` by N for the first encoder, and all of them
 under `encoders`. Times are in milliseconds.
@@ -20,26 +20,29 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import AsyncExitStack, ExitStack
 from dataclasses import dataclass, replace
+from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import psutil
+from threadpoolctl import threadpool_limits
 
 os.environ["LANCEDB_LOG"] = "error"  # it warns of a change to come, once a query
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from assistant.engines import Workshop, open_workshop, query_encoder
 from assistant.errors import AssistantError
+from assistant.memory.encoding import QueryEncoder
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.long_term import LongTermMemory
 from assistant.memory.ranking import Ranking
 from assistant.memory.table import MemoryTable
 from assistant.settings import Settings
 from models.disk import weight
-from models.interfaces import LanguageModel
 from models.llama import LlamaCpp
 from models.profiles import NAMES
 from models.store import ModelStore
@@ -52,40 +55,88 @@ ROOT = Path(__file__).resolve().parent.parent
 MEM0 = ROOT / ".venv-bench" / "bin" / "python"
 WARM = 10
 """Questions that nobody counts."""
+COMPARED = 60
+"""Questions that the others are asked too."""
 EXHAUSTIVE = 50
 """Questions for which everything is ranked; at 100,000 memories each takes a second."""
+
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What to measure, and with what."""
 
+    options: argparse.Namespace
     settings: Settings
     shop: Workshop
-    llm: LanguageModel
-    queries: int
-    rivals: Sequence[str]
-    mem0: Path
-    mem0_rows: int
+
+    @classmethod
+    def of(cls, options: argparse.Namespace, encoder: str) -> "Plan":
+        settings = Settings.model_validate({"general": {"profile": options.profile}})
+        shop = open_workshop(settings)
+        return cls(options, settings, replace(shop, profile=replace(shop.profile, encoder=encoder)))
+
+    def encoder(self) -> QueryEncoder:
+        encoder = query_encoder(self.shop)
+        encoder.load()
+        return encoder
 
 
-async def measure(rows: int, plan: Plan) -> dict[str, Any]:
-    """All figures for one number of memories."""
-    encoder = query_encoder(plan.shop)
-    encoder.load()
-    process = psutil.Process()
-    async with AsyncExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+def figures(rows: int, encoder: str, options: argparse.Namespace) -> dict[str, Any]:
+    """All figures for one number of memories and one encoder."""
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
         for name in ("kept", "beside"):
             (folder / name).mkdir()
-        table = folder / "kept" / "memories"
-        filled = fill(table, folder / "beside", rows, encoder)
-        asked = [fact.question for fact in filled.facts]
-        half = min(plan.queries, len(asked) // 2)
+        filled = alone(filling, rows, encoder, options, folder)
+        return alone(measuring, filled, encoder, options, folder)
+
+
+def alone(function: Callable[..., Result], *arguments: Any) -> Result:
+    """In a process of its own: what one leaves in RAM is not counted with the next."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        return pool.submit(function, *arguments).result()
+
+
+def filling(rows: int, encoder: str, options: argparse.Namespace, folder: Path) -> Filled:
+    return fill(
+        folder / "kept" / "memories", folder / "beside", rows, Plan.of(options, encoder).encoder()
+    )
+
+
+def measuring(
+    filled: Filled, encoder: str, options: argparse.Namespace, folder: Path
+) -> dict[str, Any]:
+    logging.disable(logging.WARNING)  # of each miss; they are counted
+    threadpool_limits(limits=1, user_api="blas")  # as the assistant does
+    return asyncio.run(measure(filled, Plan.of(options, encoder), folder))
+
+
+class Found(dict[str, Any]):
+    """Figures by name; each is told when it is there, since the whole takes its time."""
+
+    def note(self, name: str, value: Any) -> None:
+        self[name] = value
+        print(f"{name}: {json.dumps(value)}", file=sys.stderr, flush=True)
+
+
+async def measure(filled: Filled, plan: Plan, folder: Path) -> dict[str, Any]:
+    process, encoder = psutil.Process(), plan.encoder()
+    async with AsyncExitStack() as stack:
+        llm = LlamaCpp(
+            ModelStore.weights(plan.shop.store, plan.shop.profile.llm),
+            context_tokens=plan.settings.llm.context_tokens,
+            threads=plan.shop.hardware.threads,
+        )
+        stack.push_async_callback(llm.close)
+        await llm.load()
+        asked = [fact.question for fact in filled.facts[: plan.options.queries]]
         before = process.memory_info().rss
         memory = LongTermMemory(
             USER,
-            lambda: MemoryTable.open(str(table)),
+            lambda: MemoryTable.open(str(folder / "kept" / "memories")),
             encoder,
             Lexicon("en"),
             Ranking(),
@@ -94,21 +145,24 @@ async def measure(rows: int, plan: Plan) -> dict[str, Any]:
         stack.push_async_callback(memory.close)
         began = time.perf_counter()
         await memory.load(None)
-        found: dict[str, Any] = {"load_s": round(time.perf_counter() - began, 2)}
-        await recalls(memory, asked[-WARM:])
+        found = Found({"load_s": round(time.perf_counter() - began, 2)})
+        await recalls(memory, asked[:WARM])
         encoder.clear()
-        found["alone"] = await recalls(memory, asked[:half])
-        found["rss_mb"] = round((process.memory_info().rss - before) / 1e6, 1)
-        async with writing(plan.llm):
-            found["busy"] = await recalls(memory, asked[half : 2 * half])
+        found.note("alone", await recalls(memory, asked))
+        found.note("rss_mb", round((process.memory_info().rss - before) / 1e6, 1))
         encoder.clear()
-        found["context"] = await contexts(memory, plan.llm, plan.settings, asked[:half])
-        found["agreement"] = agreement(memory, encoder, filled.facts[:EXHAUSTIVE])
+        async with writing(llm):
+            found.note("busy", await recalls(memory, asked))
         encoder.clear()
-        found["beside"], found["left_out"] = await compared(memory, plan, filled, folder)
-        found["storing"] = await storing(folder / "kept", memory)
-        found["disk_mb"] = round(weight(folder / "kept") / 1e6, 1)
-    return found
+        found.note("context", await contexts(memory, llm, plan.settings, asked))
+        found.note("agreement", agreement(memory, encoder, filled.facts[:EXHAUSTIVE]))
+        encoder.clear()
+        others, left_out = await compared(memory, plan, filled, folder)
+        found.note("beside", others)
+        found.note("left_out", left_out)
+        found.note("storing", await storing(folder / "kept", memory))
+        found.note("disk_mb", round(weight(folder / "kept") / 1e6, 1))
+    return dict(found)
 
 
 async def compared(
@@ -117,64 +171,30 @@ async def compared(
     """Ours beside the others, and why one is left out."""
     rivals: list[Rival] = []
     left_out: dict[str, str] = {}
-    encoder = query_encoder(plan.shop)
-    encoder.load()
+    encoder = plan.encoder()
     with ExitStack() as stack:
         stack.callback(encoder.close)
-        if "lancedb" in plan.rivals:
+        wanted = plan.options.beside
+        if "lancedb" in wanted:
             rivals.append(LanceHybrid(folder / "beside" / "lancedb", filled))
-        if "mem0" in plan.rivals and (why := _without_mem0(plan, filled.rows)):
+        if "mem0" in wanted and (why := _without_mem0(plan.options, filled.rows)):
             left_out["mem0"] = why
-            print(why, file=sys.stderr)
-        elif "mem0" in plan.rivals:
+        elif "mem0" in wanted:
             place = folder / "beside"
-            rivals.append(stack.enter_context(mem0(plan.mem0, place, filled, encoder.dimensions)))
-        facts = filled.facts[: plan.queries]
+            rivals.append(
+                stack.enter_context(mem0(plan.options.mem0, place, filled, encoder.dimensions))
+            )
+        facts = filled.facts[: min(plan.options.queries, COMPARED)]
         return await beside(memory, encoder, rivals, facts) if rivals else {}, left_out
 
 
-def _without_mem0(plan: Plan, rows: int) -> str | None:
-    if not plan.mem0.is_file():
-        return f"mem0 is left out: there is no {plan.mem0}; docs/benchmarks.md says how to get it."
-    if rows > plan.mem0_rows:
-        return f"mem0 is left out at {rows} rows: --mem0-rows is {plan.mem0_rows}."
+def _without_mem0(options: argparse.Namespace, rows: int) -> str | None:
+    python: Path = options.mem0
+    if not python.is_file():
+        return f"mem0 is left out: there is no {python}; docs/benchmarks.md says how to get it."
+    if rows > options.mem0_rows:
+        return f"mem0 is left out at {rows} rows: --mem0-rows is {options.mem0_rows}."
     return None
-
-
-async def run(options: argparse.Namespace) -> dict[str, Any]:
-    """By encoder, by number of memories.
-
-    Raises:
-        AssistantError: a model is missing. RivalEnded: mem0 did not come up.
-    """
-    settings = Settings.model_validate({"general": {"profile": options.profile}})
-    shop = open_workshop(settings)
-    llm = LlamaCpp(
-        ModelStore.weights(shop.store, shop.profile.llm),
-        context_tokens=settings.llm.context_tokens,
-        threads=shop.hardware.threads,
-    )
-    await llm.load()
-    found: dict[str, Any] = {}
-    try:
-        for name in options.encoder or encoders_of_profiles():
-            other = replace(shop, profile=replace(shop.profile, encoder=name))
-            plan = Plan(
-                settings,
-                other,
-                llm,
-                options.queries,
-                options.beside,
-                options.mem0,
-                options.mem0_rows,
-            )
-            for rows in options.rows:
-                figures = await measure(rows, plan)
-                found.setdefault(name, {})[str(rows)] = figures
-                print(told(name, rows, figures), flush=True)
-    finally:
-        await llm.close()
-    return found
 
 
 def encoders_of_profiles() -> list[str]:
@@ -219,7 +239,7 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--rows", type=int, nargs="+", default=[1_000, 10_000, 100_000])
     parser.add_argument("--encoder", nargs="+", help="default: each that a profile chooses")
     parser.add_argument("--profile", default="tiny", help="whose language model writes beside it")
-    parser.add_argument("--queries", type=int, default=100, help="alone, and as many busy")
+    parser.add_argument("--queries", type=int, default=250, help="alone, and as many busy")
     parser.add_argument(
         "--beside",
         nargs="*",
@@ -238,9 +258,15 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
 def main(arguments: Sequence[str] | None = None) -> int:
     options = parsed(arguments)
     where = machine()
-    logging.disable(logging.WARNING)  # of each miss; they are counted
+    found: dict[str, dict[str, Any]] = {}
     try:
-        found = asyncio.run(run(options))
+        for encoder in options.encoder or encoders_of_profiles():
+            for rows in options.rows:
+                each = figures(rows, encoder, options)
+                found.setdefault(encoder, {})[str(rows)] = each
+                for why in each["left_out"].values():
+                    print(why, file=sys.stderr)
+                print(told(encoder, rows, each), flush=True)
     except (AssistantError, RivalEnded) as error:
         print(error, file=sys.stderr)
         return 1

@@ -1,6 +1,7 @@
 """What the answers know of what was told in an earlier session: whole conversations, typed.
 
-    python scripts/eval_memory_qa.py [--profile P] [--n N] [--keep FILE] [--json]
+    python scripts/eval_memory_qa.py [--profile P] [--n N] [--way on|off|told …]
+                                     [--deadline-ms MS] [--keep FILE] [--json]
 
 Runs the `assistant` command itself. One process is told N facts in passing, spread over small talk,
 and ends. Each fact is then asked for, in other words, in three ways:
@@ -16,8 +17,9 @@ it, and their answers, would be in the history and in the memory.
 
 An answer is right when it holds one of the accepted strings as whole words, numbers in words or
 digits. `shown` is the share of questions with the fact among the notes in the prompt: what is lost
-before it was lost by recall or by its deadline, the rest by the model. Intervals are bootstrap 95 %
-over the facts. With `--json` the last line is one JSON object.
+before that was lost by recall or by its deadline, the rest by the model. `--deadline-ms` gives
+recall more time, for a machine that is busy with other things. Intervals are bootstrap 95 % over
+the facts. With `--json` the last line is one JSON object.
 """
 
 import argparse
@@ -141,7 +143,7 @@ def tell(home: Path, profile: str, lines: Sequence[str]) -> None:
     print(file=sys.stderr)
 
 
-def ask(home: Path, profile: str, fact: Fact, way: str) -> Asked:
+def ask(home: Path, profile: str, fact: Fact, way: str, deadline_ms: float) -> Asked:
     """A session of one turn.
 
     Raises:
@@ -151,8 +153,8 @@ def ask(home: Path, profile: str, fact: Fact, way: str) -> Asked:
     if way == "told":
         said = ". ".join(fact.said)
         question = EARLIER.format(said=said, question=question)
-    enabled = "true" if way == "on" else "false"
-    with talking(home, arguments(profile, memory__enabled=enabled)) as session:
+    more = {"memory__enabled": str(way == "on").lower(), "memory__deadline_ms": f"{deadline_ms:g}"}
+    with talking(home, arguments(profile, **more)) as session:
         session.event("memories" if way == "on" else "ready")
         session.say(question)
         turn = session.event("turn")
@@ -169,29 +171,29 @@ def ask(home: Path, profile: str, fact: Fact, way: str) -> Asked:
 
 
 def measured(
-    folder: Path, profile: str, facts: Sequence[Fact], seed: int, keep: TextIO | None
+    folder: Path, facts: Sequence[Fact], options: argparse.Namespace, keep: TextIO | None
 ) -> list[dict[str, Asked]]:
-    """Of each fact the three ways.
+    """Of each fact the three ways, with the `profile`, `seed` and `deadline_ms` of `options`.
 
     Raises:
         Ended: a session broke off.
     """
     home = folder / "home"
-    tell(home, profile, telling(facts, seed))
+    tell(home, options.profile, telling(facts, options.seed))
     found = []
     for number, fact in enumerate(facts, 1):
         row = {}
-        for way in WAYS:
+        for way in options.way:
             place = folder / "asking"
             if way == "on":
                 shutil.copytree(home, place)
-            row[way] = ask(place, profile, fact, way)
+            row[way] = ask(place, options.profile, fact, way, options.deadline_ms)
             shutil.rmtree(place)
             if keep is not None:
                 keep.write(json.dumps(asdict(row[way])) + "\n")
                 keep.flush()
         found.append(row)
-        marks = "  ".join(f"{way} {'right' if row[way].right else 'wrong'}" for way in WAYS)
+        marks = "  ".join(f"{way} {'right' if row[way].right else 'wrong'}" for way in row)
         print(f"{number:3}/{len(facts)}  {fact.question:55.55}  {marks}", file=sys.stderr)
     return found
 
@@ -199,34 +201,42 @@ def measured(
 Rows = Sequence[dict[str, Asked]]
 
 
-def share(rows: Rows, way: str) -> float | None:
-    return sum(row[way].right for row in rows) / len(rows) if rows else None
+def share(rows: Rows, way: str) -> float:
+    return sum(row[way].right for row in rows) / len(rows)
 
 
 def figures(rows: Rows) -> dict[str, Any]:
     """The share of right answers in each way, and how much of what is possible memory reaches."""
+    ways = [way for way in WAYS if way in rows[0]]
 
     def of(way: str) -> Callable[[Rows], float | None]:
         return lambda drawn: share(drawn, way)
 
-    def reached(drawn: Rows) -> float | None:
-        return ratio(share(drawn, "on"), share(drawn, "told"))
-
     def less_off(drawn: Rows) -> float | None:
-        return (share(drawn, "on") or 0.0) - (share(drawn, "off") or 0.0)
+        return share(drawn, "on") - share(drawn, "off")
+
+    def of_told(drawn: Rows) -> float | None:
+        return ratio(share(drawn, "on"), share(drawn, "told"))
 
     found: dict[str, Any] = {
         way: {"share": _rounded(share(rows, way)), "interval": _bounds(rows, of(way))}
-        for way in WAYS
+        for way in ways
     }
-    found["on"]["shown"] = _rounded(sum(row["on"].shown for row in rows) / len(rows))
-    found["on_less_off"] = {"value": _rounded(less_off(rows)), "interval": _bounds(rows, less_off)}
-    found["on_of_told"] = {"value": _rounded(reached(rows)), "interval": _bounds(rows, reached)}
-    kinds = sorted({row["on"].kind for row in rows})
-    by_kind = {kind: [row for row in rows if row["on"].kind == kind] for kind in kinds}
+    if "on" in ways:
+        found["on"]["shown"] = _rounded(sum(row["on"].shown for row in rows) / len(rows))
+    for name, pair, statistic in (
+        ("on_less_off", {"on", "off"}, less_off),
+        ("on_of_told", {"on", "told"}, of_told),
+    ):
+        if pair <= set(ways):
+            value = {"value": _rounded(statistic(rows)), "interval": _bounds(rows, statistic)}
+            found[name] = value
+    by_kind: dict[str, list[dict[str, Asked]]] = {}
+    for row in rows:
+        by_kind.setdefault(row[ways[0]].kind, []).append(row)
     found["by_kind"] = {
-        kind: {"facts": len(some)} | {way: _rounded(share(some, way)) for way in WAYS}
-        for kind, some in by_kind.items()
+        kind: {"facts": len(some)} | {way: _rounded(share(some, way)) for way in ways}
+        for kind, some in sorted(by_kind.items())
     }
     return found | {"facts": len(rows)}
 
@@ -242,11 +252,14 @@ def _bounds(rows: Rows, statistic: Callable[[Rows], float | None]) -> list[float
 
 def table(found: dict[str, Any]) -> str:
     """For a person."""
-    lines = [f"{'right answers':14}" + "".join(f"{way:>9}" for way in WAYS)]
+    ways = [way for way in WAYS if way in found]
+    lines = [f"{'right answers':14}" + "".join(f"{way:>9}" for way in ways)]
     for kind, row in found["by_kind"].items():
-        lines.append(f"{kind:14}" + "".join(f"{row[way]:9.2f}" for way in WAYS))
-    lines.append(f"{'all':14}" + "".join(f"{found[way]['share']:9.2f}" for way in WAYS))
-    lines.append(f"95 % of on: {found['on']['interval']}; notes held it: {found['on']['shown']}")
+        lines.append(f"{kind:14}" + "".join(f"{row[way]:9.2f}" for way in ways))
+    lines.append(f"{'all':14}" + "".join(f"{found[way]['share']:9.2f}" for way in ways))
+    lines += [f"95 % of {way}: {found[way]['interval']}" for way in ways]
+    if "on" in ways:
+        lines.append(f"the notes held the fact: {found['on']['shown']:.2f}")
     return "\n".join(lines)
 
 
@@ -254,6 +267,10 @@ def main(words: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--profile", default="small", choices=("tiny", "small", "default"))
     parser.add_argument("--n", type=int, help="so many facts; default: all")
+    parser.add_argument("--way", nargs="+", choices=WAYS, default=WAYS, help="default: all three")
+    parser.add_argument(
+        "--deadline-ms", type=float, default=Settings().memory.deadline_ms, help="of a recall"
+    )
     parser.add_argument("--seed", type=int, default=1, help="of the choice and the order")
     parser.add_argument("--keep", type=Path, metavar="FILE", help="write each answer here")
     parser.add_argument("--json", action="store_true")
@@ -266,11 +283,12 @@ def main(words: Sequence[str] | None = None) -> int:
             tempfile.TemporaryDirectory() as folder,
             options.keep.open("w") if options.keep else nullcontext() as keep,
         ):
-            rows = measured(Path(folder), options.profile, facts, options.seed, keep)
+            rows = measured(Path(folder), facts, options, keep)
     except (AssistantError, Ended) as error:
         print(error, file=sys.stderr)
         return 1
-    found = figures(rows) | {"profile": options.profile, "llm": shop.profile.llm, "machine": where}
+    found = figures(rows) | {"profile": options.profile, "llm": shop.profile.llm}
+    found |= {"deadline_ms": options.deadline_ms, "machine": where}
     print(table(found))
     if options.json:
         print(json.dumps(found))

@@ -27,7 +27,7 @@ def test_bench_memory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     for state in ("alone", "busy"):
         assert rows[state]["recalls"] == 4
         assert rows[state]["p50"] <= rows[state]["p99"] <= rows[state]["max"]
-        assert rows[state]["misses"] <= 4
+        assert rows[state]["cpu_p50"] > 0
     assert rows["agreement"]["difference"] == 0
     assert rows["agreement"]["same"] > 0.9
     assert rows["beside"]["lancedb"]["verbatim"] == 1
@@ -42,16 +42,16 @@ def test_eval_memory_qa(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(eval_memory_qa.SETTINGS, "llm.max_answer_tokens", "24")
-    monkeypatch.setitem(eval_memory_qa.SETTINGS, "memory.deadline_ms", "5000")
     kept = tmp_path / "kept.jsonl"
-    code = eval_memory_qa.main(["--profile", "tiny", "--n", "1", "--keep", str(kept), "--json"])
+    small = ["--profile", "tiny", "--n", "1", "--way", "on", "--deadline-ms", "5000"]
+    code = eval_memory_qa.main([*small, "--keep", str(kept), "--json"])
 
     told = capsys.readouterr()
     assert code == 0, told.err
     found = last_line(told.out)
     assert found["facts"] == 1
     assert found["on"]["shown"] == 1
-    answers = {row["way"]: row for row in map(json.loads, kept.read_text("utf-8").splitlines())}
-    assert set(answers) == {"on", "off", "told"}
-    assert not answers["off"]["shown"]
-    assert all(0 <= found[way]["share"] <= 1 for way in answers)
+    (asked,) = map(json.loads, kept.read_text("utf-8").splitlines())
+    assert (asked["way"], asked["shown"]) == ("on", True)
+    assert asked["answer"]
+    assert found["on"]["share"] == asked["right"]
