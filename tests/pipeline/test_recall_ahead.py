@@ -14,7 +14,7 @@ from assistant.memory.recollection import Recollection
 from assistant.memory.table import MemoryTable
 from assistant.settings import Settings
 from assistant.voice.frames import PartialFrame
-from tests.support.encoders import Held
+from tests.support.encoders import WAIT_S, Held
 from tests.support.fakes import ScriptedEnd, ScriptedLlm, ScriptedStt, silence, speech
 from tests.support.memories import memory
 from tests.support.session import Session, session
@@ -161,8 +161,9 @@ async def test_the_last_partial_stands_in_when_the_deadline_is_missed(tmp_path: 
     ) as talk:
         remembering.follow(talk)
         await talk.loop._worker.queue_frame(PartialFrame(1, "the dog sleeps"))
-        while "the dog sleeps" not in remembering.encoder.texts():
-            await asyncio.sleep(0.01)
+        async with asyncio.timeout(WAIT_S):
+            while "the dog sleeps" not in remembering.encoder.texts():
+                await asyncio.sleep(0.01)
         await talk.loop.say("slow but the dog sleeps where")
         await talk.loop.settled()
         [told] = talk.of(Recalled)
