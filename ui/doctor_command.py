@@ -24,6 +24,7 @@ CHECKS: tuple[tuple[str, Check], ...] = (
     ("Memory", doctor_checks.check_memory),
     ("Disk", doctor_checks.check_disk),
     ("Models", doctor_checks.check_models),
+    ("Memories", doctor_checks.check_store),
     ("Sound devices", doctor_sound.check_devices),
     ("Microphone", doctor_sound.check_microphone),
     ("Echo", doctor_sound.check_echo),
