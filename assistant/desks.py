@@ -135,6 +135,7 @@ def load_memory(
     """A user's memory on an open table, loaded; not on the event loop. The encoder is ready."""
     lexicon = Lexicon(settings.persona.language)
     memory = LongTermMemory(user, lambda: table, encoder, lexicon, Ranking(), _log)
+    memory.store.owns_table = False
     asyncio.run(memory.load(transcript))
     return memory
 

@@ -19,6 +19,7 @@ from assistant import rekeying
 from assistant.engines import Workshop, load_models, open_workshop
 from assistant.errors import AssistantError
 from assistant.events import EventBus
+from assistant.memory.place import place_of
 from assistant.paths import Home, models_cache
 from assistant.settings import Settings
 from assistant.voice.audio import Resampler
@@ -26,6 +27,7 @@ from models.hardware import detect
 from models.interfaces import STT_SAMPLE_RATE, Generation, Message, ModelSet, Samples
 from models.store import State
 from ui.encryption_command import mend, sentence
+from ui.memory_command import answers
 from ui.pulling import wanted_models
 
 SPARE_DISK = 1 << 30
@@ -173,6 +175,20 @@ async def check_models(patient: Patient) -> Finding:
     return good(f"{shop.reason} Whole to the last byte: {', '.join(names)}.")
 
 
+async def check_store(patient: Patient) -> Finding:
+    """Where memories are kept, and whether they can be had: a running assistant is asked."""
+    if not patient.settings.memory.enabled:
+        return good("Nothing is remembered beyond the conversation: memory.enabled is false.")
+    place = place_of(patient.home, patient.settings)
+
+    def count() -> int:
+        rows = list(answers(patient.home, patient.settings, {"act": "stats"}))
+        return int(rows[0]["total"])
+
+    total = await asyncio.to_thread(count)
+    return good(f"{total:,} memories in {place.uri}.", memories=total)
+
+
 async def check_loading(patient: Patient) -> Finding:
     began = time.perf_counter()
     models = await patient.models()
@@ -257,6 +273,8 @@ async def check_connections(patient: Patient) -> Finding:
     text = f"Connected beyond this machine: {', '.join(outside)}."
     if patient.settings.llm.endpoint is not None:
         return Finding(Verdict.WARNING, f"{text} The settings name a model server.")
+    if "://" in (patient.settings.memory.store or ""):
+        return Finding(Verdict.WARNING, f"{text} The settings name a store of memories.")
     return Finding(Verdict.BAD, text, "Tell the project: nothing should be.")
 
 

@@ -25,6 +25,7 @@ CHECKS: tuple[tuple[str, Check], ...] = (
     ("Disk", doctor_checks.check_disk),
     ("Encryption", doctor_checks.check_encryption),
     ("Models", doctor_checks.check_models),
+    ("Memories", doctor_checks.check_store),
     ("Sound devices", doctor_sound.check_devices),
     ("Microphone", doctor_sound.check_microphone),
     ("Echo", doctor_sound.check_echo),

@@ -218,5 +218,7 @@ def _stats(row: Row) -> Iterator[str]:
     for encoder, count in row["without_vector"].items():
         if count:
             yield f"  {count:,} still without a vector of {encoder}"
-    if row["bytes_on_disk"] is not None:
-        yield f"On disk, all users together: {size_text(row['bytes_on_disk'])}"
+    if row["bytes_on_disk"] is None:
+        yield f"In {row['store']}"
+    else:
+        yield f"On disk, all users together: {size_text(row['bytes_on_disk'])}, in {row['store']}"

@@ -66,6 +66,8 @@ class Stats:
     without_vector: Mapping[str, int]
     exchanges: int
     bytes_on_disk: int | None
+    store: str
+    """Folder or address."""
 
 
 class MemoryDesk:
@@ -159,6 +161,7 @@ class MemoryDesk:
             },
             len(self._open_transcript().exchange_ids(self.user_id)),
             weight(self._folder) if self._folder is not None else None,
+            self._table.uri,
         )
 
     def export(self) -> Iterator[dict[str, Any]]:

@@ -38,6 +38,8 @@ class StoreLink:
         try_later: Callable[[float], None],
     ) -> None:
         self.table: MemoryTable | None = None
+        self.owns_table = True
+        """False where others use the table too, and close it."""
         self._open_table = open_table
         self._tell_user = tell
         self._try_later = try_later
@@ -189,5 +191,5 @@ class StoreLink:
     def _lose(self) -> None:
         table, self.table = self.table, None
         self._read = False
-        if table is not None:
+        if table is not None and self.owns_table:
             table.close()

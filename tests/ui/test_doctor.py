@@ -8,7 +8,7 @@ import pytest
 
 from assistant.errors import DeviceMissing
 from assistant.paths import Home
-from assistant.settings import Settings
+from assistant.settings import Memory, Settings
 from ui.doctor_checks import (
     Finding,
     NotTried,
@@ -18,6 +18,7 @@ from ui.doctor_checks import (
     check_disk,
     check_memory,
     check_python,
+    check_store,
     connections_outside,
     good,
     is_loopback,
@@ -195,3 +196,20 @@ async def test_connections_are_judged_only_when_models_have_run(patient: Patient
 
     with pytest.raises(NotTried):
         await check_connections(patient)
+
+
+async def test_the_store_of_memories_is_named_and_opened(home: Home) -> None:
+    finding = await check_store(Patient(home, Settings()))
+    assert (finding.verdict, finding.text) == (Verdict.GOOD, f"0 memories in {home.memories}.")
+    off = Settings(memory=Memory(enabled=False))
+    assert (await check_store(Patient(home, off))).verdict is Verdict.GOOD
+
+
+async def test_a_store_that_cannot_be_had_is_bad(home: Home) -> None:
+    out = io.StringIO()
+    (home.root / "file").write_text("no folder")
+    nowhere = Settings(memory=Memory(store="file"))
+    checks = [("Memories", check_store)]
+
+    assert await examine(Patient(home, nowhere), checks, out, as_json=False) == 1
+    assert out.getvalue().startswith(f"✗ Memories: The memory {home.root / 'file'} failed: ")
