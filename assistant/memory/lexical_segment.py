@@ -67,8 +67,8 @@ class Segment:
 
     @classmethod
     def counted(cls, k1: float, b: float, documents: Mapping[int, Sequence[str]]) -> "Segment":
-        """What bm25s would build, by arithmetic on arrays: a fifth of the time, of which a start
-        with many memories takes most."""
+        """What bm25s would build, by arithmetic on arrays: in a fifth of the time, which a start
+        with many memories waits for. Some document must have a word."""
         columns: dict[str, int] = {}
         rows = np.fromiter(documents, np.int32, len(documents))
         lengths = np.fromiter(map(len, documents.values()), np.int32, len(documents))

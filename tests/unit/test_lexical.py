@@ -350,4 +350,3 @@ def test_a_large_segment_is_the_one_that_bm25s_builds() -> None:
         np.testing.assert_array_equal(getattr(built, name), getattr(counted, name))
         assert getattr(built, name).dtype == getattr(counted, name).dtype
     np.testing.assert_allclose(built.parts, counted.parts, atol=1e-6)
-    assert Segment.counted(1.5, 0.75, {1: [], 2: []}).rows.tolist() == []
