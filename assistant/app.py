@@ -265,7 +265,7 @@ def _long_term(
         Lexicon(settings.persona.language),
         Ranking(),
         bus.emit,
-        Tiers(settings.memory.hot_rows, settings.memory.warm_rows, settings.memory.ageing_s),
+        Tiers.of(settings.memory),
     )
 
 

@@ -17,6 +17,7 @@ from assistant.memory.place import open_place, place_of
 from assistant.memory.ranking import Ranking
 from assistant.memory.table import MemoryTable
 from assistant.memory.table_open import folder_of
+from assistant.memory.tiers import Tiers
 from assistant.memory.transcript import Transcript
 from assistant.paths import Home
 from assistant.settings import Settings
@@ -134,7 +135,8 @@ def load_memory(
 ) -> LongTermMemory:
     """A user's memory on an open table, loaded; not on the event loop. The encoder is ready."""
     lexicon = Lexicon(settings.persona.language)
-    memory = LongTermMemory(user, lambda: table, encoder, lexicon, Ranking(), _log)
+    tiers = Tiers.of(settings.memory)
+    memory = LongTermMemory(user, lambda: table, encoder, lexicon, Ranking(), _log, tiers)
     memory.store.owns_table = False
     asyncio.run(memory.load(transcript))
     return memory

@@ -97,6 +97,7 @@ class _View:
             ("pinned", "yes" if row["pinned"] else "no"),
             ("never recall", "yes" if row["never_recall"] else "no"),
             ("expires", self._moment(row["expires"]) if row["expires"] else "never"),
+            ("tier", row["tier"]),
         ):
             if value:
                 yield from self._wrapped(plain(str(value)), f"{label:<{LABEL}}")
@@ -215,6 +216,9 @@ def _stats(row: Row) -> Iterator[str]:
     for name, label in (("pinned", "pinned"), ("never_recalled", "never recalled")):
         if row[name]:
             yield f"  {label:<16}{row[name]:>9,}"
+    if row["by_tier"]:
+        tiers = ", ".join(f"{count:,} {tier}" for tier, count in row["by_tier"].items())
+        yield f"  at hand in the running assistant: {tiers}"
     for encoder, count in row["without_vector"].items():
         if count:
             yield f"  {count:,} still without a vector of {encoder}"

@@ -57,7 +57,7 @@ class Columns:
             self.sources.append(())
             self.before[row] = self.after[row] = NONE
             if memory.kind is Kind.EXCHANGE and memory.conversation:
-                self._link(row, memory.conversation)
+                self._link(row, sys.intern(memory.conversation))  # one text for all its rows
             self.write(row, memory)
 
     def write(self, row: int, memory: Memory) -> None:

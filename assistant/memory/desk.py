@@ -16,6 +16,7 @@ from assistant.memory.record import Kind, Memory, new_id
 from assistant.memory.renewal import in_order, said
 from assistant.memory.table import MemoryTable
 from assistant.memory.taking_in import checked, read_row
+from assistant.memory.tiers import Tier
 from assistant.memory.transcript import Transcript
 from models.disk import weight
 
@@ -42,6 +43,8 @@ class Shown:
     after: Memory | None
     supersedes: tuple[Memory, ...]
     superseded_by: Memory | None
+    tier: Tier | None
+    """None where no assistant runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +59,8 @@ class Forgotten:
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """`without_vector` is by encoder. `bytes_on_disk` is of the whole store, all users' together;
+    """`without_vector` is by encoder; `by_tier` is None where no assistant runs: tiers are of its
+    RAM. `bytes_on_disk` is of the whole store, all users' together;
     None where that can't be known."""
 
     total: int
@@ -64,6 +68,7 @@ class Stats:
     pinned: int
     never_recalled: int
     without_vector: Mapping[str, int]
+    by_tier: Mapping[Tier, int] | None
     exchanges: int
     bytes_on_disk: int | None
     store: str
@@ -139,6 +144,7 @@ class MemoryDesk:
             after,
             tuple(replaced),
             next(iter(by), None),
+            self._memory.index.tier(memory.id) if self._memory is not None else None,
         )
 
     def stats(self) -> Stats:
@@ -159,6 +165,7 @@ class MemoryDesk:
                 name: len(self._table.without_vectors(self.user_id, name, max(total, 1)))
                 for name in self._table.encoders()
             },
+            self._memory.index.tier_counts() if self._memory is not None else None,
             len(self._open_transcript().exchange_ids(self.user_id)),
             weight(self._folder) if self._folder is not None else None,
             self._table.uri,

@@ -73,6 +73,7 @@ def _found(found: Found) -> Row:
         "created": found.created.astimezone(UTC).isoformat(),
         "superseded_by": found.superseded_by,
         "sources": list(found.sources),
+        "tier": found.tier,
         "text": found.text,
     }
 
@@ -87,6 +88,7 @@ def _show(desk: MemoryDesk, request: Request) -> Iterator[Row]:
         after=row(shown.after) if shown.after else None,
         replaced=[row(each) for each in shown.supersedes],
         replaced_by=row(shown.superseded_by) if shown.superseded_by else None,
+        tier=shown.tier,
     )
 
 

@@ -2,11 +2,15 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
 Rows = NDArray[np.int32]
+
+LARGE = 10_000
+"""Documents from which on bm25s, which goes through them one by one, takes seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +35,9 @@ class Segment:
 
     @classmethod
     def build(cls, k1: float, b: float, documents: Mapping[int, Sequence[str]]) -> "Segment":
-        """By bm25s, from the words of each row; there must be some."""
+        """By bm25s, from the words of each row."""
+        if len(documents) >= LARGE:
+            return cls.counted(k1, b, documents)
         from bm25s import BM25  # takes half a second, which no start-up should wait for
 
         columns: dict[str, int] = {}
@@ -57,6 +63,34 @@ class Segment:
             (bm25.scores["data"] / np.repeat(idf, frequencies)).astype(np.float32),
             rows,
             np.fromiter(map(len, ids), np.int32, len(ids)),
+        )
+
+    @classmethod
+    def counted(cls, k1: float, b: float, documents: Mapping[int, Sequence[str]]) -> "Segment":
+        """What bm25s would build, by arithmetic on arrays: in a fifth of the time, which a start
+        with many memories waits for. Some document must have a word."""
+        columns: dict[str, int] = {}
+        rows = np.fromiter(documents, np.int32, len(documents))
+        lengths = np.fromiter(map(len, documents.values()), np.int32, len(documents))
+        words = (
+            columns.setdefault(word, len(columns))
+            for word in chain.from_iterable(documents.values())
+        )
+        of_words = np.fromiter(words, np.int64, int(lengths.sum()))
+        places = np.repeat(np.arange(len(rows)), lengths)
+        pairs, counts = np.unique(of_words * len(rows) + places, return_counts=True)
+        found = rows[pairs % max(len(rows), 1)]
+        frequencies = np.bincount(pairs // max(len(rows), 1), minlength=len(columns))
+        norms = _norms(k1, b, rows, lengths)
+        return cls(
+            k1,
+            b,
+            columns,
+            np.concatenate([[0], np.cumsum(frequencies)]),
+            found,
+            (counts / (counts + norms[found])).astype(np.float32),
+            rows,
+            lengths,
         )
 
     def of_words(self) -> NDArray[np.int64]:

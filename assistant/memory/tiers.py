@@ -15,6 +15,8 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from assistant.settings import Memory
+
 Values = NDArray[np.float64]
 """Shape (memories,)."""
 Rows = NDArray[np.int64]
@@ -44,6 +46,10 @@ class Tiers:
     hot: int = 200
     warm: int = 500
     ageing_s: float = 300.0
+
+    @classmethod
+    def of(cls, settings: Memory) -> "Tiers":
+        return cls(settings.hot_rows, settings.warm_rows, settings.ageing_s)
 
 
 @dataclass(frozen=True, slots=True)

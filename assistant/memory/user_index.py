@@ -199,6 +199,12 @@ class UserIndex:
         self._vectors.set_hot(rows[chosen[Tier.HOT]], vectors_of)
         self._vectors.set_warm(rows[chosen[Tier.WARM]])
 
+    def tier(self, key: str) -> Tier | None:
+        """Of one memory; None where it isn't here."""
+        with self._lock:
+            row = self._columns.row_of.get(key)
+            return None if row is None else self._vectors.tiers([row])[0]
+
     def tier_counts(self) -> dict[Tier, int]:
         """How many memories each tier holds; the cold one all without a vector too."""
         hot, warm = len(self._vectors.hot), len(self._vectors.warm)

@@ -44,7 +44,11 @@ def packed(vectors: Vectors) -> Packed:
     vectors = np.where(present[:, np.newaxis], vectors, np.float32(0))
     scales = np.abs(vectors).max(axis=1, initial=0) / np.float32(127)
     divisors = np.where(scales > 0, scales, np.float32(1))[:, np.newaxis]
-    codes = np.rint(vectors / divisors).astype(np.int8)
+    rounded = np.rint(vectors / divisors)
+    # The scale with which what was rounded comes nearest to what was given.
+    squares = np.maximum(np.einsum("ij,ij->i", rounded, rounded), 1)
+    scales = np.asarray(np.einsum("ij,ij->i", vectors, rounded) / squares, np.float32)
+    codes = rounded.astype(np.int8)
     return Packed(present, signs_of(vectors), codes, scales)
 
 

@@ -336,3 +336,17 @@ def everything(made: LexicalIndex) -> bytes:
     for field in made._fields:
         held += [field.segment, vars(field.fresh), field._changed, field.dead]
     return pickle.dumps(held)
+
+
+def test_a_large_segment_is_the_one_that_bm25s_builds() -> None:
+    draw = np.random.default_rng(1)
+    documents = {
+        3 * row: [f"word{word}" for word in draw.zipf(1.4, size=draw.integers(0, 15))]
+        for row in range(500)
+    }
+    built, counted = (make(1.5, 0.75, documents) for make in (Segment.build, Segment.counted))
+    assert list(built.columns.items()) == list(counted.columns.items())
+    for name in ("starts", "rows", "documents", "lengths"):
+        np.testing.assert_array_equal(getattr(built, name), getattr(counted, name))
+        assert getattr(built, name).dtype == getattr(counted, name).dtype
+    np.testing.assert_allclose(built.parts, counted.parts, atol=1e-6)

@@ -15,6 +15,7 @@ from assistant.memory.naming import BY_HAND, short
 from assistant.memory.record import Kind, Memory
 from assistant.memory.table import MemoryTable
 from assistant.memory.table_schema import exported
+from assistant.memory.tiers import Tier
 from assistant.memory.transcript import Transcript
 from assistant.paths import Home
 from assistant.settings import Settings
@@ -342,3 +343,11 @@ def test_the_transcript_forgets_summaries_with_what_they_cover(
         assert transcript.resume("me", timedelta(days=9), START) is None
     finally:
         transcript.close()
+
+
+def test_tiers_are_told_where_the_memories_are_in_ram(home: Home, filled: MemoryDesk) -> None:
+    stats = filled.stats()
+    assert stats.by_tier is not None
+    assert sum(stats.by_tier.values()) == stats.total
+    shown = filled.show(id_of(filled, "dentist"))
+    assert shown.tier in set(Tier)

@@ -1,0 +1,268 @@
+"""Which memories are closest at hand, and that this changes what is found by rounding alone."""
+
+import pickle
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from assistant.context.conversation import Conversation
+from assistant.errors import StoreError
+from assistant.memory.ageing import Ageing
+from assistant.memory.encoding import QueryEncoder
+from assistant.memory.lexicon import Lexicon
+from assistant.memory.long_term import LongTermMemory
+from assistant.memory.question import read_question
+from assistant.memory.ranking import Ranking
+from assistant.memory.record import Kind, Memory
+from assistant.memory.table import MemoryTable
+from assistant.memory.tiers import DAY_S, Marks, Tier, Tiers, assigned, standing
+from assistant.memory.user_index import Found, UserIndex
+from tests.support.encoders import HashingEncoder
+
+NOW = datetime(2026, 6, 1, tzinfo=UTC)
+DIMENSIONS = 64
+ENCODER = "real"
+
+
+def marks(count: int, **given: Sequence[float]) -> Marks:
+    """A year old, never used, of equal importance, but for what is given; ages in days."""
+    now = NOW.timestamp()
+    created = now - DAY_S * np.array(given.get("age", [365.0] * count))
+    return Marks(
+        created=created,
+        last_used=now - DAY_S * np.array(given["unused"]) if "unused" in given else created,
+        uses=np.array(given.get("uses", [0.0] * count)),
+        importance=np.array(given.get("importance", [0.5] * count)),
+        pinned=np.array(given.get("pinned", [0] * count), np.bool_),
+    )
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"age": [300, 2]},
+        {"importance": [0.2, 0.8]},
+        {"uses": [0, 5]},
+        {"uses": [5, 5], "unused": [300, 3]},
+        {"pinned": [0, 1], "importance": [1.0, 0.0], "age": [0, 900], "uses": [60, 0]},
+        {"age": [0, -400]},  # of the future, by a clock that was set back: new
+        {},  # of equals the later one
+    ],
+    ids=lambda given: "+".join(given) or "equals",
+)
+def test_what_is_new_important_or_used_stands_first(given: dict[str, Sequence[float]]) -> None:
+    tiers = assigned(marks(2, **given), Tiers(hot=1, warm=0), NOW.timestamp())
+    assert {tier: rows.tolist() for tier, rows in tiers.items()} == {
+        Tier.HOT: [1],
+        Tier.WARM: [],
+        Tier.COLD: [0],
+    }
+
+
+def test_tiers_are_filled_in_order_and_hold_each_memory_once() -> None:
+    given = marks(1_000, age=np.random.default_rng(1).uniform(0, 900, 1_000).tolist())
+    tiers = assigned(given, Tiers(), NOW.timestamp())
+    assert [len(tiers[tier]) for tier in Tier] == [200, 500, 300]
+    assert sorted(np.concatenate(list(tiers.values()))) == list(range(1_000))
+    stand = standing(given, NOW.timestamp())
+    assert stand[tiers[Tier.HOT]].min() >= stand[tiers[Tier.WARM]].max()
+    assert stand[tiers[Tier.WARM]].min() >= stand[tiers[Tier.COLD]].max()
+    few = assigned(marks(3), Tiers(), NOW.timestamp())
+    assert [len(few[tier]) for tier in Tier] == [3, 0, 0]
+
+
+# -- in the index -------------------------------------------------------------------------------
+
+
+def memories(count: int) -> list[Memory]:
+    """In conversations of five turns, the last one just now."""
+    draw = np.random.default_rng(2)
+    words = "dog walk tea coffee Lisbon work train music rain friend book garden"
+    return [
+        Memory(
+            id=f"m{number}",
+            user_id="ada",
+            kind=Kind.EXCHANGE,
+            text=" ".join(draw.choice(words.split(" "), 6)) + f" number {number}",
+            created=NOW - timedelta(hours=count - number),
+            conversation=f"c{number // 5}",
+            importance=0.5,
+        )
+        for number in range(count)
+    ]
+
+
+def vectors(count: int) -> NDArray[np.float32]:
+    drawn = np.random.default_rng(3).normal(size=(count, DIMENSIONS)).astype(np.float32)
+    return np.asarray(drawn / np.linalg.norm(drawn, axis=1, keepdims=True), np.float32)
+
+
+def index(count: int) -> UserIndex:
+    made = UserIndex("ada", Lexicon("en"), DIMENSIONS, Ranking())
+    made.add(memories(count), vectors(count))
+    return made
+
+
+def reader(count: int) -> "Read":
+    return Read(dict(zip((f"m{number}" for number in range(count)), vectors(count), strict=True)))
+
+
+class Read:
+    def __init__(self, known: dict[str, NDArray[np.float32]]) -> None:
+        self.known = known
+        self.asked: list[str] = []
+
+    def __call__(self, ids: Sequence[str]) -> dict[str, NDArray[np.float32]]:
+        self.asked += ids
+        return {key: self.known[key] for key in ids if key in self.known}
+
+
+def held(made: UserIndex) -> bytes:
+    dense = made._vectors
+    return pickle.dumps([dense._blocks, vars(dense._hot), dense._warm])
+
+
+def tier_of(made: UserIndex, numbers: Iterable[int]) -> set[Tier | None]:
+    return {made.tier(f"m{number}") for number in numbers}
+
+
+def search(made: UserIndex, query: str, vector: NDArray[np.float32]) -> list[Found]:
+    return made.search(read_question(query, ()), vector, k=10, now=NOW)
+
+
+def test_ageing_moves_memories_and_reads_newcomers_alone() -> None:
+    made, read, tiers = index(60), reader(60), Tiers(hot=10, warm=20)
+    assert made.tier_counts() == {Tier.HOT: 0, Tier.WARM: 0, Tier.COLD: 60}
+    made.age(tiers, NOW, read)
+    assert made.tier_counts() == {Tier.HOT: 10, Tier.WARM: 20, Tier.COLD: 30}
+    assert tier_of(made, range(50, 60)) == {Tier.HOT}
+    assert tier_of(made, range(30, 50)) == {Tier.WARM}
+    assert tier_of(made, range(30)) == {Tier.COLD}
+    read.asked.clear()
+    made.update(replace(memories(60)[3], pinned=True))
+    made.update(replace(memories(60)[4], never_recall=True, pinned=True))
+    made.age(tiers, NOW, read)
+    assert read.asked == ["m3"]
+    assert tier_of(made, [3]) == {Tier.HOT}
+    assert tier_of(made, [50]) == {Tier.WARM}
+    assert tier_of(made, [30, 4]) == {Tier.COLD}
+    assert made.tier("nobody's") is None
+
+
+def test_what_is_found_stays_the_same_up_to_rounding() -> None:
+    made, known = index(300), vectors(300)
+    queries = [(f"the dog and number {number}", known[number] * 0.9) for number in (5, 150, 299)]
+    before = [search(made, *query) for query in queries]
+    made.age(Tiers(hot=40, warm=80), NOW, reader(300))
+    after = [search(made, *query) for query in queries]
+    for old, new in zip(before, after, strict=True):
+        assert [each.id for each in old] == [each.id for each in new]
+        assert [each.score for each in old] == pytest.approx([e.score for e in new], abs=0.005)
+        assert {each.tier for each in old} == {Tier.COLD}
+    assert {each.tier for found in after for each in found} == set(Tier)
+
+
+def test_the_warm_tier_is_never_missed() -> None:
+    made, known = index(300), vectors(300)
+    made._vectors._rescored = 1
+    made.age(Tiers(hot=0, warm=300), NOW, reader(300))
+    nearest = np.argsort(-(known @ known[7]))[:20]
+    assert made.nearest(known[7], 20)[:5] == [f"m{row}" for row in nearest[:5]]
+
+
+@pytest.mark.parametrize("place", [59, 45, 2], ids=["hot", "warm", "cold"])
+def test_forgetting_removes_a_memory_from_its_tier(place: int) -> None:
+    made, known = index(60), vectors(60)
+    made.age(Tiers(hot=10, warm=20), NOW, reader(60))
+    counts = made.tier_counts()
+    tier = made.tier(f"m{place}")
+    assert tier is not None
+    code = made._vectors._blocks[0].codes[place].tobytes()
+    assert code in held(made)
+    assert (known[place].tobytes() in held(made)) is (tier is Tier.HOT)
+    made.remove([f"m{place}"])
+    assert code not in held(made)
+    assert known[place].tobytes() not in held(made)
+    assert made.tier_counts() == counts | {tier: counts[tier] - 1}
+    assert f"m{place}" not in made.nearest(known[place], 60)
+    made.age(Tiers(hot=10, warm=20), NOW, reader(60))
+    assert made.tier_counts() == {Tier.HOT: 10, Tier.WARM: 20, Tier.COLD: 29}
+    assert known[place].tobytes() not in held(made)
+
+
+def test_what_cannot_be_read_is_not_hot() -> None:
+    made, read = index(20), reader(20)
+    del read.known["m19"]
+    made.age(Tiers(hot=3, warm=2), NOW, read)
+    assert tier_of(made, [17, 18]) == {Tier.HOT}
+    assert tier_of(made, [19]) == {Tier.COLD}
+
+    def fails(ids: Sequence[str]) -> dict[str, NDArray[np.float32]]:
+        raise StoreError("The memories can't be read.")
+
+    before = made.tier_counts()
+    with pytest.raises(StoreError):
+        made.age(Tiers(hot=9, warm=2), NOW, fails)
+    assert made.tier_counts() == before
+
+
+# -- in a running memory ------------------------------------------------------------------------
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Iterator[MemoryTable]:
+    opened = MemoryTable.open(str(tmp_path / "memories"))
+    opened.add_encoder(ENCODER, DIMENSIONS)
+    opened.add(memories(30), {ENCODER: vectors(30)})
+    yield opened
+    opened.close()
+
+
+def test_exact_vectors_come_from_the_table_when_it_is_time(table: MemoryTable) -> None:
+    time = [0.0]
+    made, ageing = index(30), Ageing(Tiers(hot=5, warm=5, ageing_s=300), lambda: time[0])
+    assert ageing.due(made)
+    ageing.run(made, ENCODER, table)
+    assert made.tier_counts() == {Tier.HOT: 5, Tier.WARM: 5, Tier.COLD: 20}
+    assert vectors(30)[29].tobytes() in held(made)
+    assert vectors(30)[20].tobytes() not in held(made)
+    time[0] = 299.0
+    assert not ageing.due(made)
+    assert ageing.due(index(1))
+    time[0] = 300.0
+    assert ageing.due(made)
+
+
+def test_some_rows_of_the_table_can_be_scanned(table: MemoryTable) -> None:
+    found = list(table.scan("ada", ("id",), (ENCODER,), ["m7", "m3", "nobody's"]))
+    assert [key for batch in found for key in batch.values("id")] == ["m3", "m7"]
+    np.testing.assert_array_equal(found[0].vectors(ENCODER)[0], vectors(30)[[3, 7]])
+    assert not list(table.scan("bob", ("id",), (), ["m7"]))
+
+
+async def test_a_running_memory_ages(tmp_path: Path) -> None:
+    memory = LongTermMemory(
+        "ada",
+        lambda: MemoryTable.open(str(tmp_path / "memories")),
+        QueryEncoder(HashingEncoder()),
+        Lexicon("en"),
+        Ranking(),
+        lambda _: None,
+        Tiers(hot=2, warm=2, ageing_s=1e-9),
+    )
+    await memory.load(None)
+    talk = Conversation.begin("ada")
+    for turn in range(1, 7):
+        talk.append_user(turn, f"I have a dog number {turn}.", datetime.now(UTC))
+        memory.remember(talk.id, talk.complete(turn, ""))
+        await memory.settled()
+    assert memory.index.tier_counts() == {Tier.HOT: 2, Tier.WARM: 2, Tier.COLD: 2}
+    found = (await memory.recall("the dog number 6", 30.0)).memories
+    assert {each.text: each.tier for each in found}["I have a dog number 6."] is Tier.HOT
+    assert {each.tier for each in found} == set(Tier)
+    await memory.close()
