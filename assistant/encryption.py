@@ -103,17 +103,21 @@ def unlocked(locked: KeyFile, ask: Ask) -> MasterKey:
     """Raises StoreLocked: there is no secret, or it is the wrong one."""
     if locked.by == "keyring":
         return locked.unlock(system_keyring.entry(locked.id))
-    return locked.unlock(_passphrase(ask, new=False))
+    return locked.unlock(_secret("passphrase", ask, PASSPHRASE_VARIABLE))
 
 
-def locked_by(key: MasterKey, by: By, ask: Ask) -> KeyFile:
+def locked_by(key: MasterKey, by: By, ask: Ask, *, anew: bool = False) -> KeyFile:
     """A key file for the key; with the keyring, its entry is written there.
+
+    Args:
+        anew: the passphrase of the environment is the old one, and not to be taken.
 
     Raises:
         StoreLocked: there is no keyring or no passphrase.
     """
     if by == "passphrase":
-        return KeyFile.locked(key, by, _passphrase(ask, new=True))
+        variables = [NEW_PASSPHRASE_VARIABLE, *(() if anew else (PASSPHRASE_VARIABLE,))]
+        return KeyFile.locked(key, by, _long_enough(_secret("new passphrase", ask, *variables)))
     secret = secrets.token_hex(32)
     system_keyring.write(key.id, secret)
     return KeyFile.locked(key, by, secret)
@@ -171,18 +175,15 @@ def _check_plain(home: Home, mode: str) -> None:
         )
 
 
-def _passphrase(ask: Ask, *, new: bool) -> str:
-    if new and (given := os.environ.get(NEW_PASSPHRASE_VARIABLE)):
-        return _long_enough(given)
-    if given := os.environ.get(PASSPHRASE_VARIABLE):
-        return _long_enough(given) if new else given
-    asked = ask("new passphrase" if new else "passphrase")
-    if asked is None:
+def _secret(question: Question, ask: Ask, *variables: str) -> str:
+    """Raises StoreLocked: it is in none of these variables, and there is nobody to ask."""
+    given = next(filter(None, map(os.environ.get, variables)), None) or ask(question)
+    if given is None:
         raise StoreLocked(
             "A passphrase is wanted, and there is nobody to ask for it; nothing was touched.",
-            mend=f"Start it in a terminal, or set the environment variable {PASSPHRASE_VARIABLE}.",
+            mend=f"Start it in a terminal, or set the environment variable {variables[-1]}.",
         )
-    return _long_enough(asked) if new else asked
+    return given
 
 
 def _long_enough(passphrase: str) -> str:

@@ -112,7 +112,8 @@ def change_passphrase(home: Home, ask: Ask) -> None:
     """
     with _alone(home):
         locked = _locked(home)
-        locked_by(unlocked(locked, ask), "passphrase", ask).write(home.key_file)
+        fresh = locked_by(unlocked(locked, ask), "passphrase", ask, anew=True)
+        fresh.write(home.key_file)
         if locked.by == "keyring":
             system_keyring.remove(locked.id)
 

@@ -13,6 +13,7 @@ import json
 import sys
 import tempfile
 import time
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
@@ -52,16 +53,17 @@ Sides = Mapping[str, MasterKey | None]
 def storing(folder: Path, sides: Sides, count: int) -> Figures:
     """An exchange, committed; the two take turns."""
     opened = {name: Transcript.open(folder / f"{name}.db", key) for name, key in sides.items()}
-    times: dict[str, list[float]] = {name: [] for name in sides}
+    times: defaultdict[str, list[float]] = defaultdict(list)
     for turn in range(1, WARM_UP + count + 1):
         for name, transcript in opened.items():
             talk = Conversation.begin(USER)
             said = f"My friend number {turn} has moved to Lisbon, and likes it there very much."
             talk.append_user(turn, said, datetime.now(UTC))
             exchange = talk.complete(turn, "How nice. Have you been there to see her?")
-            began = time.perf_counter()
+            began, cpu = time.perf_counter(), time.thread_time()
             transcript.store(talk, exchange)
             times[name].append(1000 * (time.perf_counter() - began))
+            times[f"{name}_cpu"].append(1000 * (time.thread_time() - cpu))
     for transcript in opened.values():
         transcript.close()
     return {f"{name}_ms": summary(each[WARM_UP:]) for name, each in times.items()}

@@ -37,13 +37,19 @@ def ask(question: Question) -> str | None:
     Raises:
         SettingsError: two new passphrases differ.
     """
+    if sys.stdin is None:
+        return None
     if not sys.stdin.isatty():
         return (sys.stdin.readline().strip() or None) if question == "recovery key" else None
     if question == "recovery key":
         print(PROMPTS[question], end="", file=sys.stderr, flush=True)
         return sys.stdin.readline().strip() or None
-    given = getpass.getpass(PROMPTS[question])
-    if question == "new passphrase" and getpass.getpass("Once more: ") != given:
+    try:
+        given = getpass.getpass(PROMPTS[question])
+        again = getpass.getpass("Once more: ") if question == "new passphrase" else given
+    except EOFError:
+        return None
+    if again != given:
         raise SettingsError("The two passphrases differ; nothing was touched.", mend="Try again.")
     return given
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from assistant import desks
-from assistant.encryption import PASSPHRASE_VARIABLE, open_vault
+from assistant.encryption import NEW_PASSPHRASE_VARIABLE, PASSPHRASE_VARIABLE, open_vault
 from assistant.memory import keys
 from assistant.memory.encoding import QueryEncoder
 from assistant.paths import Home
@@ -90,6 +90,13 @@ def test_enable_status_change_and_disable(
     assert told.startswith("The passphrase is not the right one")
 
     monkeypatch.setenv(PASSPHRASE_VARIABLE, "correct horse")
+    code, _, told = run("encryption", "change-passphrase")
+    assert code == 5
+    assert NEW_PASSPHRASE_VARIABLE in told
+    monkeypatch.setenv(NEW_PASSPHRASE_VARIABLE, "a better horse")
+    assert run("encryption", "change-passphrase")[0] == 0
+    assert run("memory", "list")[0] == 5
+    monkeypatch.setenv(PASSPHRASE_VARIABLE, "a better horse")
     assert run("encryption", "disable")[0] == 0
     assert run("encryption", "disable")[0] == 2
     assert RARE in run("memory", "list")[1]
