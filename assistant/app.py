@@ -33,6 +33,7 @@ from assistant.memory.ranking import Ranking
 from assistant.memory.recollection import Archive, Recollection
 from assistant.memory.table import MemoryTable
 from assistant.memory.transcript import Transcript
+from assistant.memory.upkeep import Policy
 from assistant.paths import Home
 from assistant.settings import Settings
 from assistant.sounds import SoundPlan, open_sound
@@ -232,6 +233,7 @@ def _long_term(home: Home, settings: Settings, bus: EventBus) -> LongTermMemory 
         Lexicon(settings.persona.language),
         Ranking(),
         bus.emit,
+        Policy.of(settings.memory),
     )
 
 

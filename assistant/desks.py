@@ -15,6 +15,7 @@ from assistant.memory.long_term import LongTermMemory
 from assistant.memory.ranking import Ranking
 from assistant.memory.table import MemoryTable
 from assistant.memory.transcript import Transcript
+from assistant.memory.upkeep import Policy
 from assistant.paths import Home
 from assistant.settings import Settings
 
@@ -117,7 +118,8 @@ def load_memory(
 ) -> LongTermMemory:
     """A user's memory on an open table, loaded; not on the event loop. The encoder is ready."""
     lexicon = Lexicon(settings.persona.language)
-    memory = LongTermMemory(user, lambda: table, encoder, lexicon, Ranking(), _log)
+    policy = Policy.of(settings.memory)
+    memory = LongTermMemory(user, lambda: table, encoder, lexicon, Ranking(), _log, policy)
     asyncio.run(memory.load(transcript))
     return memory
 

@@ -7,6 +7,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from assistant.memory.expiry import Lifetimes
 from assistant.memory.question import stated
 from assistant.memory.ranking import NONE, Features, places
 from assistant.memory.record import Kind, Memory
@@ -15,13 +16,13 @@ Rows = NDArray[np.int64]
 
 DAY_S = 86_400.0
 NUMBERS = ("importance", "confidence", "uses", "last_used", "feedback", "pinned", "statement")
-"""`last_used` is the time of making where a memory was never used. Times: seconds since 1970."""
+"""`last_used` is the time of telling where a memory was never used. Times: seconds since 1970."""
 
 
 class Columns:
     """Rows only grow; removed ones keep their number and lose their content."""
 
-    def __init__(self) -> None:
+    def __init__(self, lifetimes: Lifetimes) -> None:
         self.row_of: dict[str, int] = {}
         self.ids: list[str] = []
         self.texts: list[str] = []
@@ -32,10 +33,13 @@ class Columns:
         self.sources: list[tuple[str, ...]] = []
         self.superseded_by: dict[int, str] = {}
         self.created = np.empty(0)
+        """When each was last told."""
         self.before: Rows = np.empty(0, np.int64)
         self.after: Rows = np.empty(0, np.int64)
         """The rows said just before and after in the same conversation, or `NONE`."""
         self._hidden = np.empty(0, np.bool_)
+        self._lifetimes = lifetimes
+        self._ends = np.empty(0)
         self._numbers = {name: np.empty(0) for name in NUMBERS}
         self._last_of: dict[str, int] = {}
         self._rows_of_source: dict[str, list[int]] = {}
@@ -63,8 +67,10 @@ class Columns:
         self.superseded_by.pop(row, None)
         if memory.superseded_by is not None:
             self.superseded_by[row] = memory.superseded_by
-        created = memory.created.timestamp()
+        created = memory.told.timestamp()
         self.created[row] = created
+        end = self._lifetimes.end(memory)
+        self._ends[row] = np.inf if end is None else end.timestamp()
         self._hidden[row] = memory.never_recall
         used = memory.last_used.timestamp() if memory.last_used is not None else created
         known = (memory.importance, memory.confidence, memory.uses, used, memory.feedback)
@@ -90,7 +96,7 @@ class Columns:
             self.superseded_by.pop(row, None)
             self.before[row] = self.after[row] = NONE
             self._hidden[row] = True
-            self.created[row] = 0.0
+            self.created[row], self._ends[row] = 0.0, np.inf
             for column in self._numbers.values():
                 column[row] = 0.0
 
@@ -102,13 +108,19 @@ class Columns:
         """It is not a mere question."""
         return bool(self._numbers["statement"][row] > 0)
 
-    def eligible(self, rows: Rows, exclude: Collection[str]) -> NDArray[np.bool_]:
-        """Which of the rows may come up: not hidden, and resting on none of those exchanges."""
-        allowed = ~self._hidden[rows]
+    def eligible(self, rows: Rows, exclude: Collection[str], now: datetime) -> NDArray[np.bool_]:
+        """Which of the rows may come up: neither hidden nor expired, and resting on none of those
+        exchanges."""
+        allowed = ~self._hidden[rows] & (self._ends[rows] > now.timestamp())
         shown = [row for source in exclude for row in self._rows_of_source.get(source, ())]
         if shown:
             allowed &= ~np.isin(rows, shown)
         return allowed
+
+    def expired(self, now: datetime) -> list[str]:
+        """Ids of what has expired, oldest first."""
+        rows = np.flatnonzero(self._ends[: len(self.ids)] <= now.timestamp())
+        return [self.ids[row] for row in rows]
 
     def features(self, rows: Rows, now: datetime) -> Features:
         """
@@ -158,7 +170,7 @@ class Columns:
         room = max(wanted, 2 * len(self.created), 1024)
         self.created = _grown(self.created, room)
         self.before, self.after = _grown(self.before, room), _grown(self.after, room)
-        self._hidden = _grown(self._hidden, room)
+        self._hidden, self._ends = _grown(self._hidden, room), _grown(self._ends, room)
         self._numbers = {name: _grown(column, room) for name, column in self._numbers.items()}
 
 

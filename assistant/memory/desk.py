@@ -10,13 +10,15 @@ from typing import Any
 from assistant.context.conversation import Exchange
 from assistant.errors import SettingsError
 from assistant.memory import table_schema
-from assistant.memory.long_term import LongTermMemory, Recalled
+from assistant.memory.long_term import LongTermMemory
 from assistant.memory.naming import BY_HAND, matching, short, unknown
 from assistant.memory.record import Kind, Memory, new_id
 from assistant.memory.renewal import in_order, said
 from assistant.memory.table import MemoryTable
 from assistant.memory.taking_in import checked, read_row
+from assistant.memory.tellings import Told, apart, repeated, unlinked, without
 from assistant.memory.transcript import Transcript
+from assistant.memory.user_index import Recalled
 from models.disk import weight
 
 QUOTED = 8
@@ -168,7 +170,7 @@ class MemoryDesk:
     # -- changing -------------------------------------------------------------------------------
 
     def add(self, text: str, kind: Kind = Kind.FACT) -> Memory:
-        """Remember what the user wrote down.
+        """Remember what the user wrote down; returns what there was, if it says the same.
 
         Raises:
             SettingsError: there is no text, or it can't be kept.
@@ -182,8 +184,8 @@ class MemoryDesk:
             created=datetime.now(UTC),
             sources=(BY_HAND,),
         )
-        self._ready().put([memory])
-        return memory
+        (key,) = self._ready().put([memory], told=True)
+        return next(iter(self._table.get(self.user_id, [key])), memory)
 
     def edit(self, named: str, text: str) -> Memory:
         """Another text in place of the old one. Raises as `add`, and for what was really said."""
@@ -261,19 +263,67 @@ class MemoryDesk:
             if memory.sources and exchanges.issuperset(memory.sources)
         }
         texts = {memory.text for memory in gone.values()}
+        left = [memory for memory in everything.values() if memory.id not in gone]
+        after = self._retold(left, exchanges) if exchanges else {}
+        replaced = {key: new for key, new in after.items() if new is None or new.id != key}
+        gone |= {key: everything[key] for key in replaced}
+        texts |= {everything[key].text for key in replaced}
+        ids = {key: new.id for key, new in replaced.items() if new is not None}
         changed = [
             new
-            for memory in everything.values()
-            if memory.id not in gone and (new := _without(memory, gone, exchanges, texts)) != memory
+            for memory in left
+            if (kept := after.get(memory.id, memory)) is not None
+            and (new := _without(kept, gone, exchanges, texts, ids)) != memory
         ]
         # In this order: whatever interrupts it, the memories stay in sight until all is gone.
         if exchanges:
             self._open_transcript().forget(self.user_id, exchanges)
             self._on_forgotten(exchanges)
         self._remove(list(gone.values()), changed)
-        return Forgotten(tuple(gone), tuple(sorted(exchanges)), tuple(sorted(sources - exchanges)))
+        named_gone = tuple(key for key in gone if key not in ids)
+        return Forgotten(named_gone, tuple(sorted(exchanges)), tuple(sorted(sources - exchanges)))
+
+    def split(self, named: str) -> tuple[Memory, ...]:
+        """Undo what was merged into a memory or taken as superseded by it, or of it; for good.
+        Returns what stands for itself now, the memory first.
+
+        Raises:
+            SettingsError: nothing was.
+            ModelError: there is no encoder.
+        """
+        memory = self._named(named)
+        told = self._told(repeated(memory))
+        linked = (*memory.supersedes, *([memory.superseded_by] if memory.superseded_by else []))
+        if not told and not linked:
+            raise SettingsError(
+                f"Nothing was merged into {short(memory.id)}, and nothing supersedes it.",
+                mend=f"assistant memory show {short(memory.id)}",
+            )
+        others = self._table.get(self.user_id, linked)
+        freed = [unlinked(each, {memory.id}) for each in others]
+        first, *restored = apart(unlinked(memory, set(linked)), told)
+        self._ready().put([first, *restored, *freed])
+        return (first, *restored, *freed)
 
     # -- inside ---------------------------------------------------------------------------------
+
+    def _told(self, exchanges: Collection[str]) -> Told:
+        if not exchanges:
+            return {}
+        found = self._open_transcript().exchanges(self.user_id, set(exchanges))
+        return {exchange.id: (conversation, exchange) for conversation, exchange in found}
+
+    def _retold(
+        self, memories: Iterable[Memory], exchanges: Collection[str]
+    ) -> dict[str, Memory | None]:
+        """Of those told several times, once in these exchanges, what the other tellings leave."""
+        hit = [
+            memory
+            for memory in memories
+            if memory.refreshed is not None and not set(exchanges).isdisjoint(memory.sources)
+        ]
+        told = self._told({key for memory in hit for key in memory.sources} - set(exchanges))
+        return {memory.id: without(memory, exchanges, told) for memory in hit}
 
     def _ready(self) -> LongTermMemory:
         if self._memory is None:
@@ -308,7 +358,7 @@ class MemoryDesk:
                 self._memory.put(changed)
         else:
             self._table.delete(self.user_id, [memory.id for memory in gone])
-            self._table.update(changed)
+            self._table.import_(map(table_schema.exported, changed))
         self._table.compact()
 
     def _neighbours(self, memory: Memory) -> tuple[Memory | None, Memory | None]:
@@ -339,9 +389,14 @@ def _of_exchanges(memories: Iterable[Memory]) -> set[str]:
 
 
 def _without(
-    memory: Memory, gone: Collection[str], exchanges: Collection[str], texts: Collection[str]
+    memory: Memory,
+    gone: Collection[str],
+    exchanges: Collection[str],
+    texts: Collection[str],
+    ids: Mapping[str, str],
 ) -> Memory:
-    """A memory that stays, without what it had of those that go."""
+    """A memory that stays, without what it had of those that go; `ids` are others' new ones."""
+    by = memory.superseded_by
     quotes = memory.context in texts or any(
         text in memory.context for text in texts if len(text) >= QUOTED
     )
@@ -349,6 +404,8 @@ def _without(
         memory,
         context="" if quotes else memory.context,
         sources=tuple(source for source in memory.sources if source not in exchanges),
-        supersedes=tuple(key for key in memory.supersedes if key not in gone),
-        superseded_by=None if memory.superseded_by in gone else memory.superseded_by,
+        supersedes=tuple(
+            ids.get(key, key) for key in memory.supersedes if key in ids or key not in gone
+        ),
+        superseded_by=ids.get(by or "") if by in gone else by,
     )

@@ -20,7 +20,7 @@ from assistant.memory.user_index import Found
 Request = Mapping[str, Any]
 Row = dict[str, Any]
 
-NEEDS_ENCODER = frozenset({"search", "add", "edit", "import", "rebuild"})
+NEEDS_ENCODER = frozenset({"search", "add", "edit", "split", "import", "rebuild"})
 LISTED = 20
 FOUND = 10
 
@@ -120,6 +120,13 @@ def _forget(desk: MemoryDesk, request: Request) -> Iterator[Row]:
     yield {"event": "forgotten", **{name: list(ids) for name, ids in asdict(forgotten).items()}}
 
 
+def _split(desk: MemoryDesk, request: Request) -> Iterator[Row]:
+    separate = desk.split(_text(request, "id"))
+    for memory in separate:
+        yield row(memory, event="memory")
+    yield {"event": "split", "count": len(separate)}
+
+
 def _mark(desk: MemoryDesk, request: Request) -> Iterator[Row]:
     feedback = request.get("feedback", 0)
     memory = desk.mark(
@@ -162,6 +169,7 @@ _ACTS: Mapping[str, Callable[[MemoryDesk, Request], Iterator[Row]]] = {
     "add": _add,
     "edit": _edit,
     "forget": _forget,
+    "split": _split,
     "mark": _mark,
     "export": _export,
     "import": _import,

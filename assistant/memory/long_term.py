@@ -12,12 +12,11 @@ being in the transcript, is made up for at the next start.
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import Protocol
 
 from assistant.context.conversation import Exchange
 from assistant.errors import AssistantError, ModelError, StoreError
@@ -25,13 +24,14 @@ from assistant.events import Event, MemoriesRead, Notice, Severity
 from assistant.memory import table_schema
 from assistant.memory.encoding import QueryEncoder, Vector, Vectors
 from assistant.memory.lexicon import Lexicon
-from assistant.memory.making import memories_of
+from assistant.memory.making import Transcript, made_again, memories_of
 from assistant.memory.question import Question, read_question
 from assistant.memory.ranking import Ranking
 from assistant.memory.record import Memory
 from assistant.memory.renewal import in_order, renew
 from assistant.memory.table import MemoryTable
-from assistant.memory.user_index import Found, UserIndex
+from assistant.memory.upkeep import LOOKED_AT_AGAIN, Policy, Upkeep
+from assistant.memory.user_index import Recalled, UserIndex
 
 logger = logging.getLogger(__name__)
 
@@ -48,29 +48,13 @@ MISSES_TOLD = 5
 """So many recalls in a row without the query's vector are told to the user, once."""
 
 
-class Transcript(Protocol):
-    """The source from which memories can be made again."""
-
-    def exchange_ids(self, user: str) -> set[str]: ...
-
-    def exchanges(self, user: str, ids: Collection[str]) -> Iterable[tuple[str, Exchange]]: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Recalled:
-    """What a recall found, best first. `missed` says that the query's vector came too late, and
-    the words alone decided."""
-
-    memories: tuple[Found, ...] = ()
-    missed: bool = False
-
-
 class LongTermMemory:
     """One user's memories.
 
     Args:
         open_table: blocking; may raise StoreError.
         emit: told by a `Notice` when storing begins to fail, and when it works again.
+        policy: what is merged, and what expires; by default nothing by itself.
     """
 
     def __init__(
@@ -81,6 +65,7 @@ class LongTermMemory:
         lexicon: Lexicon,
         ranking: Ranking,
         emit: Callable[[Event], None],
+        policy: Policy | None = None,
     ) -> None:
         self.user_id = user_id
         self._open_table = open_table
@@ -88,6 +73,8 @@ class LongTermMemory:
         self._lexicon = lexicon
         self._ranking = ranking
         self._emit = emit
+        self._upkeep = Upkeep(user_id, lexicon, policy or Policy(), encoder.forget)
+        self._transcript: Transcript | None = None
         self._table: MemoryTable | None = None
         self._index: UserIndex | None = None
         self._writing = ThreadPoolExecutor(1, thread_name_prefix="memory-store")
@@ -136,6 +123,7 @@ class LongTermMemory:
         new = [memory for memory in memories if memory.id not in index]
         if new:
             index.add(new)
+            self._upkeep.told(memory.id for memory in new)
             self._writing.submit(self._write, lambda table: table.add(new))
             self._writing.submit(self._embed, index)
             self._writing.submit(self._tidy, index)
@@ -177,14 +165,20 @@ class LongTermMemory:
         wait([vector])  # here, and not on the thread that the voice's recall needs
         return self._search(index, question, vector, k=k)
 
-    def put(self, memories: Sequence[Memory]) -> None:
+    def put(self, memories: Sequence[Memory], *, told: bool = False) -> list[str]:
         """New ones, or others in place of those with their ids, none twice. On the disk when it
         returns.
+
+        Args:
+            told: they are news: what is known already is refreshed by them, what is no longer so
+                superseded. Returns the ids by which they are known then.
 
         Raises:
             StoreError: it could not be written; nothing has changed.
         """
+        self._upkeep.told(memory.id for memory in memories if told)
         self._writing.submit(self._put, memories).result()
+        return self._upkeep.standing(memory.id for memory in memories)
 
     def change(self, ids: Sequence[str], how: Callable[[Memory], Memory]) -> list[Memory]:
         """Replace those that are there; returns what they are now. Raises as `put`."""
@@ -232,16 +226,16 @@ class LongTermMemory:
     def _load(self, transcript: Transcript | None) -> None:
         try:
             self._encoder.load()
-            dimensions = self._encoder.dimensions
         except ModelError as error:
             self._tell(error)
             return
         self._lexicon.content("")  # its lists are read here, and not by the first recall
-        index = UserIndex(self.user_id, self._lexicon, dimensions, self._ranking)
+        self._transcript = transcript
+        index = self._empty_index()
         try:
             table = self._open_table()
             self._table = table
-            table.add_encoder(self._encoder.name, dimensions)
+            table.add_encoder(self._encoder.name, self._encoder.dimensions)
             index.load(table.scan(self.user_id, vectors=(self._encoder.name,)), self._encoder.name)
         except StoreError as error:
             self._tell(error)
@@ -249,6 +243,7 @@ class LongTermMemory:
         self._index = index
         self._tell_later(MemoriesRead(len(index)))
         self._embed(index)
+        self._tidy(index)
 
     def _catch_up(self, index: UserIndex, transcript: Transcript | None) -> None:
         """Make memories of what the transcript has and the table has not."""
@@ -256,24 +251,21 @@ class LongTermMemory:
             return
         try:
             missing = transcript.exchange_ids(self.user_id) - index.sources()
-            found = list(transcript.exchanges(self.user_id, missing)) if missing else []
+            memories = made_again(self.user_id, transcript, missing, datetime.now(UTC))
         except StoreError as error:
             self._tell(error)
             return
-        memories = [
-            memory
-            for conversation, exchange in found
-            for memory in memories_of(self.user_id, conversation, exchange)
-        ]
         if memories:
             index.add(memories)
             self._write(lambda table: table.add(memories))
+        self._upkeep.told([*index.newest(LOOKED_AT_AGAIN), *(memory.id for memory in memories)])
 
     def _embed(self, index: UserIndex, at_once: int = EMBEDDED_AT_ONCE) -> None:
         """Vectors for what has none, a few at a time."""
         while True:
             ids, texts = index.without_vectors(at_once)
             if not ids:
+                self._write(partial(self._upkeep.settle, index))
                 return
             try:
                 vectors = self._encoder.encode_documents(texts)
@@ -287,8 +279,15 @@ class LongTermMemory:
         """Now and then; neither recall nor the voice waits for it."""
         if index.unmerged > UNMERGED:
             index.tidy()
+        if self._upkeep.due():
+            self._write(partial(self._sweep, index))
         if self._table is not None and self._table.wants_compaction:
             self._write(lambda table: table.compact())
+
+    def _sweep(self, index: UserIndex, table: MemoryTable) -> None:
+        """Some of what has expired; the rest when others have written."""
+        if self._upkeep.sweep(index, table, self._transcript, datetime.now(UTC)):
+            self._writing.submit(self._write, partial(self._sweep, index))
 
     def _set_vectors(self, ids: Sequence[str], vectors: Vectors, table: MemoryTable) -> None:
         table.set_vectors(self.user_id, self._encoder.name, ids, vectors)
@@ -313,7 +312,8 @@ class LongTermMemory:
 
     def _count_use(self, ids: Sequence[str], at: datetime) -> None:
         try:
-            self._change(ids, lambda old: replace(old, uses=old.uses + 1, last_used=at))
+            known = self._upkeep.standing(ids)
+            self._change(known, lambda old: replace(old, uses=old.uses + 1, last_used=at))
         except StoreError as error:
             self._tell(error)
 
@@ -327,15 +327,11 @@ class LongTermMemory:
 
     def _rebuild(self, transcript: Transcript) -> int:
         table = self.table
-        found = transcript.exchanges(self.user_id, transcript.exchange_ids(self.user_id))
-        made = [
-            memory
-            for conversation, exchange in found
-            for memory in memories_of(self.user_id, conversation, exchange)
-        ]
-        renew(table, self.user_id, made)
+        ids = transcript.exchange_ids(self.user_id)
+        made = made_again(self.user_id, transcript, ids, datetime.now(UTC))
+        self._upkeep.told(renew(table, self.user_id, made))
         self._encoder.clear()
-        index = UserIndex(self.user_id, self._lexicon, self._encoder.dimensions, self._ranking)
+        index = self._empty_index()
         index.add(in_order(table, self.user_id))
         self._embed(index, EMBEDDED_BY_THE_WAY)
         self._index = index
@@ -364,6 +360,11 @@ class LongTermMemory:
             self._recovered()
 
     # -- inside ---------------------------------------------------------------------------------
+
+    def _empty_index(self) -> UserIndex:
+        lifetimes = self._upkeep.policy.lifetimes
+        dimensions = self._encoder.dimensions
+        return UserIndex(self.user_id, self._lexicon, dimensions, self._ranking, lifetimes)
 
     def _opened(self) -> tuple[MemoryTable, UserIndex]:
         if self._table is None or self._index is None:

@@ -6,14 +6,25 @@ from pathlib import Path
 from typing import Any
 
 from assistant.errors import StoreError
+from assistant.memory import table_schema
 from assistant.memory.table_errors import damaged
-from assistant.memory.table_schema import SCHEMA_VERSION, first_schema
 
 Table = Any
 """A LanceTable; its annotations lag behind what it returns."""
 
 NAME = "memories"
-MIGRATIONS: Sequence[Callable[[Table], None]] = ()
+
+
+def _tellings(table: Table) -> None:
+    # When a memory was last told again, and that it is to be merged with no other.
+    missing = table_schema.SINCE_2 - set(table.schema.names)
+    if "refreshed" in missing:
+        table.add_columns(table_schema.schema().field("refreshed"))
+    if "separate" in missing:
+        table.add_columns({"separate": "false"})
+
+
+MIGRATIONS: Sequence[Callable[[Table], None]] = (_tellings,)
 """Each brings the table from its place in this list, counted from version 1, to the next. LanceDB
 commits each step by itself, so a migration must bear being run again after a kill."""
 
@@ -40,8 +51,8 @@ def open_table(db: Any, uri: str, folder: Path | None) -> Table:
             raise
         if folder is not None and any((folder / f"{NAME}.lance" / "data").glob("*")):
             raise damaged(uri) from error
-        table = db.create_table(NAME, schema=first_schema(), exist_ok=True)
-    found = int((table.schema.field("id").metadata or {}).get(SCHEMA_VERSION, b"1"))
+        table = db.create_table(NAME, schema=table_schema.first_schema(), exist_ok=True)
+    found = int((table.schema.field("id").metadata or {}).get(table_schema.SCHEMA_VERSION, b"1"))
     if found > version():
         raise StoreError(
             f"The memory {uri} was written by a newer version of this program.",
@@ -50,7 +61,7 @@ def open_table(db: Any, uri: str, folder: Path | None) -> Table:
     for number, migration in enumerate(MIGRATIONS[found - 1 :], start=found + 1):
         migration(table)
         table.update_field_metadata(
-            {"path": "id", "metadata": {SCHEMA_VERSION.decode(): str(number)}}
+            {"path": "id", "metadata": {table_schema.SCHEMA_VERSION.decode(): str(number)}}
         )
     return table
 

@@ -12,7 +12,7 @@ import json
 import os
 import sqlite3
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
@@ -22,6 +22,7 @@ from typing import Any
 from assistant.context.conversation import Conversation, Exchange, Summary
 from assistant.errors import StoreError
 from assistant.events import Latency, MemoryUsed
+from assistant.memory import expired_marks
 
 BUSY_S = 2.0
 """How long to wait for another process that writes."""
@@ -65,7 +66,9 @@ def _injected_memories(db: sqlite3.Connection) -> None:
     db.execute("ALTER TABLE exchange ADD COLUMN memories TEXT NOT NULL DEFAULT '[]'")
 
 
-MIGRATIONS: Sequence[Callable[[sqlite3.Connection], None]] = (_first_tables, _injected_memories)
+MIGRATIONS: Sequence[Callable[[sqlite3.Connection], None]] = (
+    *(_first_tables, _injected_memories, expired_marks.add_table),
+)
 """Each brings the schema from its place in this list to the next; `user_version` counts them."""
 
 
@@ -207,6 +210,24 @@ class Transcript:
         for *columns, conversation in rows:
             if columns[0] in ids:
                 yield conversation, _exchange(columns)
+
+    def expire(self, user: str, tellings: Iterable[tuple[str, str]], at: datetime) -> None:
+        """Note that memories are no longer to be made: pairs of an exchange and a memory of it.
+
+        Raises:
+            StoreError: it could not be written; nothing was.
+        """
+        with self._writing():
+            expired_marks.note(self._db, user, tellings, _microseconds(at))
+
+    def expired(self, user: str, now: datetime) -> set[str]:
+        """Ids of such memories, as of now.
+
+        Raises:
+            StoreError: the file can't be read.
+        """
+        with self._lock, _explained(self._path):
+            return expired_marks.noted(self._db, user, _microseconds(now))
 
     def forget(self, user: str, exchange_ids: Collection[str]) -> int:
         """Delete those of the user's exchanges, and the summaries that cover one of them; returns
