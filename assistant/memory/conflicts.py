@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from assistant.memory.lexicon import Lexicon
-from assistant.memory.record import Memory
+from assistant.memory.record import USER, Memory
 from assistant.memory.wording import ASIDES, folded, listed, words
 
 LONGEST = 400
 """Characters of a statement that is read."""
-MOST_CONTENT = 8
+MOST_CONTENT = 5
 """Words of content of an older text: one that has more tells other things too."""
 AT_ONCE = timedelta(minutes=5)
 """`No, her name is Hannah` means whoever was named so long before."""
@@ -55,7 +55,12 @@ ONE_HOLDER = listed(
 )
 """A new one takes the place of the old; a new cat does not."""
 THING = r"car|telephone|phone|laptop|computer|gym|bank"
-LIKE = frozenset({"love", "like", "enjoy", "adore"})
+LIKE = frozenset({"love", "like", "enjoy", "ador", "adore"})
+DISLIKE = re.compile(r"(?:i|we) (?:hate|dislike|detest|can not (?:stand|bear)) (?P<value>.+)$")
+ALWAYS = frozenset(
+    listed("everi day daili week weekend morn even night summer winter regular sometim lot often")
+)
+"""Stems of how often something is done."""
 TIME = (
     r"(?P<value>(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|noon|midnight|\d{1,2}(?:[:.]\d\d)?"
     r"|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|half past \w+"
@@ -71,6 +76,7 @@ THIRD_PERSON = (
     (re.compile(r"\b[Tt]he user has\b"), "I have"),
     (re.compile(r"\b[Tt]he user does\b"), "I do"),
     (re.compile(r"\b[Tt]he user (\w+?)s\b"), r"I \1"),
+    (re.compile(r"\b[Tt]he user\b"), "I"),
 )
 """How derived facts are written."""
 
@@ -87,6 +93,13 @@ class Claim:
     value: tuple[str, ...]
     holds: bool = True
     change: bool = False
+
+
+def changes(memory: Memory, lexicon: Lexicon) -> bool:
+    """Whether the user says that something has changed; what else is said supersedes nothing."""
+    if memory.speaker != USER or lexicon.language != "en" or len(memory.text) > LONGEST:
+        return False
+    return any(claim.change for claim in read(memory.text, lexicon))
 
 
 def supersedes(newer: Memory, older: Memory, lexicon: Lexicon) -> bool:
@@ -110,7 +123,9 @@ def _ends(new: Claim, old: Claim, newer: Memory, older: Memory) -> bool:
     if new.slot != old.slot or (new.slot[0] == "when" and apart > SOON):
         return False
     if new.slot[0] == "do":
-        return new.holds != old.holds and _begins(old.value, new.value)
+        # `I quit smoking` is not about salmon, but it is about every morning.
+        all_of_it = bool(new.value) or ALWAYS.issuperset(old.value)
+        return new.holds != old.holds and _begins(old.value, new.value) and all_of_it
     if not new.holds:
         return old.holds and _begins(old.value, new.value)
     return old.holds and not (_begins(old.value, new.value) or _begins(new.value, old.value))
@@ -238,7 +253,7 @@ class _Clause:
     def _name(self) -> Claim | None:
         whose = self._match(
             rf"{MINE}(?P<what>[a-z]+(?: [a-z]+)?)(?:'s name is| is called| is named|'s called)"
-            r" (?P<value>[\w'-]+)$"
+            r" (?:(?:mrs?|ms|miss|dr|doctor) )?(?P<value>[\w'-]+)$"
         )
         if whose:
             new = self._change and (self._corrected or whose["what"] in ONE_HOLDER)
@@ -263,7 +278,8 @@ class _Clause:
             rf"(?:moved|changed|postponed|rescheduled|brought forward|put back) to {TIME}"
         )
         found = moved or self._match(
-            rf"(?:my|the|our) (?P<what>[\w' -]+?) (?:is|are|starts?) (?:on|at) {TIME}"
+            rf"(?:my|the|our) (?P<what>[\w' -]+?) (?:is|are|starts?|comes?)(?: coming)?"
+            rf" (?:on|at) {TIME}"
         )
         found = found or self._match(rf"(?P<what>i [\w' -]+?) at {TIME}")
         if not found or self._gone:
@@ -303,6 +319,9 @@ class _Clause:
         return Claim(slot, self._stems(found["value"]), False, True)
 
     def _do(self) -> Claim | None:
+        if disliked := DISLIKE.match(self._text):
+            value = self._stems(disliked["value"])
+            return Claim(("do", "like"), value, self._gone, self._change)
         found = self._match(
             r"(?:i|we) (?P<am>am |are )?(?P<no>(?:do )?not )?(?P<verb>[a-z]+)(?P<value>.*)$"
         )

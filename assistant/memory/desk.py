@@ -13,16 +13,14 @@ from assistant.memory import table_schema
 from assistant.memory.long_term import LongTermMemory
 from assistant.memory.naming import BY_HAND, matching, short, unknown
 from assistant.memory.record import Kind, Memory, new_id
+from assistant.memory.removal import of_turns, removal
 from assistant.memory.renewal import in_order, said
 from assistant.memory.table import MemoryTable
 from assistant.memory.taking_in import checked, read_row
-from assistant.memory.tellings import Told, apart, repeated, unlinked, without
+from assistant.memory.tellings import Told, apart, repeated, unlinked
 from assistant.memory.transcript import Transcript
 from assistant.memory.user_index import Recalled
 from models.disk import weight
-
-QUOTED = 8
-"""Characters from which on a text is looked for inside of others' contexts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,33 +253,15 @@ class MemoryDesk:
             everything[key] for named in names for key in matching(everything, named, exchange=True)
         ]
         sources = {source for memory in chosen for source in memory.sources} - {BY_HAND}
-        exchanges = sources if with_sources else _of_exchanges(chosen)
-        gone = {memory.id: memory for memory in chosen}
-        gone |= {
-            memory.id: memory
-            for memory in everything.values()
-            if memory.sources and exchanges.issuperset(memory.sources)
-        }
-        texts = {memory.text for memory in gone.values()}
-        left = [memory for memory in everything.values() if memory.id not in gone]
-        after = self._retold(left, exchanges) if exchanges else {}
-        replaced = {key: new for key, new in after.items() if new is None or new.id != key}
-        gone |= {key: everything[key] for key in replaced}
-        texts |= {everything[key].text for key in replaced}
-        ids = {key: new.id for key, new in replaced.items() if new is not None}
-        changed = [
-            new
-            for memory in left
-            if (kept := after.get(memory.id, memory)) is not None
-            and (new := _without(kept, gone, exchanges, texts, ids)) != memory
-        ]
+        exchanges = sources if with_sources else of_turns(chosen)
+        plan = removal(everything, chosen, exchanges, self._told)
         # In this order: whatever interrupts it, the memories stay in sight until all is gone.
         if exchanges:
             self._open_transcript().forget(self.user_id, exchanges)
             self._on_forgotten(exchanges)
-        self._remove(list(gone.values()), changed)
-        named_gone = tuple(key for key in gone if key not in ids)
-        return Forgotten(named_gone, tuple(sorted(exchanges)), tuple(sorted(sources - exchanges)))
+        self._remove(plan.gone, plan.changed)
+        staying = tuple(sorted(sources - exchanges))
+        return Forgotten(plan.ids, tuple(sorted(exchanges)), staying)
 
     def split(self, named: str) -> tuple[Memory, ...]:
         """Undo what was merged into a memory or taken as superseded by it, or of it; for good.
@@ -313,18 +293,6 @@ class MemoryDesk:
         found = self._open_transcript().exchanges(self.user_id, set(exchanges))
         return {exchange.id: (conversation, exchange) for conversation, exchange in found}
 
-    def _retold(
-        self, memories: Iterable[Memory], exchanges: Collection[str]
-    ) -> dict[str, Memory | None]:
-        """Of those told several times, once in these exchanges, what the other tellings leave."""
-        hit = [
-            memory
-            for memory in memories
-            if memory.refreshed is not None and not set(exchanges).isdisjoint(memory.sources)
-        ]
-        told = self._told({key for memory in hit for key in memory.sources} - set(exchanges))
-        return {memory.id: without(memory, exchanges, told) for memory in hit}
-
     def _ready(self) -> LongTermMemory:
         if self._memory is None:
             self._memory = self._open_memory()
@@ -353,12 +321,12 @@ class MemoryDesk:
 
     def _remove(self, gone: Sequence[Memory], changed: Sequence[Memory]) -> None:
         if self._memory is not None:
-            self._memory.drop(gone)
             if changed:
                 self._memory.put(changed)
+            self._memory.drop(gone)
         else:
-            self._table.delete(self.user_id, [memory.id for memory in gone])
             self._table.import_(map(table_schema.exported, changed))
+            self._table.delete(self.user_id, [memory.id for memory in gone])
         self._table.compact()
 
     def _neighbours(self, memory: Memory) -> tuple[Memory | None, Memory | None]:
@@ -376,36 +344,3 @@ class MemoryDesk:
         if at is None:
             return None, None
         return (around[at - 1] if at else None), (around[at + 1] if at + 1 < len(around) else None)
-
-
-def _of_exchanges(memories: Iterable[Memory]) -> set[str]:
-    return {
-        source
-        for memory in memories
-        if memory.kind is Kind.EXCHANGE
-        for source in memory.sources
-        if source != BY_HAND
-    }
-
-
-def _without(
-    memory: Memory,
-    gone: Collection[str],
-    exchanges: Collection[str],
-    texts: Collection[str],
-    ids: Mapping[str, str],
-) -> Memory:
-    """A memory that stays, without what it had of those that go; `ids` are others' new ones."""
-    by = memory.superseded_by
-    quotes = memory.context in texts or any(
-        text in memory.context for text in texts if len(text) >= QUOTED
-    )
-    return replace(
-        memory,
-        context="" if quotes else memory.context,
-        sources=tuple(source for source in memory.sources if source not in exchanges),
-        supersedes=tuple(
-            ids.get(key, key) for key in memory.supersedes if key in ids or key not in gone
-        ),
-        superseded_by=ids.get(by or "") if by in gone else by,
-    )

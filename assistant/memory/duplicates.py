@@ -71,7 +71,7 @@ def _same(older: str, newer: str, lexicon: Lexicon) -> bool:
         return older.split() == newer.split()
     english = lexicon.language == "en"
     before, after = words(older, english=english), words(newer, english=english)
-    return before == after or (english and _adds_nothing(before, after, lexicon))
+    return before == after or (english and _adds_nothing(before, after))
 
 
 def _passing(memory: Memory) -> bool:
@@ -91,10 +91,10 @@ def _complete(memory: Memory, lexicon: Lexicon) -> bool:
     return content >= (1 if personal else 2)
 
 
-def _adds_nothing(before: Sequence[str], after: Sequence[str], lexicon: Lexicon) -> bool:
+def _adds_nothing(before: Sequence[str], after: Sequence[str]) -> bool:
     if [word for word in before if _decides(word)] != [word for word in after if _decides(word)]:
         return False
-    known, told = _content(before, lexicon), _content(after, lexicon)
+    known, told = _content(before), _content(after)
     left_out = len(set(known) - set(told)) / max(1, len(set(known)))
     return bool(told) and left_out <= MOST_LEFT_OUT and _subsequence(told, known)
 
@@ -103,10 +103,9 @@ def _decides(word: str) -> bool:
     return word in DECIDING or any(letter.isdigit() for letter in word)
 
 
-def _content(found: Sequence[str], lexicon: Lexicon) -> list[str]:
-    """Stems in their order, each once; what the lexicon counts as no content stays as it is."""
-    stems = [" ".join(lexicon.content(word)) or word for word in found if not _decides(word)]
-    return list(dict.fromkeys(stems))
+def _content(found: Sequence[str]) -> list[str]:
+    """The other words in their order, each once. Not their stems, which hide the tense."""
+    return list(dict.fromkeys(word.removesuffix("s") for word in found if not _decides(word)))
 
 
 def _subsequence(inner: Sequence[str], outer: Sequence[str]) -> bool:

@@ -280,14 +280,9 @@ class LongTermMemory:
         if index.unmerged > UNMERGED:
             index.tidy()
         if self._upkeep.due():
-            self._write(partial(self._sweep, index))
+            self._write(partial(self._upkeep.sweep, index, self._transcript))
         if self._table is not None and self._table.wants_compaction:
             self._write(lambda table: table.compact())
-
-    def _sweep(self, index: UserIndex, table: MemoryTable) -> None:
-        """Some of what has expired; the rest when others have written."""
-        if self._upkeep.sweep(index, table, self._transcript, datetime.now(UTC)):
-            self._writing.submit(self._write, partial(self._sweep, index))
 
     def _set_vectors(self, ids: Sequence[str], vectors: Vectors, table: MemoryTable) -> None:
         table.set_vectors(self.user_id, self._encoder.name, ids, vectors)

@@ -4,11 +4,11 @@ things. Pure, and the one place where that is decided, whoever made the memory."
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from assistant.memory.conflicts import supersedes
+from assistant.memory.conflicts import changes, supersedes
 from assistant.memory.duplicates import same_telling
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.naming import BY_HAND
-from assistant.memory.record import USER, Kind, Memory
+from assistant.memory.record import Kind, Memory
 
 DUPLICATE_COSINE = 0.92
 """From which on two memories may be the same."""
@@ -60,8 +60,8 @@ def reconcile(
     for old, cosine in current:
         if duplicate_cosine <= cosine and duplicate_cosine < 1 and _repeats(new, old, lexicon):
             return Refreshes(old)
-    if new.speaker != USER:
-        return New()  # what the assistant says makes nothing of the user untrue
+    if not changes(new, lexicon):
+        return New()
     ended = tuple(
         old
         for old, cosine in current

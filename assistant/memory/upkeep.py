@@ -3,11 +3,11 @@ so, what has expired goes. Runs on the thread that writes, so that nobody waits 
 
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime
 
-from assistant.memory.conflicts import read
+from assistant.memory.conflicts import changes
 from assistant.memory.expiry import OUTLINE, Lifetimes, Outline, resting
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.making import Transcript
@@ -19,7 +19,7 @@ from assistant.memory.reconcile import (
     refreshed,
     superseded,
 )
-from assistant.memory.record import USER, Kind, Memory
+from assistant.memory.record import Kind, Memory
 from assistant.memory.renewal import said
 from assistant.memory.table import MemoryTable
 from assistant.memory.tellings import telling
@@ -30,10 +30,10 @@ NEAR = 64
 """Nearest memories that a new one is compared with."""
 LOOKED_AT_AGAIN = 32
 """The last ones that are compared at a start: a kill may have come before they were."""
-AT_ONCE = 200
-"""New memories read in one go."""
+MOST_COMPARED = 20_000
+"""New memories of one go, the newest: a minute, where a lost table is made again."""
 EXPIRED_AT_ONCE = 500
-"""In one write; other writes come between."""
+"""In one write."""
 SWEPT_EVERY_S = 300.0
 
 
@@ -89,21 +89,18 @@ class Upkeep:
         Raises:
             StoreError: the table failed. What is left is compared another time.
         """
-        while ready := self._ready(index):
-            found = table.get(self._user_id, ready)
-            waiting = {memory.id for memory in found}
-            for memory in sorted(found, key=said):
-                waiting.discard(memory.id)
-                self._compare(memory, waiting, index, table)
-                self._done([memory.id])
-            self._done(ready)  # with those that are gone, or could not be written
-
-    def _ready(self, index: UserIndex) -> list[str]:
         with self._lock:
-            told = list(self._told)
-        self._done(key for key in told if key not in index)
-        without = set(index.without_vectors(len(index))[0]) if told else set()
-        return [key for key in told if key in index and key not in without][:AT_ONCE]
+            told = list(self._told)[-MOST_COMPARED:]
+        found = sorted(table.get(self._user_id, told), key=said) if told else []
+        waiting = {memory.id for memory in found}
+        for memory in found:
+            waiting.discard(memory.id)
+            near = index.alike(memory.id, NEAR)
+            if near is not None:
+                others = {key: cosine for key, cosine in near if key not in waiting}
+                self._compare(memory, others, index, table)
+            self._done([memory.id])
+        self._done(told)  # with what is gone by now, or could not be written
 
     def _done(self, ids: Iterable[str]) -> None:
         with self._lock:
@@ -111,14 +108,11 @@ class Upkeep:
                 self._told.pop(key, None)
 
     def _compare(
-        self, memory: Memory, later: Collection[str], index: UserIndex, table: MemoryTable
+        self, memory: Memory, near: Mapping[str, float], index: UserIndex, table: MemoryTable
     ) -> None:
-        near = dict(index.alike(memory.id, NEAR) or ())
-        changes = memory.speaker == USER and any(
-            claim.change for claim in read(memory.text, self._lexicon)
-        )
-        least = -1.0 if changes else self.policy.duplicate_cosine
-        wanted = [key for key, cosine in near.items() if cosine >= least and key not in later]
+        # Who says no change may repeat something, and is compared with few.
+        least = -1.0 if changes(memory, self._lexicon) else self.policy.duplicate_cosine
+        wanted = [key for key, cosine in near.items() if cosine >= least]
         if not wanted:
             return
         others = [(old, near[old.id]) for old in table.get(self._user_id, wanted)]
@@ -151,39 +145,42 @@ class Upkeep:
         self._next_sweep = now + SWEPT_EVERY_S
         return True
 
-    def sweep(
-        self, index: UserIndex, table: MemoryTable, transcript: Transcript | None, now: datetime
-    ) -> bool:
-        """Remove some of what has expired, with what rests on it; True if more is left.
+    def sweep(self, index: UserIndex, transcript: Transcript | None, table: MemoryTable) -> None:
+        """Remove what has expired, with what rests on it.
 
         Raises:
             StoreError: the table or the transcript failed; it can be called again.
         """
-        expired = index.expired(now)
+        now = datetime.now(UTC)
+        expired = set(index.expired(now))
         if not expired:
-            return False
+            return
         outlines = [
             Outline(*row)
             for batch in table.scan(self._user_id, OUTLINE)
             for row in zip(*map(batch.values, OUTLINE), strict=True)
         ]
-        some = expired[:EXPIRED_AT_ONCE]
-        gone = resting(some, outlines)
+        gone = resting(expired, outlines)
         if transcript is not None:
             # First of all: a memory that is gone and not noted would be made again.
             turns = [each for each in outlines if each.id in gone and each.kind is Kind.EXCHANGE]
             pairs = [(key, telling(key, each.speaker)) for each in turns for key in each.sources]
             transcript.expire(self._user_id, pairs, now)
         after = [each.id for each in outlines if each.id not in gone and gone & {*each.supersedes}]
-        if after:
-            changed = [_without(memory, gone) for memory in table.get(self._user_id, after)]
+        changed = [_without(memory, gone) for memory in table.get(self._user_id, after)]
+        if changed:
             table.update(changed)
             _update(index, changed)
-        texts = {memory.text for memory in table.get(self._user_id, sorted(gone))}
-        table.delete(self._user_id, gone)
-        index.remove(gone | set(some))
+        # The expired ones last: as long as they are there, a kill leaves no trace of the rest out.
+        ids = [*sorted(gone - expired), *sorted(expired)]
+        for start in range(0, len(ids), EXPIRED_AT_ONCE):
+            self._remove(ids[start : start + EXPIRED_AT_ONCE], index, table)
+
+    def _remove(self, ids: Sequence[str], index: UserIndex, table: MemoryTable) -> None:
+        texts = {memory.text for memory in table.get(self._user_id, ids)}
+        table.delete(self._user_id, ids)
+        index.remove(ids)
         self._forget(texts)
-        return len(expired) > len(some)
 
 
 def _without(memory: Memory, gone: Collection[str]) -> Memory:
