@@ -54,21 +54,20 @@ ENOUGH = 3
 MOST_LEFT_OUT = 0.5
 """Share of the older telling's words of content that the newer one may leave out."""
 LONGEST = 2_000
-"""Characters; longer texts are compared to the letter."""
+"""Characters; longer texts are not compared."""
 
 
 def same_telling(older: Memory, newer: Memory, lexicon: Lexicon) -> bool:
     """Whether the newer one tells what the older one has told, and nothing else."""
-    return _same(older.text, newer.text, lexicon) and (
-        _complete(newer, lexicon)
-        and _complete(older, lexicon)
+    return (
+        complete(newer, lexicon)
+        and complete(older, lexicon)
+        and _same(older.text, newer.text, lexicon)
         and (older.told.date() == newer.told.date() or not (_passing(older) or _passing(newer)))
     )
 
 
 def _same(older: str, newer: str, lexicon: Lexicon) -> bool:
-    if max(len(older), len(newer)) > LONGEST:
-        return older.split() == newer.split()
     english = lexicon.language == "en"
     before, after = words(older, english=english), words(newer, english=english)
     return before == after or (english and _adds_nothing(before, after))
@@ -79,8 +78,10 @@ def _passing(memory: Memory) -> bool:
     return MOMENT.search(memory.text) is not None
 
 
-def _complete(memory: Memory, lexicon: Lexicon) -> bool:
+def complete(memory: Memory, lexicon: Lexicon) -> bool:
     """It states something, and can be understood by itself: `Yes` or `I love it` can't."""
+    if len(memory.text) > LONGEST:
+        return False
     plain = ASIDES.sub(" ", memory.text.lower())
     if "?" in plain or ASKING.search(plain) or not stated(plain):
         return False

@@ -265,7 +265,7 @@ class LongTermMemory:
         while True:
             ids, texts = index.without_vectors(at_once)
             if not ids:
-                self._write(partial(self._upkeep.settle, index))
+                self._write(partial(self._upkeep.settle, index), proves=False)
                 return
             try:
                 vectors = self._encoder.encode_documents(texts)
@@ -280,7 +280,8 @@ class LongTermMemory:
         if index.unmerged > UNMERGED:
             index.tidy()
         if self._upkeep.due():
-            self._write(partial(self._upkeep.sweep, index, self._transcript))
+            sweep = partial(self._upkeep.sweep, index, self._transcript)
+            self._write(sweep, proves=False)
         if self._table is not None and self._table.wants_compaction:
             self._write(lambda table: table.compact())
 
@@ -344,7 +345,8 @@ class LongTermMemory:
         index.add(rest)
         self._embed(index)
 
-    def _write(self, act: Callable[[MemoryTable], object]) -> None:
+    def _write(self, act: Callable[[MemoryTable], object], *, proves: bool = True) -> None:
+        """`proves`: where it succeeds, storing works."""
         if self._table is None:
             return
         try:
@@ -352,7 +354,8 @@ class LongTermMemory:
         except StoreError as error:
             self._tell(error)
         else:
-            self._recovered()
+            if proves:
+                self._recovered()
 
     # -- inside ---------------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from assistant.memory.conflicts import changes, supersedes
-from assistant.memory.duplicates import same_telling
+from assistant.memory.duplicates import complete, same_telling
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.naming import BY_HAND
 from assistant.memory.record import Kind, Memory
@@ -36,6 +36,13 @@ class Supersedes:
 
 
 Decision = New | Refreshes | Supersedes
+
+
+def may_matter(new: Memory, lexicon: Lexicon) -> bool:
+    """Whether it need be compared at all: most of what is said to an assistant are questions."""
+    if new.separate:
+        return False
+    return BY_HAND in new.sources or complete(new, lexicon) or changes(new, lexicon)
 
 
 def reconcile(

@@ -15,6 +15,7 @@ from assistant.memory.reconcile import (
     DUPLICATE_COSINE,
     New,
     Refreshes,
+    may_matter,
     reconcile,
     refreshed,
     superseded,
@@ -95,12 +96,16 @@ class Upkeep:
         waiting = {memory.id for memory in found}
         for memory in found:
             waiting.discard(memory.id)
-            near = index.alike(memory.id, NEAR)
-            if near is not None:
+            if not index.has_vector(memory.id):
+                continue
+            if may_matter(memory, self._lexicon):
+                near = index.alike(memory.id, NEAR)
                 others = {key: cosine for key, cosine in near if key not in waiting}
                 self._compare(memory, others, index, table)
             self._done([memory.id])
-        self._done(told)  # with what is gone by now, or could not be written
+        # What is gone by now, or could not be written; what only waits to be written stays.
+        known = {memory.id for memory in found}
+        self._done(k for k in told if k not in known and (k not in index or index.has_vector(k)))
 
     def _done(self, ids: Iterable[str]) -> None:
         with self._lock:

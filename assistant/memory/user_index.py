@@ -193,13 +193,19 @@ class UserIndex:
             rows, _ = self._vectors.search(vector, k)
             return [self._columns.ids[row] for row in rows]
 
-    def alike(self, key: str, k: int) -> list[tuple[str, float]] | None:
-        """Ids of the k nearest in meaning to a memory, nearest first, with their cosines; None
-        where it has no vector yet, or is gone."""
+    def has_vector(self, key: str) -> bool:
+        """Whether the memory is there and has its vector."""
+        with self._lock:
+            row = self._columns.row_of.get(key)
+            return row is not None and bool(self._vectors.has([row])[0])
+
+    def alike(self, key: str, k: int) -> list[tuple[str, float]]:
+        """Ids of the k nearest in meaning to a memory, nearest first, with their cosines; none
+        where it is gone, or has no vector yet."""
         with self._lock:
             row = self._columns.row_of.get(key)
             if row is None or not self._vectors.has([row])[0]:
-                return None
+                return []
             rows, cosines = self._vectors.search(self._vectors.about([row])[0], k + 1)
             found = zip(rows.tolist(), cosines.tolist(), strict=True)
             return [(self._columns.ids[each], cosine) for each, cosine in found if each != row][:k]

@@ -46,22 +46,25 @@ def test_dates_beyond_the_calendar_are_never() -> None:
     assert DEFAULT.end(replace(memory(), last_used=datetime(9999, 12, 1, tzinfo=UTC))) is None
 
 
-def outline(key: str, **more: object) -> Outline:
-    plain = Outline(key, Kind.EXCHANGE, USER, (key.partition("-")[0],), (), None, pinned=False)
-    return replace(plain, **more)  # type: ignore[arg-type]
+def outline(key: str) -> Outline:
+    return Outline(key, Kind.EXCHANGE, USER, (key.partition("-")[0],), (), None, pinned=False)
+
+
+def fact(key: str, *sources: str, pinned: bool = False) -> Outline:
+    return replace(outline(key), kind=Kind.FACT, sources=sources, pinned=pinned)
 
 
 def test_what_rests_on_it_goes_along_and_nothing_else() -> None:
     rows = [
         outline("a-user"),
         outline("b-user"),
-        outline("a-assistant", speaker=ASSISTANT),
-        outline("of-a", kind=Kind.FACT, sources=("a",)),
-        outline("of-both", kind=Kind.FACT, sources=("a", "b")),
-        outline("by-hand", kind=Kind.FACT, sources=(BY_HAND,)),
-        outline("held", kind=Kind.FACT, sources=("a",), pinned=True),
-        outline("before", superseded_by="a-user"),
-        outline("of-before", kind=Kind.FACT, sources=("before",)),
+        replace(outline("a-assistant"), speaker=ASSISTANT),
+        fact("of-a", "a"),
+        fact("of-both", "a", "b"),
+        fact("by-hand", BY_HAND),
+        fact("held", "a", pinned=True),
+        replace(outline("before"), superseded_by="a-user"),
+        fact("of-before", "before"),
     ]
     assert resting({"a-user"}, rows) == {"a-user", "of-a", "before", "of-before"}
     assert resting({"a-assistant"}, rows) == {"a-assistant"}, "facts rest on the user's words"
