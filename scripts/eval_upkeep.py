@@ -120,8 +120,11 @@ def main(arguments: Sequence[str]) -> int:
     except (AssistantError, OSError, ValueError) as error:
         sys.stderr.write(f"{error}\n")
         return 1
-    for line in found.get("decisions") or found["wrong"]:
+    for line in found["decisions" if options.talk else "wrong"]:
         sys.stdout.write(f"{line}\n")
+    if options.talk:
+        told = f"{len(found['decisions'])} decisions on {found['utterances']:,} utterances\n"
+        sys.stdout.write(told)
     for part in ("a", "b"):
         for name, figures in found.get(part, {}).items():
             sys.stdout.write(f"part {part}, {name}: {figures}\n")
