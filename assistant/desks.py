@@ -10,6 +10,7 @@ from assistant.events import Event, Notice
 from assistant.memory.desk import MemoryDesk
 from assistant.memory.desk_requests import Request, Row, carry_out
 from assistant.memory.encoding import QueryEncoder
+from assistant.memory.expiry import Lifetimes
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.long_term import LongTermMemory
 from assistant.memory.ranking import Ranking
@@ -58,7 +59,10 @@ def open_desk(
             return memory
 
         user = settings.general.user
-        yield MemoryDesk(user, table, open_transcript, open_memory, folder=home.memories)
+        lifetimes = Lifetimes.of(settings.memory)
+        yield MemoryDesk(
+            user, table, open_transcript, open_memory, lifetimes=lifetimes, folder=home.memories
+        )
 
 
 class Desks:
@@ -82,6 +86,7 @@ class Desks:
         self._table = memory.table
         self._transcript = transcript
         self._build = build
+        self._lifetimes = memory.policy.lifetimes
         own = self._desk(memory.user_id, memory, on_forgotten)
         self._desks = {memory.user_id: own}
 
@@ -104,6 +109,7 @@ class Desks:
             lambda: self._transcript,
             lambda: self._build(user),
             memory=memory,
+            lifetimes=self._lifetimes,
             folder=self._home.memories,
             on_forgotten=on_forgotten,
         )

@@ -99,7 +99,7 @@ class _View:
             ("feedback", f"{row['feedback']:+d}" if row["feedback"] else "none"),
             ("pinned", "yes" if row["pinned"] else "no"),
             ("never recall", "yes" if row["never_recall"] else "no"),
-            ("expires", self._moment(row["expires"]) if row["expires"] else "never"),
+            ("expires", self._moment(row["lasts_until"])),
         ):
             if value:
                 yield from self._wrapped(plain(str(value)), f"{label:<{LABEL}}")

@@ -10,6 +10,7 @@ from typing import Any
 from assistant.context.conversation import Exchange
 from assistant.errors import SettingsError
 from assistant.memory import table_schema
+from assistant.memory.expiry import Lifetimes
 from assistant.memory.long_term import LongTermMemory
 from assistant.memory.naming import BY_HAND, matching, short, unknown
 from assistant.memory.record import Kind, Memory, new_id
@@ -42,6 +43,8 @@ class Shown:
     after: Memory | None
     supersedes: tuple[Memory, ...]
     superseded_by: Memory | None
+    expires: datetime | None
+    """By its own date or by the settings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +77,7 @@ class MemoryDesk:
     Args:
         open_memory: brings up the user's long-term memory, for what needs its indexes or vectors.
         memory: the same, where it is up already; RAM and disk change together through it.
+        lifetimes: by the settings; default: nothing expires but by its own date.
         folder: where the table lies, if it lies in one.
         on_forgotten: told the ids of forgotten exchanges, so that a conversation drops them too.
 
@@ -88,6 +92,7 @@ class MemoryDesk:
         open_memory: Callable[[], LongTermMemory],
         *,
         memory: LongTermMemory | None = None,
+        lifetimes: Lifetimes | None = None,
         folder: Path | None = None,
         on_forgotten: Callable[[Collection[str]], None] = lambda _: None,
     ) -> None:
@@ -96,6 +101,7 @@ class MemoryDesk:
         self._open_transcript = open_transcript
         self._open_memory = open_memory
         self._memory = memory
+        self._lifetimes = lifetimes or Lifetimes()
         self._folder = folder
         self._on_forgotten = on_forgotten
 
@@ -137,6 +143,7 @@ class MemoryDesk:
             after,
             tuple(replaced),
             next(iter(by), None),
+            self._lifetimes.end(memory),
         )
 
     def stats(self) -> Stats:

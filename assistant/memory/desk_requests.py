@@ -87,6 +87,7 @@ def _show(desk: MemoryDesk, request: Request) -> Iterator[Row]:
         after=row(shown.after) if shown.after else None,
         replaced=[row(each) for each in shown.supersedes],
         replaced_by=row(shown.superseded_by) if shown.superseded_by else None,
+        lasts_until=shown.expires.isoformat() if shown.expires else None,
     )
 
 

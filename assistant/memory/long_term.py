@@ -73,7 +73,8 @@ class LongTermMemory:
         self._lexicon = lexicon
         self._ranking = ranking
         self._emit = emit
-        self._upkeep = Upkeep(user_id, lexicon, policy or Policy(), encoder.forget)
+        self.policy = policy or Policy()
+        self._upkeep = Upkeep(user_id, lexicon, self.policy, encoder.forget)
         self._transcript: Transcript | None = None
         self._table: MemoryTable | None = None
         self._index: UserIndex | None = None
@@ -360,8 +361,7 @@ class LongTermMemory:
     # -- inside ---------------------------------------------------------------------------------
 
     def _empty_index(self) -> UserIndex:
-        lifetimes = self._upkeep.policy.lifetimes
-        dimensions = self._encoder.dimensions
+        dimensions, lifetimes = self._encoder.dimensions, self.policy.lifetimes
         return UserIndex(self.user_id, self._lexicon, dimensions, self._ranking, lifetimes)
 
     def _opened(self) -> tuple[MemoryTable, UserIndex]:

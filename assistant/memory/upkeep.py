@@ -64,7 +64,7 @@ class Upkeep:
         policy: Policy,
         forget: Callable[[Iterable[str]], None],
     ) -> None:
-        self.policy = policy
+        self._policy = policy
         self._user_id = user_id
         self._lexicon = lexicon
         self._forget = forget
@@ -116,12 +116,12 @@ class Upkeep:
         self, memory: Memory, near: Mapping[str, float], index: UserIndex, table: MemoryTable
     ) -> None:
         # Who says no change may repeat something, and is compared with few.
-        least = -1.0 if changes(memory, self._lexicon) else self.policy.duplicate_cosine
+        least = -1.0 if changes(memory, self._lexicon) else self._policy.duplicate_cosine
         wanted = [key for key, cosine in near.items() if cosine >= least]
         if not wanted:
             return
         others = [(old, near[old.id]) for old in table.get(self._user_id, wanted)]
-        decision = reconcile(memory, others, self._lexicon, self.policy.duplicate_cosine)
+        decision = reconcile(memory, others, self._lexicon, self._policy.duplicate_cosine)
         if isinstance(decision, Refreshes):
             self._merge(decision.old, memory, index, table)
         elif not isinstance(decision, New):

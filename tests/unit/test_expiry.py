@@ -28,6 +28,7 @@ def test_by_default_only_what_the_assistant_said_ends_after_a_year_without_use()
     assert DEFAULT.end(replace(memory(), refreshed=used)) == used + timedelta(days=365)
     assert not DEFAULT.over(memory(), year - timedelta(seconds=1))
     assert DEFAULT.over(memory(), year)
+    assert not DEFAULT.over(memory(), START - timedelta(days=9999)), "a clock that was set back"
 
 
 def test_what_somebody_holds_on_to_does_not_end() -> None:

@@ -156,6 +156,9 @@ def test_the_command_line_shows_and_splits(home: Home) -> None:
     with desk(home) as opened:
         shown = "\n".join(lines(carry_out(opened, {"act": "show", "id": f"{ids[0]}-user"})))
         assert "told again" in shown
+        assert "expires       never" in shown
+        answer = "\n".join(lines(carry_out(opened, {"act": "show", "id": f"{ids[0]}-assistant"})))
+        assert f"{DAYS_AGO + timedelta(days=365):%Y-%m}" in answer
         assert shown.count("The exchange it rests on") == 2
         split = list(lines(carry_out(opened, {"act": "split", "id": f"{ids[0]}-user"})))
         assert split[-1] == "2 memories stand for themselves now."
