@@ -40,6 +40,7 @@ from assistant.memory.recollection import Archive, Recollection
 from assistant.memory.retention import Retention
 from assistant.memory.tiers import Tiers
 from assistant.memory.transcript import Transcript
+from assistant.memory.upkeep import Policy
 from assistant.paths import Home
 from assistant.settings import Settings
 from assistant.sounds import SoundPlan, open_sound
@@ -266,6 +267,7 @@ def _long_term(
         Ranking(),
         bus.emit,
         Tiers.of(settings.memory),
+        Policy.of(settings.memory),
     )
 
 

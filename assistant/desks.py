@@ -11,6 +11,7 @@ from assistant.events import Event, Notice
 from assistant.memory.desk import MemoryDesk
 from assistant.memory.desk_requests import Request, Row, carry_out
 from assistant.memory.encoding import QueryEncoder
+from assistant.memory.expiry import Lifetimes
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.long_term import LongTermMemory
 from assistant.memory.place import open_place, place_of
@@ -19,6 +20,7 @@ from assistant.memory.table import MemoryTable
 from assistant.memory.table_open import folder_of
 from assistant.memory.tiers import Tiers
 from assistant.memory.transcript import Transcript
+from assistant.memory.upkeep import Policy
 from assistant.paths import Home
 from assistant.settings import Settings
 
@@ -70,7 +72,14 @@ def open_desk(
             return memory
 
         user = settings.general.user
-        yield MemoryDesk(user, table, open_transcript, open_memory, folder=place.folder)
+        yield MemoryDesk(
+            user,
+            table,
+            open_transcript,
+            open_memory,
+            lifetimes=Lifetimes.of(settings.memory),
+            folder=place.folder,
+        )
 
 
 class Desks:
@@ -93,6 +102,7 @@ class Desks:
         self._table: MemoryTable | None = None
         self._transcript = transcript
         self._build = build
+        self._lifetimes = memory.policy.lifetimes
         self._on_forgotten = on_forgotten
         self._desks: dict[str, MemoryDesk] = {}
 
@@ -121,6 +131,7 @@ class Desks:
             lambda: self._transcript,
             lambda: self._build(user),
             memory=memory,
+            lifetimes=self._lifetimes,
             folder=folder_of(table.uri),
             on_forgotten=on_forgotten,
         )
@@ -135,8 +146,8 @@ def load_memory(
 ) -> LongTermMemory:
     """A user's memory on an open table, loaded; not on the event loop. The encoder is ready."""
     lexicon = Lexicon(settings.persona.language)
-    tiers = Tiers.of(settings.memory)
-    memory = LongTermMemory(user, lambda: table, encoder, lexicon, Ranking(), _log, tiers)
+    tiers, policy = Tiers.of(settings.memory), Policy.of(settings.memory)
+    memory = LongTermMemory(user, lambda: table, encoder, lexicon, Ranking(), _log, tiers, policy)
     memory.store.owns_table = False
     asyncio.run(memory.load(transcript))
     return memory

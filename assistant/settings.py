@@ -23,6 +23,7 @@ Positive = Annotated[float, Field(gt=0)]
 NonNegative = Annotated[float, Field(ge=0)]
 Fraction = Annotated[float, Field(ge=0, le=1)]
 Count = Annotated[int, Field(gt=0)]
+Days = Annotated[int, Field(ge=0, le=36_500)]
 
 
 class Section(BaseModel):
@@ -164,6 +165,23 @@ class Memory(Section):
     their signs say that they may fit."""
     ageing_s: Positive = 300
     """Seconds after which it is chosen anew which memories these are."""
+    duplicate_cosine: Fraction = 0.92
+    """Likeness from which on something told again refreshes the memory that is there, if it also
+    says nothing else; 1 merges nothing but the same words."""
+    expire_exchange_days: Days = 365
+    """Days after which what was said leaves the memory (not the transcript) if it is of little
+    importance: by default what the assistant said, never what you said. Counted from the last
+    telling or use. 0 keeps it for ever, as it does below. Pinned memories never expire."""
+    expire_event_days: Days = 0
+    """The same for events that were drawn from what you said."""
+    expire_summary_days: Days = 0
+    """The same for summaries."""
+    expire_fact_days: Days = 0
+    """The same for facts, preferences and your profile: what is true stays so until you say
+    otherwise. What you wrote down yourself never expires."""
+    expire_below_importance: Fraction = 0.3
+    """Only what is less important than this expires: your words start at 0.5, the assistant's at
+    0.2."""
 
 
 class Encryption(Section):

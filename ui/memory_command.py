@@ -51,6 +51,8 @@ def add_parser(commands: "argparse._SubParsersAction[Any]") -> None:
     _add_id(editing)
     _add_text(editing)
     _add_forgetting(actions)
+    splitting = actions.add_parser("split", help="undo that memories were merged, or one replaced")
+    _add_id(splitting)
     for name, what in (
         ("pin", "keep a memory among the first"),
         ("unpin", "undo that"),

@@ -53,6 +53,8 @@ class _View:
                 yield self._marked(row)
             case "forgotten":
                 yield from _forgotten(row)
+            case "split":
+                yield f"{_memories(row['count'])} stand for themselves now."
             case "imported":
                 yield f"{_memories(row['count'])} imported."
             case "rebuilt":
@@ -87,6 +89,7 @@ class _View:
             ("kind", row["kind"]),
             ("said by", _speaker(row)),
             ("when", self._moment(row["created"])),
+            ("told again", self._told_again(row)),
             ("source", self._source(row)),
             ("conversation", row["conversation"]),
             ("context", row["context"]),
@@ -96,7 +99,7 @@ class _View:
             ("feedback", f"{row['feedback']:+d}" if row["feedback"] else "none"),
             ("pinned", "yes" if row["pinned"] else "no"),
             ("never recall", "yes" if row["never_recall"] else "no"),
-            ("expires", self._moment(row["expires"]) if row["expires"] else "never"),
+            ("expires", self._moment(row["lasts_until"])),
             ("tier", row["tier"]),
         ):
             if value:
@@ -118,6 +121,13 @@ class _View:
             heard = plain(exchange["assistant"]) or "(nothing was heard)"
             more = " (interrupted)" if exchange["interrupted"] else ""
             yield from self._wrapped(heard + more, f"  {ASSISTANT:<11} ")
+
+    def _told_again(self, row: Row) -> str:
+        if not row["refreshed"]:
+            return ""
+        times = len(row["sources"]) - 1
+        last = self._moment(row["refreshed"])
+        return f"{times} times, last {last}" if times > 1 else last
 
     def _source(self, row: Row) -> str:
         if BY_HAND in row["sources"]:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assistant.context.notes import Note
+from assistant.memory.expiry import Lifetimes
 from assistant.memory.profile import Standing, profile_of
 from assistant.memory.question import stated
 from assistant.memory.ranking import NONE, Features, places
@@ -20,14 +21,14 @@ Rows = NDArray[np.int64]
 DAY_S = 86_400.0
 CREATED, LAST_USED, IMPORTANCE, CONFIDENCE, USES, FEEDBACK, PINNED, STATEMENT = range(8)
 """Numbers of each row, side by side: they are needed together, and lie in one line of the
-processor's cache. `LAST_USED` is the time of making where a memory was never used. Times: seconds
-since 1970."""
+processor's cache. `CREATED` is when it was last told, `LAST_USED` the same where a memory was never
+used. Times: seconds since 1970."""
 
 
 class Columns:
     """Rows only grow; removed ones keep their number and lose their content."""
 
-    def __init__(self) -> None:
+    def __init__(self, lifetimes: Lifetimes) -> None:
         self.row_of: dict[str, int] = {}
         self.ids: list[str] = []
         self.texts: list[str] = []
@@ -43,6 +44,8 @@ class Columns:
         self.after: Rows = np.empty(0, np.int64)
         """The rows said just before and after in the same conversation, or `NONE`."""
         self._hidden = np.empty(0, np.bool_)
+        self._lifetimes = lifetimes
+        self._ends = np.empty(0)
         self._numbers = np.empty((0, STATEMENT + 1))
         self._last_of: dict[str, int] = {}
         self._rows_of_source: dict[str, list[int]] = {}
@@ -73,7 +76,9 @@ class Columns:
         self.standing.discard(row)
         if memory.pinned or memory.kind is Kind.PROFILE:
             self.standing.add(row)
-        created = memory.created.timestamp()
+        created = memory.told.timestamp()
+        end = self._lifetimes.end(memory)
+        self._ends[row] = np.inf if end is None else end.timestamp()
         self._hidden[row] = memory.never_recall
         used = memory.last_used.timestamp() if memory.last_used is not None else created
         known = (memory.importance, memory.confidence, memory.uses, memory.feedback)
@@ -98,7 +103,7 @@ class Columns:
             self.standing.discard(row)
             self.before[row] = self.after[row] = NONE
             self._hidden[row] = True
-            self._numbers[row] = 0.0
+            self._numbers[row], self._ends[row] = 0.0, np.inf
 
     def living(self) -> Rows:
         """All rows that hold a memory, oldest first."""
@@ -136,13 +141,19 @@ class Columns:
             if not self._hidden[row] and row not in self.superseded_by
         )
 
-    def eligible(self, rows: Rows, exclude: Collection[str]) -> NDArray[np.bool_]:
-        """Which of the rows may come up: not hidden, and resting on none of those exchanges."""
-        allowed = ~self._hidden[rows]
+    def eligible(self, rows: Rows, exclude: Collection[str], now: datetime) -> NDArray[np.bool_]:
+        """Which of the rows may come up: neither hidden nor expired, and resting on none of those
+        exchanges."""
+        allowed = ~self._hidden[rows] & (self._ends[rows] > now.timestamp())
         shown = [row for source in exclude for row in self._rows_of_source.get(source, ())]
         if shown:
             allowed &= ~np.isin(rows, shown)
         return allowed
+
+    def expired(self, now: datetime) -> list[str]:
+        """Ids of what has expired, oldest first."""
+        rows = np.flatnonzero(self._ends[: len(self.ids)] <= now.timestamp())
+        return [self.ids[row] for row in rows]
 
     def features(self, rows: Rows, now: datetime) -> Features:
         """
@@ -192,7 +203,7 @@ class Columns:
         room = max(wanted, 2 * len(self._numbers), 1024)
         self.speakers = _grown(self.speakers, room)
         self.before, self.after = _grown(self.before, room), _grown(self.after, room)
-        self._hidden = _grown(self._hidden, room)
+        self._hidden, self._ends = _grown(self._hidden, room), _grown(self._ends, room)
         self._numbers = _grown(self._numbers, room)
 
 

@@ -10,18 +10,19 @@ from typing import Any
 from assistant.context.conversation import Exchange
 from assistant.errors import SettingsError
 from assistant.memory import table_schema
-from assistant.memory.long_term import LongTermMemory, Recalled
+from assistant.memory.expiry import Lifetimes
+from assistant.memory.long_term import LongTermMemory
 from assistant.memory.naming import BY_HAND, matching, short, unknown
 from assistant.memory.record import Kind, Memory, new_id
+from assistant.memory.removal import of_turns, removal
 from assistant.memory.renewal import in_order, said
 from assistant.memory.table import MemoryTable
 from assistant.memory.taking_in import checked, read_row
+from assistant.memory.tellings import Told, apart, repeated, unlinked
 from assistant.memory.tiers import Tier
 from assistant.memory.transcript import Transcript
+from assistant.memory.user_index import Recalled
 from models.disk import weight
-
-QUOTED = 8
-"""Characters from which on a text is looked for inside of others' contexts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,8 @@ class Shown:
     after: Memory | None
     supersedes: tuple[Memory, ...]
     superseded_by: Memory | None
+    expires: datetime | None
+    """By its own date or by the settings."""
     tier: Tier | None
     """None where no assistant runs."""
 
@@ -81,6 +84,7 @@ class MemoryDesk:
     Args:
         open_memory: brings up the user's long-term memory, for what needs its indexes or vectors.
         memory: the same, where it is up already; RAM and disk change together through it.
+        lifetimes: by the settings; default: nothing expires but by its own date.
         folder: where the table lies, if it lies in one.
         on_forgotten: told the ids of forgotten exchanges, so that a conversation drops them too.
 
@@ -95,6 +99,7 @@ class MemoryDesk:
         open_memory: Callable[[], LongTermMemory],
         *,
         memory: LongTermMemory | None = None,
+        lifetimes: Lifetimes | None = None,
         folder: Path | None = None,
         on_forgotten: Callable[[Collection[str]], None] = lambda _: None,
     ) -> None:
@@ -103,6 +108,7 @@ class MemoryDesk:
         self._open_transcript = open_transcript
         self._open_memory = open_memory
         self._memory = memory
+        self._lifetimes = lifetimes or Lifetimes()
         self._folder = folder
         self._on_forgotten = on_forgotten
 
@@ -144,6 +150,7 @@ class MemoryDesk:
             after,
             tuple(replaced),
             next(iter(by), None),
+            self._lifetimes.end(memory),
             self._memory.index.tier(memory.id) if self._memory is not None else None,
         )
 
@@ -178,7 +185,7 @@ class MemoryDesk:
     # -- changing -------------------------------------------------------------------------------
 
     def add(self, text: str, kind: Kind = Kind.FACT) -> Memory:
-        """Remember what the user wrote down.
+        """Remember what the user wrote down; returns what there was, if it says the same.
 
         Raises:
             SettingsError: there is no text, or it can't be kept.
@@ -192,8 +199,8 @@ class MemoryDesk:
             created=datetime.now(UTC),
             sources=(BY_HAND,),
         )
-        self._ready().put([memory])
-        return memory
+        (key,) = self._ready().put([memory], told=True)
+        return next(iter(self._table.get(self.user_id, [key])), memory)
 
     def edit(self, named: str, text: str) -> Memory:
         """Another text in place of the old one. Raises as `add`, and for what was really said."""
@@ -263,27 +270,45 @@ class MemoryDesk:
             everything[key] for named in names for key in matching(everything, named, exchange=True)
         ]
         sources = {source for memory in chosen for source in memory.sources} - {BY_HAND}
-        exchanges = sources if with_sources else _of_exchanges(chosen)
-        gone = {memory.id: memory for memory in chosen}
-        gone |= {
-            memory.id: memory
-            for memory in everything.values()
-            if memory.sources and exchanges.issuperset(memory.sources)
-        }
-        texts = {memory.text for memory in gone.values()}
-        changed = [
-            new
-            for memory in everything.values()
-            if memory.id not in gone and (new := _without(memory, gone, exchanges, texts)) != memory
-        ]
+        exchanges = sources if with_sources else of_turns(chosen)
+        plan = removal(everything, chosen, exchanges, self._told)
         # In this order: whatever interrupts it, the memories stay in sight until all is gone.
         if exchanges:
             self._open_transcript().forget(self.user_id, exchanges)
             self._on_forgotten(exchanges)
-        self._remove(list(gone.values()), changed)
-        return Forgotten(tuple(gone), tuple(sorted(exchanges)), tuple(sorted(sources - exchanges)))
+        self._remove(plan.gone, plan.changed)
+        staying = tuple(sorted(sources - exchanges))
+        return Forgotten(plan.ids, tuple(sorted(exchanges)), staying)
+
+    def split(self, named: str) -> tuple[Memory, ...]:
+        """Undo what was merged into a memory or taken as superseded by it, or of it; for good.
+        Returns what stands for itself now, the memory first.
+
+        Raises:
+            SettingsError: nothing was.
+            ModelError: there is no encoder.
+        """
+        memory = self._named(named)
+        told = self._told(repeated(memory))
+        linked = (*memory.supersedes, *([memory.superseded_by] if memory.superseded_by else []))
+        if not told and not linked:
+            raise SettingsError(
+                f"Nothing was merged into {short(memory.id)}, and nothing supersedes it.",
+                mend=f"assistant memory show {short(memory.id)}",
+            )
+        others = self._table.get(self.user_id, linked)
+        freed = [unlinked(each, {memory.id}) for each in others]
+        first, *restored = apart(unlinked(memory, set(linked)), told)
+        self._ready().put([first, *restored, *freed])
+        return (first, *restored, *freed)
 
     # -- inside ---------------------------------------------------------------------------------
+
+    def _told(self, exchanges: Collection[str]) -> Told:
+        if not exchanges:
+            return {}
+        found = self._open_transcript().exchanges(self.user_id, set(exchanges))
+        return {exchange.id: (conversation, exchange) for conversation, exchange in found}
 
     def _ready(self) -> LongTermMemory:
         if self._memory is None:
@@ -313,12 +338,12 @@ class MemoryDesk:
 
     def _remove(self, gone: Sequence[Memory], changed: Sequence[Memory]) -> None:
         if self._memory is not None:
-            self._memory.drop(gone)
             if changed:
                 self._memory.put(changed)
+            self._memory.drop(gone)
         else:
+            self._table.import_(map(table_schema.exported, changed))
             self._table.delete(self.user_id, [memory.id for memory in gone])
-            self._table.update(changed)
         self._table.compact()
 
     def _neighbours(self, memory: Memory) -> tuple[Memory | None, Memory | None]:
@@ -336,29 +361,3 @@ class MemoryDesk:
         if at is None:
             return None, None
         return (around[at - 1] if at else None), (around[at + 1] if at + 1 < len(around) else None)
-
-
-def _of_exchanges(memories: Iterable[Memory]) -> set[str]:
-    return {
-        source
-        for memory in memories
-        if memory.kind is Kind.EXCHANGE
-        for source in memory.sources
-        if source != BY_HAND
-    }
-
-
-def _without(
-    memory: Memory, gone: Collection[str], exchanges: Collection[str], texts: Collection[str]
-) -> Memory:
-    """A memory that stays, without what it had of those that go."""
-    quotes = memory.context in texts or any(
-        text in memory.context for text in texts if len(text) >= QUOTED
-    )
-    return replace(
-        memory,
-        context="" if quotes else memory.context,
-        sources=tuple(source for source in memory.sources if source not in exchanges),
-        supersedes=tuple(key for key in memory.supersedes if key not in gone),
-        superseded_by=None if memory.superseded_by in gone else memory.superseded_by,
-    )

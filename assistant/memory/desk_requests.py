@@ -20,7 +20,7 @@ from assistant.memory.user_index import Found
 Request = Mapping[str, Any]
 Row = dict[str, Any]
 
-NEEDS_ENCODER = frozenset({"search", "add", "edit", "import", "rebuild"})
+NEEDS_ENCODER = frozenset({"search", "add", "edit", "split", "import", "rebuild"})
 LISTED = 20
 FOUND = 10
 
@@ -89,6 +89,7 @@ def _show(desk: MemoryDesk, request: Request) -> Iterator[Row]:
         replaced=[row(each) for each in shown.supersedes],
         replaced_by=row(shown.superseded_by) if shown.superseded_by else None,
         tier=shown.tier,
+        lasts_until=shown.expires.isoformat() if shown.expires else None,
     )
 
 
@@ -120,6 +121,13 @@ def _forget(desk: MemoryDesk, request: Request) -> Iterator[Row]:
         raise SettingsError("Say which memories to forget.", mend="assistant memory list")
     forgotten = desk.forget(names, with_sources=request.get("with_sources") is True)
     yield {"event": "forgotten", **{name: list(ids) for name, ids in asdict(forgotten).items()}}
+
+
+def _split(desk: MemoryDesk, request: Request) -> Iterator[Row]:
+    separate = desk.split(_text(request, "id"))
+    for memory in separate:
+        yield row(memory, event="memory")
+    yield {"event": "split", "count": len(separate)}
 
 
 def _mark(desk: MemoryDesk, request: Request) -> Iterator[Row]:
@@ -164,6 +172,7 @@ _ACTS: Mapping[str, Callable[[MemoryDesk, Request], Iterator[Row]]] = {
     "add": _add,
     "edit": _edit,
     "forget": _forget,
+    "split": _split,
     "mark": _mark,
     "export": _export,
     "import": _import,

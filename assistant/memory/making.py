@@ -1,6 +1,7 @@
 """Memories made of an exchange, without any model."""
 
 from collections.abc import Collection, Iterable
+from datetime import datetime
 from typing import Protocol
 
 from assistant.context.conversation import Exchange
@@ -19,20 +20,31 @@ class Transcript(Protocol):
 
     def exchanges(self, user: str, ids: Collection[str]) -> Iterable[tuple[str, Exchange]]: ...
 
+    def note_expired(
+        self, user: str, tellings: Iterable[tuple[str, str]], at: datetime
+    ) -> None: ...
+
+    def expired(self, user: str, now: datetime) -> set[str]: ...
+
 
 def made_of(
-    user_id: str, transcript: Transcript, beyond: Collection[str] = frozenset()
+    user_id: str, transcript: Transcript, now: datetime, beyond: Collection[str] = frozenset()
 ) -> list[Memory]:
-    """Of all that the user's transcript holds but the exchanges `beyond` which it is wanted.
+    """Of all that the user's transcript holds but the exchanges `beyond` which it is wanted, and
+    but for memories that have expired.
 
     Raises:
         StoreError: the transcript can't be read.
     """
     wanted = transcript.exchange_ids(user_id) - set(beyond)
+    if not wanted:
+        return []
+    expired = transcript.expired(user_id, now)
     return [
         memory
-        for conversation, exchange in (transcript.exchanges(user_id, wanted) if wanted else ())
+        for conversation, exchange in transcript.exchanges(user_id, wanted)
         for memory in memories_of(user_id, conversation, exchange)
+        if memory.id not in expired
     ]
 
 

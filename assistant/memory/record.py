@@ -53,6 +53,15 @@ class Memory:
     superseded_by: str | None = None
     pinned: bool = False
     never_recall: bool = False
+    refreshed: datetime | None = None
+    """When it was last told again; the exchange of that is among the sources."""
+    separate: bool = False
+    """Somebody said that it neither repeats nor supersedes another."""
+
+    @property
+    def told(self) -> datetime:
+        """When it was last told."""
+        return self.created if self.refreshed is None else max(self.created, self.refreshed)
 
 
 def new_id() -> str:

@@ -1,17 +1,18 @@
 """Making a user's memories anew from the transcript, what was marked on them kept."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from assistant.memory import table_schema
 from assistant.memory.record import USER, Memory
 from assistant.memory.table import MemoryTable
+from assistant.memory.tellings import merged_ids
 
 ROWS_AT_ONCE = 5_000
 """In one write."""
 MARKS = (
     *("importance", "confidence", "last_used", "uses", "feedback", "expires"),
-    *("supersedes", "superseded_by", "pinned", "never_recall"),
+    *("supersedes", "superseded_by", "pinned", "never_recall", "refreshed", "separate"),
 )
 """What the transcript does not tell."""
 
@@ -26,11 +27,12 @@ def said(memory: Memory) -> tuple[float, bool, str]:
     return memory.created.timestamp(), memory.speaker != USER, memory.id
 
 
-def renew(table: MemoryTable, user_id: str, made: Sequence[Memory]) -> None:
+def renew(table: MemoryTable, user_id: str, made: Sequence[Memory]) -> set[str]:
     """Write what was made of the transcript in place of what is there.
 
     What rests on no exchange of the transcript, and what others derived, stays: it can't be made
-    again here. A memory that a fault left twice is there once afterwards.
+    again here. A memory that a fault left twice is there once afterwards; one that was told several
+    times stays one. Returns the ids of those that were not there.
 
     Raises:
         StoreError: the table failed. What is made of the transcript can be made again.
@@ -41,7 +43,13 @@ def renew(table: MemoryTable, user_id: str, made: Sequence[Memory]) -> None:
         if memory.id in before:
             twice[memory.id] = memory
         before[memory.id] = memory
-    fresh = {memory.id: _marked(memory, before.get(memory.id)) for memory in made}
+    merged = merged_ids(before.values()) - set(before)
+    kept = {source for memory in made for source in memory.sources}
+    fresh = {
+        memory.id: _marked(memory, before.get(memory.id), kept)
+        for memory in made
+        if memory.id not in merged
+    }
     changed = {key: memory for key, memory in fresh.items() if memory != before.get(key)}
     if twice:
         table.delete(user_id, twice)
@@ -49,9 +57,12 @@ def renew(table: MemoryTable, user_id: str, made: Sequence[Memory]) -> None:
     for start in range(0, len(rows), ROWS_AT_ONCE):
         table.import_(map(table_schema.exported, rows[start : start + ROWS_AT_ONCE]))
     table.compact()
+    return set(fresh) - set(before)
 
 
-def _marked(memory: Memory, before: Memory | None) -> Memory:
+def _marked(memory: Memory, before: Memory | None, exchanges: Collection[str]) -> Memory:
     if before is None:
         return memory
-    return replace(memory, **{name: getattr(before, name) for name in MARKS})
+    again = tuple(each for each in before.sources if each in exchanges)
+    sources = tuple(dict.fromkeys(memory.sources + again))
+    return replace(memory, **{name: getattr(before, name) for name in MARKS}, sources=sources)

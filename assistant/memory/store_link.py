@@ -144,8 +144,12 @@ class StoreLink:
             for key in ids:
                 self._unwritten.pop(key, None)
 
-    def write(self, act: Callable[[MemoryTable], object]) -> None:
-        """Change the table, if there is one that can be changed."""
+    def write(self, act: Callable[[MemoryTable], object], *, proves: bool = True) -> None:
+        """Change the table, if there is one that can be changed.
+
+        Args:
+            proves: where it succeeds, storing works.
+        """
         if self.table is None or self.table.refused is not None:
             return
         try:
@@ -155,7 +159,8 @@ class StoreLink:
             if isinstance(error, StoreInUse):
                 self._lose()  # another took over while this machine slept
         else:
-            self._recovered()
+            if proves:
+                self._recovered()
 
     def failed(self, error: StoreError) -> None:
         """Tell it, and try again later."""

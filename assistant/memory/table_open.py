@@ -7,15 +7,26 @@ from pathlib import Path
 from typing import Any
 
 from assistant.errors import StoreError, StoreInUse, StoreLocked
+from assistant.memory import table_schema
 from assistant.memory.table_errors import damaged
-from assistant.memory.table_schema import KEY_ID, SCHEMA_VERSION, first_schema
 from assistant.memory.writer_lock import FolderLock, Lease, OnlyReading, WriterLock
 
 Table = Any
 """A LanceTable; its annotations lag behind what it returns."""
 
 NAME = "memories"
-MIGRATIONS: Sequence[Callable[[Table], None]] = ()
+
+
+def _tellings(table: Table) -> None:
+    # When a memory was last told again, and that it is to be merged with no other.
+    missing = table_schema.SINCE_2 - set(table.schema.names)
+    if "refreshed" in missing:
+        table.add_columns(table_schema.schema().field("refreshed"))
+    if "separate" in missing:
+        table.add_columns({"separate": "false"})
+
+
+MIGRATIONS: Sequence[Callable[[Table], None]] = (_tellings,)
 """Each brings the table from its place in this list, counted from version 1, to the next. LanceDB
 commits each step by itself, so a migration must bear being run again after a kill."""
 
@@ -91,20 +102,20 @@ def open_table(db: Any, uri: str, key_id: str = "") -> Table:
             raise
         if folder is not None and any((folder / f"{NAME}.lance" / "data").glob("*")):
             raise damaged(uri) from error
-        table = db.create_table(NAME, schema=first_schema(), exist_ok=True)
+        table = db.create_table(NAME, schema=table_schema.first_schema(), exist_ok=True)
     _check_key(table, uri, key_id, mark=True)
     found = _checked_version(table, uri)
     for number, migration in enumerate(MIGRATIONS[found - 1 :], start=found + 1):
         migration(table)
         table.update_field_metadata(
-            {"path": "id", "metadata": {SCHEMA_VERSION.decode(): str(number)}}
+            {"path": "id", "metadata": {table_schema.SCHEMA_VERSION.decode(): str(number)}}
         )
     return table
 
 
 def _checked_version(table: Table, uri: str) -> int:
     """Of the schema that is there."""
-    found = int((table.schema.field("id").metadata or {}).get(SCHEMA_VERSION, b"1"))
+    found = int((table.schema.field("id").metadata or {}).get(table_schema.SCHEMA_VERSION, b"1"))
     if found > version():
         raise StoreError(
             f"The memory {uri} was written by a newer version of this program.",
@@ -122,7 +133,7 @@ def _check_key(table: Table, uri: str, key_id: str, *, mark: bool) -> None:
     Raises:
         StoreLocked: it is sealed with another key, or one of both is plain.
     """
-    marked = (table.schema.field("id").metadata or {}).get(KEY_ID, b"").decode()
+    marked = (table.schema.field("id").metadata or {}).get(table_schema.KEY_ID, b"").decode()
     if marked == key_id:
         return
     if marked:
@@ -137,7 +148,9 @@ def _check_key(table: Table, uri: str, key_id: str, *, mark: bool) -> None:
             mend="Move the key file encryption.json away, or restore both from one copy.",
         )
     if mark:
-        table.update_field_metadata({"path": "id", "metadata": {KEY_ID.decode(): key_id}})
+        table.update_field_metadata(
+            {"path": "id", "metadata": {table_schema.KEY_ID.decode(): key_id}}
+        )
 
 
 def folder_of(uri: str) -> Path | None:

@@ -21,16 +21,19 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 FIELDS = tuple(field.name for field in fields(Memory))
-TIMES = frozenset({"created", "last_used", "expires"})
+TIMES = frozenset({"created", "last_used", "expires", "refreshed"})
 LISTS = frozenset({"sources", "supersedes"})
 TEXTS = frozenset({"text", "context", "speaker", "conversation"})
 NUMBERS = frozenset({"importance", "confidence"})
 COUNTS = frozenset({"uses", "feedback"})
-FLAGS = frozenset({"pinned", "never_recall"})
+FLAGS = frozenset({"pinned", "never_recall", "separate"})
 NEEDED = ("id", "user_id", "kind", "text", "created")
 """Fields without a default."""
 KEY = ("user_id", "id")
 """What a row is known by."""
+
+SINCE_2 = frozenset({"refreshed", "separate"})
+"""Fields that a table of version 1 hasn't."""
 
 SCHEMA_VERSION = b"schema_version"
 """Key in the metadata of the column `id`: the version of the whole table."""
@@ -47,9 +50,16 @@ Vectors = NDArray[np.float32]
 """Shape (rows, dimensions)."""
 
 
-@cache
 def first_schema() -> "pa.Schema":
-    """The columns of version 1. Times are microseconds since 1970, UTC."""
+    """The columns of version 1."""
+    import pyarrow as pa
+
+    return pa.schema([field for field in schema() if field.name not in SINCE_2])
+
+
+@cache
+def schema() -> "pa.Schema":
+    """The columns, but for vectors. Times are microseconds since 1970, UTC."""
     import pyarrow as pa
 
     text, moment = pa.string(), pa.timestamp("us", tz="UTC")
@@ -95,9 +105,8 @@ def rows(memories: Sequence[Memory], version: int) -> "pa.Table":
     """
     import pyarrow as pa
 
-    schema = first_schema()
     columns: list[Any] = []
-    for field in schema:
+    for field in schema():
         if field.name == "schema_version":
             values: list[Any] = [version] * len(memories)
         else:
@@ -108,7 +117,7 @@ def rows(memories: Sequence[Memory], version: int) -> "pa.Table":
             columns.append(pa.array([_storable(value) for value in values], field.type))
         else:
             columns.append(pa.array(values, field.type))
-    return pa.Table.from_arrays(columns, schema=schema)
+    return pa.Table.from_arrays(columns, schema=schema())
 
 
 def vector_column(field: "pa.Field", vectors: Vectors) -> "pa.Array":
@@ -249,7 +258,7 @@ def all_imported(rows: Iterable[Mapping[str, Any]]) -> list[Memory]:
 
 
 def _imported(name: str, value: Any) -> Any:
-    if value is None and name in ("last_used", "expires", "superseded_by"):
+    if value is None and name in ("last_used", "expires", "superseded_by", "refreshed"):
         return None
     if name in LISTS and isinstance(value, list) and all(isinstance(each, str) for each in value):
         return tuple(value)

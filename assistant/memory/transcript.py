@@ -12,7 +12,7 @@ import json
 import os
 import sqlite3
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
@@ -22,53 +22,13 @@ from typing import Any
 from assistant.context.conversation import Conversation, Exchange, Summary
 from assistant.errors import StoreError
 from assistant.events import Latency, MemoryUsed
+from assistant.memory import expired_marks
 from assistant.memory.keys import MasterKey
 from assistant.memory.transcript_file import connect, failures
+from assistant.memory.transcript_schema import migrate
 
 BUSY_S = 2.0
 """How long to wait for another process that writes."""
-
-
-def _first_tables(db: sqlite3.Connection) -> None:
-    # Times are microseconds since 1970, UTC. `covers` and `latency` are JSON.
-    for statement in (
-        """CREATE TABLE conversation (
-            id TEXT PRIMARY KEY, user TEXT NOT NULL, started INTEGER NOT NULL
-        ) STRICT""",
-        """CREATE TABLE exchange (
-            id TEXT PRIMARY KEY,
-            conversation TEXT NOT NULL REFERENCES conversation (id),
-            turn INTEGER NOT NULL,
-            user TEXT NOT NULL,
-            started INTEGER NOT NULL,
-            ended INTEGER NOT NULL,
-            user_text TEXT NOT NULL,
-            assistant_text TEXT NOT NULL,
-            interrupted INTEGER NOT NULL,
-            latency TEXT NOT NULL
-        ) STRICT""",
-        "CREATE INDEX exchange_by_conversation ON exchange (user, conversation, started)",
-        "CREATE INDEX exchange_by_time ON exchange (user, ended)",
-        """CREATE TABLE summary (
-            id TEXT PRIMARY KEY,
-            conversation TEXT NOT NULL REFERENCES conversation (id),
-            user TEXT NOT NULL,
-            created INTEGER NOT NULL,
-            text TEXT NOT NULL,
-            covers TEXT NOT NULL
-        ) STRICT""",
-        "CREATE INDEX summary_by_conversation ON summary (user, conversation, created)",
-    ):
-        db.execute(statement)
-
-
-def _injected_memories(db: sqlite3.Connection) -> None:
-    # JSON: [[id, score], …] of the long-term memories in the turn's prompt; ids, not text.
-    db.execute("ALTER TABLE exchange ADD COLUMN memories TEXT NOT NULL DEFAULT '[]'")
-
-
-MIGRATIONS: Sequence[Callable[[sqlite3.Connection], None]] = (_first_tables, _injected_memories)
-"""Each brings the schema from its place in this list to the next; `user_version` counts them."""
 
 
 class Transcript:
@@ -99,7 +59,7 @@ class Transcript:
                 db.execute("PRAGMA synchronous = NORMAL")
                 db.execute("PRAGMA secure_delete = ON")
                 db.execute("PRAGMA foreign_keys = ON")
-                _migrate(db, path)
+                migrate(db, path)
         except BaseException:
             db.close()
             raise
@@ -211,6 +171,24 @@ class Transcript:
             if columns[0] in ids:
                 yield conversation, _exchange(columns)
 
+    def note_expired(self, user: str, tellings: Iterable[tuple[str, str]], at: datetime) -> None:
+        """Note that memories are no longer to be made: pairs of an exchange and a memory of it.
+
+        Raises:
+            StoreError: it could not be written; nothing was.
+        """
+        with self._writing():
+            expired_marks.note(self._db, user, tellings, _microseconds(at))
+
+    def expired(self, user: str, now: datetime) -> set[str]:
+        """Ids of such memories, as of now.
+
+        Raises:
+            StoreError: the file can't be read.
+        """
+        with self._lock, _explained(self._path):
+            return expired_marks.noted(self._db, user, _microseconds(now))
+
     def forget(self, user: str, exchange_ids: Collection[str]) -> int:
         """Delete those of the user's exchanges, and the summaries that cover one of them; returns
         how many exchanges there were. Their words leave the file, and its log.
@@ -315,25 +293,6 @@ class Transcript:
                 if self._db.in_transaction:
                     self._db.execute("ROLLBACK")
                 raise
-
-
-def _migrate(db: sqlite3.Connection, path: Path) -> None:
-    (version,) = db.execute("PRAGMA user_version").fetchone()
-    if version > len(MIGRATIONS):
-        raise StoreError(
-            f"The transcript {path} was written by a newer version of this program.",
-            mend="Update the program, or choose another folder with --home DIR.",
-        )
-    for number, migration in enumerate(MIGRATIONS[version:], start=version + 1):
-        db.execute("BEGIN IMMEDIATE")
-        try:
-            migration(db)
-            db.execute(f"PRAGMA user_version = {number}")
-            db.execute("COMMIT")
-        except BaseException:
-            if db.in_transaction:
-                db.execute("ROLLBACK")
-            raise
 
 
 @contextmanager

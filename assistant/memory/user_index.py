@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from assistant.context.notes import Note
 from assistant.memory.columns import Columns
 from assistant.memory.encoding import LONGEST_DOCUMENT
+from assistant.memory.expiry import Lifetimes
 from assistant.memory.lexical import LexicalIndex
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.question import Question
@@ -54,19 +55,36 @@ class Found:
     """False where it is the same question, asked before: that tells nothing."""
 
 
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """What a recall found, best first. `missed` says that the query's vector came too late: the
+    words decided, with the meaning of what was heard of it shortly before, if anything was."""
+
+    memories: tuple[Found, ...] = ()
+    missed: bool = False
+
+
 class UserIndex:
     """Thread-safe: a search and a change wait for each other, for a millisecond or two.
 
     Args:
         dimensions: of the encoder's vectors.
+        lifetimes: when memories without a date of their own expire; default: never.
     """
 
-    def __init__(self, user_id: str, lexicon: Lexicon, dimensions: int, ranking: Ranking) -> None:
+    def __init__(
+        self,
+        user_id: str,
+        lexicon: Lexicon,
+        dimensions: int,
+        ranking: Ranking,
+        lifetimes: Lifetimes | None = None,
+    ) -> None:
         self.user_id = user_id
         self._lexicon = lexicon
         self._lexical = LexicalIndex(lexicon)
         self._vectors = VectorIndex(dimensions)
-        self._columns = Columns()
+        self._columns = Columns(lifetimes or Lifetimes())
         self._ranking = ranking
         self._lock = threading.Lock()
         self.profile: tuple[Note, ...] = ()
@@ -186,7 +204,7 @@ class UserIndex:
         """
         with self._lock:
             rows = self._columns.living()
-            rows = rows[self._columns.eligible(rows, ())]
+            rows = rows[self._columns.eligible(rows, (), now)]
             chosen = assigned(self._columns.marks(rows), tiers, now.timestamp())
 
         def vectors_of(hot: Rows) -> Vectors:
@@ -226,6 +244,33 @@ class UserIndex:
             rows, _ = self._vectors.search(vector, k)
             return [self._columns.ids[row] for row in rows]
 
+    def has_vector(self, key: str) -> bool:
+        """Whether the memory is there and has its vector."""
+        with self._lock:
+            row = self._columns.row_of.get(key)
+            return row is not None and bool(self._vectors.has([row])[0])
+
+    def alike(self, key: str, k: int) -> list[tuple[str, float]]:
+        """Ids of the k nearest in meaning to a memory, nearest first, with their cosines; none
+        where it is gone, or has no vector yet."""
+        with self._lock:
+            row = self._columns.row_of.get(key)
+            if row is None or not self._vectors.has([row])[0]:
+                return []
+            rows, cosines = self._vectors.search(self._vectors.about([row])[0], k + 1)
+            found = zip(rows.tolist(), cosines.tolist(), strict=True)
+            return [(self._columns.ids[each], cosine) for each, cosine in found if each != row][:k]
+
+    def newest(self, count: int) -> list[str]:
+        """Ids of those that came last."""
+        with self._lock:
+            return [self._columns.ids[row] for row in self._columns.living()[-count:]]
+
+    def expired(self, now: datetime) -> list[str]:
+        """Ids of what has expired, and comes up no more."""
+        with self._lock:
+            return self._columns.expired(now)
+
     def speakers(self) -> set[str]:
         """All of whom there is something."""
         return self._columns.all_speakers
@@ -253,7 +298,7 @@ class UserIndex:
             size = len(lexical.own)
             before, after = self._columns.before[:size], self._columns.after[:size]
             rows = to_be_ranked(lexical.own, near, before, after, CANDIDATES)
-            rows = rows[self._columns.eligible(rows, exclude)]
+            rows = rows[self._columns.eligible(rows, exclude, now)]
             if not len(rows):
                 return []
             cosine = np.zeros(len(rows), np.float32)

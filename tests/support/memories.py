@@ -34,6 +34,8 @@ def rich(text: str = "She moved to Lisbon.") -> Memory:
         superseded_by="m9",
         pinned=True,
         never_recall=True,
+        refreshed=NOW + timedelta(days=2),
+        separate=True,
     )
 
 

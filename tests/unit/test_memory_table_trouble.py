@@ -117,7 +117,7 @@ def test_a_newer_schema_is_refused_and_left_alone(
     with closing(MemoryTable.open(str(folder))) as table:
         table.add([told])
     with monkeypatch.context() as newer:
-        newer.setattr(table_open, "MIGRATIONS", (add_mood,))
+        newer.setattr(table_open, "MIGRATIONS", (*table_open.MIGRATIONS, add_mood))
         for _ in range(2):
             with closing(MemoryTable.open(str(folder))) as table:
                 assert stored(table) == [told]
@@ -141,7 +141,7 @@ def test_a_migration_that_was_killed_is_run_again(
         if len(calls) == 1:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(table_open, "MIGRATIONS", (fragile,))
+    monkeypatch.setattr(table_open, "MIGRATIONS", (*table_open.MIGRATIONS, fragile))
     with pytest.raises(KeyboardInterrupt):
         MemoryTable.open(str(tmp_path / "memory"))
     MemoryTable.open(str(tmp_path / "memory")).close()

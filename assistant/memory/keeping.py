@@ -1,0 +1,263 @@
+"""One user's memories on their way into RAM, onto the disk and back: the work of the thread that
+writes."""
+
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
+
+from assistant.context.notes import Note
+from assistant.errors import ModelError, StoreError
+from assistant.events import Event, MemoriesRead, ProfileChanged
+from assistant.memory import table_schema
+from assistant.memory.ageing import Ageing
+from assistant.memory.encoding import QueryEncoder, Vectors
+from assistant.memory.lexicon import Lexicon
+from assistant.memory.making import Transcript, made_of
+from assistant.memory.ranking import Ranking
+from assistant.memory.record import Memory
+from assistant.memory.renewal import in_order, renew
+from assistant.memory.store_link import StoreLink
+from assistant.memory.table import MemoryTable
+from assistant.memory.tiers import Tiers
+from assistant.memory.upkeep import LOOKED_AT_AGAIN, Policy, Upkeep
+from assistant.memory.user_index import UserIndex
+
+EMBEDDED_AT_ONCE = 16
+EMBEDDED_BY_THE_WAY = 256
+"""Where somebody waits for the end of it all: each time is a write."""
+UNMERGED = 1_000
+"""New memories that recall goes through one by one, before they are folded into the large index."""
+
+
+class Keeper:
+    """All of it runs on one thread, but for what says otherwise.
+
+    Args:
+        tell: told of what happens; any thread may call it.
+        try_later: has `read` called after so many seconds.
+    """
+
+    def __init__(
+        self,
+        user_id: str,
+        open_table: Callable[[], MemoryTable],
+        encoder: QueryEncoder,
+        lexicon: Lexicon,
+        ranking: Ranking,
+        tiers: Tiers,
+        policy: Policy,
+        tell: Callable[[Event], None],
+        try_later: Callable[[float], None],
+    ) -> None:
+        self.store = StoreLink(open_table, tell, try_later)
+        self.index: UserIndex | None = None
+        """None until the store was read. Any thread."""
+        self.upkeep = Upkeep(user_id, lexicon, policy, encoder.forget)
+        self._user_id = user_id
+        self._encoder = encoder
+        self._lexicon = lexicon
+        self._ranking = ranking
+        self._lifetimes = policy.lifetimes
+        self._ageing = Ageing(tiers)
+        self._tell = tell
+        self._taking_in = threading.Lock()
+        self._transcript: Transcript | None = None
+        self._profile: tuple[Note, ...] = ()
+
+    # -- from any thread ------------------------------------------------------------------------
+
+    def opened(self) -> tuple[MemoryTable, UserIndex]:
+        """Raises StoreError: it could not be opened, or is still being read."""
+        if self.store.table is None or self.index is None:
+            raise self.store.why()
+        return self.store.table, self.index
+
+    def profile(self) -> tuple[Note, ...]:
+        """What is always in the prompt; the same tuple until it changes."""
+        return self.index.profile if self.index is not None else ()
+
+    def take_in(self, memories: Iterable[Memory]) -> bool:
+        """Into RAM, and on the way to the store, what is not there yet; says whether there was any.
+        Without an index the transcript has them, and `read` reads that last."""
+        memories = list(memories)
+        with self._taking_in:
+            index = self.index
+            new = [each for each in memories if each.id not in index] if index is not None else []
+            if index is None or not new:
+                return False
+            index.add(new)
+            if self.store.table is not None or self._transcript is None:
+                self.store.wait(new)
+        self.upkeep.told(memory.id for memory in new)
+        self._tell_profile()
+        return True
+
+    # -- reading --------------------------------------------------------------------------------
+
+    def load(self, transcript: Transcript | None) -> None:
+        """Never raises for the store or the encoder."""
+        try:
+            self._encoder.load()
+        except ModelError as error:
+            self.store.tell(error)
+            return
+        self._lexicon.content("")  # its lists are read here, and not by the first recall
+        self._transcript = transcript
+        self.read()
+
+    def read(self) -> None:
+        """What the store has, if it can be had, and what the transcript has beyond it."""
+        opened = self.store.open()
+        if not opened and self.index is not None:
+            self.store.flush()
+            return
+        index = self._empty_index()
+        whole = opened and self.store.read(index, self._encoder.name, self._encoder.dimensions)
+        if not whole and self.index is not None:
+            return
+        with self._taking_in:
+            self.index = index
+        self._catch_up(index)
+        self._tell(MemoriesRead(len(index)))
+        self._tell_profile()
+        self._embed(index)
+
+    def _catch_up(self, index: UserIndex) -> None:
+        """Make memories of what the transcript has and the table has not."""
+        if self._transcript is None:
+            return
+        now, known = datetime.now(UTC), index.sources()
+        try:
+            missing = made_of(self._user_id, self._transcript, now, beyond=known)
+        except StoreError as error:
+            self.store.tell(error)
+            return
+        self.upkeep.told(index.newest(LOOKED_AT_AGAIN))
+        self.take_in(missing)
+        self.store.flush()
+
+    # -- what is new ----------------------------------------------------------------------------
+
+    def keep(self) -> None:
+        """Onto the disk, and with vectors."""
+        self.store.flush()
+        if self.index is not None:
+            self._embed(self.index)
+
+    def tidy(self) -> None:
+        """Now and then; neither recall nor the voice waits for it."""
+        index = self.index
+        if index is None:
+            return
+        if index.unmerged > UNMERGED:
+            index.tidy()
+        if self.upkeep.due():
+            sweep = partial(self.upkeep.sweep, index, self._transcript)
+            self.store.write(sweep, proves=False)
+            self._tell_profile()
+        if self._ageing.due(index):
+            self.store.write(partial(self._ageing.run, index, self._encoder.name))
+        if self.store.table is not None and self.store.table.wants_compaction:
+            self.store.write(MemoryTable.compact)
+
+    def _embed(self, index: UserIndex, at_once: int = EMBEDDED_AT_ONCE) -> None:
+        """Vectors for what has none, a few at a time; then each is compared with what was there."""
+        while True:
+            with self._taking_in:
+                ids, texts = index.without_vectors(at_once)
+            if not ids:
+                self.store.write(partial(self.upkeep.settle, index), proves=False)
+                self._tell_profile()
+                return
+            self.store.flush()  # what is not in the store can't be given its vector there
+            try:
+                vectors = self._encoder.encode_documents(texts)
+            except ModelError as error:
+                self.store.tell(error)
+                return
+            index.set_vectors(ids, vectors)
+            self.store.write(partial(self._set_vectors, ids, vectors))
+
+    def _set_vectors(self, ids: Sequence[str], vectors: Vectors, table: MemoryTable) -> None:
+        table.set_vectors(self._user_id, self._encoder.name, ids, vectors)
+
+    # -- what a face asks for; these raise StoreError -------------------------------------------
+
+    def put(self, memories: Sequence[Memory]) -> None:
+        """New ones, or others in place of those with their ids, none twice."""
+        table, index = self.opened()
+        table.import_(table_schema.exported(memory) for memory in memories)
+        for memory in memories:
+            if memory.id in index:
+                index.update(memory)
+        index.add([memory for memory in memories if memory.id not in index])
+        self._tell_profile()
+        self._embed(index, EMBEDDED_BY_THE_WAY)
+
+    def change(self, ids: Sequence[str], how: Callable[[Memory], Memory]) -> list[Memory]:
+        """Replace those that are there; returns what they are now."""
+        table, _ = self.opened()
+        before = table.get(self._user_id, ids)
+        after = [how(memory) for memory in before]
+        self.put(after)
+        self._encoder.forget(
+            old.text for old, new in zip(before, after, strict=True) if old.text != new.text
+        )
+        return after
+
+    def count_use(self, ids: Sequence[str], at: datetime) -> None:
+        """Doesn't raise."""
+        try:
+            known = self.upkeep.standing(ids)
+            self.change(known, lambda old: replace(old, uses=old.uses + 1, last_used=at))
+        except StoreError as error:
+            self.store.tell(error)
+
+    def drop(self, memories: Sequence[Memory]) -> None:
+        """Out of recall, the caches and the table."""
+        ids = [memory.id for memory in memories]
+        texts = {memory.text for memory in memories}
+        table, index = self.opened()
+        table.delete(self._user_id, ids)
+        self.store.drop(ids)
+        index.remove(ids)
+        self._encoder.forget(texts)
+        self._tell_profile()
+
+    def rebuild(self, transcript: Transcript) -> int:
+        """Make all anew; what is remembered meanwhile goes to the old index and waits to be
+        written: call `take_in_rest` afterwards."""
+        table, _ = self.opened()
+        made = made_of(self._user_id, transcript, datetime.now(UTC))
+        self.upkeep.told(renew(table, self._user_id, made))
+        self._encoder.clear()
+        index = self._empty_index()
+        index.add(in_order(table, self._user_id))
+        self._embed(index, EMBEDDED_BY_THE_WAY)
+        self.index = index
+        return len(index)
+
+    def take_in_rest(self) -> None:
+        """What the table has and the index has not. Doesn't raise."""
+        try:
+            table, index = self.opened()
+            rest = [each for each in in_order(table, self._user_id) if each.id not in index]
+        except StoreError as error:
+            self.store.tell(error)
+            return
+        index.add(rest)
+        self._embed(index)
+
+    # -- inside ---------------------------------------------------------------------------------
+
+    def _empty_index(self) -> UserIndex:
+        dimensions, lifetimes = self._encoder.dimensions, self._lifetimes
+        return UserIndex(self._user_id, self._lexicon, dimensions, self._ranking, lifetimes)
+
+    def _tell_profile(self) -> None:
+        """Where it has changed: the model then reads it while nobody waits."""
+        before, self._profile = self._profile, self.profile()
+        if self._profile != before:
+            self._tell(ProfileChanged(len(self._profile)))

@@ -1,0 +1,105 @@
+"""What goes when exchanges are forgotten, and what of the rest has to change."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from assistant.memory.naming import BY_HAND
+from assistant.memory.record import Kind, Memory
+from assistant.memory.tellings import Told, without
+
+QUOTED = 8
+"""Characters from which on a text is looked for inside of others' contexts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """`gone` are to be deleted, `changed` to be written. A memory whose words go, but which was
+    told in others too, is in both, under two ids; `ids` are of what is gone altogether."""
+
+    gone: Sequence[Memory]
+    changed: Sequence[Memory]
+    ids: tuple[str, ...]
+
+
+def of_turns(memories: Iterable[Memory]) -> set[str]:
+    """The exchanges that verbatim memories are of."""
+    return {
+        source
+        for memory in memories
+        if memory.kind is Kind.EXCHANGE
+        for source in memory.sources
+        if source != BY_HAND
+    }
+
+
+def removal(
+    everything: Mapping[str, Memory],
+    chosen: Iterable[Memory],
+    exchanges: Collection[str],
+    told: Callable[[Collection[str]], Told],
+) -> Removal:
+    """
+    Args:
+        everything: all memories by their ids.
+        chosen: those that are to go.
+        exchanges: those that go from the transcript.
+        told: reads exchanges there.
+    """
+    gone = {memory.id: memory for memory in chosen}
+    gone |= {
+        memory.id: memory
+        for memory in everything.values()
+        if memory.sources and set(exchanges).issuperset(memory.sources)
+    }
+    left = [memory for memory in everything.values() if memory.id not in gone]
+    after = _retold(left, exchanges, told)
+    others = {key: new for key, new in after.items() if new is None or new.id != key}
+    gone |= {key: everything[key] for key in others}
+    ids = {key: new.id for key, new in others.items() if new is not None}
+    texts = {memory.text for memory in gone.values()}
+    texts -= {new.text for new in after.values() if new is not None}
+    changed = [
+        new
+        for memory in left
+        if (kept := after.get(memory.id, memory)) is not None
+        and (new := _without(kept, gone, exchanges, texts, ids)) != memory
+    ]
+    return Removal(list(gone.values()), changed, tuple(key for key in gone if key not in ids))
+
+
+def _retold(
+    memories: Iterable[Memory],
+    exchanges: Collection[str],
+    told: Callable[[Collection[str]], Told],
+) -> dict[str, Memory | None]:
+    """Of what was told several times, once in these exchanges: what the other tellings leave."""
+    going = set(exchanges)
+    hit = [
+        memory
+        for memory in memories
+        if memory.refreshed is not None and not going.isdisjoint(memory.sources)
+    ]
+    staying = told({key for memory in hit for key in memory.sources} - going)
+    return {memory.id: without(memory, going, staying) for memory in hit}
+
+
+def _without(
+    memory: Memory,
+    gone: Collection[str],
+    exchanges: Collection[str],
+    texts: Collection[str],
+    ids: Mapping[str, str],
+) -> Memory:
+    """A memory that stays, without what it had of those that go; `ids` are others' new ones."""
+    quotes = memory.context in texts or any(
+        text in memory.context for text in texts if len(text) >= QUOTED
+    )
+    supersedes = (ids.get(key, key) for key in memory.supersedes if key in ids or key not in gone)
+    by = memory.superseded_by
+    return replace(
+        memory,
+        context="" if quotes else memory.context,
+        sources=tuple(source for source in memory.sources if source not in exchanges),
+        supersedes=tuple(supersedes),
+        superseded_by=ids.get(by or "") if by in gone else by,
+    )

@@ -1,0 +1,107 @@
+"""Memories that were told several times: which exchange each telling was, and how one is taken out.
+
+A memory of a turn is named after its exchange. Where it was told again, the exchanges of the other
+tellings are among its sources, and the transcript has their words.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
+from datetime import datetime
+
+from assistant.context.conversation import Exchange
+from assistant.memory.making import memories_of
+from assistant.memory.record import Kind, Memory
+
+Told = Mapping[str, tuple[str, Exchange]]
+"""Exchanges by their ids, each with its conversation's."""
+KEPT = (
+    *("importance", "confidence", "last_used", "uses", "feedback", "expires", "supersedes"),
+    *("superseded_by", "pinned", "never_recall", "separate"),
+)
+"""What is of a memory, and not of its words."""
+
+
+def telling(exchange: str, speaker: str) -> str:
+    """The id of a speaker's turn."""
+    return f"{exchange}-{speaker}"
+
+
+def own_exchange(memory: Memory) -> str | None:
+    """The exchange whose words a verbatim memory has; None for others."""
+    suffix = telling("", memory.speaker)
+    if memory.kind is not Kind.EXCHANGE or not memory.id.endswith(suffix):
+        return None
+    return memory.id.removesuffix(suffix)
+
+
+def repeated(memory: Memory) -> tuple[str, ...]:
+    """The exchanges of a verbatim memory's other tellings."""
+    own = own_exchange(memory)
+    return tuple(source for source in memory.sources if source != own) if own is not None else ()
+
+
+def merged_ids(memories: Iterable[Memory]) -> set[str]:
+    """Ids of the turns that have no memory of their own, because another stands for them."""
+    return {telling(each, memory.speaker) for memory in memories for each in repeated(memory)}
+
+
+def turn_of(user_id: str, exchange: str, speaker: str, told: Told) -> Memory | None:
+    """A speaker's turn of an exchange, made anew; None where the transcript has it no more."""
+    if exchange not in told:
+        return None
+    made = memories_of(user_id, *told[exchange])
+    return next((memory for memory in made if memory.speaker == speaker), None)
+
+
+def without(memory: Memory, exchanges: Collection[str], told: Told) -> Memory | None:
+    """A memory that was told in several exchanges, without those of `exchanges`; told in others.
+
+    The words, if they were of one that goes, are those of the oldest telling that stays. None where
+    the transcript has none of these.
+
+    Args:
+        told: the exchanges of the tellings that stay.
+    """
+    sources = tuple(source for source in memory.sources if source not in exchanges)
+    kept = replace(memory, sources=sources)
+    if own_exchange(memory) in exchanges:
+        turns = (turn_of(memory.user_id, each, memory.speaker, told) for each in sources)
+        made = next((turn for turn in turns if turn is not None), None)
+        if made is None:
+            return None
+        kept = replace(made, **{name: getattr(memory, name) for name in KEPT}, sources=sources)
+    if memory.refreshed is None:
+        return kept
+    return replace(kept, refreshed=_latest(kept, told))
+
+
+def _latest(memory: Memory, told: Told) -> datetime | None:
+    times = [told[each][1].started for each in memory.sources if each in told]
+    latest = max(times, default=memory.created)
+    return latest if latest > memory.created else None
+
+
+def apart(memory: Memory, told: Told) -> list[Memory]:
+    """A memory and its other tellings, each for itself, never to be merged again.
+
+    Args:
+        told: the exchanges of the other tellings.
+    """
+    others = [turn_of(memory.user_id, each, memory.speaker, told) for each in repeated(memory)]
+    made = [replace(other, separate=True) for other in others if other is not None]
+    known = {source for other in made for source in other.sources}
+    sources = tuple(source for source in memory.sources if source not in known)
+    rest = replace(memory, sources=sources, separate=True)
+    return [replace(rest, refreshed=None) if made else rest, *made]
+
+
+def unlinked(memory: Memory, others: Collection[str]) -> Memory:
+    """A memory that neither supersedes these nor is superseded by one of them, now and later."""
+    by = memory.superseded_by
+    supersedes = tuple(key for key in memory.supersedes if key not in others)
+    return replace(
+        memory,
+        supersedes=supersedes,
+        superseded_by=None if by in others else by,
+        separate=memory.separate or supersedes != memory.supersedes,
+    )

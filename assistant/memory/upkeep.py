@@ -1,0 +1,198 @@
+"""Keeping one user's memories clean: what is told again is one memory, what no longer holds says
+so, what has expired goes. Runs on the thread that writes, so that nobody waits for it."""
+
+import threading
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+from assistant.memory.conflicts import changes
+from assistant.memory.expiry import OUTLINE, Lifetimes, Outline, resting
+from assistant.memory.lexicon import Lexicon
+from assistant.memory.making import Transcript
+from assistant.memory.reconcile import (
+    DUPLICATE_COSINE,
+    New,
+    Refreshes,
+    may_matter,
+    reconcile,
+    refreshed,
+    superseded,
+)
+from assistant.memory.record import Kind, Memory
+from assistant.memory.renewal import said
+from assistant.memory.table import MemoryTable
+from assistant.memory.tellings import telling
+from assistant.memory.user_index import UserIndex
+from assistant.settings import Memory as MemorySettings
+
+NEAR = 64
+"""Nearest memories that a new one is compared with."""
+LOOKED_AT_AGAIN = 32
+"""The last ones that are compared at a start: a kill may have come before they were."""
+MOST_COMPARED = 20_000
+"""New memories of one go, the newest: a minute, where a lost table is made again."""
+EXPIRED_AT_ONCE = 500
+"""In one write."""
+SWEPT_EVERY_S = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What is merged and what expires; by default nothing expires by itself."""
+
+    duplicate_cosine: float = DUPLICATE_COSINE
+    lifetimes: Lifetimes = field(default_factory=Lifetimes)
+
+    @classmethod
+    def of(cls, settings: MemorySettings) -> "Policy":
+        return cls(settings.duplicate_cosine, Lifetimes.of(settings))
+
+
+class Upkeep:
+    """Of one user's memories.
+
+    Args:
+        forget: drops what is kept of these texts beside table and index.
+    """
+
+    def __init__(
+        self,
+        user_id: str,
+        lexicon: Lexicon,
+        policy: Policy,
+        forget: Callable[[Iterable[str]], None],
+    ) -> None:
+        self._policy = policy
+        self._user_id = user_id
+        self._lexicon = lexicon
+        self._forget = forget
+        self._told: dict[str, None] = {}
+        self._stands: dict[str, str] = {}
+        self._lock = threading.Lock()
+        self._next_sweep = 0.0
+
+    def told(self, ids: Iterable[str]) -> None:
+        """New memories, to be compared once they have vectors. Any thread."""
+        with self._lock:
+            self._told.update(dict.fromkeys(ids))
+
+    def standing(self, ids: Iterable[str]) -> list[str]:
+        """What these are called now: a merged memory by the id of the one that was there."""
+        return list(dict.fromkeys(self._stands.get(key, key) for key in ids))
+
+    # -- told again, or changed -----------------------------------------------------------------
+
+    def settle(self, index: UserIndex, table: MemoryTable) -> None:
+        """Compare what is new with what was there, in the order in which it was said.
+
+        Raises:
+            StoreError: the table failed. What is left is compared another time.
+        """
+        with self._lock:
+            told = list(self._told)[-MOST_COMPARED:]
+        found = sorted(table.get(self._user_id, told), key=said) if told else []
+        waiting = {memory.id for memory in found}
+        for memory in found:
+            waiting.discard(memory.id)
+            if not index.has_vector(memory.id):
+                continue
+            if may_matter(memory, self._lexicon):
+                near = index.alike(memory.id, NEAR)
+                others = {key: cosine for key, cosine in near if key not in waiting}
+                self._compare(memory, others, index, table)
+            self._done([memory.id])
+        # What is gone by now, or could not be written; what only waits to be written stays.
+        known = {memory.id for memory in found}
+        self._done(k for k in told if k not in known and (k not in index or index.has_vector(k)))
+
+    def _done(self, ids: Iterable[str]) -> None:
+        with self._lock:
+            for key in ids:
+                self._told.pop(key, None)
+
+    def _compare(
+        self, memory: Memory, near: Mapping[str, float], index: UserIndex, table: MemoryTable
+    ) -> None:
+        # Who says no change may repeat something, and is compared with few.
+        least = -1.0 if changes(memory, self._lexicon) else self._policy.duplicate_cosine
+        wanted = [key for key, cosine in near.items() if cosine >= least]
+        if not wanted:
+            return
+        others = [(old, near[old.id]) for old in table.get(self._user_id, wanted)]
+        decision = reconcile(memory, others, self._lexicon, self._policy.duplicate_cosine)
+        if isinstance(decision, Refreshes):
+            self._merge(decision.old, memory, index, table)
+        elif not isinstance(decision, New):
+            changed = superseded(memory, decision.old)
+            table.update(changed)
+            _update(index, changed)
+
+    def _merge(self, old: Memory, new: Memory, index: UserIndex, table: MemoryTable) -> None:
+        # In this order: whatever interrupts it, the new one is there or among the sources.
+        kept = refreshed(old, new)
+        table.update([kept])
+        table.delete(self._user_id, [new.id])
+        _update(index, [kept])
+        index.remove([new.id])
+        self._stands[new.id] = old.id
+        if new.text != old.text:
+            self._forget([new.text])
+
+    # -- expired --------------------------------------------------------------------------------
+
+    def due(self) -> bool:
+        """Whether it is time to look for what has expired."""
+        now = time.monotonic()
+        if now < self._next_sweep:
+            return False
+        self._next_sweep = now + SWEPT_EVERY_S
+        return True
+
+    def sweep(self, index: UserIndex, transcript: Transcript | None, table: MemoryTable) -> None:
+        """Remove what has expired, with what rests on it.
+
+        Raises:
+            StoreError: the table or the transcript failed; it can be called again.
+        """
+        now = datetime.now(UTC)
+        expired = set(index.expired(now))
+        if not expired:
+            return
+        outlines = [
+            Outline(*row)
+            for batch in table.scan(self._user_id, OUTLINE)
+            for row in zip(*map(batch.values, OUTLINE), strict=True)
+        ]
+        gone = resting(expired, outlines)
+        if transcript is not None:
+            # First of all: a memory that is gone and not noted would be made again.
+            turns = [each for each in outlines if each.id in gone and each.kind is Kind.EXCHANGE]
+            pairs = [(key, telling(key, each.speaker)) for each in turns for key in each.sources]
+            transcript.note_expired(self._user_id, pairs, now)
+        after = [each.id for each in outlines if each.id not in gone and gone & {*each.supersedes}]
+        changed = [_without(memory, gone) for memory in table.get(self._user_id, after)]
+        if changed:
+            table.update(changed)
+            _update(index, changed)
+        # The expired ones last: as long as they are there, a kill leaves no trace of the rest out.
+        ids = [*sorted(gone - expired), *sorted(expired)]
+        for start in range(0, len(ids), EXPIRED_AT_ONCE):
+            self._remove(ids[start : start + EXPIRED_AT_ONCE], index, table)
+
+    def _remove(self, ids: Sequence[str], index: UserIndex, table: MemoryTable) -> None:
+        texts = {memory.text for memory in table.get(self._user_id, ids)}
+        table.delete(self._user_id, ids)
+        index.remove(ids)
+        self._forget(texts)
+
+
+def _without(memory: Memory, gone: Collection[str]) -> Memory:
+    return replace(memory, supersedes=tuple(key for key in memory.supersedes if key not in gone))
+
+
+def _update(index: UserIndex, memories: Sequence[Memory]) -> None:
+    for memory in memories:
+        if memory.id in index:
+            index.update(memory)

@@ -1,0 +1,137 @@
+"""How well the memory tells what is told again, and what puts something older out of force.
+
+    python -m scripts.eval_upkeep [--encoder NAME] [--json]
+    python -m scripts.eval_upkeep --talk [--encoder NAME] [--json]
+
+On the project's own pairs of utterances (`data/evaluation/memory_pairs.jsonl`), told on two days
+each: precision and recall of both decisions, of the rules alone and with the encoder's cosine.
+Part `a` was there when the rules were written, part `b` came afterwards; the rules were then
+mended once, so that b flatters them a little too. `--talk` takes the project's 6,000 utterances
+of one user instead, where each is said but once, and prints what would be merged or superseded
+among them: to be read. With `--json` the last line is one JSON object.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from assistant.errors import AssistantError
+from assistant.memory.lexicon import Lexicon
+from assistant.memory.reconcile import Refreshes, Supersedes, reconcile
+from assistant.memory.record import Kind, Memory
+from assistant.paths import models_cache
+from data import located
+from models.encoder import OnnxEncoder
+
+ENCODER = "all-minilm-l6-v2"
+PAIRS = "evaluation/memory_pairs.jsonl"
+TALK = ("evaluation/paraphrase_facts.jsonl", "evaluation/paraphrase_distractors.jsonl")
+START = datetime(2026, 1, 1, tzinfo=UTC)
+NEAR = 64
+LABELS = {Refreshes: "duplicate", Supersedes: "replaces"}
+"""By decision; what is `similar` stands for itself."""
+
+
+def told(text: str, day: int, key: str = "") -> Memory:
+    at = START + timedelta(days=day)
+    return Memory(key or f"{day}", "user", Kind.EXCHANGE, text, at, sources=(key or f"{day}",))
+
+
+def rows(name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in located(name).read_text("utf-8").splitlines()]
+
+
+def on_pairs(encoder: OnnxEncoder) -> dict[str, Any]:
+    """Precision and recall by part and decision, and the pairs that were decided wrongly."""
+    pairs, lexicon = rows(PAIRS), Lexicon("en")
+    older = encoder.encode([pair["older"] for pair in pairs])
+    newer = encoder.encode([pair["newer"] for pair in pairs])
+    cosines = np.sum(older * newer, axis=1)
+    decided: dict[str, list[str]] = {"rules": [], "with_cosine": []}
+    for pair, cosine in zip(pairs, cosines.tolist(), strict=True):
+        first, second = told(pair["older"], 0), told(pair["newer"], 9)
+        for name, near in (("rules", 1.0), ("with_cosine", cosine)):
+            decision = reconcile(second, [(first, near)], lexicon)
+            decided[name].append(LABELS.get(type(decision), "similar"))
+    found: dict[str, Any] = {"pairs": len(pairs)}
+    for part in ("a", "b"):
+        chosen = [at for at, pair in enumerate(pairs) if pair["part"] == part]
+        wanted = [pairs[at]["label"] for at in chosen]
+        found[part] = {
+            name: {
+                label: quality([each[at] for at in chosen], wanted, label)
+                for label in LABELS.values()
+            }
+            for name, each in decided.items()
+        }
+    found["wrong"] = [
+        f"{pair['label']} taken as {got} ({cosine:.2f}): {pair['older']} | {pair['newer']}"
+        for pair, got, cosine in zip(pairs, decided["with_cosine"], cosines, strict=True)
+        if got != pair["label"]
+    ]
+    return found
+
+
+def quality(got: Sequence[str], wanted: Sequence[str], label: str) -> dict[str, float]:
+    right = sum(a == b == label for a, b in zip(got, wanted, strict=True))
+    return {
+        "precision": round(right / max(1, sum(each == label for each in got)), 3),
+        "recall": round(right / max(1, sum(each == label for each in wanted)), 3),
+        "pairs": sum(each == label for each in wanted),
+    }
+
+
+def on_talk(encoder: OnnxEncoder) -> dict[str, Any]:
+    """What is decided of each utterance, given the nearest of those before it."""
+    talk = sorted((row for name in TALK for row in rows(name)), key=lambda row: int(row["day"]))
+    memories = [told(row["said"], row["day"], row["id"]) for row in talk]
+    vectors = encoder.encode([memory.text for memory in memories])
+    lexicon = Lexicon("en")
+    decisions = []
+    for place, memory in enumerate(memories):
+        cosines = vectors[:place] @ vectors[place]
+        near = np.argsort(-cosines, kind="stable")[:NEAR]
+        others = [(memories[at], float(cosines[at])) for at in near.tolist()]
+        decision = reconcile(memory, others, lexicon)
+        if isinstance(decision, Refreshes):
+            decisions.append(f"duplicate: {decision.old.text} | {memory.text}")
+        elif isinstance(decision, Supersedes):
+            decisions += [f"replaces: {old.text} | {memory.text}" for old in decision.old]
+    return {"utterances": len(memories), "decisions": decisions}
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--talk", action="store_true", help="the 6,000 utterances instead")
+    parser.add_argument("--encoder", default=ENCODER, help="name in the catalogue, or a folder")
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args(arguments)
+    folder = Path(options.encoder)
+    encoder = OnnxEncoder(folder if folder.is_dir() else models_cache() / options.encoder)
+    try:
+        encoder.load()
+        found = on_talk(encoder) if options.talk else on_pairs(encoder)
+    except (AssistantError, OSError, ValueError) as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    for line in found["decisions" if options.talk else "wrong"]:
+        sys.stdout.write(f"{line}\n")
+    if options.talk:
+        told = f"{len(found['decisions'])} decisions on {found['utterances']:,} utterances\n"
+        sys.stdout.write(told)
+    for part in ("a", "b"):
+        for name, figures in found.get(part, {}).items():
+            sys.stdout.write(f"part {part}, {name}: {figures}\n")
+    if options.json:
+        sys.stdout.write(json.dumps(found | {"encoder": encoder.name}) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,72 @@
+"""When memories expire, and what goes with them."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+from assistant.memory.expiry import Lifetimes, Outline, resting
+from assistant.memory.naming import BY_HAND
+from assistant.memory.record import ASSISTANT, USER, Kind, Memory
+from assistant.settings import Settings
+
+START = datetime(2026, 3, 1, tzinfo=UTC)
+DEFAULT = Lifetimes.of(Settings().memory)
+
+
+def memory(importance: float = 0.2, speaker: str = ASSISTANT) -> Memory:
+    return Memory(
+        "m", "ada", Kind.EXCHANGE, "I see.", START, speaker, importance=importance, sources=("e",)
+    )
+
+
+def test_by_default_only_what_the_assistant_said_ends_after_a_year_without_use() -> None:
+    year = START + timedelta(days=365)
+    assert DEFAULT.end(memory()) == year
+    assert DEFAULT.end(memory(0.5, USER)) is None
+    assert DEFAULT.end(replace(memory(), kind=Kind.FACT)) is None
+    used = START + timedelta(days=100)
+    assert DEFAULT.end(replace(memory(), last_used=used)) == used + timedelta(days=365)
+    assert DEFAULT.end(replace(memory(), refreshed=used)) == used + timedelta(days=365)
+    assert not DEFAULT.over(memory(), year - timedelta(seconds=1))
+    assert DEFAULT.over(memory(), year)
+    assert not DEFAULT.over(memory(), START - timedelta(days=9999)), "a clock that was set back"
+
+
+def test_what_somebody_holds_on_to_does_not_end() -> None:
+    assert DEFAULT.end(replace(memory(), pinned=True, expires=START)) is None
+    assert DEFAULT.end(replace(memory(), feedback=1)) is None
+    assert DEFAULT.end(replace(memory(), sources=(BY_HAND,))) is None
+
+
+def test_a_date_of_its_own_goes_first() -> None:
+    at = START + timedelta(days=1)
+    assert DEFAULT.end(replace(memory(1.0), expires=at)) == at
+    assert Lifetimes().end(memory()) is None
+
+
+def test_dates_beyond_the_calendar_are_never() -> None:
+    assert DEFAULT.end(replace(memory(), last_used=datetime(9999, 12, 1, tzinfo=UTC))) is None
+
+
+def outline(key: str) -> Outline:
+    return Outline(key, Kind.EXCHANGE, USER, (key.partition("-")[0],), (), None, pinned=False)
+
+
+def fact(key: str, *sources: str, pinned: bool = False) -> Outline:
+    return replace(outline(key), kind=Kind.FACT, sources=sources, pinned=pinned)
+
+
+def test_what_rests_on_it_goes_along_and_nothing_else() -> None:
+    rows = [
+        outline("a-user"),
+        outline("b-user"),
+        replace(outline("a-assistant"), speaker=ASSISTANT),
+        fact("of-a", "a"),
+        fact("of-both", "a", "b"),
+        fact("by-hand", BY_HAND),
+        fact("held", "a", pinned=True),
+        replace(outline("before"), superseded_by="a-user"),
+        fact("of-before", "before"),
+    ]
+    assert resting({"a-user"}, rows) == {"a-user", "of-a", "before", "of-before"}
+    assert resting({"a-assistant"}, rows) == {"a-assistant"}, "facts rest on the user's words"
+    assert resting(set(), rows) == set()

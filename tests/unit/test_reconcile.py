@@ -1,0 +1,213 @@
+"""What a new memory means for those that are there, decided by rules."""
+
+import json
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from assistant.memory.conflicts import read
+from assistant.memory.lexicon import Lexicon
+from assistant.memory.naming import BY_HAND
+from assistant.memory.reconcile import (
+    Decision,
+    New,
+    Refreshes,
+    Supersedes,
+    reconcile,
+    refreshed,
+    superseded,
+)
+from assistant.memory.record import ASSISTANT, Kind, Memory
+from assistant.memory.wording import words
+from data import located
+
+START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+LEXICON = Lexicon("en")
+
+
+def told(text: str, day: int = 0, speaker: str = "user", kind: Kind = Kind.EXCHANGE) -> Memory:
+    key = f"e{day}"
+    created = START + timedelta(days=day)
+    return Memory(f"{key}-{speaker}", "ada", kind, text, created, speaker, sources=(key,))
+
+
+def decided(old: str, new: str, cosine: float = 0.97, days: int = 9) -> Decision:
+    return reconcile(told(new, days), [(told(old), cosine)], LEXICON)
+
+
+def test_our_own_pairs_are_decided_with_next_to_no_wrong_mark() -> None:
+    """The rules alone, as if every cosine were high: what hides or merges wrongly must be rare."""
+    lines = located("evaluation/memory_pairs.jsonl").read_text("utf-8").splitlines()
+    pairs = [json.loads(line) for line in lines]
+    names: dict[type[Decision], str] = {Refreshes: "duplicate", Supersedes: "replaces"}
+    got = [names.get(type(decided(pair["older"], pair["newer"])), "similar") for pair in pairs]
+    wrong = [
+        (pair["older"], pair["newer"], each)
+        for pair, each in zip(pairs, got, strict=True)
+        if each not in ("similar", pair["label"])
+    ]
+    right = sum(each == pair["label"] for pair, each in zip(pairs, got, strict=True))
+
+    assert len(pairs) >= 150
+    assert wrong == []
+    assert right >= 0.9 * len(pairs)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("I have 5 nieces", "I have five nieces."),
+        ("My dog is called Max", "So, by the way, my dog's name is Max!"),
+        ("I do not eat meat", "I don't eat meat"),
+        ("Mein Hund heißt Max", "mein Hund heißt Max."),
+    ],
+)
+def test_the_same_in_other_clothes_refreshes(old: str, new: str) -> None:
+    assert isinstance(decided(old, new), Refreshes)
+    assert isinstance(decided(old, new, cosine=0.91), New), "not near enough"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("I have five nieces", "I have six nieces"),
+        ("I love olives", "I hate olives"),
+        ("I like tea", "I don't like tea"),
+        ("I live in Lisbon", "I lived in Lisbon"),
+        ("I'm allergic to nuts", "She's allergic to nuts"),
+        ("Tom owes Anna money", "Anna owes Tom money"),
+        ("My left knee hurts", "My right knee hurts"),
+        ("The key is under the pot", "The key is under the blue pot"),
+        ("What is my dog called?", "What is my dog called?"),
+        ("what is my dog called", "what is my dog called"),
+        ("I love it", "I love it"),
+        ("Yes", "Yes"),
+        ("I see.", "I see."),
+        ("My dentist is tomorrow", "My dentist is tomorrow"),
+        ("I had a headache", "I had a headache"),
+    ],
+)
+def test_what_differs_in_a_word_that_matters_or_means_another_time_stays_apart(
+    old: str, new: str
+) -> None:
+    assert isinstance(decided(old, new, cosine=0.999), New)
+
+
+def test_the_same_tomorrow_told_twice_on_one_day_is_one() -> None:
+    old = told("My dentist is tomorrow")
+    later = replace(old, id="e", sources=("e",), created=START + timedelta(hours=1))
+    assert isinstance(reconcile(later, [(old, 1)], LEXICON), Refreshes)
+
+
+def test_only_the_same_speaker_and_kind_of_what_still_holds_is_refreshed() -> None:
+    new, old = told("My dog is called Max", 9), told("My dog is called Max")
+    assert reconcile(new, [(old, 1)], LEXICON) == Refreshes(old)
+    for other in (
+        replace(old, speaker=ASSISTANT),
+        replace(old, user_id="bob"),
+        replace(old, kind=Kind.FACT),
+        replace(old, superseded_by="later"),
+        replace(old, id=new.id),
+    ):
+        assert reconcile(new, [(other, 1)], LEXICON) == New()
+    assert reconcile(replace(new, separate=True), [(old, 1)], LEXICON) == New()
+    assert reconcile(new, [(old, 1)], LEXICON, duplicate_cosine=1.0) == New()
+
+
+def test_what_the_user_wrote_down_is_merged_to_the_letter_alone() -> None:
+    note = replace(told("My dog is called Max", kind=Kind.FACT), sources=(BY_HAND,))
+    again = replace(note, id="n2", text="my dog is called MAX ")
+    longer = replace(note, id="n3", text="By the way, my dog is called Max")
+    assert isinstance(reconcile(again, [(note, 1)], LEXICON), Refreshes)
+    assert reconcile(longer, [(note, 1)], LEXICON) == New()
+
+
+def test_a_refreshed_memory_keeps_itself_and_gains_the_telling() -> None:
+    old = replace(told("My dog is called Max"), uses=3, feedback=1, importance=0.4)
+    new = replace(told("My dog is called Max!", 9), importance=0.6, pinned=True)
+
+    kept = refreshed(old, new)
+
+    assert (kept.id, kept.text, kept.created) == (old.id, old.text, old.created)
+    assert kept.sources == ("e0", "e9")
+    assert kept.told == kept.refreshed == new.created
+    assert (kept.uses, kept.feedback, kept.importance, kept.pinned) == (3, 1, 0.6, True)
+    assert refreshed(kept, new).sources == kept.sources, "again, after a fault: not doubled"
+
+
+def test_a_limit_of_the_first_telling_does_not_take_the_second() -> None:
+    old = replace(told("My dog is called Max"), expires=START + timedelta(days=10))
+    new = told("My dog is called Max", 9)
+    assert refreshed(old, new).expires is None
+    assert refreshed(old, replace(new, expires=START)).expires == old.expires
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("I live in Porto", "I moved to Lisbon"),
+        ("I don't eat meat", "I eat meat again"),
+        ("I eat meat every day", "I no longer eat meat"),
+        ("My sister's name is Anna", "No, my sister's name is Hannah"),
+        ("The user lives in Porto.", "The user moved to Lisbon."),
+    ],
+)
+def test_a_change_that_is_said_supersedes(old: str, new: str) -> None:
+    decision = decided(old, new, cosine=0.5)
+
+    assert isinstance(decision, Supersedes)
+    first, second = superseded(told(new, 9), decision.old)
+    assert (first.supersedes, second.superseded_by) == (("e0-user",), "e9-user")
+    assert isinstance(decided(old, new, cosine=0.1), New), "about something else"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("I live in Porto", "I want to move to Lisbon"),
+        ("I live in Porto", "My sister moved to Lisbon"),
+        ("I live in Porto", "I live in Portugal"),
+        ("I live in Porto", "I moved the sofa"),
+        ("I live in Porto", "I moved to Lisbon?"),
+        ("I live in Porto with my sister Anna, a nurse, and her three cats", "I moved to Lisbon"),
+        ("My cat is called Max", "My new cat is called Tim"),
+        ("My sister's name is Anna", "My sister's name is Hannah"),
+        ("I smoke salmon", "I quit smoking"),
+    ],
+)
+def test_what_is_not_certain_marks_nothing(old: str, new: str) -> None:
+    assert isinstance(decided(old, new, cosine=0.6), New)
+
+
+def test_nothing_supersedes_what_is_pinned_or_newer_or_its_own_source() -> None:
+    new, old = told("I moved to Lisbon", 9), told("I live in Porto")
+    assert isinstance(reconcile(new, [(old, 0.6)], LEXICON), Supersedes)
+    for other in (
+        replace(old, pinned=True),
+        replace(old, created=START + timedelta(days=10)),
+        replace(old, sources=new.sources),
+        replace(old, superseded_by="x"),
+    ):
+        assert reconcile(new, [(other, 0.6)], LEXICON) == New()
+    assert reconcile(replace(new, speaker=ASSISTANT), [(old, 0.6)], LEXICON) == New()
+
+
+def test_her_name_means_who_was_named_just_before() -> None:
+    old = replace(told("My sister's name is Anna"), conversation="c")
+    new = replace(told("No, her name is Hannah"), conversation="c", id="n")
+    new = replace(new, created=old.created + timedelta(minutes=1), sources=("n",))
+    assert isinstance(reconcile(new, [(old, 0.6)], LEXICON), Supersedes)
+    assert reconcile(replace(new, conversation="d"), [(old, 0.6)], LEXICON) == New()
+
+
+def test_texts_that_nobody_speaks_are_read_quickly_and_change_nothing() -> None:
+    for text in ("", "?!…", "🐕 " * 5_000, "now " * 200_000, "I moved to " + "x" * 300_000):
+        assert isinstance(decided(text, text + " now", cosine=1.0), New)
+    assert list(read("I moved to", LEXICON)) == []
+
+
+def test_numbers_are_one_however_they_are_said() -> None:
+    assert words("I'm forty-three") == words("I am 43")
+    assert words("on the twenty-first") == words("on the 21st")
+    assert words("She is the one") != words("She is the 1st time")

@@ -1,0 +1,343 @@
+"""Duplicates, conflicts and expiry on a real table and a real transcript."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, closing, contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from assistant.context.conversation import Conversation, Exchange
+from assistant.desks import open_desk
+from assistant.errors import SettingsError
+from assistant.events import Event
+from assistant.memory import table_open, table_schema, upkeep
+from assistant.memory.desk import MemoryDesk
+from assistant.memory.desk_requests import carry_out
+from assistant.memory.encoding import QueryEncoder
+from assistant.memory.lexicon import Lexicon
+from assistant.memory.long_term import LongTermMemory
+from assistant.memory.naming import BY_HAND
+from assistant.memory.ranking import Ranking
+from assistant.memory.recollection import Archive
+from assistant.memory.record import ASSISTANT, Kind, Memory
+from assistant.memory.table import MemoryTable
+from assistant.memory.transcript import Transcript
+from assistant.memory.upkeep import Policy
+from assistant.paths import Home
+from assistant.settings import Settings
+from tests.support.encoders import HashingEncoder
+from tests.support.memories import memory as a_memory
+from ui.memory_view import lines
+
+USER = "me"
+DAYS_AGO = datetime.now(UTC) - timedelta(days=20)
+SAID = "My dog is called Max."
+AGAIN = "my dog is called Max"
+SETTINGS = Settings()
+
+
+def told(home: Home, *texts: str, answer: str = "Good.", start: datetime = DAYS_AGO) -> list[str]:
+    """In the transcript, each on a day and in a conversation of its own; their exchanges' ids."""
+    ids = []
+    with closing(Transcript.open(home.transcript)) as transcript:
+        for day, text in enumerate(texts):
+            exchange = said(text, answer, start + timedelta(days=day))
+            transcript.store(Conversation.begin(USER), exchange)
+            ids.append(exchange.id)
+    return ids
+
+
+def said(text: str, answer: str = "Good.", at: datetime | None = None) -> Exchange:
+    talk = Conversation.begin(USER)
+    talk.append_user(1, text, at or datetime.now(UTC))
+    return talk.complete(1, answer, ended=(at or datetime.now(UTC)) + timedelta(seconds=3))
+
+
+@contextmanager
+def desk(home: Home) -> Iterator[MemoryDesk]:
+    """The long-term memory is up, as at a start of the program."""
+    with open_desk(home, SETTINGS, lambda _: QueryEncoder(HashingEncoder())) as opened:
+        opened.search("anything", 1)
+        yield opened
+
+
+@asynccontextmanager
+async def running(home: Home) -> AsyncIterator[tuple[LongTermMemory, Archive]]:
+    events: list[Event] = []
+    memory = LongTermMemory(
+        USER,
+        lambda: MemoryTable.open(str(home.memories)),
+        QueryEncoder(HashingEncoder()),
+        Lexicon("en"),
+        Ranking(),
+        events.append,
+        Policy.of(SETTINGS.memory),
+    )
+    with closing(Transcript.open(home.transcript)) as transcript:
+        await memory.load(transcript)
+        yield memory, Archive(transcript, memory)
+        await memory.close()
+    assert [event for event in events if getattr(event, "severity", None) == "warning"] == []
+
+
+def of_user(opened: MemoryDesk) -> list[Memory]:
+    return [m for m in reversed(opened.newest().memories) if m.speaker != ASSISTANT]
+
+
+# -- told again ---------------------------------------------------------------------------------
+
+
+async def test_what_is_told_again_while_it_runs_refreshes_what_is_there(home: Home) -> None:
+    async with running(home) as (memory, archive):
+        first, second = said(SAID, at=DAYS_AGO), said(AGAIN)
+        for exchange in (first, second):
+            archive.store(Conversation.begin(USER), exchange)
+            await memory.settled()
+        [found] = [m for m in (await memory.recall("the dog", 30)).memories if m.speaker == "user"]
+        assert (found.id, found.text) == (f"{first.id}-user", SAID)
+        assert found.sources == (first.id, second.id)
+        assert found.created == second.started, "it counts as said just now"
+        memory.mark_used([f"{second.id}-user"], datetime.now(UTC))
+        await memory.settled()
+        [kept] = memory.table.get(USER, [found.id])
+        assert kept.uses == 1, "the use of the one that was merged meanwhile"
+    async with running(home) as (memory, _):
+        assert [m.sources for m in memory.table.get(USER, [found.id])] == [found.sources]
+        assert memory.table.count(USER) == 3, "with two answers: nothing was made again"
+
+
+def test_a_lost_table_is_made_again_without_doubles_and_a_rebuild_keeps_it_so(home: Home) -> None:
+    ids = told(home, SAID, "It rains.", AGAIN, SAID)
+    for act in ("start", "rebuild", "start"):
+        with desk(home) as opened:
+            if act == "rebuild":
+                opened.rebuild()
+            dog, rain = of_user(opened)
+            assert dog.sources == (ids[0], ids[2], ids[3])
+            assert dog.refreshed == DAYS_AGO + timedelta(days=3)
+            assert rain.text == "It rains."
+
+
+def test_a_kill_between_the_two_writes_of_a_merge_is_made_up_for(home: Home) -> None:
+    ids = told(home, SAID, AGAIN)
+    with desk(home) as opened:
+        (kept,) = of_user(opened)
+        left = replace(kept, id=f"{ids[1]}-user", text=AGAIN, sources=(ids[1],))
+        left = replace(left, refreshed=None, created=DAYS_AGO + timedelta(days=1))
+    with closing(MemoryTable.open(str(home.memories))) as table:
+        table.add([left])
+    with desk(home) as opened:
+        assert of_user(opened) == [kept]
+
+
+def test_a_merge_can_be_undone_for_good(home: Home) -> None:
+    ids = told(home, SAID, AGAIN)
+    with desk(home) as opened:
+        apart = opened.split(ids[0][:8] + "-u")
+        assert [(m.text, m.sources, m.separate) for m in apart] == [
+            (SAID, (ids[0],), True),
+            (AGAIN, (ids[1],), True),
+        ]
+        assert of_user(opened) == list(apart)
+    for rebuilt in (False, True):
+        with desk(home) as opened:
+            if rebuilt:
+                opened.rebuild()
+            assert [m.text for m in of_user(opened)] == [SAID, AGAIN]
+            assert all(m.refreshed is None for m in of_user(opened))
+            with pytest.raises(SettingsError, match="Nothing was merged"):
+                opened.split(f"{ids[0]}-user")
+
+
+def test_the_command_line_shows_and_splits(home: Home) -> None:
+    ids = told(home, SAID, AGAIN)
+    with desk(home) as opened:
+        shown = "\n".join(lines(carry_out(opened, {"act": "show", "id": f"{ids[0]}-user"})))
+        assert "told again" in shown
+        assert "expires       never" in shown
+        answer = "\n".join(lines(carry_out(opened, {"act": "show", "id": f"{ids[0]}-assistant"})))
+        assert f"{DAYS_AGO + timedelta(days=365):%Y-%m}" in answer
+        assert shown.count("The exchange it rests on") == 2
+        split = list(lines(carry_out(opened, {"act": "split", "id": f"{ids[0]}-user"})))
+        assert split[-1] == "2 memories stand for themselves now."
+        shown = "\n".join(lines(carry_out(opened, {"act": "show", "id": f"{ids[0]}-user"})))
+        assert "told again" not in shown
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_forgetting_one_telling_leaves_the_memory_of_the_other(home: Home, which: int) -> None:
+    ids = told(home, SAID, AGAIN, answer="Is that so, and what does he like to eat?")
+    with desk(home) as opened:
+        gone = opened.forget([f"{ids[which]}-assistant"])
+        assert gone.exchanges == (ids[which],)
+        (left,) = of_user(opened)
+        stays = ids[1 - which]
+        assert (left.id, left.sources) == (f"{ids[0]}-user" if which else f"{stays}-user", (stays,))
+        assert left.text == (SAID, AGAIN)[1 - which]
+        assert left.refreshed is None
+        assert [m.id for m in opened.search("dog", 5).memories if m.speaker == "user"] == [left.id]
+    for rebuilt in (False, True):
+        with desk(home) as opened:
+            if rebuilt:
+                opened.rebuild()
+            assert [m.text for m in of_user(opened)] == [left.text]
+
+
+def test_forgetting_the_memory_forgets_all_tellings(home: Home) -> None:
+    ids = told(home, SAID, AGAIN)
+    with desk(home) as opened:
+        assert set(opened.forget([f"{ids[0]}-user"]).exchanges) == set(ids)
+    with desk(home) as opened:
+        assert opened.newest().total == 0
+
+
+def test_what_is_written_down_twice_is_one(home: Home) -> None:
+    with desk(home) as opened:
+        first = opened.add("The spare key is under the pot.")
+        again = opened.add("the spare key is under the pot.")
+        assert (again.id, again.sources) == (first.id, (BY_HAND,))
+        assert opened.add("The spare key is under the blue pot.").id != first.id
+        assert opened.newest().total == 2
+
+
+# -- changed ------------------------------------------------------------------------------------
+
+
+def test_what_changed_supersedes_and_both_stay(home: Home) -> None:
+    ids = told(home, "I live in Porto now", "I now live in Lisbon", "It rains.")
+    old, new = (f"{key}-user" for key in ids[:2])
+    for act in ("start", "rebuild"):
+        with desk(home) as opened:
+            if act == "rebuild":
+                opened.rebuild()
+            shown = opened.show(new)
+            assert [m.id for m in shown.supersedes] == [old]
+            assert opened.show(old).superseded_by == shown.memory
+            found = [m.id for m in opened.search("where do I live, Porto?", 10).memories]
+            assert found.index(new) < found.index(old)
+
+
+def test_a_wrong_conflict_can_be_undone_for_good(home: Home) -> None:
+    ids = told(home, "I live in Porto now", "I now live in Lisbon")
+    with desk(home) as opened:
+        assert len(opened.split(f"{ids[0]}-user")) == 2
+    for _ in range(2):
+        with desk(home) as opened:
+            assert [(m.superseded_by, m.supersedes) for m in of_user(opened)] == [(None, ())] * 2
+
+
+def test_moving_back_is_no_repetition(home: Home) -> None:
+    ids = told(home, "I live in Porto now", "I now live in Lisbon", "I live in Porto now")
+    with desk(home) as opened:
+        first, second, third = of_user(opened)
+        assert first.superseded_by == second.id
+        assert second.superseded_by == third.id == f"{ids[2]}-user"
+        assert third.superseded_by is None
+
+
+# -- expired ------------------------------------------------------------------------------------
+
+
+def limited(home: Home, key: str, at: datetime) -> None:
+    with closing(MemoryTable.open(str(home.memories))) as table:
+        [memory] = table.get(USER, [key])
+        table.update([replace(memory, expires=at)])
+
+
+def test_what_has_expired_goes_with_what_rests_on_it_and_is_not_made_again(home: Home) -> None:
+    ids = told(home, SAID, "It rains.", answer="")
+    with desk(home) as opened:
+        fact = a_memory("Max is a dog.", USER)
+        fact = replace(fact, id="the-fact", kind=Kind.FACT, sources=(ids[0],))
+        opened.import_([table_schema.exported(fact)])
+    limited(home, f"{ids[0]}-user", datetime.now(UTC) - timedelta(seconds=1))
+    for rebuilt in (False, True, False):
+        with desk(home) as opened:
+            if rebuilt:
+                opened.rebuild()
+            assert [m.text for m in of_user(opened)] == ["It rains."]
+            assert opened.stats().exchanges == 2, "the transcript keeps it"
+    with desk(home) as opened:
+        opened.forget([f"{ids[1]}-user"])
+        assert opened.newest().total == 0
+
+
+async def test_it_is_not_recalled_from_that_moment_on(home: Home) -> None:
+    async with running(home) as (memory, archive):
+        archive.store(Conversation.begin(USER), said(SAID))
+        await memory.settled()
+        [kept] = [m for m in (await memory.recall("dog", 30)).memories if m.speaker == "user"]
+        soon = datetime.now(UTC) + timedelta(seconds=0.3)
+        await asyncio.to_thread(memory.change, [kept.id], lambda old: replace(old, expires=soon))
+        while datetime.now(UTC) < soon:
+            await asyncio.sleep(0.05)
+        found = await memory.recall("dog", 30)
+        assert kept.id not in [m.id for m in found.memories]
+        assert memory.table.get(USER, [kept.id]), "not yet swept"
+
+
+def test_unimportant_old_answers_expire_by_default_and_pinned_ones_never(home: Home) -> None:
+    long_ago = datetime.now(UTC) - timedelta(days=400)
+    ids = told(home, SAID, "It rains.", answer="What a lovely dog he must be.", start=long_ago)
+    with desk(home) as opened:
+        assert {m.speaker for m in opened.newest().memories} == {"user"}
+        opened.rebuild()
+        assert {m.speaker for m in opened.newest().memories} == {"user"}
+    home.transcript.unlink()
+    told(home, "Something new.", answer="")
+    with desk(home) as opened:
+        assert f"{ids[0]}-user" in [m.id for m in opened.newest().memories]
+
+
+def test_many_go_in_batches(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(upkeep, "EXPIRED_AT_ONCE", 2)
+    rows = [
+        table_schema.exported(
+            replace(
+                a_memory(f"note {number}", USER),
+                kind=Kind.EVENT,
+                expires=DAYS_AGO if number % 2 else None,
+            )
+        )
+        for number in range(11)
+    ]
+    with desk(home) as opened:
+        opened.import_(rows)
+        assert opened.newest().total == 11
+    with desk(home) as opened:
+        opened.add("Wait for what comes before.")
+        opened.add("Again.")
+        assert opened.newest().total == 6 + 2
+
+
+def test_a_note_of_a_clock_that_ran_ahead_does_not_count(home: Home) -> None:
+    (key,) = told(home, SAID)
+    with closing(Transcript.open(home.transcript)) as transcript:
+        now = datetime.now(UTC)
+        transcript.note_expired(
+            USER, [(key, f"{key}-user"), ("unknown", "x")], now + timedelta(days=99)
+        )
+        transcript.note_expired("bob", [(key, f"{key}-user")], now)
+        assert transcript.expired(USER, now) == set()
+        assert transcript.expired(USER, now + timedelta(days=100)) == {f"{key}-user"}
+        transcript.forget(USER, [key])
+        assert transcript.expired(USER, now + timedelta(days=100)) == set()
+
+
+def test_a_table_of_the_first_version_is_brought_up_to_date(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = a_memory()
+    with monkeypatch.context() as before:
+        before.setattr(table_open, "MIGRATIONS", ())
+        with closing(MemoryTable.open(str(home.memories))) as table, table._adding() as raw:
+            assert "refreshed" not in raw.schema.names
+            raw.add(table_schema.rows([old], 1).select(table_schema.first_schema().names))
+    for _ in range(2):
+        with closing(MemoryTable.open(str(home.memories))) as table:
+            assert table.get("ada", [old.id]) == [old]
+            table.update([replace(old, separate=True)])
+            assert table.get("ada", [old.id])[0].separate
+            table.update([old])
