@@ -249,7 +249,10 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--mem0", type=Path, default=MEM0, help="interpreter that has mem0")
     parser.add_argument(
-        "--mem0-rows", type=int, default=100_000, help="most that it is filled with"
+        "--mem0-rows",
+        type=int,
+        default=10_000,
+        help="most that it is filled with: beyond them a question takes it seconds",
     )
     parser.add_argument("--json", action="store_true")
     return parser.parse_args(arguments)

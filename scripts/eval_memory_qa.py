@@ -48,7 +48,12 @@ from scripts.bench.talking import Ended, talking
 FACTS = "evaluation/qa_facts.jsonl"
 SMALL_TALK = "evaluation/qa_small_talk.jsonl"
 WAYS = ("on", "off", "told")
-SETTINGS = {"context.resume_within_h": "0", "llm.temperature": "0", "llm.max_answer_tokens": "80"}
+SETTINGS = {
+    "context.resume_within_h": "0",
+    "llm.temperature": "0",
+    "llm.max_answer_tokens": "80",
+    "llm.timeout_s": "300",  # on a busy machine an apology would count as a wrong answer
+}
 TELLING = {"context.max_turns": "4", "llm.max_answer_tokens": "24"}
 """The answers to what is told don't matter: they are kept short, and so is the prompt."""
 EARLIER = "I told you earlier: {said}. {question}"
