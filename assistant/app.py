@@ -6,42 +6,31 @@ event bus, and ask it for what their user wants.
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import timedelta
-from functools import partial
 
 from assistant.context.conversation import Conversation
 from assistant.context.short_term import ShortTermMemory, Store
-from assistant.desks import Desks, load_memory, profile_encoder
 from assistant.encryption import Vault, open_vault
 from assistant.engines import load_models
-from assistant.errors import ModelError, StoreError
+from assistant.errors import StoreError
 from assistant.events import (
     Event,
     EventBus,
     Notice,
     Phase,
     PhaseChanged,
-    ProfileChanged,
     SessionEnded,
     Severity,
     SpeechIgnored,
     TurnEnded,
 )
-from assistant.memory.door import Door
 from assistant.memory.keys import MasterKey
-from assistant.memory.lexicon import Lexicon
-from assistant.memory.limits import Limits
-from assistant.memory.long_term import LongTermMemory
-from assistant.memory.place import Place, open_place, place_of
-from assistant.memory.ranking import Ranking
-from assistant.memory.recollection import Archive, Recollection
-from assistant.memory.retention import Retention
-from assistant.memory.tiers import Tiers
+from assistant.memory.place import place_of
 from assistant.memory.transcript import Transcript
-from assistant.memory.upkeep import Policy
 from assistant.paths import Home
+from assistant.remembering import Remembering, begin_retention, open_remembering
 from assistant.settings import Settings
 from assistant.sounds import SoundPlan, open_sound
 from assistant.voice.detectors import (
@@ -185,7 +174,6 @@ async def open_assistant(
     """
     bus.emit(PhaseChanged(Phase.STARTING))
     home.create()
-    tell = _from_threads(bus)
     async with AsyncExitStack() as stack:
         if vault is None:
             vault = await asyncio.to_thread(open_vault, home, settings)
@@ -207,26 +195,18 @@ async def open_assistant(
         stack.push_async_callback(models.llm.close)
         transcript, conversation = await asyncio.to_thread(_thread, home, settings, bus, key)
         store: Store | None = transcript
-        remembered: LongTermMemory | None = None
+        remembering: Remembering | None = None
         if transcript is not None:
             stack.callback(transcript.close)
-            remembered = await asyncio.to_thread(_long_term, place, settings, bus, tell)
-        if transcript is not None and remembered is not None:
-            stack.push_async_callback(remembered.close)
-            store = Archive(transcript, remembered)
-        profile = remembered.profile if remembered is not None else tuple
+            remembering = await open_remembering(home, settings, bus, place, transcript, stack)
+        if remembering is not None:
+            store = remembering.archive
+        profile = remembering.memory.profile if remembering is not None else tuple
         memory = ShortTermMemory.of(conversation, models.llm, settings, store, bus.emit, profile)
         recaller: Recaller = NoMemories()
-        if remembered is not None:
-            recollection = Recollection(
-                remembered, memory.shown, lambda: memory.conversation.exchanges
-            )
-            stack.callback(bus.subscribe(recollection.watch))
-            limits = Limits(home.root, remembered.count, bus.emit)
-            stack.callback(bus.subscribe(limits.watch))
-            recaller = recollection
+        if remembering is not None:
+            recaller = remembering.recaller(memory)
         dialogue = Dialogue(settings, bus, models.llm, memory, Ledger(home.ledger))
-        stack.callback(bus.subscribe(partial(_follow, dialogue)))
         loop = VoiceLoop(settings, dialogue, models, sound, recaller, await detectors)
         parts.append(loop)
         assistant = Assistant(
@@ -234,94 +214,11 @@ async def open_assistant(
         )
         stack.push_async_callback(assistant.close)
         await assistant.start()
-        if transcript is not None and settings.transcript.keep_days is not None:
-            # What is not in the store yet is not to be lost with its source.
-            kept = partial(_stored, settings, remembered)
-            retention = Retention(transcript, settings, memory.conversation.id, kept)
-            stack.callback(asyncio.create_task(retention.run()).cancel)
-        if remembered is not None:
-            # Beside the conversation: nobody waits for LanceDB to be imported.
-            opening = _open_memories(home, settings, remembered, transcript, dialogue, stack)
-            task = asyncio.create_task(opening)
-            stack.callback(task.cancel)
+        if remembering is not None:
+            remembering.begin(dialogue)
+        if transcript is not None:
+            begin_retention(settings, transcript, memory.conversation.id, remembering, stack)
         yield assistant
-
-
-def _long_term(
-    place: Place, settings: Settings, bus: EventBus, tell: Callable[[Event], None]
-) -> LongTermMemory | None:
-    """The user's memories, not yet read; None where they are switched off or have no encoder."""
-    if not settings.memory.enabled:
-        return None
-    try:
-        encoder = profile_encoder(settings)
-    except ModelError as error:
-        told = f"{error} Nothing is remembered beyond the conversation."
-        bus.emit(Notice(told, Severity.WARNING, error.mend))
-        return None
-    return LongTermMemory(
-        settings.general.user,
-        lambda: open_place(place, tell),
-        encoder,
-        Lexicon(settings.persona.language),
-        Ranking(),
-        bus.emit,
-        Tiers.of(settings.memory),
-        Policy.of(settings.memory),
-    )
-
-
-async def _open_memories(
-    home: Home,
-    settings: Settings,
-    remembered: LongTermMemory,
-    transcript: Transcript | None,
-    dialogue: Dialogue,
-    stack: AsyncExitStack,
-) -> None:
-    """Read the memories, and let `assistant memory` reach them while this process has them."""
-    await remembered.load(transcript)
-    loop = asyncio.get_running_loop()
-
-    def on_forgotten(exchanges: Collection[str]) -> None:
-        loop.call_soon_threadsafe(dialogue.forget, exchanges)
-
-    def build(user: str) -> LongTermMemory:
-        encoder = profile_encoder(settings)
-        encoder.load()
-        return load_memory(user, remembered.table, encoder, settings, transcript)
-
-    if transcript is None:
-        return
-    await remembered.writable.wait()  # until then the commands open the memories themselves
-    try:
-        desks = Desks(remembered, transcript, build, on_forgotten)
-        door = await asyncio.to_thread(Door, home.door, desks.answer)
-    except StoreError as error:
-        logger.error("commands can't reach the memories: %s", error)
-        return
-    stack.push_async_callback(asyncio.to_thread, door.close)
-
-
-def _follow(dialogue: Dialogue, event: Event) -> None:
-    if isinstance(event, ProfileChanged):
-        dialogue.refresh()
-
-
-def _from_threads(bus: EventBus) -> Callable[[Event], None]:
-    """As `bus.emit`, for threads."""
-    loop = asyncio.get_running_loop()
-
-    def tell(event: Event) -> None:
-        if not loop.is_closed():
-            loop.call_soon_threadsafe(bus.emit, event)
-
-    return tell
-
-
-def _stored(settings: Settings, remembered: LongTermMemory | None) -> bool:
-    """Nothing that is to be remembered rests on the transcript alone."""
-    return remembered.store.settled if remembered else not settings.memory.enabled
 
 
 def _detectors() -> tuple[VoiceDetector, EndOfTurn]:

@@ -236,7 +236,7 @@ class LongTermMemory:
     def _after_reading(self) -> None:
         if self.store.writes and self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self.writable.set)
-        self._writing.submit(self._keeper.tidy)
+        self._keeper.tidy()
 
     def _try_later(self, seconds: float) -> None:
         """From the thread that writes: read or write again what failed."""

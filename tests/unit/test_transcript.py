@@ -13,7 +13,8 @@ from assistant.context.conversation import Conversation, Summary
 from assistant.errors import StoreError
 from assistant.events import Latency
 from assistant.memory import transcript as module
-from assistant.memory.transcript import MIGRATIONS, Transcript
+from assistant.memory.transcript import Transcript
+from assistant.memory.transcript_schema import MIGRATIONS
 
 NOW = datetime(2026, 11, 21, 10, 0, 0, 123456, tzinfo=UTC)
 HOURS = timedelta(hours=4)

@@ -1,0 +1,157 @@
+"""The long-term memory of a running assistant, put together: what is remembered at the end of an
+exchange, what is recalled for the next one, and what goes on beside the conversation."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Collection
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from functools import partial
+
+from assistant.context.short_term import ShortTermMemory
+from assistant.desks import Desks, load_memory, profile_encoder
+from assistant.errors import ModelError, StoreError
+from assistant.events import Event, EventBus, Notice, ProfileChanged, Severity
+from assistant.memory.door import Door
+from assistant.memory.lexicon import Lexicon
+from assistant.memory.limits import Limits
+from assistant.memory.long_term import LongTermMemory
+from assistant.memory.place import Place, open_place
+from assistant.memory.ranking import Ranking
+from assistant.memory.recollection import Archive, Recollection
+from assistant.memory.retention import Retention
+from assistant.memory.tiers import Tiers
+from assistant.memory.transcript import Transcript
+from assistant.memory.upkeep import Policy
+from assistant.paths import Home
+from assistant.settings import Settings
+from assistant.voice.dialogue import Dialogue
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Remembering:
+    """One user's. What it opens is closed with `stack`."""
+
+    home: Home
+    settings: Settings
+    bus: EventBus
+    memory: LongTermMemory
+    transcript: Transcript
+    stack: AsyncExitStack
+
+    @property
+    def archive(self) -> Archive:
+        """Where exchanges are kept: in the transcript, and remembered."""
+        return Archive(self.transcript, self.memory)
+
+    def recaller(self, window: ShortTermMemory) -> Recollection:
+        """What recalls for the loop; `window` tells what the prompt holds anyway."""
+        recollection = Recollection(
+            self.memory, window.shown, lambda: window.conversation.exchanges
+        )
+        self.stack.callback(self.bus.subscribe(recollection.watch))
+        limits = Limits(self.home.root, self.memory.count, self.bus.emit)
+        self.stack.callback(self.bus.subscribe(limits.watch))
+        return recollection
+
+    def begin(self, dialogue: Dialogue) -> None:
+        """Read the memories and let commands reach them, beside the conversation: nobody waits for
+        LanceDB to be imported."""
+
+        def follow(event: Event) -> None:
+            if isinstance(event, ProfileChanged):
+                dialogue.refresh()
+
+        self.stack.callback(self.bus.subscribe(follow))
+        self.stack.callback(asyncio.create_task(self._open(dialogue)).cancel)
+
+    async def _open(self, dialogue: Dialogue) -> None:
+        """Read the memories, and let `assistant memory` reach them while this process has them."""
+        await self.memory.load(self.transcript)
+        loop = asyncio.get_running_loop()
+
+        def on_forgotten(exchanges: Collection[str]) -> None:
+            loop.call_soon_threadsafe(dialogue.forget, exchanges)
+
+        await self.memory.writable.wait()  # until then the commands open the memories themselves
+        try:
+            desks = Desks(self.memory, self.transcript, self._another_users, on_forgotten)
+            door = await asyncio.to_thread(Door, self.home.door, desks.answer)
+        except StoreError as error:
+            logger.error("commands can't reach the memories: %s", error)
+            return
+        self.stack.push_async_callback(asyncio.to_thread, door.close)
+
+    def _another_users(self, user: str) -> LongTermMemory:
+        encoder = profile_encoder(self.settings)
+        encoder.load()
+        return load_memory(user, self.memory.table, encoder, self.settings, self.transcript)
+
+
+async def open_remembering(
+    home: Home,
+    settings: Settings,
+    bus: EventBus,
+    place: Place,
+    transcript: Transcript,
+    stack: AsyncExitStack,
+) -> Remembering | None:
+    """Nothing is read yet; None where memory is switched off or has no encoder."""
+    if not settings.memory.enabled:
+        return None
+    try:
+        encoder = await asyncio.to_thread(profile_encoder, settings)
+    except ModelError as error:
+        told = f"{error} Nothing is remembered beyond the conversation."
+        bus.emit(Notice(told, Severity.WARNING, error.mend))
+        return None
+    memory = LongTermMemory(
+        settings.general.user,
+        partial(open_place, place, _from_threads(bus)),
+        encoder,
+        Lexicon(settings.persona.language),
+        Ranking(),
+        bus.emit,
+        Tiers.of(settings.memory),
+        Policy.of(settings.memory),
+    )
+    stack.push_async_callback(memory.close)
+    return Remembering(home, settings, bus, memory, transcript, stack)
+
+
+def begin_retention(
+    settings: Settings,
+    transcript: Transcript,
+    running: str,
+    remembering: Remembering | None,
+    stack: AsyncExitStack,
+) -> None:
+    """Let old conversations go, where the settings say so.
+
+    Args:
+        running: the id of the conversation that goes on.
+    """
+    if settings.transcript.keep_days is None:
+        return
+
+    def stored() -> bool:
+        """What is not in the store yet is not to be lost with its source."""
+        if remembering is None:
+            return not settings.memory.enabled
+        return remembering.memory.store.settled
+
+    retention = Retention(transcript, settings, running, stored)
+    stack.callback(asyncio.create_task(retention.run()).cancel)
+
+
+def _from_threads(bus: EventBus) -> Callable[[Event], None]:
+    """As `bus.emit`, for threads."""
+    loop = asyncio.get_running_loop()
+
+    def tell(event: Event) -> None:
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(bus.emit, event)
+
+    return tell
