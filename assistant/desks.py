@@ -147,7 +147,9 @@ def load_memory(
     """A user's memory on an open table, loaded; not on the event loop. The encoder is ready."""
     lexicon = Lexicon(settings.persona.language)
     tiers, policy = Tiers.of(settings.memory), Policy.of(settings.memory)
-    memory = LongTermMemory(user, lambda: table, encoder, lexicon, Ranking(), _log, tiers, policy)
+    memory = LongTermMemory(
+        user, lambda: table, encoder, lexicon, Ranking(), _log, tiers=tiers, policy=policy
+    )
     memory.store.owns_table = False
     asyncio.run(memory.load(transcript))
     return memory

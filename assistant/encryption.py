@@ -75,6 +75,8 @@ def open_vault(home: Home, settings: Settings, ask: Ask = nobody, *, create: boo
         conversion.settle(home)
         alone.release()
     mode = settings.encryption.mode
+    if mode == "auto" and settings.memory.store:
+        create = False  # what is kept elsewhere may have a key: which one, its owner has to say
     if create and not home.key_file.exists() and not has_data(home) and _wanted(mode):
         return _create(home, mode, ask)
     lock = HomeLock(home, alone=False)

@@ -20,6 +20,7 @@ from assistant.encryption import (
 from assistant.errors import SettingsError, StoreLocked
 from assistant.home_lock import HomeLock
 from assistant.memory.keys import By, KeyFile, MasterKey
+from assistant.memory.place import place_of
 from assistant.memory.table import MemoryTable
 from assistant.memory.transcript_file import PLAIN_HEADER, SEALED_HEADER, header_of
 from assistant.paths import Home
@@ -69,9 +70,10 @@ def enable(
         show: gets the recovery key, before anything depends on it.
 
     Raises:
-        SettingsError: it is encrypted already.
+        SettingsError: it is encrypted already, or the memories are kept elsewhere.
         StoreError: it can't be done; nothing was changed, and the recovery key is worth nothing.
     """
+    _refuse_outside(home, settings)
     with _alone(home):
         if KeyFile.read(home.key_file) is not None:
             raise SettingsError(
@@ -89,13 +91,14 @@ def enable(
     return key
 
 
-def disable(home: Home, ask: Ask, tell: Tell) -> None:
+def disable(home: Home, settings: Settings, ask: Ask, tell: Tell) -> None:
     """Decrypt a home.
 
     Raises:
-        SettingsError: it is plain already.
+        SettingsError: it is plain already, or the memories are kept elsewhere.
         StoreError: it can't be done; nothing was changed.
     """
+    _refuse_outside(home, settings)
     with _alone(home):
         locked = _locked(home)
         conversion.convert(home, unlocked(locked, ask), None, None, tell)
@@ -120,7 +123,8 @@ def change_passphrase(home: Home, ask: Ask) -> None:
 
 def recover(home: Home, settings: Settings, by: By | None, ask: Ask) -> By:
     """A new key file from the recovery key: for a lost keyring, a forgotten passphrase, a damaged
-    or missing key file, or a second machine that shares the memories; returns what it is locked by.
+    or missing key file, or a second machine that shares the memories, whose transcript is then
+    encrypted with it; returns what it is locked by.
 
     Raises:
         SettingsError: the home is plain.
@@ -131,7 +135,8 @@ def recover(home: Home, settings: Settings, by: By | None, ask: Ask) -> By:
             before = KeyFile.read(home.key_file)
         except StoreLocked:  # that is what is to be mended
             before = None
-        if before is None and header_of(home.transcript) == PLAIN_HEADER:
+        plain = before is None and header_of(home.transcript) == PLAIN_HEADER
+        if plain and not _outside(home, settings):
             raise SettingsError("The data is not encrypted.", mend="assistant encryption status")
         key = recovery_key(ask)
         if before is not None and before.id != key.id:
@@ -139,13 +144,34 @@ def recover(home: Home, settings: Settings, by: By | None, ask: Ask) -> By:
                 "This is the recovery key of other data; nothing was touched.",
                 mend="Look for the one that was printed when this data was encrypted.",
             )
-        check_transcript(home, key)
-        if home.memories.exists():
-            with closing(MemoryTable.open(str(home.memories), key=key)):
+        if not plain:
+            check_transcript(home, key)
+        place = place_of(home, settings)
+        if place.folder is None or place.folder.exists():
+            with closing(MemoryTable.open(place.uri, key=key, or_read=True)):
                 pass
         fresh = locked_by(key, by or _by(settings), ask)
-        fresh.write(home.key_file)
+        if plain:
+            conversion.convert(home, None, key, fresh)
+        else:
+            fresh.write(home.key_file)
     return fresh.by
+
+
+def _outside(home: Home, settings: Settings) -> bool:
+    """The memories are not in the home."""
+    return place_of(home, settings).uri != str(home.memories)
+
+
+def _refuse_outside(home: Home, settings: Settings) -> None:
+    """Raises SettingsError: others may be using them; a conversion changes every one."""
+    if _outside(home, settings):
+        raise SettingsError(
+            f"The memories are kept in {settings.memory.store}, outside of the data folder, and are"
+            " not converted there.",
+            mend="assistant memory export FILE; without `memory.store` convert, import FILE, and"
+            " then name an empty store.",
+        )
 
 
 @contextmanager

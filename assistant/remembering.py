@@ -114,8 +114,8 @@ async def open_remembering(
         Lexicon(settings.persona.language),
         Ranking(),
         bus.emit,
-        Tiers.of(settings.memory),
-        Policy.of(settings.memory),
+        tiers=Tiers.of(settings.memory),
+        policy=Policy.of(settings.memory),
     )
     stack.push_async_callback(memory.close)
     return Remembering(home, settings, bus, memory, transcript, stack)

@@ -58,7 +58,7 @@ def run(args: argparse.Namespace, home: Home, settings: Settings) -> int:
             rekeying.enable(home, settings, by, ask, partial(_recovery, args.json), _progress)
             _say(args, "encrypted", "What is kept is encrypted.")
         case "disable":
-            rekeying.disable(home, ask, _progress)
+            rekeying.disable(home, settings, ask, _progress)
             _say(args, "decrypted", "What is kept is no longer encrypted.")
         case "change-passphrase":
             rekeying.change_passphrase(home, ask)

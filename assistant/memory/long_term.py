@@ -59,6 +59,7 @@ class LongTermMemory:
         lexicon: Lexicon,
         ranking: Ranking,
         emit: Callable[[Event], None],
+        *,
         tiers: Tiers | None = None,
         policy: Policy | None = None,
     ) -> None:

@@ -71,7 +71,7 @@ def test_there_and_back_again(plain: Home, keyring: Path, by: By) -> None:
     with pytest.raises(SettingsError, match="encrypted already"):
         rekeying.enable(plain, settings(), by, ask, shown.append, quietly)
 
-    rekeying.disable(plain, ask, quietly)
+    rekeying.disable(plain, settings(), ask, quietly)
 
     assert not plain.key_file.exists()
     assert key.id not in (keyring.read_text() if keyring.exists() else "")
@@ -79,7 +79,7 @@ def test_there_and_back_again(plain: Home, keyring: Path, by: By) -> None:
         assert vault.key is None
         assert whole(plain, vault)
     with pytest.raises(SettingsError, match="not encrypted"):
-        rekeying.disable(plain, ask, quietly)
+        rekeying.disable(plain, settings(), ask, quietly)
 
 
 def test_a_home_in_use_is_not_converted(plain: Home, keyring: Path) -> None:
@@ -126,7 +126,7 @@ def test_a_conversion_that_ends_anywhere_is_all_or_nothing(
     if back:
         rekeying.enable(plain, settings(), None, ask, quietly, quietly)
     enable = partial(rekeying.enable, plain, settings(), None, ask, quietly, quietly)
-    change = partial(rekeying.disable, plain, ask, quietly) if back else enable
+    change = partial(rekeying.disable, plain, settings(), ask, quietly) if back else enable
     known = getattr(Path, step, None)
 
     def killed(path: Path, *arguments: object, **more: object) -> object:

@@ -8,10 +8,13 @@ import pytest
 
 from assistant import encryption, rekeying
 from assistant.encryption import PASSPHRASE_VARIABLE, open_vault
-from assistant.errors import StoreInUse, StoreLocked
+from assistant.errors import SettingsError, StoreInUse, StoreLocked
 from assistant.memory import keys
 from assistant.memory.keys import KeyFile, MasterKey
+from assistant.memory.place import open_place, place_of
+from assistant.memory.transcript import Transcript
 from assistant.paths import Home
+from assistant.settings import Memory
 from tests.support.homes import (
     CHEAP_ARGON2,
     PASSPHRASE,
@@ -184,6 +187,34 @@ def test_a_second_machine_needs_the_recovery_key_alone(home: Home, locked: str) 
         shutil.copytree(home.memories, second.memories)
         shutil.copy(home.transcript, second.transcript)
         assert whole(second, vault)
+
+
+def test_a_store_elsewhere_is_opened_with_the_key_that_it_has(
+    home: Home, locked: str, keyring: Path
+) -> None:
+    """A second machine was used before it heard of the first one's key."""
+    second = Home(home.root.parent / "second").create()
+    shared = settings().model_copy(update={"memory": Memory(store=str(home.memories))})
+    with closing(open_vault(second, shared, create=True)) as vault:
+        assert vault.key is None
+        with closing(Transcript.open(second.transcript)):
+            pass
+        with pytest.raises(StoreLocked, match="encrypted and there is no key"):
+            open_place(place_of(second, shared), print)
+    with pytest.raises(SettingsError, match="outside of the data folder"):
+        rekeying.enable(second, shared, None, knowing(), print, print)
+    before = content(second)
+    other = knowing(recovery_key=MasterKey.new().recovery())
+    with pytest.raises(StoreLocked, match="with another key"):
+        rekeying.recover(second, shared, None, other)
+    assert content(second) == before
+
+    rekeying.recover(second, shared, None, knowing(recovery_key=locked))
+    with closing(open_vault(second, shared)) as vault:
+        open_place(place_of(second, shared, vault.key), print).close()
+        Transcript.open(second.transcript, vault.key).close()
+    with pytest.raises(SettingsError, match="outside of the data folder"):
+        rekeying.disable(second, shared, knowing(), print)
 
 
 def test_the_state_of_a_home(home: Home, keyring: Path) -> None:

@@ -88,6 +88,18 @@ def neighbours(known: list[Memory]) -> Neighbours:
     return Neighbours(*(np.array([beside(each, step) for each in known]) for step in (-1, 1)))
 
 
+def matching(own: NDArray[np.float32]) -> set[int]:
+    """Rows that have a word of the question, and the turns around them: where no meaning is known
+    nothing else comes up."""
+    said = [memory.conversation for memory in memories()]
+    return {
+        row + step
+        for row in np.flatnonzero(own)
+        for step in (-1, 0, 1)
+        if 0 <= row + step < COUNT and (not step or (said[row] and said[row] == said[row + step]))
+    }
+
+
 def repeats(cosine: float) -> float:
     alike = (cosine - WEIGHTS.alike) / (1 - WEIGHTS.alike)
     return WEIGHTS.redundancy * min(1.0, max(0.0, alike))
@@ -98,12 +110,13 @@ def plain(
 ) -> list[tuple[str, float]]:
     asked = read_question(question, SPEAKERS)
     everything = memories()
+    own, context = index._lexical.score(asked.words)
     rows = [
         row
         for row, memory in enumerate(everything)
         if not memory.never_recall and exclude.isdisjoint(memory.sources)
+        if vector is not None or row in matching(own)
     ]
-    own, context = index._lexical.score(asked.words)
     rounded = index._vectors.about(range(COUNT)).astype(np.float64)
     rounded[11] = 0 if vector is None else np.nan
     cosine = np.zeros(COUNT) if vector is None else rounded @ vector.astype(np.float64)

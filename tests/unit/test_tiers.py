@@ -253,7 +253,7 @@ async def test_a_running_memory_ages(tmp_path: Path) -> None:
         Lexicon("en"),
         Ranking(),
         lambda _: None,
-        Tiers(hot=2, warm=2, ageing_s=1e-9),
+        tiers=Tiers(hot=2, warm=2, ageing_s=1e-9),
     )
     await memory.load(None)
     talk = Conversation.begin("ada")

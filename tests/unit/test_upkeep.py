@@ -73,7 +73,7 @@ async def running(home: Home) -> AsyncIterator[tuple[LongTermMemory, Archive]]:
         Lexicon("en"),
         Ranking(),
         events.append,
-        Policy.of(SETTINGS.memory),
+        policy=Policy.of(SETTINGS.memory),
     )
     with closing(Transcript.open(home.transcript)) as transcript:
         await memory.load(transcript)
