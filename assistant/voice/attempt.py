@@ -61,6 +61,8 @@ class Attempt:
     """UTC; when the user began, once it is a turn."""
     typed: bool = False
     remark: bool = False
+    own_voice: float = 0.0
+    """How much of the sound is what the loudspeaker played, in [0, 1]."""
     memories: tuple[MemoryUsed, ...] = ()
     answer: str = ""
     """The answer as written so far; runs ahead of what is heard."""

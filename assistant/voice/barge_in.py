@@ -51,7 +51,7 @@ class BargeIn(FrameProcessor):
             if self._dialogue.aloud:
                 self._lower()
         elif isinstance(frame, PartialFrame):
-            if self._reason(frame.text) is None:
+            if self._reason(frame.text, frame.own_voice) is None:
                 if self._dialogue.aloud:
                     await self._interrupt()
                 await self.push_frame(frame, direction)
@@ -68,7 +68,7 @@ class BargeIn(FrameProcessor):
         attempt = frame.attempt
         if attempt.withdrawn:
             return
-        reason = None if attempt.typed else self._reason(attempt.text)
+        reason = None if attempt.typed else self._reason(attempt.text, attempt.own_voice)
         if reason == "echo" or (reason is not None and self._dialogue.aloud):
             self._considering.start(self._consider(frame, reason))
             return
@@ -89,9 +89,9 @@ class BargeIn(FrameProcessor):
             attempt.passed = True
             await self.push_frame(frame)
 
-    def _reason(self, text: str) -> str | None:
+    def _reason(self, text: str, own_voice: float) -> str | None:
         """Why these words don't stop the voice; None when they do."""
-        if self._spoken_into is not None and is_echo(text, self._spoken_into.answer):
+        if self._spoken_into is not None and is_echo(text, self._spoken_into.answer, own_voice):
             return "echo"
         if is_backchannel(text):
             return "backchannel"

@@ -250,11 +250,13 @@ class WebRtcCanceller:
 
 LIKENESS_SPAN = 2 * MIC_RATE
 """Samples compared at once: within them the delay between the devices hardly changes."""
+LIKENESS_LONGEST = 6 * MIC_RATE
 LONGEST_DELAY = MIC_RATE // 2
 
 
 def likeness(heard: Samples, played: Samples) -> float:
-    """How much of `heard` is `played` come back, as far as the canceller has left it.
+    """How much of `heard` is `played` come back, as far as the canceller has left it; of longer
+    ones the last six seconds are compared.
 
     The greatest correlation over the delays up to half a second, in parts of two seconds that
     weigh by their energy. Speech of the user over a voice that is cancelled, or comes back at half
@@ -268,6 +270,7 @@ def likeness(heard: Samples, played: Samples) -> float:
     Returns:
         In [0, 1].
     """
+    heard, played = heard[-LIKENESS_LONGEST:], played[-LIKENESS_LONGEST:]
     if not played.any():
         return 0.0
     weighted, energy = 0.0, 0.0

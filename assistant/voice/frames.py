@@ -111,10 +111,12 @@ class TurnOverFrame(SystemFrame):
 
 @dataclass
 class PartialFrame(SystemFrame):
-    """Words heard so far of an utterance that goes on."""
+    """Words heard so far of an utterance that goes on. `own_voice` is how much of the sound is what
+    the loudspeaker played, in [0, 1]."""
 
     utterance: int
     text: str
+    own_voice: float = 0.0
 
 
 @dataclass

@@ -21,6 +21,7 @@ from assistant.events import Notice, PartialTranscript, Severity
 from assistant.voice.attempt import Attempt, Marks
 from assistant.voice.background import Background
 from assistant.voice.dialogue import Dialogue
+from assistant.voice.echo import likeness
 from assistant.voice.frames import (
     AttemptFrame,
     PartialFrame,
@@ -57,6 +58,8 @@ class Hearing:
     wordless: bool = False
     """The newest stretch is transcribed, and the turn has no words so far."""
     reason: str = "nothing was said"
+    own_voice: float = 0.0
+    """How much of the newest stretch is the assistant's own voice."""
 
 
 class Hear(FrameProcessor):
@@ -114,17 +117,22 @@ class Hear(FrameProcessor):
         self._dialogue.hearing()
         return hearing
 
-    async def _recognise(self, stretch: Stretch) -> Transcription:
+    async def _recognise(self, stretch: Stretch) -> tuple[Transcription, float]:
+        """What is said, and how much of the sound is the assistant's own voice."""
         self._recognising += 1
         try:
             loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(self._pool, self._stt.transcribe, stretch.samples)
+            return await loop.run_in_executor(self._pool, self._listen_to, stretch)
         finally:
             self._recognising -= 1
 
+    def _listen_to(self, stretch: Stretch) -> tuple[Transcription, float]:
+        own_voice = likeness(stretch.samples, stretch.played)
+        return self._stt.transcribe(stretch.samples), own_voice
+
     async def _words(self, hearing: Hearing, stretch: Stretch) -> str:
         try:
-            heard = await self._recognise(stretch)
+            heard, hearing.own_voice = await self._recognise(stretch)
         except ModelError as error:
             self._dialogue.emit(Notice(str(error), Severity.ERROR, error.mend))
             hearing.reason = "the recogniser failed"
@@ -162,12 +170,13 @@ class Hear(FrameProcessor):
             if hearing.over is not None:
                 await self._end_without_words(hearing)
             return
-        attempt = Attempt(text=text, marks=Marks(speech_ended=stretch.ended))
+        marks = Marks(speech_ended=stretch.ended)
+        attempt = Attempt(text=text, marks=marks, own_voice=hearing.own_voice)
         attempt.marks.stamp("transcript")
         hearing.attempt = attempt
         if hearing.over is not None:
             self._settle(hearing, attempt)
-        await self.push_frame(PartialFrame(stretch.utterance, text))
+        await self.push_frame(PartialFrame(stretch.utterance, text, hearing.own_voice))
         await self.push_frame(AttemptFrame(attempt))
 
     async def _tell_words(self, stretch: Stretch, text: str) -> None:
@@ -185,7 +194,7 @@ class Hear(FrameProcessor):
         """A partial transcript while the user still speaks."""
         hearing = self._hearing
         try:
-            heard = await self._recognise(stretch)
+            heard, own_voice = await self._recognise(stretch)
         except ModelError as error:
             logger.warning("partial transcript failed: {}", type(error).__name__)
             return
@@ -198,7 +207,7 @@ class Hear(FrameProcessor):
         if text and hearing.utterance == stretch.utterance:
             if not self._dialogue.asleep:
                 self._dialogue.emit(PartialTranscript(self._dialogue.next_turn, text))
-            await self.push_frame(PartialFrame(stretch.utterance, text))
+            await self.push_frame(PartialFrame(stretch.utterance, text, own_voice))
 
     async def _resumed(self, frame: SpeechResumedFrame) -> None:
         hearing = self._hearing

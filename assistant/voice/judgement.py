@@ -15,7 +15,6 @@ from typing import Protocol
 
 import numpy as np
 
-from assistant.voice.echo import likeness
 from models.interfaces import Samples, Transcription
 
 LEAST_VOICE_S = 0.1
@@ -27,8 +26,6 @@ CERTAIN_VOICE = 0.9
 SILENCE_LIKELY = 0.6
 GUESSED = -1.0
 """Mean log probability of the text: people down to -0.99, noise from -0.5 to -2.2."""
-OWN_VOICE = 0.22
-"""Of `echo.likeness`, which tells where the figures are from."""
 MOST_CHARACTERS_PER_S = 45.0
 """Of text per second of voice: quick speech has 25, and 31 when the voice is scant."""
 ABOVE_NOISE = 1.4
@@ -40,8 +37,6 @@ class HeardStretch(Protocol):
 
     @property
     def samples(self) -> Samples: ...
-    @property
-    def played(self) -> Samples: ...
     @property
     def voiced_s(self) -> float: ...
     @property
@@ -58,8 +53,7 @@ class Evidence:
 
     `voiced_s` are the seconds of windows that the detector takes for voice, `mean_voice` its
     probability over them, `max_voice` over all. `level` and `noise_floor` are root mean squares of
-    16-bit samples: of the loud parts of the stretch, and of the time before it. `own_voice` is how
-    much of the sound is what the loudspeaker played, in [0, 1].
+    16-bit samples: of the loud parts of the stretch, and of the time before it.
     """
 
     text: str
@@ -70,7 +64,6 @@ class Evidence:
     max_voice: float
     level: float
     noise_floor: float
-    own_voice: float = 0.0
 
     @classmethod
     def of(cls, transcription: Transcription, stretch: HeardStretch) -> "Evidence":
@@ -83,7 +76,6 @@ class Evidence:
             max_voice=stretch.max_voice,
             level=loudness(stretch.samples),
             noise_floor=stretch.noise_floor,
-            own_voice=likeness(stretch.samples, stretch.played),
         )
 
 
@@ -109,8 +101,6 @@ def judge(evidence: Evidence) -> Verdict:
     characters = sum(character.isalnum() for character in evidence.text)
     if not characters:
         return Verdict(False, "no words")
-    if evidence.own_voice >= OWN_VOICE:
-        return Verdict(False, "echo")
     if evidence.voiced_s < LEAST_VOICE_S:
         return Verdict(False, "no voice")
     if characters > MOST_CHARACTERS_PER_S * evidence.voiced_s:
@@ -156,13 +146,29 @@ ECHO_LEAST_WORDS = 2
 ECHO_ERRORS = 0.4
 """Share of words that may differ: what comes back through a room is recognised badly."""
 ALIKE = 0.72
+OWN_VOICE = 0.22
+"""Of `echo.likeness`, which tells where the figures are from."""
+OTHER_WORDS = 4
+OTHER_SHARE = 0.6
+"""Over its own voice, let through, the user is heard by so many words that it does not speak."""
 _NUMBERS = "zero one two three four five six seven eight nine ten eleven twelve"
 
 
-def is_echo(text: str, speaking_text: str) -> bool:
-    """Whether `text` is (mostly) a run of the words that the assistant itself speaks."""
+def is_echo(text: str, speaking_text: str, own_voice: float = 0.0) -> bool:
+    """Whether `text` is (mostly) a run of the words that the assistant itself speaks, or else,
+    where the sound is like its own voice, hardly more than a misheard piece of them.
+
+    Args:
+        own_voice: how much of the sound is what the loudspeaker played; see `echo.likeness`.
+    """
     heard, spoken = _words(text), _words(speaking_text)
-    if len(heard) < ECHO_LEAST_WORDS or not spoken:
+    if not spoken:
+        return False
+    if own_voice >= OWN_VOICE:
+        others = sum(word not in spoken for word in heard)
+        if others < max(OTHER_WORDS, OTHER_SHARE * len(heard)):
+            return True
+    if len(heard) < ECHO_LEAST_WORDS:
         return False
     return _distance_within(heard, spoken) <= ECHO_ERRORS * len(heard)
 

@@ -79,6 +79,7 @@ def test_trouble_with_the_disk_is_told_and_costs_nothing(tmp_path: Path) -> None
         talk.wait_for("memories")
         talk.say("My dog is called Max.")
         talk.wait_for("turn")
+        talk.settle(2.0)  # it is in the store as well
         resource.prlimit(talk.process.pid, resource.RLIMIT_FSIZE, (100, unlimited))
         talk.say("My cat is called Kim.")
         talk.wait_for("notice", severity="error")

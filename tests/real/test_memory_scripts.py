@@ -15,6 +15,7 @@ def last_line(printed: str) -> Any:
     return json.loads(printed.strip().splitlines()[-1])
 
 
+@pytest.mark.long
 def test_bench_memory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     sizes = ["--rows", "64", "--queries", "4"]
     code = bench_memory.main([*sizes, "--mem0", str(tmp_path / "python"), "--json"])

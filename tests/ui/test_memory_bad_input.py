@@ -84,7 +84,7 @@ def test_a_store_of_a_newer_version_is_left_alone(
     run: Run, home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as newer:
-        newer.setattr(table_open, "MIGRATIONS", (lambda _: None,))
+        newer.setattr(table_open, "MIGRATIONS", (*table_open.MIGRATIONS, lambda _: None))
         MemoryTable.open(str(home.memories)).close()
     code, out, err = run("list")
     assert (code, out) == (5, "")

@@ -47,7 +47,6 @@ def test_doubts_that_are_no_proof(changed: dict[str, Any]) -> None:
         ({"text": ""}, "no words"),
         ({"text": " . . "}, "no words"),
         ({"voiced_s": 0.06}, "no voice"),
-        ({"own_voice": 0.3}, "echo"),
         ({"text": "I want to go home now", "voiced_s": 0.2}, "more words than voice"),
         ({"mean_voice": 0.77, "no_speech": 0.81}, "unclear and it is probably silence"),
         ({"mean_voice": 0.77, "log_probability": -1.3}, "the words are a guess"),
@@ -70,7 +69,6 @@ def test_what_the_recogniser_made_up_is_not(changed: dict[str, Any], reason: str
 @dataclass
 class Sound:
     samples: Samples
-    played: Samples
     voiced_s: float = 0.5
     mean_voice: float = 0.9
     max_voice: float = 1.0
@@ -80,9 +78,8 @@ class Sound:
 def test_evidence_is_gathered_from_the_words_and_the_sound() -> None:
     samples = np.concatenate([np.zeros(16000, np.int16), np.full(8000, 1000, np.int16)])
     heard = Transcription("Yes.", 1.5, no_speech=0.2, log_probability=-0.3)
-    evidence = Evidence.of(heard, Sound(samples, np.zeros_like(samples)))
+    evidence = Evidence.of(heard, Sound(samples))
     assert evidence == Evidence("Yes.", 0.2, -0.3, 0.5, 0.9, 1.0, 1000.0, 20.0)
-    assert Evidence.of(heard, Sound(samples, samples)).own_voice > 0.9
     assert loudness(samples[:100]) == 0.0
 
 
@@ -144,6 +141,21 @@ SPEAKING = "The capital of France is Paris. It has two million people and 12 bri
 )
 def test_its_own_words_are_an_echo(text: str) -> None:
     assert is_echo(text, SPEAKING)
+
+
+@pytest.mark.parametrize(
+    ("text", "echo"),
+    [
+        ("Just go.", True),
+        ("Paris", True),
+        ("of nothing is the capital, but if it not", True),
+        ("Stop it. Please stop it now.", False),
+        ("What about the weather tomorrow?", False),
+    ],
+)
+def test_in_its_own_voice_only_many_other_words_are_the_user_s(text: str, echo: bool) -> None:
+    assert is_echo(text, SPEAKING, own_voice=0.4) is echo
+    assert not is_echo(text, "", own_voice=0.4)
 
 
 @pytest.mark.parametrize(
