@@ -43,6 +43,7 @@ class Columns:
         self.before: Rows = np.empty(0, np.int64)
         self.after: Rows = np.empty(0, np.int64)
         """The rows said just before and after in the same conversation, or `NONE`."""
+        self._living = np.empty(0, np.bool_)
         self._hidden = np.empty(0, np.bool_)
         self._lifetimes = lifetimes
         self._ends = np.empty(0)
@@ -66,6 +67,7 @@ class Columns:
     def write(self, row: int, memory: Memory) -> None:
         """All that is known of one row, but for its neighbours."""
         self.row_of[memory.id] = row
+        self._living[row] = True
         self.ids[row], self.texts[row] = memory.id, memory.text
         self.kinds[row], self.speakers[row] = memory.kind, sys.intern(memory.speaker)
         self.all_speakers.add(memory.speaker)
@@ -96,6 +98,7 @@ class Columns:
             if self._last_of.get(conversation) == row:
                 self._last_of[conversation] = before
             del self.row_of[self.ids[row]]
+            self._living[row] = False
             self._write_sources(row, ())
             self.ids[row] = self.texts[row] = self.speakers[row] = ""
             self.conversations[row] = ""
@@ -107,7 +110,7 @@ class Columns:
 
     def living(self) -> Rows:
         """All rows that hold a memory, oldest first."""
-        return np.array(sorted(self.row_of.values()), np.int64)
+        return np.flatnonzero(self._living[: len(self.ids)])
 
     def marks(self, rows: Rows) -> Marks:
         """What decides in which tier they are."""
@@ -203,6 +206,7 @@ class Columns:
         room = max(wanted, 2 * len(self._numbers), 1024)
         self.speakers = _grown(self.speakers, room)
         self.before, self.after = _grown(self.before, room), _grown(self.after, room)
+        self._living = _grown(self._living, room)
         self._hidden, self._ends = _grown(self._hidden, room), _grown(self._ends, room)
         self._numbers = _grown(self._numbers, room)
 
