@@ -87,7 +87,7 @@ def test_no_file_holds_a_word(home: Home, keyring: Path) -> None:
     assert len(zlib.compress(transcript)) > 0.99 * len(transcript)
 
     # The same data as a control: plain, all of it is found.
-    rekeying.disable(home, nobody, lambda _: None)
+    rekeying.disable(home, Settings(), nobody, lambda _: None)
     found = traces(home, words, vectors_of(home, Settings()))
     assert found.keys() == {*words, "a vector"}
     assert all("transcript.sqlite3" in found[word] for word in words)

@@ -39,6 +39,7 @@ def test_bench_memory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert found["encoders"]["all-minilm-l6-v2"]["64"] == rows
 
 
+@pytest.mark.long
 def test_eval_memory_qa(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -111,11 +111,12 @@ def plain(
     asked = read_question(question, SPEAKERS)
     everything = memories()
     own, context = index._lexical.score(asked.words)
+    candidates = matching(own) if vector is None else set(range(COUNT))
     rows = [
         row
         for row, memory in enumerate(everything)
         if not memory.never_recall and exclude.isdisjoint(memory.sources)
-        if vector is not None or row in matching(own)
+        if row in candidates
     ]
     rounded = index._vectors.about(range(COUNT)).astype(np.float64)
     rounded[11] = 0 if vector is None else np.nan
