@@ -249,6 +249,7 @@ def diversify(scores: Values, vectors: Read | None, k: int, weights: Ranking) ->
     pool = order[: np.count_nonzero(scores >= least)]
     worth, penalty = scores[pool], np.zeros(len(pool))
     given = vectors(pool[:0])
+    repeats = np.zeros((0, 0))
     chosen: list[int] = []
     while len(chosen) < min(k, len(pool)):
         seen = len(given)
@@ -262,10 +263,14 @@ def diversify(scores: Values, vectors: Read | None, k: int, weights: Ranking) ->
                 part = penalty[seen : seen + READ_AT_ONCE]
                 np.maximum(part, _repeats(more @ given[each], weights), out=part)
             given = np.concatenate([given, more])
+            if not seen:  # mostly that is all, and one product is quicker than one for each choice
+                repeats = _repeats(given @ given.T, weights)
             continue
         chosen.append(best)
         worth[best] = -np.inf
-        np.maximum(penalty[:seen], _repeats(given @ given[best], weights), out=penalty[:seen])
+        first = seen == len(repeats)
+        repeated = repeats[best] if first else _repeats(given @ given[best], weights)
+        np.maximum(penalty[:seen], repeated, out=penalty[:seen])
     return pool[chosen]
 
 

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import chain
+from itertools import chain, islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -320,10 +320,10 @@ class UserIndex:
             ranked = rank(chosen, self._ranking, k + REPEATING)
             asked = self._lexicon.terms(question.text)
             tiers = self._vectors.tiers([each.row for each in ranked])
-            found = [
+            found = (
                 self._found(asked, each, tier) for each, tier in zip(ranked, tiers, strict=True)
-            ]
-        return [each for each in found if each.adds][:k]
+            )
+            return list(islice((each for each in found if each.adds), k))
 
     def _found(self, asked: Mapping[str, set[str]], ranked: Ranked, tier: Tier) -> Found:
         """`asked`: the question's words and their stems."""
