@@ -148,6 +148,8 @@ ECHO_ERRORS = 0.4
 ALIKE = 0.72
 OWN_VOICE = 0.22
 """Of `echo.likeness`, which tells where the figures are from."""
+SURELY_OWN_VOICE = 0.33
+"""What slips through is misheard as anything, and has 0.33 to 0.86; people over it up to 0.3."""
 OTHER_WORDS = 4
 OTHER_SHARE = 0.6
 """Over its own voice, let through, the user is heard by so many words that it does not speak."""
@@ -166,7 +168,7 @@ def is_echo(text: str, speaking_text: str, own_voice: float = 0.0) -> bool:
         return False
     if own_voice >= OWN_VOICE:
         others = sum(word not in spoken for word in heard)
-        if others < max(OTHER_WORDS, OTHER_SHARE * len(heard)):
+        if own_voice >= SURELY_OWN_VOICE or others < max(OTHER_WORDS, OTHER_SHARE * len(heard)):
             return True
     if len(heard) < ECHO_LEAST_WORDS:
         return False

@@ -154,8 +154,9 @@ def test_its_own_words_are_an_echo(text: str) -> None:
     ],
 )
 def test_in_its_own_voice_only_many_other_words_are_the_user_s(text: str, echo: bool) -> None:
-    assert is_echo(text, SPEAKING, own_voice=0.4) is echo
-    assert not is_echo(text, "", own_voice=0.4)
+    assert is_echo(text, SPEAKING, own_voice=0.25) is echo
+    assert is_echo(text, SPEAKING, own_voice=0.5)
+    assert not is_echo(text, "", own_voice=0.5)
 
 
 @pytest.mark.parametrize(
