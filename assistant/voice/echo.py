@@ -286,7 +286,7 @@ def likeness(heard: Samples, played: Samples) -> float:
 
 def _greatest_correlation(part: Wave, before: Wave) -> float:
     """Of `part`, n samples, with every run of n in `before`, which has LONGEST_DELAY more."""
-    size = 1 << (len(before) + len(part) - 1).bit_length()
+    size = 1 << (len(before) - 1).bit_length()  # a circle of it: the delays asked for don't wrap
     products = np.fft.irfft(np.fft.rfft(before, size) * np.conj(np.fft.rfft(part, size)), size)
     sums = np.concatenate([[0.0], np.cumsum(before.astype(np.float64) ** 2)])
     runs = sums[len(part) :] - sums[: -len(part)]
