@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import soundfile
+from moto.server import ThreadedMotoServer
 
 from assistant.paths import models_cache
 from assistant.voice.audio import MIC_RATE, Resampler
@@ -15,6 +16,7 @@ from models.piper import Piper
 from models.store import ModelStore
 from models.whisper import FasterWhisper
 from tests.support.listening import Listener
+from tests.support.object_store import object_store
 from tests.support.pulse import PulseServer
 
 
@@ -30,6 +32,13 @@ def pulse(pulse_server: PulseServer) -> Iterator[PulseServer]:
     """The private sound server with both its devices and no echo. Children get `pulse.env`."""
     yield pulse_server
     pulse_server.restore()
+
+
+@pytest.fixture
+def server() -> Iterator[ThreadedMotoServer]:
+    """An object store of its own."""
+    with object_store() as server:
+        yield server
 
 
 @pytest.fixture(scope="session")

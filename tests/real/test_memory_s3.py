@@ -4,12 +4,10 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import httpx
 import numpy as np
 import pytest
 from moto.server import ThreadedMotoServer
@@ -19,28 +17,13 @@ from assistant.memory import writer_lock
 from assistant.memory.keys import MasterKey
 from assistant.memory.record import Kind, Memory, new_id
 from assistant.memory.table import MemoryTable
+from tests.support.object_store import endpoint
 
 pytestmark = pytest.mark.real
 
 ROOT = Path(__file__).resolve().parents[2]
 NOW = datetime(2026, 11, 21, 10, tzinfo=UTC)
 URI = "s3://memories/home"
-
-
-@pytest.fixture
-def server() -> Iterator[ThreadedMotoServer]:
-    """An empty server with one bucket."""
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    httpx.post(f"{endpoint(server)}/moto-api/reset").raise_for_status()
-    httpx.put(f"{endpoint(server)}/memories").raise_for_status()
-    yield server
-    server.stop()
-
-
-def endpoint(server: ThreadedMotoServer) -> str:
-    host, port = server.get_host_and_port()
-    return f"http://{host}:{port}"
 
 
 def options(endpoint: str) -> dict[str, str]:

@@ -4,16 +4,15 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-import httpx
 import pytest
 from moto.server import ThreadedMotoServer
 
 from assistant.memory.record import USER
 from assistant.memory.table import MemoryTable
+from tests.support.object_store import endpoint
 from tests.support.talking import Talk
 
 pytestmark = pytest.mark.real
@@ -23,22 +22,6 @@ URI = "s3://memories/mine"
 KEY, SECRET = "AKIDTESTTESTTEST", "sEcReTsEcReTsEcReT"
 NAMED = ("cat is called Kim", "dog is called Max", "fish is called Tom")
 TINY = ("--profile", "tiny", "--text")
-
-
-@pytest.fixture
-def server() -> Iterator[ThreadedMotoServer]:
-    """An empty server with one bucket."""
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    httpx.post(f"{address(server)}/moto-api/reset").raise_for_status()
-    httpx.put(f"{address(server)}/memories").raise_for_status()
-    yield server
-    server.stop()
-
-
-def address(server: ThreadedMotoServer) -> str:
-    host, port = server.get_host_and_port()
-    return f"http://{host}:{port}"
 
 
 def environment(address: str) -> dict[str, str]:
@@ -58,7 +41,7 @@ def environment(address: str) -> dict[str, str]:
 
 def remembered(server: ThreadedMotoServer) -> list[str]:
     """What the user said, as the store has it."""
-    options = {"endpoint": address(server), "allow_http": "true", "region": "us-east-1"}
+    options = {"endpoint": endpoint(server), "allow_http": "true", "region": "us-east-1"}
     options |= {"aws_access_key_id": KEY, "aws_secret_access_key": SECRET}
     with closing(MemoryTable.open(URI, storage_options=options, or_read=True)) as table:
         said = [each for batch in table.scan("me") for each in batch.memories()]
@@ -85,7 +68,7 @@ def start_again(server: ThreadedMotoServer) -> ThreadedMotoServer:
 def test_a_store_that_is_away_at_the_start_and_later_costs_nothing(
     tmp_path: Path, server: ThreadedMotoServer
 ) -> None:
-    env = environment(address(server))
+    env = environment(endpoint(server))
     server.stop()
     with Talk(tmp_path, *TINY, env=env) as talk:
         away = talk.wait_for("notice", severity="warning")
@@ -123,7 +106,7 @@ def test_a_store_that_is_away_at_the_start_and_later_costs_nothing(
 def test_a_second_machine_reads_what_the_first_writes_and_writes_when_it_has_gone(
     tmp_path: Path, server: ThreadedMotoServer
 ) -> None:
-    env = environment(address(server))
+    env = environment(endpoint(server))
     with Talk(tmp_path / "here", *TINY, env=env) as first:
         first.wait_for("memories")
         first.say("My dog is called Max.")
