@@ -99,7 +99,7 @@ class MemoryUsed:
     """A memory that was recalled for a turn, and why.
 
     `said` is when, in UTC; `parts` add up to the score, each with its name; `words` are those of
-    the turn that the memory has too.
+    the turn that the memory has too; one that is not `near` is too unlike the turn for the prompt.
     """
 
     id: str
@@ -111,6 +111,7 @@ class MemoryUsed:
     superseded_by: str | None = None
     parts: tuple[tuple[str, float], ...] = ()
     words: tuple[str, ...] = ()
+    near: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,10 @@ class Remembering:
     def recaller(self, window: ShortTermMemory) -> Recollection:
         """What recalls for the loop; `window` tells what the prompt holds anyway."""
         recollection = Recollection(
-            self.memory, window.shown, lambda: window.conversation.exchanges
+            self.memory,
+            window.shown,
+            lambda: window.conversation.exchanges,
+            self.settings.memory.least_score,
         )
         self.stack.callback(self.bus.subscribe(recollection.watch))
         limits = Limits(self.home.root, self.memory.count, self.bus.emit)

@@ -47,7 +47,7 @@ _PARTNERS = dict(zip(")）﹚❩⦆⸩", "(（﹙❨⦅⸨", strict=True))
 @dataclass(frozen=True, slots=True)
 class Note:
     """What the prompt needs of a memory. `said` is in UTC, or any zone; `superseded_by` names the
-    note that holds now."""
+    note that holds now; one that is not `near` is not worth its tokens."""
 
     text: str
     id: str = ""
@@ -55,12 +55,14 @@ class Note:
     speaker: str = USER
     kind: str = "exchange"
     superseded_by: str | None = None
+    near: bool = True
 
 
 class Reason(StrEnum):
     """Why a note is not in the prompt, in the words that the user is shown."""
 
     NO_ROOM = "over budget"
+    FAR = "not close enough"
     SUPERSEDED = "superseded"
     REPEATED = "said already"
     EMPTY = "no words"
@@ -131,7 +133,9 @@ def notes_block(
         count: tokens of a text, by the model's own vocabulary.
         present: texts that the prompt holds anyway.
     """
-    lines, left_out = _lines(_newest_first(notes), now, question.exact, present)
+    near = [note for note in notes if note.near]
+    lines, left_out = _lines(_newest_first(near), now, question.exact, present)
+    left_out += [(note, Reason.FAR) for note in notes if not note.near]
     if not question.past:
         left_out += [(line.note, Reason.SUPERSEDED) for line in lines if line.note.superseded_by]
         lines = [line for line in lines if not line.note.superseded_by]

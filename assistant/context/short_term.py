@@ -126,7 +126,15 @@ class ShortTermMemory:
             reads_per_s: tokens that this model reads in a second, where that is known.
         """
         notes = [
-            Note(each.text, each.id, each.said, each.speaker, each.kind, each.superseded_by)
+            Note(
+                each.text,
+                each.id,
+                each.said,
+                each.speaker,
+                each.kind,
+                each.superseded_by,
+                each.near,
+            )
             for each in memories
         ]
         return self._window.build(

@@ -79,7 +79,7 @@ class Dialogue:
         self._memory = memory
         self._ledger = ledger
         self.attention = Attention(settings)
-        self.cache = CacheWarmer(llm)
+        self.cache = CacheWarmer(llm, self.has_read)
         self.voice = Voice()
         self.muted = False
         self.aloud = False
