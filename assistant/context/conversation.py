@@ -133,14 +133,6 @@ class Conversation:
         self._exchanges[index] = exchange
         return exchange
 
-    def withdraw(self, turn: int) -> None:
-        """The turn never was: its open exchange leaves without a trace.
-
-        Raises:
-            LookupError: no exchange of this turn is open.
-        """
-        del self._exchanges[self._open_index(turn)]
-
     def apply(self, summary: Summary) -> bool:
         """Let `summary` stand for what it covers, all at once.
 

@@ -39,8 +39,8 @@ def block(
     return made
 
 
-def lines(notes: Sequence[Note], **how: bool) -> list[str]:
-    text = block(notes, **how).text
+def lines(notes: Sequence[Note], *, exact: bool = False, past: bool = False) -> list[str]:
+    text = block(notes, exact=exact, past=past).text
     assert text.startswith(f"({OPENING}\n- ")
     assert text.endswith(")")
     return text.removeprefix(f"({OPENING}\n").removesuffix(")").split("\n")
