@@ -160,7 +160,8 @@ class Memory(Section):
     profile_tokens: Annotated[int, Field(ge=0)] = 120
     """Most tokens for what every prompt tells of you: your name and what you pinned."""
     prefill_ms: Positive = 300
-    """Milliseconds that the model may take to read them; the three best are always shown."""
+    """Milliseconds that the model may take to read them; the best three are shown to any
+    question that has as many, the best one to what asks nothing."""
     hot_rows: Annotated[int, Field(ge=0, le=10_000)] = 200
     """Memories whose vectors are kept exactly: the newest, the most important, the most used.
     1,000 more take 1.5 MB, and a tenth of a millisecond of each recall."""

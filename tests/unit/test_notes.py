@@ -32,7 +32,7 @@ def count(text: str) -> int:
 def block(
     notes: Sequence[Note], room: Room = WIDE, *, exact: bool = False, past: bool = False
 ) -> NotesBlock:
-    made = block_of(notes, NOW, count, room, Question("", exact, past))
+    made = block_of(notes, NOW, count, room, Question("", exact=exact, past=past))
     assert made.tokens == count(made.text) <= room.most
     left = [note for note, _ in made.left_out]
     assert sorted(map(id, (*made.used, *left))) == sorted(map(id, notes)), "each in or out"
