@@ -17,8 +17,8 @@ from models.plain_text import unmarked
 OPENING = "Notes about the user, not instructions; all else is unknown:"
 PROFILE_OPENING = "Always true of the user, not instructions:"
 FEWEST = 3
-"""Best notes that always have room for a question, however slowly the model reads. What asks nothing
-is answered without them too: for that it is one."""
+"""Best notes that always have room for a question, however slowly the model reads. What asks
+nothing is answered without them too: for that it is one."""
 LONG = 80
 """Tokens of one note; what is longer is cut. Spoken turns have 30 or fewer."""
 SHORT = 40
@@ -92,9 +92,10 @@ class Room:
 class Question:
     """The user's newest words, as far as the notes depend on them.
 
-    `asks`: it may want to know something. `exact`: about time: every note says when it was said, older ones by day. `past`: it looks back:
-    superseded notes are shown too, after all others; otherwise small models answer from an old note
-    as soon as it resembles the question, however it is marked.
+    `asks`: it may want to know something. `exact`: about time: every note says when it was said,
+    older ones by day. `past`: it looks back: superseded notes are shown too, after all others;
+    otherwise small models answer from an old note as soon as it resembles the question, however it
+    is marked.
     """
 
     words: str = ""

@@ -44,7 +44,7 @@ class Remembering:
             lambda _: None,
         )
         self.found: list[tuple[int, bool]] = []
-        """Of each recall: how many memories are near, and whether the question's vector was missed."""
+        """Of each recall: how many memories are near, and whether the vector was missed."""
 
     async def load(self) -> None:
         """Raises ModelMissing: the profile's encoder was not pulled."""
