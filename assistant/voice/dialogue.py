@@ -7,13 +7,14 @@ event. Everything here runs on the event loop.
 
 import asyncio
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 
 from loguru import logger
 
+from assistant.context.conversation import Exchange
 from assistant.context.short_term import ShortTermMemory
 from assistant.errors import AssistantError
 from assistant.events import (
@@ -120,11 +121,25 @@ class Dialogue:
         self.muted = muted
         self._rest()
 
+    @property
+    def conversation(self) -> str:
+        """The running conversation's id."""
+        return self._memory.conversation.id
+
     def forget(self, exchanges: Collection[str]) -> None:
         """These are out of the running conversation, and of the model's cache as soon as it is
         free."""
         self._memory.forget(list(exchanges))
         self.refresh()
+
+    def bring_back(self, ids: Collection[str], exchanges: Sequence[Exchange]) -> None:
+        """Undo `forget`."""
+        self._memory.bring_back(ids, exchanges)
+        self.refresh()
+
+    def drop(self, exchanges: Collection[str]) -> None:
+        """They can't be brought back any more."""
+        self._memory.drop(exchanges)
 
     def refresh(self) -> None:
         """What the next prompt begins with has changed: read it while nobody waits. During a turn
