@@ -232,6 +232,13 @@ class ForgettingDone(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class RecordChanged(Event):
+    """Off the record nothing is kept of what is said."""
+
+    off: bool
+
+
+@dataclass(frozen=True, slots=True)
 class MicrophoneLevel(Event):
     """Root mean square of the last stretch of sound, in dBFS."""
 

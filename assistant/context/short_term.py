@@ -80,6 +80,8 @@ class ShortTermMemory:
         self._saving = asyncio.Lock()
         self._failing = False
         self._summary_task: asyncio.Task[None] | None = None
+        self._unrecorded: list[str] | None = None
+        """Exchanges that are off the record, while it is."""
         self._finished: Summary | None = None
 
     @classmethod
@@ -154,6 +156,10 @@ class ShortTermMemory:
         """
         self.conversation.append_user(turn.turn, turn.user, started)
         exchange = self.conversation.complete(turn.turn, turn.assistant, turn.interrupted)
+        if self._unrecorded is not None:
+            self._unrecorded.append(exchange.id)
+            self._window.settle(self.conversation)
+            return
         self._unsaved.append(_Kept(exchange, turn.latency_ms, turn.memories))
         self._apply_finished()
         self._window.settle(self.conversation)
@@ -167,6 +173,8 @@ class ShortTermMemory:
 
     def summarize_if_due(self) -> None:
         """It is quiet: begin a summary if one is due and none is under way. Idempotent."""
+        if self._unrecorded is not None:  # a summary would outlive it
+            return
         if self._finished is not None or not self._summarizer.due(self.conversation):
             return
         if self._summary_task is None or self._summary_task.done():
@@ -211,6 +219,23 @@ class ShortTermMemory:
         self.conversation.bring_back([*exchanges, *(item.exchange for item in unsaved)])
         self.pause()
         self._window.settle(self.conversation)
+
+    @property
+    def off_record(self) -> bool:
+        return self._unrecorded is not None
+
+    def go_off_record(self) -> None:
+        """What is said from now on is answered, and kept nowhere but in the running conversation.
+        Idempotent."""
+        if self._unrecorded is None:
+            self._unrecorded = []
+            self.pause()
+
+    def go_on_record(self) -> None:
+        """What was said off the record leaves the conversation. Idempotent."""
+        unrecorded, self._unrecorded = self._unrecorded, None
+        if unrecorded:
+            self.forget(unrecorded)
 
     def drop(self, ids: Collection[str]) -> None:
         """What was forgotten can't be brought back any more."""

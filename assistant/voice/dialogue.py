@@ -26,6 +26,7 @@ from assistant.events import (
     Phase,
     PhaseChanged,
     PromptBuilt,
+    RecordChanged,
     Severity,
     SpeechIgnored,
     TurnEnded,
@@ -136,6 +137,20 @@ class Dialogue:
         """Undo `forget`."""
         self._memory.bring_back(ids, exchanges)
         self.refresh()
+
+    def record(self, *, off: bool) -> None:
+        """Keep nothing of what is said from now on; or go on as before, without what was said
+        meanwhile."""
+        if off:
+            self._memory.go_off_record()
+        else:
+            self._memory.go_on_record()
+            self.refresh()
+        self.emit(RecordChanged(off))
+
+    @property
+    def off_record(self) -> bool:
+        return self._memory.off_record
 
     def drop(self, exchanges: Collection[str]) -> None:
         """They can't be brought back any more."""
