@@ -75,10 +75,11 @@ _COUPLE = re.compile(
     r"([Mm]y [a-z]+|[A-Z][a-z]+) and I\b"
 )
 _USERS = re.compile(r"\b[Tt]he user's\b")
-_USER = re.compile(r"\b[Tt]he user((?: (?:also|always|never|really|often|usually))?) (\w+)(n't)?")
+_USER = re.compile(r"\b[Tt]he user((?: (?:also|always|never|really|often|usually))?) ([\w']+)")
 _OPENING = re.compile(
-    r"^\W*(?:(?:oh|well|so|yeah|yes|no|okay|ok|hey|hi|hello|right|look|listen|sure|and|but|um|uh|er"
-    r"|hmm|(?:my )?(?:god|goodness|gosh)|anyway|actually|ah|by the way|you know|you see|i mean|like i said|as i said"
+    r"^\W*(?:(?:oh|well|so(?! (?:far|much|many|long|that))|okay|ok|hey|hi|hello|and|but|um|uh|er|ah"
+    r"|hmm|(?:no|yes|yeah|right|look|listen|sure)(?=[,.!:;])|(?:my )?(?:god|goodness|gosh)|anyway"
+    r"|actually|by the way|you know(?=,)|you see(?=,)|i mean|like i said|as i said"
     r"|as i(?:'ve)? told you|i(?:'ve)? (?:already )?told you(?: already)?(?: that)?"
     r"(?= (?:i|i'm|i've|my|we|our|the)\b)|just so you know|for your information|let me tell you"
     r"|of course|(?:please )?(?:remember|note|keep in mind|don't forget|bear in mind)(?: that)?"
@@ -89,7 +90,10 @@ _CLOSING = re.compile(
     r"(?:[,\s]+(?:right|okay|ok|yeah|you see|huh|you know|by the way|please|remember))+\W*$",
     re.IGNORECASE,
 )
-_VERBS = {"has": "have", "is": "am", "was": "was", "does": "do", "goes": "go"}
+_VERBS = {
+    "has": "have", "is": "am", "was": "was", "does": "do", "goes": "go",
+    "hasn't": "haven't", "isn't": "am not", "doesn't": "don't",
+}  # fmt: skip
 _CLAUSES = frozenset(
     listed("and but because so since which who when while although though until unless if where")
 )
@@ -149,7 +153,7 @@ def _described(text: str) -> str | None:
     if THEIRS & {match.group().lower() for match in _WORD.finditer(text)}:
         return None  # hers may be the user's, or another's
     text = _USERS.sub("my", text)
-    return _USER.sub(lambda match: f"I{match[1]} {_plural(match[2])}{match[3] or ''}", text)
+    return _USER.sub(lambda match: f"I{match[1]} {_plural(match[2])}", text)
 
 
 def _plural(verb: str) -> str:
