@@ -1,41 +1,66 @@
-"""Spoken commands of the loop itself, recognised without a language model.
+"""Spoken commands, recognised without a language model: which, and about what.
 
-Pure functions on the transcript; what a command does is `SpokenCommands`' business.
+Pure functions on the transcript; what a command does is others' business. How one is read: words
+(`utterance`), the patterns of a language (`grammar`, `data/commands`), and here what fits.
 """
 
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from enum import Enum, auto
+from enum import StrEnum
+
+from assistant.voice.grammar import Language, Pattern, bare, language, line
+from assistant.voice.utterance import Reading, Utterance, Word
 
 SHORT_LIKENESS = 0.7
 LONG_LIKENESS = 0.6
 JOINED_LIKENESS = 0.85
 SINGLE_LIKENESS = 0.9
 """How alike what was heard and the wake phrase must be, letter by letter: names are misheard."""
-
-_POLITE = (
-    r"(?:(?:please|okay|ok|hey|now|so|just|well|oh|alright|all right|you can|could you|can you)"
-    r"\s+)*"
-)
-_TAIL = r"(?:\s+(?:please|now|then|thanks|thank you|for now))*"
-_STOP = re.compile(
-    rf"{_POLITE}(?:stop|stop it|stop that|stop talking|stop speaking|be quiet|quiet|shut up|hush|"
-    rf"that's enough|enough|silence){_TAIL}"
-)
-_SLEEP = re.compile(
-    rf"{_POLITE}(?:go to sleep|go back to sleep|sleep now|stop listening|stop listening to me)"
-    rf"{_TAIL}"
-)
-_WAKE = re.compile(rf"{_POLITE}(?:wake up|start listening|are you awake){_TAIL}")
+ENGLISH = "en"
 
 
-class Command(Enum):
-    STOP = auto()
+class Kind(StrEnum):
+    """What is wanted. The values are the names of the kinds in `data/commands`."""
+
+    STOP = "stop"
     """Be silent; nothing is answered."""
-    SLEEP = auto()
+    REPEAT = "repeat"
+    """Say the last answer again."""
+    SLEEP = "sleep"
     """Heed nothing until woken."""
-    WAKE = auto()
+    WAKE = "wake"
+    FORGET_THAT = "forget_that"
+    """What was just said, or the answer that was just given."""
+    FORGET_SPAN = "forget_span"
+    """The last `minutes`."""
+    FORGET_TODAY = "forget_today"
+    FORGET_CONVERSATION = "forget_conversation"
+    """The running one."""
+    FORGET_ABOUT = "forget_about"
+    FORGET_ALL = "forget_all"
+    """Everything that is known of the user."""
+    UNDO = "undo"
+    """Keep what was just forgotten."""
+    KNOW = "know"
+    """Tell what is remembered about something. Asked of Rome it is a question for the model: so
+    whoever finds nothing remembered lets it pass."""
+    OFF_RECORD = "off_record"
+    ON_RECORD = "on_record"
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A spoken command.
+
+    `about` has FORGET_ABOUT, in the user's words ("my dog", "Anna"), and KNOW, where None is the
+    user; `minutes` has FORGET_SPAN.
+    """
+
+    kind: Kind
+    about: str | None = None
+    minutes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,22 +75,139 @@ def plain(text: str) -> str:
     return " ".join(re.sub(r"[^\w\s']", " ", text.lower().replace("’", "'")).split())
 
 
-def recognise(text: str, names: tuple[str, ...] = ()) -> Command | None:
+def recognise(text: str, names: tuple[str, ...] = (), code: str = ENGLISH) -> Command | None:
     """The command that `text` is, all of it; None when it is anything else.
 
-    `names` are the assistant's own name and wake phrase, which may stand at either end.
+    `names` are the assistant's own name and wake phrase, which may stand at either end. What goes
+    on ("forget that, I meant ...") or is said of others ("she forgot that") is no command.
+
+    Raises:
+        FileNotFoundError: the language `code` has no commands.
     """
-    words = plain(text)
-    for name in filter(None, map(plain, names)):
-        words = re.sub(rf"^{re.escape(name)}\s+|\s+{re.escape(name)}$", "", words)
-    for command, pattern in (
-        (Command.STOP, _STOP),
-        (Command.SLEEP, _SLEEP),
-        (Command.WAKE, _WAKE),
-    ):
-        if pattern.fullmatch(words):
+    spoken = language(code)
+    said = Utterance(text, spoken)
+    if not said.words:
+        return None
+    readings = list(said.readings(_called(names)))
+    if any(idiom.regex.fullmatch(each.line) for each in readings for idiom in spoken.idioms):
+        return None
+    for reading in readings:
+        found = _fitting(said, reading, spoken)
+        if found is not None:
+            return found
+    return None
+
+
+def answer(text: str, names: tuple[str, ...] = (), code: str = ENGLISH) -> bool | None:
+    """Whether `text` says yes or no to a question that the assistant has just asked.
+
+    None where it is neither, or both, or asks back: then nothing was agreed to.
+    """
+    spoken = language(code)
+    heard = Utterance(text, spoken)
+    if heard.is_question:
+        return None
+    rest = line(word.plain for word in heard.unaddressed(_called(names)))
+    said: set[bool] = set()
+    while rest:
+        shapes = ((spoken.yes, True), (spoken.no, False), (spoken.beside, None))
+        found = [(match.end(), means) for shape, means in shapes if (match := shape.match(rest))]
+        if not found:
+            return None
+        end, means = max(found, key=lambda each: each[0])
+        said |= set() if means is None else {means}
+        rest = rest[end:]
+    return said.pop() if len(said) == 1 else None
+
+
+def _called(names: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+    """The words of each name."""
+    return tuple(tuple(bare(plain(name)).split()) for name in names if plain(name))
+
+
+def _fitting(said: Utterance, reading: Reading, spoken: Language) -> Command | None:
+    """The first command that a reading is."""
+    text = reading.line
+    for kind, pattern in spoken.commands:
+        if said.is_question and not (pattern.asked or reading.polite):
+            continue
+        found = pattern.regex.fullmatch(text)
+        if found is None:
+            continue
+        if not pattern.slot:
+            return Command(Kind(kind))
+        first, last = (text[:edge].count(" ") for edge in found.span(pattern.slot))
+        command = _filled(said, Kind(kind), pattern, reading.words[first:last], spoken)
+        if command is not None:
             return command
     return None
+
+
+def _filled(
+    said: Utterance, kind: Kind, pattern: Pattern, words: tuple[Word, ...], spoken: Language
+) -> Command | None:
+    """The command with what the user named; None where that is no name for anything."""
+    if pattern.slot == "time":
+        minutes = spoken.durations.minutes(" ".join(word.plain for word in words))
+        return Command(kind, minutes=minutes) if minutes is not None else None
+    if kind is Kind.KNOW and len(words) == 1 and words[0].plain in spoken.user:
+        return Command(kind)
+    names_something = SUBJECTS[pattern.slot](said, words, spoken)
+    return Command(kind, about=said.named(words)) if names_something else None
+
+
+def _named(said: Utterance, words: tuple[Word, ...], spoken: Language) -> bool:
+    """After words that are surely about memories: nearly anything, but no second sentence."""
+    first = words[0].plain
+    if first in spoken.unnamed_first or (len(words) == 1 and first in spoken.pronouns):
+        return False
+    padded = f" {' '.join(word.plain for word in words)} "
+    return _one_name(said, words, spoken) and not any(
+        f" {each} " in padded for each in spoken.not_clear
+    )
+
+
+def _subject(said: Utterance, words: tuple[Word, ...], spoken: Language) -> bool:
+    """After words that are said of many things ("forget about"): a name for something, no more."""
+    doing = words[0].plain.endswith("ing") and said.text[words[0].start].islower()
+    sentence = any(word.plain in spoken.not_named for word in words)
+    return not doing and not sentence and _one_name(said, words, spoken)
+
+
+def _own(said: Utterance, words: tuple[Word, ...], spoken: Language) -> bool:
+    """Something of the user's or of somebody's: "my address", "Sarah's birthday"."""
+    whose = words[0].plain in spoken.own or any(
+        re.search("['’]s$", said.text[word.start : word.end]) for word in words[:-1]
+    )
+    return whose and len(words) > 1 and _subject(said, words, spoken)
+
+
+SUBJECTS: Mapping[str, Callable[[Utterance, tuple[Word, ...], Language], bool]] = {
+    "named": _named,
+    "subject": _subject,
+    "own": _own,
+}
+"""By slot: whether these words can be what the user names there."""
+
+
+def _one_name(said: Utterance, words: tuple[Word, ...], spoken: Language) -> bool:
+    """Whether these words don't go on: no pause but in "Dr. Who" and "Ann, Ben and Carla", and
+    after "and" something that is named too ("the cat", not "try again")."""
+    ands = [at for at, word in enumerate(words) if word.plain in spoken.ands]
+    for at, word in enumerate(words[:-1]):
+        title = word.pause == "." and (word.plain in spoken.titles or len(word.plain) == 1)
+        series = word.pause == "," and ands and at < ands[-1]
+        if word.pause and not title and not series:
+            return False
+    return all(_named_too(said, words[at + 1 :], spoken) for at in ands)
+
+
+def _named_too(said: Utterance, words: tuple[Word, ...], spoken: Language) -> bool:
+    if not words:
+        return False
+    definite = words[0].plain in spoken.articles or said.text[words[0].start].isupper()
+    few = len(words) <= 2 and not any(word.plain in spoken.not_named for word in words)
+    return definite or few
 
 
 def addressed(text: str, wake_phrase: str) -> Addressed | None:

@@ -1,0 +1,198 @@
+"""A small notation for what people say, and what of a language the spoken commands are read with.
+
+The languages are files in `data/commands`; their first lines explain the notation. Patterns become
+regular expressions over words that each end in a space, so that what may be missing takes its space
+along.
+"""
+
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from itertools import chain
+from typing import Any
+
+from assistant.voice.durations import Durations
+from data import located
+
+LONGEST_NAME = 10
+"""Words of what a user names; a span of time has fewer."""
+_TOKEN = re.compile(r"<\w+>|\{\w+\}|[\[\]()|?]|[\w']+")
+_BRACKETS = {"[": "(?:", "]": ")?", "(": "(?:", ")": ")", "|": "|"}
+
+
+class GrammarWrong(ValueError):
+    """A pattern can't be read. Such a file was never shipped: it is found when it is written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """One way to say a command."""
+
+    regex: re.Pattern[str]
+    asked: bool
+    """Whether it may be said as a question."""
+    slot: str
+    """Which kind of thing it lets the user name; empty for none."""
+
+
+class Notation:
+    """Patterns to regular expressions, with parts that patterns share."""
+
+    def __init__(self, parts: Mapping[str, str]) -> None:
+        self._parts = parts
+
+    def pattern(self, text: str) -> Pattern:
+        """
+        Raises:
+            GrammarWrong: a part is unknown or contains itself, or brackets don't match.
+        """
+        try:
+            regex = re.compile(self.expression(text.rstrip(" ?")))
+        except re.error as error:
+            raise GrammarWrong(f"{text!r}: {error}") from error
+        return Pattern(regex, text.rstrip().endswith("?"), next(iter(regex.groupindex), ""))
+
+    def any_of(self, text: str) -> str:
+        """The expression for a list; its longest entries are tried first."""
+        entries = sorted(listed(text), key=len, reverse=True)
+        return "(?:" + "|".join(map(self.expression, entries)) + ")"
+
+    def expression(self, text: str, within: tuple[str, ...] = ()) -> str:
+        """The regular expression, not yet compiled."""
+        return "".join(self._element(token, within) for token in _TOKEN.findall(text))
+
+    def _element(self, token: str, within: tuple[str, ...]) -> str:
+        if token in _BRACKETS:
+            return _BRACKETS[token]
+        if token.startswith("{"):
+            return rf"(?P<{token[1:-1]}>(?:\S+ ){{1,{LONGEST_NAME}}})"
+        if not token.startswith("<"):
+            return re.escape(bare(token)) + " "
+        name = token[1:-1]
+        if name in within or name not in self._parts:
+            raise GrammarWrong(f"there is no part {name!r} to stand here")
+        return f"(?:{self.expression(self._parts[name], (*within, name))})"
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """All that is known of one language; expressions match words that each end in a space."""
+
+    hesitations: frozenset[str]
+    heard: Mapping[tuple[str, ...], tuple[str, ...]]
+    """What a recogniser writes in place of which words."""
+    spelled: tuple[str, ...]
+    not_misspelled: frozenset[str]
+    lead: re.Pattern[str]
+    tail: re.Pattern[str]
+    asking_tail: re.Pattern[str]
+    request: re.Pattern[str]
+    """With groups `plain`, `doing` and `did` for the form of the verb that follows."""
+    forms: Mapping[str, str]
+    """The plain verb of other forms."""
+    idioms: tuple[Pattern, ...]
+    commands: tuple[tuple[str, Pattern], ...]
+    """By the name of the kind, in the order in which they are tried."""
+    not_named: frozenset[str]
+    not_clear: tuple[str, ...]
+    pronouns: frozenset[str]
+    unnamed_first: frozenset[str]
+    user: frozenset[str]
+    own: frozenset[str]
+    articles: frozenset[str]
+    ands: frozenset[str]
+    titles: frozenset[str]
+    durations: Durations
+    yes: re.Pattern[str]
+    no: re.Pattern[str]
+    beside: re.Pattern[str]
+
+
+@cache
+def language(code: str) -> Language:
+    """Read and compile `data/commands/CODE.toml`, once: it takes some tens of milliseconds.
+
+    Raises:
+        FileNotFoundError: there is none for this language.
+        GrammarWrong: it can't be read.
+    """
+    found = tomllib.loads(located(f"commands/{code}.toml").read_text(encoding="utf-8"))
+    return _compiled(found)
+
+
+def _compiled(found: Mapping[str, Any]) -> Language:
+    notation = Notation(found["parts"])
+    requests, subjects, answers = found["requests"], found["subjects"], found["answers"]
+    return Language(
+        hesitations=words(found["hesitations"]),
+        heard=_replacements(found["heard"]),
+        spelled=tuple(sorted(words(found["spelling"]["words"]))),
+        not_misspelled=words(found["spelling"]["but_not"]),
+        lead=re.compile(notation.any_of(found["leads"])),
+        tail=_at_the_end(notation.any_of(found["tails"])),
+        asking_tail=_at_the_end(notation.any_of(found["asking_tails"])),
+        request=re.compile(
+            "|".join(f"(?P<{form}>{notation.any_of(text)})" for form, text in requests.items())
+        ),
+        forms={form: bare(verb) for verb, text in found["forms"].items() for form in words(text)},
+        idioms=tuple(map(notation.pattern, found["idioms"]["patterns"])),
+        commands=tuple(
+            (kind, notation.pattern(text))
+            for kind, entry in found["commands"].items()
+            for text in entry["patterns"]
+        ),
+        not_named=words(subjects["not_named"]),
+        not_clear=tuple(map(bare, listed(subjects["not_clear"]))),
+        pronouns=words(subjects["pronouns"]),
+        unnamed_first=words(subjects["unnamed_first"]),
+        user=words(subjects["user"]),
+        own=words(subjects["own"]),
+        articles=words(subjects["articles"]),
+        ands=words(subjects["ands"]),
+        titles=words(subjects["titles"]),
+        durations=Durations.of(found["time"]),
+        yes=re.compile(notation.any_of(answers["yes"])),
+        no=re.compile(notation.any_of(answers["no"])),
+        beside=re.compile(notation.any_of(answers["beside"])),
+    )
+
+
+def _at_the_end(expression: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<= ){expression}$")
+
+
+def _replacements(entries: Mapping[str, str]) -> dict[tuple[str, ...], tuple[str, ...]]:
+    return {
+        tuple(bare(wrong).split()): tuple(bare(right).split())
+        for right, text in entries.items()
+        for wrong in listed(text)
+    }
+
+
+def listed(text: str) -> list[str]:
+    """The entries of a list; one with brackets may hold `|` of its own."""
+    entries, depth, entry = [], 0, ""
+    for sign in chain(text, "\n"):
+        depth += (sign in "([") - (sign in ")]")
+        if sign in "|\n" and depth == 0:
+            entries.append(" ".join(entry.split()))
+            entry = ""
+        else:
+            entry += sign
+    return [each for each in entries if each]
+
+
+def words(text: str) -> frozenset[str]:
+    return frozenset(map(bare, listed(text)))
+
+
+def bare(text: str) -> str:
+    """As words are compared: without apostrophes, which recognisers leave out at will."""
+    return text.replace("’", "'").replace("'", "").lower()
+
+
+def line(of: Iterable[str]) -> str:
+    """Words as the expressions want them: each with a space after it."""
+    return "".join(f"{word} " for word in of)
