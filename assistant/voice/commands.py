@@ -5,7 +5,7 @@ Pure functions on the transcript; what a command does is others' business. How o
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from enum import StrEnum
@@ -18,6 +18,8 @@ LONG_LIKENESS = 0.6
 JOINED_LIKENESS = 0.85
 SINGLE_LIKENESS = 0.9
 """How alike what was heard and the wake phrase must be, letter by letter: names are misheard."""
+TWICE_WORDS = 14
+"""Of two commands in one utterance."""
 ENGLISH = "en"
 
 
@@ -88,13 +90,37 @@ def recognise(text: str, names: tuple[str, ...] = (), code: str = ENGLISH) -> Co
     said = Utterance(text, spoken)
     if not said.words:
         return None
-    readings = list(said.readings(_called(names)))
-    if any(idiom.regex.fullmatch(each.line) for each in readings for idiom in spoken.idioms):
+    found = _recognised(said, said.words, _called(names), spoken)
+    if found is None:
+        found = _last_of_two(said, _called(names), spoken)
+    return found
+
+
+def _recognised(
+    said: Utterance, words: tuple[Word, ...], names: tuple[tuple[str, ...], ...], spoken: Language
+) -> Command | None:
+    readings = list(said.readings(words, names))
+    lines = [reading.line for reading in readings]
+    if any(idiom.regex.fullmatch(each) for each in lines for idiom in spoken.idioms):
         return None
     for reading in readings:
         found = _fitting(said, reading, spoken)
         if found is not None:
             return found
+    return None
+
+
+def _last_of_two(
+    said: Utterance, names: tuple[tuple[str, ...], ...], spoken: Language
+) -> Command | None:
+    """ "Unsay that. I mean, forget it": said twice, or begun again; the last holds."""
+    if len(said.words) > TWICE_WORDS:
+        return None
+    for at in range(len(said.words) - 1, 0, -1):
+        if said.words[at - 1].pause:
+            last = _recognised(said, said.words[at:], names, spoken)
+            if last is not None and _recognised(said, said.words[:at], names, spoken):
+                return last
     return None
 
 
@@ -127,20 +153,44 @@ def _called(names: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
 
 def _fitting(said: Utterance, reading: Reading, spoken: Language) -> Command | None:
     """The first command that a reading is."""
+    asked = said.is_question and not reading.polite
     text = reading.line
-    for kind, pattern in spoken.commands:
-        if said.is_question and not (pattern.asked or reading.polite):
-            continue
+    for frame in () if asked else spoken.frames:
+        found = frame.regex.fullmatch(text)
+        if found is not None:
+            objects = spoken.objects + (spoken.pointed if frame.slot == "object" else ())
+            command = _first(said, _held(found, frame, reading.words), objects, spoken)
+            if command is not None:
+                return command
+    commands = tuple(each for each in spoken.commands if each[1].asked or not asked)
+    return _first(said, reading.words, commands, spoken)
+
+
+def _first(
+    said: Utterance,
+    words: tuple[Word, ...],
+    patterns: Iterable[tuple[str, Pattern]],
+    spoken: Language,
+) -> Command | None:
+    """What the first of the patterns makes of these words that fits all of them."""
+    text = line(word.plain for word in words)
+    for kind, pattern in patterns:
         found = pattern.regex.fullmatch(text)
         if found is None:
             continue
         if not pattern.slot:
             return Command(Kind(kind))
-        first, last = (text[:edge].count(" ") for edge in found.span(pattern.slot))
-        command = _filled(said, Kind(kind), pattern, reading.words[first:last], spoken)
+        named = _held(found, pattern, words)
+        command = _filled(said, Kind(kind), pattern, named, spoken)
         if command is not None:
             return command
     return None
+
+
+def _held(found: re.Match[str], pattern: Pattern, words: tuple[Word, ...]) -> tuple[Word, ...]:
+    """The words in the pattern's slot."""
+    first, last = (found.string[:edge].count(" ") for edge in found.span(pattern.slot))
+    return words[first:last]
 
 
 def _filled(
@@ -182,10 +232,38 @@ def _own(said: Utterance, words: tuple[Word, ...], spoken: Language) -> bool:
     return whose and len(words) > 1 and _subject(said, words, spoken)
 
 
+def _own_thing(said: Utterance, words: tuple[Word, ...], spoken: Language) -> bool:
+    """Something of the user's, whatever is said of it."""
+    return words[0].plain in spoken.own and _named(said, words, spoken)
+
+
+def _clause(said: Utterance, words: tuple[Word, ...], spoken: Language) -> bool:
+    """What was told, as a sentence of its own: "I'm seeing a therapist", "Tom is ill"."""
+    first = words[0]
+    begins = first.plain in spoken.clause_first or said.text[first.start].isupper()
+    return begins and len(words) > 2 and _one_name(said, words, spoken)
+
+
+def _asking(said: Utterance, words: tuple[Word, ...], spoken: Language) -> bool:
+    """What the user told, as a question: "where I live", "how old my son is"."""
+    begins = words[0].plain in spoken.asking
+    of_the_user = any(word.plain in spoken.clause_first for word in words[1:3])
+    return begins and of_the_user and len(words) > 2 and _one_name(said, words, spoken)
+
+
+def _detail(said: Utterance, words: tuple[Word, ...], spoken: Language) -> bool:
+    """Something that is the user's and is nothing but told: "my brother's phone number"."""
+    return words[-1].plain in spoken.details and _own(said, words, spoken)
+
+
 SUBJECTS: Mapping[str, Callable[[Utterance, tuple[Word, ...], Language], bool]] = {
     "named": _named,
     "subject": _subject,
     "own": _own,
+    "own_thing": _own_thing,
+    "clause": _clause,
+    "asking": _asking,
+    "detail": _detail,
 }
 """By slot: whether these words can be what the user names there."""
 

@@ -18,8 +18,12 @@ from data import located
 
 LONGEST_NAME = 10
 """Words of what a user names; a span of time has fewer."""
-_TOKEN = re.compile(r"<\w+>|\{\w+\}|[\[\]()|?]|[\w']+")
-_BRACKETS = {"[": "(?:", "]": ")?", "(": "(?:", ")": ")", "|": "|"}
+LONGEST_OBJECT = 24
+"""Words of all that is to be forgotten: "everything that I told you about ..."."""
+OBJECTS = frozenset({"object", "memory"})
+"""Slots that hold an object of forgetting."""
+_TOKEN = re.compile(r"<\w+>|\{\w+\}|[\[\]()|?*]|[\w']+")
+_BRACKETS = {"[": "(?:", "]": ")?", "(": "(?:", ")": ")", "|": "|", "*": "*"}
 
 
 class GrammarWrong(ValueError):
@@ -67,13 +71,16 @@ class Notation:
         if token in _BRACKETS:
             return _BRACKETS[token]
         if token.startswith("{"):
-            return rf"(?P<{token[1:-1]}>(?:\S+ ){{1,{LONGEST_NAME}}})"
+            slot = token[1:-1]
+            longest = LONGEST_OBJECT if slot in OBJECTS else LONGEST_NAME
+            return rf"(?P<{slot}>(?:\S+ ){{1,{longest}}}?)"
         if not token.startswith("<"):
             return re.escape(bare(token)) + " "
         name = token[1:-1]
         if name in within or name not in self._parts:
             raise GrammarWrong(f"there is no part {name!r} to stand here")
-        return f"(?:{self.expression(self._parts[name], (*within, name))})"
+        one_of = " | ".join(listed(self._parts[name]))
+        return f"(?:{self.expression(one_of, (*within, name))})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,19 +95,28 @@ class Language:
     lead: re.Pattern[str]
     tail: re.Pattern[str]
     asking_tail: re.Pattern[str]
-    request: re.Pattern[str]
-    """With groups `plain`, `doing` and `did` for the form of the verb that follows."""
+    requests: Mapping[str, re.Pattern[str]]
+    """By the form of the verb that follows: `plain`, `doing` or `did`."""
     forms: Mapping[str, str]
     """The plain verb of other forms."""
     idioms: tuple[Pattern, ...]
+    frames: tuple[Pattern, ...]
+    """How it is said that an object be forgotten."""
+    objects: tuple[tuple[str, Pattern], ...]
+    """What can be forgotten, by the name of the kind."""
+    pointed: tuple[tuple[str, Pattern], ...]
+    """What is only pointed at: not in every frame is it something that was said."""
     commands: tuple[tuple[str, Pattern], ...]
-    """By the name of the kind, in the order in which they are tried."""
+    """The other commands, by the name of the kind, in the order in which they are tried."""
     not_named: frozenset[str]
     not_clear: tuple[str, ...]
     pronouns: frozenset[str]
     unnamed_first: frozenset[str]
     user: frozenset[str]
     own: frozenset[str]
+    clause_first: frozenset[str]
+    asking: frozenset[str]
+    details: frozenset[str]
     articles: frozenset[str]
     ands: frozenset[str]
     titles: frozenset[str]
@@ -133,15 +149,14 @@ def _compiled(found: Mapping[str, Any]) -> Language:
         lead=re.compile(notation.any_of(found["leads"])),
         tail=_at_the_end(notation.any_of(found["tails"])),
         asking_tail=_at_the_end(notation.any_of(found["asking_tails"])),
-        request=re.compile(
-            "|".join(f"(?P<{form}>{notation.any_of(text)})" for form, text in requests.items())
-        ),
+        requests={form: re.compile(notation.any_of(text)) for form, text in requests.items()},
         forms={form: bare(verb) for verb, text in found["forms"].items() for form in words(text)},
         idioms=tuple(map(notation.pattern, found["idioms"]["patterns"])),
-        commands=tuple(
-            (kind, notation.pattern(text))
-            for kind, entry in found["commands"].items()
-            for text in entry["patterns"]
+        frames=tuple(map(notation.pattern, found["frames"]["patterns"])),
+        objects=_by_kind(found["objects"], notation),
+        pointed=_by_kind(found["pointed"], notation),
+        commands=_by_kind(
+            {kind: entry["patterns"] for kind, entry in found["commands"].items()}, notation
         ),
         not_named=words(subjects["not_named"]),
         not_clear=tuple(map(bare, listed(subjects["not_clear"]))),
@@ -149,6 +164,9 @@ def _compiled(found: Mapping[str, Any]) -> Language:
         unnamed_first=words(subjects["unnamed_first"]),
         user=words(subjects["user"]),
         own=words(subjects["own"]),
+        asking=words(subjects["asking"]),
+        details=words(subjects["details"]),
+        clause_first=words(subjects["clause_first"]),
         articles=words(subjects["articles"]),
         ands=words(subjects["ands"]),
         titles=words(subjects["titles"]),
@@ -157,6 +175,12 @@ def _compiled(found: Mapping[str, Any]) -> Language:
         no=re.compile(notation.any_of(answers["no"])),
         beside=re.compile(notation.any_of(answers["beside"])),
     )
+
+
+def _by_kind(
+    texts: Mapping[str, Iterable[str]], notation: Notation
+) -> tuple[tuple[str, Pattern], ...]:
+    return tuple((kind, notation.pattern(text)) for kind, each in texts.items() for text in each)
 
 
 def _at_the_end(expression: str) -> re.Pattern[str]:

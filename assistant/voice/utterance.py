@@ -16,7 +16,7 @@ from rapidfuzz.distance import OSA
 
 from assistant.voice.grammar import Language, bare, line
 
-MOST_WORDS = 30
+MOST_WORDS = 24
 """No command is longer; talk is told from commands by its length first."""
 LONGEST_HEARD = 3
 """Words in a row that a recogniser may have written for others."""
@@ -125,9 +125,11 @@ class Utterance:
                 parts.append(self.text[word.start : word.end])
         return "".join(parts)
 
-    def readings(self, names: tuple[tuple[str, ...], ...]) -> Iterator[Reading]:
+    def readings(
+        self, words: tuple[Word, ...], names: tuple[tuple[str, ...], ...]
+    ) -> Iterator[Reading]:
         """Every stage of taking off what is around, the barest first."""
-        fronts = list(self._fronts(Reading(self.words, polite=False), names))
+        fronts = list(self._fronts(Reading(words, polite=False), names))
         for front in reversed(fronts):
             yield from reversed(list(self._tails(front, names)))
 
@@ -136,7 +138,7 @@ class Utterance:
             yield reading
             text = reading.line
             lead = self._language.lead.match(text)
-            request = self._language.request.match(text)
+            form, request = self._request(text)
             name = _name_first(reading.words, names)
             if name:
                 reading = replace(reading, words=reading.words[name:])
@@ -144,7 +146,7 @@ class Utterance:
                 reading = replace(reading, words=reading.words[_count(lead.group()) :])
             elif request:
                 rest = reading.words[_count(request.group()) :]
-                plain = rest if request.lastgroup == "plain" else self._plain_verbs(rest)
+                plain = self._plain_verbs(rest, form)
                 reading = Reading(plain, polite=True)
             else:
                 return
@@ -166,8 +168,19 @@ class Utterance:
             else:
                 return
 
-    def _plain_verbs(self, words: tuple[Word, ...]) -> tuple[Word, ...]:
+    def _request(self, text: str) -> tuple[str, re.Match[str] | None]:
+        """The longest request at the beginning, and the form of the verb that it wants."""
+        best: tuple[str, re.Match[str] | None] = ("", None)
+        for form, pattern in self._language.requests.items():
+            found = pattern.match(text)
+            if found and (best[1] is None or found.end() > best[1].end()):
+                best = (form, found)
+        return best
+
+    def _plain_verbs(self, words: tuple[Word, ...], form: str) -> tuple[Word, ...]:
         """ "Would you mind forgetting": the form that a command has by itself."""
+        if form == "plain":
+            return words
         forms = self._language.forms
         return tuple(
             replace(word, plain=forms.get(word.plain, word.plain)) if at < 2 else word
