@@ -92,7 +92,7 @@ def recognise(text: str, names: tuple[str, ...] = (), code: str = ENGLISH) -> Co
         return None
     found = _recognised(said, said.words, _called(names), spoken)
     if found is None:
-        found = _last_of_two(said, _called(names), spoken)
+        found = _of_two_sentences(said, _called(names), spoken)
     return found
 
 
@@ -110,18 +110,42 @@ def _recognised(
     return None
 
 
-def _last_of_two(
+def _of_two_sentences(
     said: Utterance, names: tuple[tuple[str, ...], ...], spoken: Language
 ) -> Command | None:
-    """ "Unsay that. I mean, forget it": said twice, or begun again; the last holds."""
+    """Two commands, of which the last holds ("Unsay that. I mean, forget it"), or one of
+    forgetting and why: "That was meant for my sister, forget that"."""
     if len(said.words) > TWICE_WORDS:
         return None
     for at in range(len(said.words) - 1, 0, -1):
-        if said.words[at - 1].pause:
-            last = _recognised(said, said.words[at:], names, spoken)
-            if last is not None and _recognised(said, said.words[:at], names, spoken):
-                return last
+        if not said.words[at - 1].pause:
+            continue
+        first, last = said.words[:at], said.words[at:]
+        command = _recognised(said, last, names, spoken)
+        if command is not None:
+            why = _comments(said, first, names, spoken.comment_before)
+            why = why and _forgets_that(command, last, spoken)
+            if why or _recognised(said, first, names, spoken):
+                return command
+        elif _comments(said, last, names, spoken.comment_after):
+            command = _recognised(said, first, names, spoken)
+            if command is not None and _forgets_that(command, first, spoken):
+                return command
     return None
+
+
+def _comments(
+    said: Utterance,
+    words: tuple[Word, ...],
+    names: tuple[tuple[str, ...], ...],
+    begins: re.Pattern[str],
+) -> bool:
+    return any(begins.match(reading.line) for reading in said.readings(words, names))
+
+
+def _forgets_that(command: Command, words: tuple[Word, ...], spoken: Language) -> bool:
+    """ "Forget it" after a sentence of any kind is a way of giving up; it alone isn't enough."""
+    return command.kind is Kind.FORGET_THAT and words[-1].plain not in spoken.unnamed_first
 
 
 def answer(text: str, names: tuple[str, ...] = (), code: str = ENGLISH) -> bool | None:

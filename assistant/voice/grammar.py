@@ -60,8 +60,7 @@ class Notation:
 
     def any_of(self, text: str) -> str:
         """The expression for a list; its longest entries are tried first."""
-        entries = sorted(listed(text), key=len, reverse=True)
-        return "(?:" + "|".join(map(self.expression, entries)) + ")"
+        return "(?:" + "|".join(map(self.expression, longest_first(text))) + ")"
 
     def expression(self, text: str, within: tuple[str, ...] = ()) -> str:
         """The regular expression, not yet compiled."""
@@ -79,7 +78,7 @@ class Notation:
         name = token[1:-1]
         if name in within or name not in self._parts:
             raise GrammarWrong(f"there is no part {name!r} to stand here")
-        one_of = " | ".join(listed(self._parts[name]))
+        one_of = " | ".join(longest_first(self._parts[name]))
         return f"(?:{self.expression(one_of, (*within, name))})"
 
 
@@ -90,6 +89,9 @@ class Language:
     hesitations: frozenset[str]
     heard: Mapping[tuple[str, ...], tuple[str, ...]]
     """What a recogniser writes in place of which words."""
+    please: frozenset[str]
+    heard_of_requests: Mapping[tuple[str, ...], tuple[str, ...]]
+    """The same for the first word of a request."""
     spelled: tuple[str, ...]
     not_misspelled: frozenset[str]
     lead: re.Pattern[str]
@@ -108,6 +110,9 @@ class Language:
     """What is only pointed at: not in every frame is it something that was said."""
     commands: tuple[tuple[str, Pattern], ...]
     """The other commands, by the name of the kind, in the order in which they are tried."""
+    comment_before: re.Pattern[str]
+    comment_after: re.Pattern[str]
+    """How a sentence begins that says why something is to be forgotten."""
     not_named: frozenset[str]
     not_clear: tuple[str, ...]
     pronouns: frozenset[str]
@@ -144,6 +149,8 @@ def _compiled(found: Mapping[str, Any]) -> Language:
     return Language(
         hesitations=words(found["hesitations"]),
         heard=_replacements(found["heard"]),
+        please=words(found["please"]),
+        heard_of_requests=_replacements(found["heard_of_requests"]),
         spelled=tuple(sorted(words(found["spelling"]["words"]))),
         not_misspelled=words(found["spelling"]["but_not"]),
         lead=re.compile(notation.any_of(found["leads"])),
@@ -158,6 +165,8 @@ def _compiled(found: Mapping[str, Any]) -> Language:
         commands=_by_kind(
             {kind: entry["patterns"] for kind, entry in found["commands"].items()}, notation
         ),
+        comment_before=re.compile(notation.any_of(found["comments"]["before"])),
+        comment_after=re.compile(notation.any_of(found["comments"]["after"])),
         not_named=words(subjects["not_named"]),
         not_clear=tuple(map(bare, listed(subjects["not_clear"]))),
         pronouns=words(subjects["pronouns"]),
@@ -206,6 +215,11 @@ def listed(text: str) -> list[str]:
         else:
             entry += sign
     return [each for each in entries if each]
+
+
+def longest_first(text: str) -> list[str]:
+    """A list's entries in the order in which they are to be tried: "throw away" before "throw"."""
+    return sorted(listed(text), key=lambda entry: len(entry.split()), reverse=True)
 
 
 def words(text: str) -> frozenset[str]:

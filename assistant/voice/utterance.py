@@ -77,10 +77,13 @@ class Utterance:
             replace(word, pause=_mark(self.text[word.end : end]))
             for word, end in zip(spoken, ends, strict=False)
         ]
-        heard = (
-            word for word in self._heard(noted) if word.plain not in self._language.hesitations
-        )
-        return [self._spelled(word) for word in heard]
+        dropped = self._language.hesitations
+        kept = [word for word in self._heard(noted) if word.plain not in dropped]
+        asked = any(word.plain in self._language.please for word in noted)
+        meant = self._language.heard_of_requests.get((kept[0].plain,)) if kept and asked else None
+        if meant:
+            kept[0] = replace(kept[0], plain=meant[0])
+        return [self._spelled(word) for word in kept]
 
     def _heard(self, spoken: list[Word]) -> list[Word]:
         made: list[Word] = []
