@@ -5,12 +5,13 @@ Pure functions on the transcript; what a command does is others' business. How o
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from enum import StrEnum
 
 from assistant.voice.grammar import Language, Pattern, bare, language, line
+from assistant.voice.subjects import SUBJECTS
 from assistant.voice.utterance import Reading, Utterance, Word
 
 SHORT_LIKENESS = 0.7
@@ -205,10 +206,17 @@ def _first(
         if not pattern.slot:
             return Command(Kind(kind))
         named = _held(found, pattern, words)
+        if pattern.slot != "time" and _breaks_off(words[: words.index(named[0])], named[0]):
+            continue
         command = _filled(said, Kind(kind), pattern, named, spoken)
         if command is not None:
             return command
     return None
+
+
+def _breaks_off(before: tuple[Word, ...], named: Word) -> bool:
+    """Whether there is a pause right before what is named, without a hesitation in it."""
+    return bool(before and before[-1].pause and named.place == before[-1].place + 1)
 
 
 def _held(found: re.Match[str], pattern: Pattern, words: tuple[Word, ...]) -> tuple[Word, ...]:
@@ -226,90 +234,8 @@ def _filled(
         return Command(kind, minutes=minutes) if minutes is not None else None
     if kind is Kind.KNOW and len(words) == 1 and words[0].plain in spoken.user:
         return Command(kind)
-    names_something = SUBJECTS[pattern.slot](said, words, spoken)
+    names_something = SUBJECTS[pattern.slot](said.text, words, spoken)
     return Command(kind, about=said.named(words)) if names_something else None
-
-
-def _named(said: Utterance, words: tuple[Word, ...], spoken: Language) -> bool:
-    """After words that are surely about memories: nearly anything, but no second sentence."""
-    first = words[0].plain
-    if first in spoken.unnamed_first or (len(words) == 1 and first in spoken.pronouns):
-        return False
-    padded = f" {' '.join(word.plain for word in words)} "
-    return _one_name(said, words, spoken) and not any(
-        f" {each} " in padded for each in spoken.not_clear
-    )
-
-
-def _subject(said: Utterance, words: tuple[Word, ...], spoken: Language) -> bool:
-    """After words that are said of many things ("forget about"): a name for something, no more."""
-    doing = words[0].plain.endswith("ing") and said.text[words[0].start].islower()
-    sentence = any(word.plain in spoken.not_named for word in words)
-    return not doing and not sentence and _one_name(said, words, spoken)
-
-
-def _own(said: Utterance, words: tuple[Word, ...], spoken: Language) -> bool:
-    """Something of the user's or of somebody's: "my address", "Sarah's birthday"."""
-    whose = words[0].plain in spoken.own or any(
-        re.search("['’]s$", said.text[word.start : word.end]) for word in words[:-1]
-    )
-    return whose and len(words) > 1 and _subject(said, words, spoken)
-
-
-def _own_thing(said: Utterance, words: tuple[Word, ...], spoken: Language) -> bool:
-    """Something of the user's, whatever is said of it."""
-    return words[0].plain in spoken.own and _named(said, words, spoken)
-
-
-def _clause(said: Utterance, words: tuple[Word, ...], spoken: Language) -> bool:
-    """What was told, as a sentence of its own: "I'm seeing a therapist", "Tom is ill"."""
-    first = words[0]
-    begins = first.plain in spoken.clause_first or said.text[first.start].isupper()
-    return begins and len(words) > 2 and _one_name(said, words, spoken)
-
-
-def _asking(said: Utterance, words: tuple[Word, ...], spoken: Language) -> bool:
-    """What the user told, as a question: "where I live", "how old my son is"."""
-    begins = words[0].plain in spoken.asking
-    of_the_user = any(word.plain in spoken.clause_first for word in words[1:3])
-    return begins and of_the_user and len(words) > 2 and _one_name(said, words, spoken)
-
-
-def _detail(said: Utterance, words: tuple[Word, ...], spoken: Language) -> bool:
-    """Something that is the user's and is nothing but told: "my brother's phone number"."""
-    return words[-1].plain in spoken.details and _own(said, words, spoken)
-
-
-SUBJECTS: Mapping[str, Callable[[Utterance, tuple[Word, ...], Language], bool]] = {
-    "named": _named,
-    "subject": _subject,
-    "own": _own,
-    "own_thing": _own_thing,
-    "clause": _clause,
-    "asking": _asking,
-    "detail": _detail,
-}
-"""By slot: whether these words can be what the user names there."""
-
-
-def _one_name(said: Utterance, words: tuple[Word, ...], spoken: Language) -> bool:
-    """Whether these words don't go on: no pause but in "Dr. Who" and "Ann, Ben and Carla", and
-    after "and" something that is named too ("the cat", not "try again")."""
-    ands = [at for at, word in enumerate(words) if word.plain in spoken.ands]
-    for at, word in enumerate(words[:-1]):
-        title = word.pause == "." and (word.plain in spoken.titles or len(word.plain) == 1)
-        series = word.pause == "," and ands and at < ands[-1]
-        if word.pause and not title and not series:
-            return False
-    return all(_named_too(said, words[at + 1 :], spoken) for at in ands)
-
-
-def _named_too(said: Utterance, words: tuple[Word, ...], spoken: Language) -> bool:
-    if not words:
-        return False
-    definite = words[0].plain in spoken.articles or said.text[words[0].start].isupper()
-    few = len(words) <= 2 and not any(word.plain in spoken.not_named for word in words)
-    return definite or few
 
 
 def addressed(text: str, wake_phrase: str) -> Addressed | None:

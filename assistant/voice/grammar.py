@@ -121,6 +121,7 @@ class Language:
     own: frozenset[str]
     clause_first: frozenset[str]
     asking: frozenset[str]
+    not_asking: frozenset[str]
     details: frozenset[str]
     articles: frozenset[str]
     ands: frozenset[str]
@@ -174,6 +175,7 @@ def _compiled(found: Mapping[str, Any]) -> Language:
         user=words(subjects["user"]),
         own=words(subjects["own"]),
         asking=words(subjects["asking"]),
+        not_asking=words(subjects["not_asking"]),
         details=words(subjects["details"]),
         clause_first=words(subjects["clause_first"]),
         articles=words(subjects["articles"]),
