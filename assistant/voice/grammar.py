@@ -89,6 +89,7 @@ class Language:
     hesitations: frozenset[str]
     heard: Mapping[tuple[str, ...], tuple[str, ...]]
     """What a recogniser writes in place of which words."""
+    pointers: frozenset[str]
     please: frozenset[str]
     heard_of_requests: Mapping[tuple[str, ...], tuple[str, ...]]
     """The same for the first word of a request."""
@@ -120,6 +121,7 @@ class Language:
     user: frozenset[str]
     own: frozenset[str]
     clause_first: frozenset[str]
+    asked_of: frozenset[str]
     asking: frozenset[str]
     not_asking: frozenset[str]
     details: frozenset[str]
@@ -150,6 +152,7 @@ def _compiled(found: Mapping[str, Any]) -> Language:
     return Language(
         hesitations=words(found["hesitations"]),
         heard=_replacements(found["heard"]),
+        pointers=words(found["pointers"]),
         please=words(found["please"]),
         heard_of_requests=_replacements(found["heard_of_requests"]),
         spelled=tuple(sorted(words(found["spelling"]["words"]))),
@@ -174,6 +177,7 @@ def _compiled(found: Mapping[str, Any]) -> Language:
         unnamed_first=words(subjects["unnamed_first"]),
         user=words(subjects["user"]),
         own=words(subjects["own"]),
+        asked_of=words(subjects["asked_of"]),
         asking=words(subjects["asking"]),
         not_asking=words(subjects["not_asking"]),
         details=words(subjects["details"]),

@@ -47,13 +47,13 @@ def _clause(text: str, words: tuple[Word, ...], spoken: Language) -> bool:
     """What was told, as a sentence of its own: "I'm seeing a therapist", "Tom is ill"."""
     first = words[0]
     begins = first.plain in spoken.clause_first or text[first.start].isupper()
-    return begins and len(words) > 2 and _one_name(text, words, spoken)
+    return begins and len(words) > 1 and _one_name(text, words, spoken)
 
 
 def _asking(text: str, words: tuple[Word, ...], spoken: Language) -> bool:
     """What the user told, as a question: "where I live", "how old my son is"."""
     begins = words[0].plain in spoken.asking
-    of_the_user = any(word.plain in spoken.clause_first for word in words[1:3])
+    of_the_user = any(word.plain in spoken.asked_of for word in words[1:3])
     telling = any(word.plain in spoken.not_asking for word in words)
     named = begins and of_the_user and not telling and len(words) > 2
     return named and _one_name(text, words, spoken)

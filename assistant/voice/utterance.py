@@ -68,7 +68,7 @@ class Utterance:
             for place, found in enumerate(_TOKEN.finditer(text))
         ]
         self.too_long = len(spoken) > MOST_WORDS
-        self.words = () if self.too_long else tuple(_without_stutter(self._mended(spoken)))
+        self.words = () if self.too_long else tuple(self._without_stutter(self._mended(spoken)))
 
     def _mended(self, spoken: list[Word]) -> list[Word]:
         """Pauses noted, hesitations left out, errors of recognition undone."""
@@ -103,6 +103,23 @@ class Utterance:
                 made.append(spoken[at])
                 at += 1
         return made
+
+    def _without_stutter(self, words: list[Word]) -> list[Word]:
+        """ "Forget that, forget that" is once; so is "un, un, undo" for its first two."""
+        made: list[Word] = []
+        for word in words:
+            made.append(word)
+            for count in range(1, LONGEST_STUTTER + 1):
+                last, before = made[-count:], made[-2 * count : -count]
+                same = [each.plain for each in last] == [each.plain for each in before]
+                if same and not (count == 1 and self._begins_anew(before[0])):
+                    del made[-2 * count : -count]
+                    break
+        return made
+
+    def _begins_anew(self, word: Word) -> bool:
+        """Whether the same word after it begins another sentence."""
+        return bool(word.pause) and word.plain in self._language.pointers
 
     def _spelled(self, word: Word) -> Word:
         if len(word.plain) < LEAST_MISSPELT or word.plain in self._language.not_misspelled:
@@ -198,19 +215,6 @@ def _mark(gap: str) -> str:
 
 def _count(expression: str) -> int:
     return expression.count(" ")
-
-
-def _without_stutter(words: list[Word]) -> list[Word]:
-    """ "Forget that, forget that" is once; so is "un, un, undo" for its first two."""
-    made: list[Word] = []
-    for word in words:
-        made.append(word)
-        for count in range(1, LONGEST_STUTTER + 1):
-            last, before = made[-count:], made[-2 * count : -count]
-            if [each.plain for each in last] == [each.plain for each in before]:
-                del made[-2 * count : -count]
-                break
-    return made
 
 
 def _name_first(words: tuple[Word, ...], names: tuple[tuple[str, ...], ...]) -> int:
