@@ -8,9 +8,12 @@ from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 from assistant.events import Remarked
 from assistant.voice.attempt import Attempt
 from assistant.voice.background import Background
-from assistant.voice.commands import Command, recognise
+from assistant.voice.commands import Kind, recognise
 from assistant.voice.dialogue import Dialogue
 from assistant.voice.frames import AttemptFrame
+
+OBEYED = frozenset({Kind.STOP, Kind.SLEEP, Kind.WAKE})
+"""What is done here; the others are answered like anything that is said."""
 
 
 class SpokenCommands(FrameProcessor):
@@ -38,14 +41,21 @@ class SpokenCommands(FrameProcessor):
         if text is None:
             self._later(attempt, self._ignore)
             return
-        command = Command.WAKE if not text else recognise(text, self._dialogue.attention.names)
-        if command is None or (command is Command.WAKE and text and not self._dialogue.asleep):
+        kind = self._obeyed(text)
+        if kind is None or (kind is Kind.WAKE and text and not self._dialogue.asleep):
             attempt.text = text
             if self._dialogue.asleep:  # let through since it was addressed, or typed
                 attempt.when_confirmed(self._dialogue.wake)
             await self.push_frame(frame)
         else:
-            self._later(attempt, lambda _: self._obey(command))
+            self._later(attempt, lambda _: self._obey(kind))
+
+    def _obeyed(self, text: str) -> Kind | None:
+        """What is commanded; the wake phrase alone, of which nothing is left, wakes."""
+        if not text:
+            return Kind.WAKE
+        command = recognise(text, self._dialogue.attention.names)
+        return command.kind if command is not None and command.kind in OBEYED else None
 
     def _later(self, attempt: Attempt, act: Callable[[Attempt], Awaitable[None]]) -> None:
         """A command holds only once the turn is over: "stop" may go on as "stop by the shop"."""
@@ -59,12 +69,12 @@ class SpokenCommands(FrameProcessor):
     async def _ignore(self, _: Attempt) -> None:
         self._dialogue.ignore("asleep" if self._dialogue.asleep else "not addressed")
 
-    async def _obey(self, command: Command) -> None:
-        if command is Command.SLEEP:
+    async def _obey(self, kind: Kind) -> None:
+        if kind is Kind.SLEEP:
             wake_phrase = self._dialogue.attention.wake_phrase
             await self._remark(f"Good night. Say {wake_phrase} to wake me.")
             self._dialogue.sleep()
-        elif command is Command.WAKE:
+        elif kind is Kind.WAKE:
             self._dialogue.wake()
             await self._remark("Yes?")
         self._dialogue.ignore("command")
