@@ -28,8 +28,10 @@ from assistant.events import (
 )
 from assistant.memory.forgetting import Forgetting
 from assistant.memory.keys import MasterKey
+from assistant.memory.lexicon import Lexicon
 from assistant.memory.place import place_of
 from assistant.memory.transcript import Transcript
+from assistant.obeying import Obeying
 from assistant.paths import Home
 from assistant.purging import purger
 from assistant.remembering import (
@@ -215,7 +217,8 @@ async def open_assistant(
             recaller = remembering.recaller(memory)
         dialogue = Dialogue(settings, bus, models.llm, memory, Ledger(home.ledger))
         forgetting = await _forgetting(settings, bus, dialogue, transcript, remembering)
-        loop = VoiceLoop(settings, dialogue, models, sound, recaller, await detectors)
+        keeping = _keeping(settings, bus, memory, forgetting, transcript, remembering)
+        loop = VoiceLoop(settings, dialogue, models, sound, recaller, await detectors, keeping)
         parts.append(loop)
         assistant = Assistant(
             bus, dialogue, loop, recordings, push_to_talk=settings.audio.push_to_talk
@@ -258,6 +261,29 @@ async def _forgetting(
     except StoreError as error:
         bus.emit(Notice(str(error), Severity.WARNING, error.mend))
     return forgetting
+
+
+def _keeping(
+    settings: Settings,
+    bus: EventBus,
+    window: ShortTermMemory,
+    forgetting: Forgetting | None,
+    transcript: Transcript | None,
+    remembering: Remembering | None,
+) -> Obeying | None:
+    """None where nothing is kept."""
+    if forgetting is None or transcript is None:
+        return None
+    obeying = Obeying(
+        settings.general.user,
+        forgetting,
+        transcript,
+        lambda: window.conversation,
+        remembering.memory if remembering is not None else None,
+        Lexicon(settings.persona.language),
+    )
+    bus.subscribe(obeying.watch)
+    return obeying
 
 
 def _detectors() -> tuple[VoiceDetector, EndOfTurn]:

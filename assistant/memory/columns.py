@@ -122,6 +122,27 @@ class Columns:
         """Let them come up again."""
         self._withheld -= self._resting_on(exchanges, ids)
 
+    def outlines(
+        self, user_id: str, exchanges: Collection[str] | None, ids: Collection[str]
+    ) -> dict[str, Memory]:
+        """Memories by their ids, as far as RAM knows them: those that rest on these exchanges, and
+        these memories; None: all. Without what is withheld."""
+        rows = set(self.row_of.values()) if exchanges is None else self._resting_on(exchanges, ids)
+        return {
+            self.ids[row]: Memory(
+                id=self.ids[row],
+                user_id=user_id,
+                kind=self.kinds[row],
+                text=self.texts[row],
+                created=self.created(row),
+                speaker=str(self.speakers[row]),
+                conversation=self.conversations[row],
+                sources=self.sources[row],
+                superseded_by=self.superseded_by.get(row),
+            )
+            for row in sorted(rows - self._withheld)
+        }
+
     def _resting_on(self, exchanges: Collection[str], ids: Collection[str]) -> set[int]:
         rows = {self.row_of[key] for key in ids if key in self.row_of}
         return rows.union(*(self._rows_of_source.get(source, ()) for source in exchanges))

@@ -194,6 +194,14 @@ class UserIndex:
             self._columns.release(exchanges, ids)
             self.profile = self._columns.profile()
 
+    def outlines(
+        self, exchanges: Collection[str] | None = None, ids: Collection[str] = ()
+    ) -> dict[str, Memory]:
+        """By their ids, without what only the table knows: what rests on these exchanges, and these
+        memories; default: all. What is withheld is left out."""
+        with self._lock:
+            return self._columns.outlines(self.user_id, exchanges, ids)
+
     @property
     def unmerged(self) -> int:
         """Memories that `tidy` would fold in."""

@@ -97,6 +97,8 @@ class Dialogue:
         self._quiet.set()
         self._closing = Background(self.failed)
         self._phase = Phase.STARTING
+        self.last_answer = ""
+        """What was heard of it."""
         self._reads_per_s: float | None = None
 
     # -- who is meant ---------------------------------------------------------------------------
@@ -130,6 +132,7 @@ class Dialogue:
     def forget(self, exchanges: Collection[str]) -> None:
         """These are out of the running conversation, and of the model's cache as soon as it is
         free."""
+        self.last_answer = ""
         self._memory.forget(list(exchanges))
         self.refresh()
 
@@ -322,6 +325,7 @@ class Dialogue:
         finally:
             self._idle.set()
         self.emit(ended)
+        self.last_answer = ended.assistant
         if self._current is None:
             self._rest()
             if not self.user_speaks:
