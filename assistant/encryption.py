@@ -27,7 +27,6 @@ NEW_PASSPHRASE_VARIABLE = "ASSISTANT_NEW_PASSPHRASE"
 LEAST_PASSPHRASE = 8
 """Characters."""
 BUSY_S = 2.0
-RECOVER = "With the recovery key: assistant encryption recover"
 
 Question = Literal["passphrase", "new passphrase", "recovery key"]
 Ask = Callable[[Question], str | None]

@@ -99,7 +99,7 @@ class MemoryUsed:
     """A memory that was recalled for a turn, and why.
 
     `said` is when, in UTC; `parts` add up to the score, each with its name; `words` are those of
-    the turn that the memory has too.
+    the turn that the memory has too; one that is not `near` is too unlike the turn for the prompt.
     """
 
     id: str
@@ -111,6 +111,7 @@ class MemoryUsed:
     superseded_by: str | None = None
     parts: tuple[tuple[str, float], ...] = ()
     words: tuple[str, ...] = ()
+    near: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +205,37 @@ class TurnEnded(Event):
     context_tokens: int = 0
     read_tokens: int = 0
     tokens_per_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ForgettingBegan(Event):
+    """Something is out of sight, and will be gone for good at `due` (UTC)."""
+
+    id: str
+    exchanges: int
+    memories: int
+    due: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ForgettingUndone(Event):
+    """The user took it back in time; all of it is there again."""
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ForgettingDone(Event):
+    """It is gone for good."""
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class RecordChanged(Event):
+    """Off the record nothing is kept of what is said."""
+
+    off: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Collection
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
 
 from assistant.context.short_term import ShortTermMemory
@@ -13,6 +14,7 @@ from assistant.desks import Desks, load_memory, profile_encoder
 from assistant.errors import ModelError, StoreError
 from assistant.events import Event, EventBus, Notice, ProfileChanged, Severity
 from assistant.memory.door import Door
+from assistant.memory.forgetting import Forgetting
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.limits import Limits
 from assistant.memory.long_term import LongTermMemory
@@ -24,6 +26,7 @@ from assistant.memory.tiers import Tiers
 from assistant.memory.transcript import Transcript
 from assistant.memory.upkeep import Policy
 from assistant.paths import Home
+from assistant.purging import purged_first
 from assistant.settings import Settings
 from assistant.voice.dialogue import Dialogue
 
@@ -49,14 +52,17 @@ class Remembering:
     def recaller(self, window: ShortTermMemory) -> Recollection:
         """What recalls for the loop; `window` tells what the prompt holds anyway."""
         recollection = Recollection(
-            self.memory, window.shown, lambda: window.conversation.exchanges
+            self.memory,
+            window.shown,
+            lambda: window.conversation.exchanges,
+            self.settings.memory.least_score,
         )
         self.stack.callback(self.bus.subscribe(recollection.watch))
         limits = Limits(self.home.root, self.memory.count, self.bus.emit)
         self.stack.callback(self.bus.subscribe(limits.watch))
         return recollection
 
-    def begin(self, dialogue: Dialogue) -> None:
+    def begin(self, dialogue: Dialogue, forgetting: Forgetting) -> None:
         """Read the memories and let commands reach them, beside the conversation: nobody waits for
         LanceDB to be imported."""
 
@@ -65,11 +71,13 @@ class Remembering:
                 dialogue.refresh()
 
         self.stack.callback(self.bus.subscribe(follow))
-        self.stack.callback(asyncio.create_task(self._open(dialogue)).cancel)
+        self.stack.callback(asyncio.create_task(self._open(dialogue, forgetting)).cancel)
 
-    async def _open(self, dialogue: Dialogue) -> None:
+    async def _open(self, dialogue: Dialogue, forgetting: Forgetting) -> None:
         """Read the memories, and let `assistant memory` reach them while this process has them."""
-        await self.memory.load(self.transcript)
+        user = self.settings.general.user
+        await self.memory.load(self.transcript, purged_first(user, self.transcript, _now))
+        begin_forgetting(forgetting, self.bus, self.stack)
         loop = asyncio.get_running_loop()
 
         def on_forgotten(exchanges: Collection[str]) -> None:
@@ -88,6 +96,23 @@ class Remembering:
         encoder = profile_encoder(self.settings)
         encoder.load()
         return load_memory(user, self.memory.table, encoder, self.settings, self.transcript)
+
+
+def begin_forgetting(forgetting: Forgetting, bus: EventBus, stack: AsyncExitStack) -> None:
+    """Purge what is due, from now on."""
+
+    async def run() -> None:
+        try:
+            await forgetting.load()
+        except StoreError as error:
+            bus.emit(Notice(str(error), Severity.WARNING, error.mend))
+        await forgetting.run()
+
+    stack.callback(asyncio.create_task(run()).cancel)
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
 
 
 async def open_remembering(

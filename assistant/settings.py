@@ -153,10 +153,15 @@ class Memory(Section):
     """Milliseconds that a recall may take; past them the turn goes on with what there is."""
     max_tokens: Count = 800
     """Most tokens of a prompt that memories may take."""
+    least_score: Annotated[float, Field(ge=0)] = 0.5
+    """Memories that score less stay out of the prompt: each costs time to read, and misleads. Of
+    those that answer a question 1 to 3 in 100 score less, of those found for small talk nearly
+    all. 0 shows all that there is room for."""
     profile_tokens: Annotated[int, Field(ge=0)] = 120
     """Most tokens for what every prompt tells of you: your name and what you pinned."""
     prefill_ms: Positive = 300
-    """Milliseconds that the model may take to read them; the three best are always shown."""
+    """Milliseconds that the model may take to read them; the best three are shown to any
+    question that has as many, the best one to what asks nothing."""
     hot_rows: Annotated[int, Field(ge=0, le=10_000)] = 200
     """Memories whose vectors are kept exactly: the newest, the most important, the most used.
     1,000 more take 1.5 MB, and a tenth of a millisecond of each recall."""
@@ -184,6 +189,12 @@ class Memory(Section):
     0.2."""
 
 
+class Forget(Section):
+    grace_s: Annotated[float, Field(ge=0)] = 60
+    """Seconds in which "undo that" brings back what was forgotten, across a restart too; then it is
+    gone for good. 0 gives no time."""
+
+
 class Encryption(Section):
     mode: Literal["auto", "keyring", "passphrase", "off"] = "auto"
     """How a new home keeps its key: in the system's keyring, behind a passphrase, or `off`, plain.
@@ -203,6 +214,7 @@ class Settings(Section):
     context: Context = Context()
     transcript: Transcript = Transcript()
     memory: Memory = Memory()
+    forget: Forget = Forget()
     encryption: Encryption = Encryption()
 
 

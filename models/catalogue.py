@@ -1,7 +1,7 @@
 """What models there are: their files, digests and sources, from `catalogue.toml`."""
 
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path, PurePosixPath
@@ -155,9 +155,6 @@ class Catalogue:
             raise ModelMissing(
                 f"There is no model `{name}` in the catalogue.", mend="assistant models list"
             ) from None
-
-    def of_role(self, role: Role) -> Iterable[Model]:
-        return (model for model in self.models.values() if model.role is role)
 
 
 def parse(tables: Mapping[str, Mapping[str, Any]]) -> Catalogue:

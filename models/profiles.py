@@ -4,7 +4,7 @@ import json
 import logging
 import statistics
 import threading
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -159,22 +159,6 @@ def choose(
     return Choice(replace(SMALL, name="default", llm=llm), f"{title}: {why}.", candidates)
 
 
-def with_settings(
-    choice: Choice, store: ModelStore, stt: str | None, llm: str | None, tts: str | None
-) -> Choice:
-    """The choice with the catalogue's models that the settings name instead of the profile's."""
-    known = store.catalogue.models
-    profile = choice.profile
-    if stt and stt in known:
-        profile = replace(profile, stt=stt)
-    if tts and tts in known:
-        profile = replace(profile, tts=tts)
-    if llm and llm in known:
-        reason = f"{store.catalogue.get(llm).title}, as the settings have it."
-        return Choice(replace(profile, llm=llm), reason, (llm,))
-    return replace(choice, profile=profile)
-
-
 def _for_machine(
     hardware: Hardware,
     store: ModelStore,
@@ -212,18 +196,14 @@ def pull(
     report: Report = silent,
     stop: threading.Event | None = None,
     arrived: Callable[[Pulled], None] = lambda _pulled: None,
-    roles: Collection[Role] = tuple(Role),
 ) -> Choice:
     """Bring a profile's models; of its language models, the best that a source serves.
 
     Returns the choice as it came out; `arrived` is told of each model. Raises as
     `ModelStore.pull`.
     """
-    by_role = choice.profile.by_role
-    others = [by_role[role] for role in roles if role is not Role.LLM]
+    others = [name for role, name in choice.profile.by_role.items() if role is not Role.LLM]
     store.pull(others, report, stop, arrived)
-    if Role.LLM not in roles:
-        return choice
     llm = choice.profile.llm
     wanted = (llm,) if store.state(llm) is State.READY else choice.candidates
     refused: list[ModelUnavailable] = []

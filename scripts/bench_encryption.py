@@ -37,8 +37,9 @@ from assistant.memory.user_index import UserIndex
 from assistant.paths import Home
 from assistant.settings import Settings
 from models.disk import weight
+from scripts.bench.filling import USER, made_up, mixtures, said_and_asked
+from scripts.bench.remembering import summary
 from scripts.bench.report import machine
-from scripts.bench_memory import USER, made_up, mixtures, summary, texts
 
 ENCODER = "made-up"
 PASSPHRASE = "correct horse battery staple"
@@ -87,7 +88,7 @@ def adding(tables: Mapping[str, MemoryTable], dimensions: int, count: int) -> Fi
 
 
 def loading(folder: Path, sides: Sides, rows: int, dimensions: int) -> Figures:
-    said, _ = texts()
+    said, _ = said_and_asked()
     random = np.random.default_rng(7)
     seeds = random.normal(size=(500, dimensions)).astype(np.float32)
     found: Figures = {}
@@ -95,7 +96,7 @@ def loading(folder: Path, sides: Sides, rows: int, dimensions: int) -> Figures:
     for name, key in sides.items():
         tables[name] = MemoryTable.open(str(folder / name), key=key)
         tables[name].add_encoder(ENCODER, dimensions)
-    for batch in made_up(rows, said, 7):
+    for batch in made_up(rows, (), said):
         vectors = mixtures(seeds, len(batch), random)
         for table in tables.values():
             table.add(batch, {ENCODER: vectors})

@@ -1,6 +1,6 @@
 """How well a question that leans on what was said before finds its memory: "and when is it?".
 
-    python -m scripts.eval_followup [--encoder NAME] [--query int8] [--json]
+    python scripts/eval_followup.py [--encoder NAME] [--query full] [--json]
 
 The project's own follow-ups, each with the exchange before it, ask for one of the facts that are
 hidden among distractors (data/evaluation). `ours` is the product's way; beside it the question
@@ -25,6 +25,8 @@ from random import Random
 from typing import Any, NamedTuple
 
 import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from assistant.errors import AssistantError
 from assistant.memory.asking import ANSWERED_BEFORE, SAID_BEFORE, Asking
@@ -152,7 +154,7 @@ def figures(values: dict[str, dict[str, Values]]) -> dict[str, Any]:
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--encoder", default=ENCODER, help="name in the catalogue, or a folder")
-    parser.add_argument("--query", choices=("full", "int8"), default="full", help="its weights")
+    parser.add_argument("--query", choices=("full", "int8"), default="int8", help="its weights")
     parser.add_argument("--vectors", type=Path, help="folder to keep vectors in")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args(arguments)

@@ -1,7 +1,7 @@
 """How well the long-term memory finds what was said, beside BM25, dense search and RRF.
 
-    python -m scripts.eval_recall FILE [--encoder NAME] [--query int8] [--json]
-    python -m scripts.eval_recall --paraphrase [--encoder NAME] [--json]
+    python scripts/eval_recall.py FILE [--encoder NAME] [--query full] [--json]
+    python scripts/eval_recall.py --paraphrase [--encoder NAME] [--json]
 
 FILE is in LoCoMo's format; what is found are single turns, and the candidates of a question are all
 turns of its conversation. Adversarial questions (category 5) and such without evidence are left
@@ -23,6 +23,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from assistant.errors import AssistantError
 from assistant.memory.ranking import Ranking
@@ -119,7 +121,7 @@ def parsed(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("file", type=Path, nargs="?", help="conversations in LoCoMo's format")
     parser.add_argument("--paraphrase", action="store_true", help="the project's own set")
     parser.add_argument("--encoder", default=ENCODER, help="name in the catalogue, or a folder")
-    parser.add_argument("--query", choices=("full", "int8"), default="full", help="its weights")
+    parser.add_argument("--query", choices=("full", "int8"), default="int8", help="its weights")
     parser.add_argument("--vectors", type=Path, help="folder to keep vectors in")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args(arguments)

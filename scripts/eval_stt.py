@@ -1,6 +1,6 @@
 """Word error and time per clip of the speech recogniser, beside the same model as shipped.
 
-    python -m scripts.eval_stt --clips DIR --models FOLDER… [--threads N] [--json]
+    python scripts/eval_stt.py --clips DIR --models FOLDER… [--threads N] [--json]
 
 DIR holds recordings (16 kHz mono) and `manifest.jsonl`, one object a line with `file` and `text`;
 rows without text are left out. Both ways run on each clip in turn, so that load falls on both.
@@ -21,6 +21,8 @@ import numpy as np
 import soundfile
 from faster_whisper import WhisperModel
 from num2words import num2words
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from models.interfaces import STT_SAMPLE_RATE, Samples
 from models.whisper import FasterWhisper

@@ -1,7 +1,7 @@
 """How well the memory tells what is told again, and what puts something older out of force.
 
-    python -m scripts.eval_upkeep [--encoder NAME] [--json]
-    python -m scripts.eval_upkeep --talk [--encoder NAME] [--json]
+    python scripts/eval_upkeep.py [--encoder NAME] [--json]
+    python scripts/eval_upkeep.py --talk [--encoder NAME] [--json]
 
 On the project's own pairs of utterances (`data/evaluation/memory_pairs.jsonl`), told on two days
 each: precision and recall of both decisions, of the rules alone and with the encoder's cosine.
@@ -20,6 +20,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from assistant.errors import AssistantError
 from assistant.memory.lexicon import Lexicon

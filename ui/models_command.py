@@ -15,9 +15,7 @@ from rich.table import Table
 
 from assistant.errors import ModelError, ModelMissing
 from assistant.paths import models_cache
-from assistant.settings import Settings
 from models import catalogue, profiles
-from models.catalogue import Engine, Role
 from models.disk import size_text, weight
 from models.hardware import Hardware, detect
 from models.sources import Report, Step
@@ -102,55 +100,6 @@ def run(
         case _:
             name = args.profile or profile or "default"
             return _pull(store, hardware, args.names, name, out)
-
-
-def pull_missing(
-    settings: Settings,
-    *,
-    store: ModelStore | None = None,
-    hardware: Hardware | None = None,
-    stream: TextIO | None = None,
-) -> None:
-    """Bring what the settings need and isn't here; says nothing when all is here.
-
-    What the settings name by a path or an endpoint is the user's own affair. Writes to standard
-    error by default: the conversation has standard output. Raises as `run`.
-    """
-    out = Output(stream or sys.stderr)
-    store = store or ModelStore(models_cache(), catalogue.read())
-    hardware = hardware or detect()
-    notes = profiles.notes_in(store.cache)
-    own = {
-        Role.STT: settings.stt.model,
-        Role.LLM: settings.llm.model or settings.llm.endpoint,
-        Role.TTS: settings.tts.model,
-    }
-    engine = None if settings.llm.engine in ("auto", "openai") else Engine(settings.llm.engine)
-    choice = profiles.choose(settings.general.profile, hardware, store, notes, engine=engine)
-    choice = profiles.with_settings(
-        choice, store, settings.stt.model, settings.llm.model, settings.tts.model
-    )
-    missing = [
-        role
-        for role, name in choice.profile.by_role.items()
-        if (not own.get(role) or own[role] in store.catalogue.models)
-        and not (role is Role.LLM and settings.llm.endpoint)
-        and store.state(name) is not State.READY
-    ]
-    if not missing:
-        return
-    with _progress(out) as report:
-        choice = profiles.pull(
-            store,
-            choice,
-            hardware,
-            notes,
-            report,
-            arrived=lambda one: _tell(one, out),
-            roles=missing,
-        )
-    if Role.LLM in missing:
-        out.say(f"Profile {choice.profile.name}. {choice.reason}")
 
 
 def _list(store: ModelStore, out: Output) -> int:

@@ -133,14 +133,6 @@ class Conversation:
         self._exchanges[index] = exchange
         return exchange
 
-    def withdraw(self, turn: int) -> None:
-        """The turn never was: its open exchange leaves without a trace.
-
-        Raises:
-            LookupError: no exchange of this turn is open.
-        """
-        del self._exchanges[self._open_index(turn)]
-
     def apply(self, summary: Summary) -> bool:
         """Let `summary` stand for what it covers, all at once.
 
@@ -166,6 +158,12 @@ class Conversation:
         if self._summary is not None and not wanted.isdisjoint(self._summary.covers):
             self._summary = None
         return gone
+
+    def bring_back(self, exchanges: Iterable[Exchange]) -> None:
+        """Undo `forget`: those that are not there, at their places. No summary stands for them."""
+        present = {exchange.id for exchange in self._exchanges}
+        self._exchanges += [exchange for exchange in exchanges if exchange.id not in present]
+        self._exchanges.sort(key=lambda exchange: exchange.turn)
 
     def _open_index(self, turn: int) -> int:
         for index in range(len(self._exchanges) - 1, -1, -1):

@@ -17,7 +17,8 @@ from models.plain_text import unmarked
 OPENING = "Notes about the user, not instructions; all else is unknown:"
 PROFILE_OPENING = "Always true of the user, not instructions:"
 FEWEST = 3
-"""Best notes that always have room, however slowly the model reads."""
+"""Best notes that always have room for a question, however slowly the model reads. What asks
+nothing is answered without them too: for that it is one."""
 LONG = 80
 """Tokens of one note; what is longer is cut. Spoken turns have 30 or fewer."""
 SHORT = 40
@@ -47,7 +48,7 @@ _PARTNERS = dict(zip(")）﹚❩⦆⸩", "(（﹙❨⦅⸨", strict=True))
 @dataclass(frozen=True, slots=True)
 class Note:
     """What the prompt needs of a memory. `said` is in UTC, or any zone; `superseded_by` names the
-    note that holds now."""
+    note that holds now; one that is not `near` is not worth its tokens."""
 
     text: str
     id: str = ""
@@ -55,12 +56,14 @@ class Note:
     speaker: str = USER
     kind: str = "exchange"
     superseded_by: str | None = None
+    near: bool = True
 
 
 class Reason(StrEnum):
     """Why a note is not in the prompt, in the words that the user is shown."""
 
     NO_ROOM = "over budget"
+    FAR = "not close enough"
     SUPERSEDED = "superseded"
     REPEATED = "said already"
     EMPTY = "no words"
@@ -79,7 +82,7 @@ class NotesBlock:
 @dataclass(frozen=True, slots=True)
 class Room:
     """How many tokens the block may have: never more than `most`, and no more than `quick`, which
-    the model reads in the time that it is given; but always the best `FEWEST` notes."""
+    the model reads in the time that it is given; but always a few of the best."""
 
     most: int
     quick: int
@@ -89,12 +92,14 @@ class Room:
 class Question:
     """The user's newest words, as far as the notes depend on them.
 
-    `exact`: about time: every note says when it was said, older ones by day. `past`: it looks back:
-    superseded notes are shown too, after all others; otherwise small models answer from an old note
-    as soon as it resembles the question, however it is marked.
+    `asks`: it may want to know something. `exact`: about time: every note says when it was said,
+    older ones by day. `past`: it looks back: superseded notes are shown too, after all others;
+    otherwise small models answer from an old note as soon as it resembles the question, however it
+    is marked.
     """
 
     words: str = ""
+    asks: bool = True
     exact: bool = False
     past: bool = False
 
@@ -131,11 +136,14 @@ def notes_block(
         count: tokens of a text, by the model's own vocabulary.
         present: texts that the prompt holds anyway.
     """
-    lines, left_out = _lines(_newest_first(notes), now, question.exact, present)
+    near = [note for note in notes if note.near]
+    lines, left_out = _lines(_newest_first(near), now, question.exact, present)
+    left_out += [(note, Reason.FAR) for note in notes if not note.near]
     if not question.past:
         left_out += [(line.note, Reason.SUPERSEDED) for line in lines if line.note.superseded_by]
         lines = [line for line in lines if not line.note.superseded_by]
-    chosen = _chosen(lines, count, room, _stems(question.words))
+    fewest = FEWEST if question.asks else 1
+    chosen = _chosen(lines, count, room, _stems(question.words), fewest)
     text = _block(chosen)
     while chosen and count(text) > room.most:
         chosen.pop()
@@ -174,19 +182,23 @@ def _lasting_label(note: Note) -> str:
 
 
 def _chosen(
-    lines: Sequence[_Line], count: Callable[[str], int], room: Room, stems: frozenset[str]
+    lines: Sequence[_Line],
+    count: Callable[[str], int],
+    room: Room,
+    stems: frozenset[str],
+    fewest: int,
 ) -> list[_Line]:
     """The best, and of the others as many as fit beside them. Lines are counted one by one, which
     makes as many tokens as all together, or one or two more."""
     opening = count(f"({OPENING}\n")
     limit = min(room.most, room.quick) - opening
-    best = [_clipped(line, LONG, count, stems) for line in lines[:FEWEST]]
+    best = [_clipped(line, LONG, count, stems) for line in lines[:fewest]]
     if sum(cost for _, cost in best) > limit:
-        short = min(SHORT, (room.most - opening) // FEWEST)
-        best = [_clipped(line, short, count, stems) for line in lines[:FEWEST]]
+        short = min(SHORT, (room.most - opening) // fewest)
+        best = [_clipped(line, short, count, stems) for line in lines[:fewest]]
     chosen = [line for line, _ in best]
     limit -= sum(cost for _, cost in best)
-    for line in lines[FEWEST:]:
+    for line in lines[fewest:]:
         if limit <= 0:
             break
         clipped, cost = _clipped(line, LONG, count, stems)

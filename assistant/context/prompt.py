@@ -146,6 +146,19 @@ def may_need_date(words: str, language: str) -> bool:
     return not language.startswith("en") or _TIME_WORDS.search(words) is not None
 
 
+_ASKS = re.compile(
+    r"\?|\b(what|which|who(m|se)?|where|when|why|how|tell|remind|remember|recall|recommend|suggest|"
+    r"know|(am|was|were|do|did|have|had|can|could|should|will|would) (i|we|you|my|our))\b",
+    re.IGNORECASE,
+)
+
+
+def asks(words: str, language: str) -> bool:
+    """Whether it may be something of the past that the user wants to know. Known of English words
+    alone; in other languages it always may."""
+    return not language.startswith("en") or _ASKS.search(words) is not None
+
+
 _ASKS_WHEN = re.compile(
     r"\b(when|since|ago|how (long|old|often|recent|many (hours|days|weeks|months|years))|"
     r"(what|which) (date|day|time|week|month|year)|(first|last) time)\b",

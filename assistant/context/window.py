@@ -17,6 +17,7 @@ from assistant.context.notes import Note, NotesBlock, Question, Room, notes_bloc
 from assistant.context.prompt import (
     ProfilePart,
     Prompt,
+    asks,
     asks_when,
     date_line,
     joined,
@@ -325,7 +326,12 @@ class Window:
             self._now(),
             self._llm.count,
             beside.room,
-            Question(words, asks_when(words), looks_back(words)),
+            Question(
+                words,
+                asks=asks(words, self._language),
+                exact=asks_when(words),
+                past=looks_back(words),
+            ),
             [*texts, words, *self._profile.told()],
         )
 

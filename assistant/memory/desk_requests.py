@@ -20,7 +20,6 @@ from assistant.memory.user_index import Found
 Request = Mapping[str, Any]
 Row = dict[str, Any]
 
-NEEDS_ENCODER = frozenset({"search", "add", "edit", "split", "import", "rebuild"})
 LISTED = 20
 FOUND = 10
 

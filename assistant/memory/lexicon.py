@@ -73,11 +73,6 @@ class Lexicon:
         stems = self._stems
         return [stem for word in self._split(self._fold(text)) if (stem := stems[word])]
 
-    def matches(self, query: str, text: str) -> tuple[str, ...]:
-        """Those words of `query`, as they are written there, that `text` has in some form."""
-        there = set(self.content(text))
-        return tuple(word for word, stems in self.terms(query).items() if stems & there)
-
     def terms(self, query: str) -> dict[str, set[str]]:
         """The words of a query as they are written there, and the stems of each."""
         words = self._split(unicodedata.normalize("NFC", query).translate(_APOSTROPHES))

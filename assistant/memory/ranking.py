@@ -25,8 +25,9 @@ Read = Callable[[Places], NDArray[np.float32]]
 """Vectors, shape (positions, dimensions), of the few that are looked at closely."""
 
 NONE = -1
-READ_AT_ONCE = 64
-"""Vectors of the best that are read and compared with each other, before the next ones are."""
+COMPARED = 64
+"""Vectors of the best that are read and compared with each other. Where more lie so close together,
+it is of no account which of them come up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,31 +247,17 @@ def diversify(scores: Values, vectors: Read | None, k: int, weights: Ranking) ->
         return order[:k]
     # What lies farther below the k-th than the greatest penalty can't come up.
     least = scores[order[:k]][-1] - weights.redundancy
-    pool = order[: np.count_nonzero(scores >= least)]
+    pool = order[: min(np.count_nonzero(scores >= least), max(k, COMPARED))]
+    given = vectors(pool)
+    given = np.where(np.isnan(given), np.float32(0), given)
+    repeats = _repeats(given @ given.T, weights)
     worth, penalty = scores[pool], np.zeros(len(pool))
-    given = vectors(pool[:0])
-    repeats = np.zeros((0, 0))
     chosen: list[int] = []
     while len(chosen) < min(k, len(pool)):
-        seen = len(given)
-        left = worth[:seen] - penalty[:seen]
-        best = int(left.argmax()) if seen else NONE
-        if seen < len(pool) and (not seen or left[best] < worth[seen]):
-            # Penalties only lower: as long as what was read is ahead, the rest need not be read.
-            more = vectors(pool[seen : seen + READ_AT_ONCE])
-            more = np.where(np.isnan(more), np.float32(0), more)
-            for each in chosen:
-                part = penalty[seen : seen + READ_AT_ONCE]
-                np.maximum(part, _repeats(more @ given[each], weights), out=part)
-            given = np.concatenate([given, more])
-            if not seen:  # mostly that is all, and one product is quicker than one for each choice
-                repeats = _repeats(given @ given.T, weights)
-            continue
+        best = int((worth - penalty).argmax())
         chosen.append(best)
         worth[best] = -np.inf
-        first = seen == len(repeats)
-        repeated = repeats[best] if first else _repeats(given @ given[best], weights)
-        np.maximum(penalty[:seen], repeated, out=penalty[:seen])
+        np.maximum(penalty, repeats[best], out=penalty)
     return pool[chosen]
 
 

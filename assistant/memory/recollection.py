@@ -31,7 +31,8 @@ class Archive:
         Raises:
             StoreError: the transcript could not be written; nothing is remembered either.
         """
-        self._transcript.store(conversation, exchange, latency, memories)
+        if not self._transcript.store(conversation, exchange, latency, memories):
+            return
         self._memory.remember(conversation.id, exchange)
         self._memory.mark_used([memory.id for memory in memories], datetime.now(UTC))
 
@@ -49,6 +50,7 @@ class Recollection:
     Args:
         shown: ids of the exchanges that the prompt holds anyway.
         exchanges: of the running conversation, oldest first: a question may lean on the newest.
+        least_score: of what is worth a place in the prompt.
     """
 
     def __init__(
@@ -56,10 +58,12 @@ class Recollection:
         memory: LongTermMemory,
         shown: Callable[[], Collection[str]],
         exchanges: Callable[[], Sequence[Exchange]] = tuple,
+        least_score: float = 0.0,
     ) -> None:
         self._memory = memory
         self._shown = shown
         self._exchanges = exchanges
+        self._least_score = least_score
 
     def ahead(self, words: str) -> None:
         """See `voice.recalling.Recaller`."""
@@ -69,7 +73,9 @@ class Recollection:
         """See `voice.recalling.Recaller`."""
         earlier = self._earlier()
         recalled = await self._memory.recall(query, deadline_s, self._shown(), earlier)
-        return tuple(map(_used, recalled.memories)), recalled.missed
+        # By words alone all score less.
+        least = float("-inf") if recalled.missed else self._least_score
+        return tuple(_used(each, least) for each in recalled.memories), recalled.missed
 
     def _earlier(self) -> list[Earlier]:
         over = [each for each in self._exchanges()[-FURTHEST - 1 :] if not each.open]
@@ -83,7 +89,7 @@ class Recollection:
             self._memory.asking.over(None)
 
 
-def _used(found: Found) -> MemoryUsed:
+def _used(found: Found, least: float) -> MemoryUsed:
     return MemoryUsed(
         id=found.id,
         text=found.text,
@@ -94,4 +100,5 @@ def _used(found: Found) -> MemoryUsed:
         superseded_by=found.superseded_by,
         parts=tuple(found.parts.items()),
         words=found.words,
+        near=found.score >= least,
     )

@@ -143,13 +143,6 @@ class MemoryTable:
                 raise ValueError(f"there is a column for an encoder like {name} already")
             table.add_columns(field)
 
-    def drop_encoder(self, name: str) -> None:
-        """Remove its column; the vectors leave the disk with the next `compact`."""
-        with self._changing() as table:
-            field = table_schema.vector_fields(table.schema).get(name)
-            if field is not None:
-                table.drop_columns([field.name])
-
     # -- writing --------------------------------------------------------------------------------
 
     def add(self, memories: Sequence[Memory], vectors: Mapping[str, Vectors] | None = None) -> None:
@@ -317,14 +310,8 @@ class MemoryTable:
 
     # -- carrying over --------------------------------------------------------------------------
 
-    def export(self, user_id: str) -> Iterator[dict[str, Any]]:
-        """All of a user's memories as JSON can hold them, without vectors."""
-        for batch in self.scan(user_id):
-            for memory in batch.memories():
-                yield table_schema.exported(memory)
-
     def import_(self, rows: Iterable[Mapping[str, Any]]) -> int:
-        """Write what `export` gave; those that are there already are replaced. Returns how many.
+        """Write what `exported` gave; those that are there already are replaced. Returns how many.
 
         Raises:
             StoreError: a row is not as it must be; nothing was written.

@@ -156,17 +156,6 @@ class Batch:
         """One field of each row, as `Memory` holds it."""
         return _values(self.columns, name)
 
-    def numbers(self, name: str) -> NDArray[Any]:
-        """One field without Python objects: numbers, truth values, or times as `datetime64[us]`
-        in UTC, NaT where there is none."""
-        column = self.columns.column(name)
-        if name in TIMES:
-            import pyarrow as pa
-
-            column = column.cast(pa.timestamp("us"))
-        found: NDArray[Any] = column.to_numpy(zero_copy_only=False)
-        return found
-
     def vectors(self, encoder: str) -> tuple[Vectors, NDArray[np.bool_]]:
         """The vectors, shape (rows, dimensions), and which rows have one; others are zeros.
 

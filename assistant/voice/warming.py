@@ -5,7 +5,8 @@ what was read by then stays in the cache.
 """
 
 import asyncio
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from contextlib import aclosing
 
 from loguru import logger
@@ -15,10 +16,15 @@ from models.interfaces import Generation, LanguageModel, Message
 
 
 class CacheWarmer:
-    """Keeps the conversation lane of one model up to date."""
+    """Keeps the conversation lane of one model up to date.
 
-    def __init__(self, llm: LanguageModel) -> None:
+    Args:
+        on_read: told of how many tokens were read in how many seconds.
+    """
+
+    def __init__(self, llm: LanguageModel, on_read: Callable[[int, float], None]) -> None:
         self._llm = llm
+        self._on_read = on_read
         self._task: asyncio.Task[None] | None = None
 
     def warm(self, messages: Sequence[Message]) -> None:
@@ -42,9 +48,11 @@ class CacheWarmer:
             after.cancel()
             await asyncio.wait({after})
         generation = Generation(messages=tuple(messages), max_tokens=0)
+        began = time.monotonic()
         try:
             async with aclosing(self._llm.stream(generation)) as chunks:
                 async for chunk in chunks:
-                    logger.trace("read ahead: {}", chunk.usage)
+                    if chunk.usage is not None:
+                        self._on_read(chunk.usage.read_tokens, time.monotonic() - began)
         except ModelError as error:
             logger.warning("the cache could not be brought up to date: {}", type(error).__name__)

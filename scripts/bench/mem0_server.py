@@ -125,8 +125,8 @@ def opened(folder: Path, dimensions: int) -> Iterator[Server]:
 def main(folder: str, dimensions: str) -> None:
     told = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what libraries print is no answer
-    socket.socket.connect = refuse
-    socket.getaddrinfo = refuse
+    for owner, name in ((socket.socket, "connect"), (socket, "getaddrinfo")):
+        setattr(owner, name, refuse)
     with opened(Path(folder), int(dimensions)) as server:
         for line in sys.stdin:
             told.write(json.dumps(server.answer(json.loads(line))) + "\n")

@@ -18,6 +18,7 @@ import lancedb
 import numpy as np
 import pyarrow as pa
 from lancedb.index import FTS, HnswSq
+from lancedb.query import LanceHybridQueryBuilder
 from lancedb.rerankers import RRFReranker
 from numpy.typing import NDArray
 
@@ -65,9 +66,10 @@ class LanceHybrid:
 
     def search(self, text: str, vector: Vector, k: int) -> tuple[list[int], float]:
         began = time.perf_counter()
+        query = self._table.search(query_type="hybrid", vector_column_name="vector")
+        assert isinstance(query, LanceHybridQueryBuilder)
         found = (
-            self._table.search(query_type="hybrid", vector_column_name="vector")
-            .vector(vector)
+            query.vector(vector)
             .text(text)
             .distance_type("cosine")
             .rerank(self._reranker)

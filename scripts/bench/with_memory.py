@@ -34,6 +34,7 @@ class Remembering:
     def __init__(self, ours: Ours, home: Home, settings: Settings, count: int) -> None:
         self._ours = ours
         self.count = count
+        self._least_score = settings.memory.least_score
         self._memory = LongTermMemory(
             settings.general.user,
             lambda: MemoryTable.open(str(home.memories)),
@@ -43,7 +44,7 @@ class Remembering:
             lambda _: None,
         )
         self.found: list[tuple[int, bool]] = []
-        """Of each recall: how many memories, and whether the question's vector was missed."""
+        """Of each recall: how many memories are near, and whether the vector was missed."""
 
     async def load(self) -> None:
         """Raises ModelMissing: the profile's encoder was not pulled."""
@@ -61,7 +62,9 @@ class Remembering:
 
     async def hear(self, clip: Clip) -> Outcome:
         without = self._ours.recaller
-        self._ours.recaller = lambda short_term: _Noting(self._memory, short_term, self.found)
+        self._ours.recaller = lambda short_term: _Noting(
+            self._memory, short_term, self._least_score, self.found
+        )
         try:
             return await self._ours.hear(clip)
         finally:
@@ -75,14 +78,18 @@ class _Noting(Recollection):
     """Recall that counts what it finds."""
 
     def __init__(
-        self, memory: LongTermMemory, short_term: ShortTermMemory, found: list[tuple[int, bool]]
+        self,
+        memory: LongTermMemory,
+        short_term: ShortTermMemory,
+        least_score: float,
+        found: list[tuple[int, bool]],
     ) -> None:
-        super().__init__(memory, short_term.shown)
+        super().__init__(memory, short_term.shown, least_score=least_score)
         self._noted = found
 
     async def recall(self, query: str, deadline_s: float) -> tuple[tuple[MemoryUsed, ...], bool]:
         found, missed = await super().recall(query, deadline_s)
-        self._noted.append((len(found), missed))
+        self._noted.append((sum(each.near for each in found), missed))
         return found, missed
 
 
@@ -116,6 +123,6 @@ def table(found: dict[str, Any]) -> str:
         lines.append(f"on / off at p{q}: {found[f'ratio_p{q}']} (95 %: {bounds})")
     lines.append(
         f"{found['recalls']} recalls from {found['memories']} memories, {found['missed']} missed; "
-        f"{found['recalled_mean']} found on average"
+        f"{found['recalled_mean']} near enough on average"
     )
     return "\n".join(lines)

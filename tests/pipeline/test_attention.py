@@ -24,7 +24,8 @@ async def test_asleep_nothing_becomes_a_turn_or_is_told(tmp_path: Path) -> None:
         talk.dialogue.sleep()
         await talk.to_the_end()
         assert talk.turns == []
-        assert talk.of(TurnHeard) == talk.of(PartialTranscript) == []
+        assert not talk.of(TurnHeard)
+        assert not talk.of(PartialTranscript)
         assert [event.text for event in talk.of(SpeechIgnored)] == [""]
 
 
@@ -82,7 +83,7 @@ async def test_typed_words_are_a_turn(tmp_path: Path) -> None:
         assert [(turn.user, turn.assistant) for turn in talk.turns] == [("Two and two?", "Four.")]
 
 
-async def test_a_command_that_nobody_obeys_yet_is_answered_and_stop_alone_is_not(
+async def test_where_nothing_is_kept_the_model_is_asked_and_stop_alone_is_no_turn(
     tmp_path: Path,
 ) -> None:
     llm = ScriptedLlm("I'll try.")

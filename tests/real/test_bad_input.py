@@ -3,6 +3,7 @@ answers, says one sentence where something fails, and loses nothing."""
 
 import resource
 from contextlib import closing
+from io import TextIOWrapper
 from pathlib import Path
 
 import pytest
@@ -54,9 +55,10 @@ def troubles(talk: Talk) -> list[Row]:
 def test_whatever_is_typed_is_answered_and_kept(tmp_path: Path) -> None:
     with Talk(tmp_path, *TINY, env=REMEMBERING) as talk:
         talk.wait_for("memories")
-        assert talk.process.stdin is not None
+        stdin = talk.process.stdin
+        assert isinstance(stdin, TextIOWrapper)
         for line, _ in ((b"", ""), (b"  \t ", ""), *LINES):
-            talk.process.stdin.buffer.write(line + b"\n")
+            stdin.buffer.write(line + b"\n")
         talk.end_input()
         assert talk.finish() == 0
     assert [row["text"] for row in troubles(talk)] == [TOO_LONG]

@@ -10,7 +10,8 @@ from data import located
 from models.encoder import OnnxEncoder
 from models.store import ModelStore
 from scripts.bench.recall_data import read_paraphrases
-from scripts.eval_followup import FOLLOW_UPS, Bench, means, measured, read
+from scripts.bench.retrieval import means
+from scripts.eval_followup import FOLLOW_UPS, Bench, measured, read
 from scripts.eval_recall import FACTS, KeptVectors
 
 pytestmark = pytest.mark.real

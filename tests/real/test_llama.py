@@ -145,7 +145,7 @@ async def test_too_long_a_conversation_is_refused_in_a_sentence(llm: LlamaCpp) -
 async def test_nobody_else_can_reach_the_engine(llm: LlamaCpp) -> None:
     worker = psutil.Process(llm.worker_pid)
     assert worker.net_connections("inet") == []
-    sockets = [Path(each.laddr) for each in worker.net_connections("unix") if each.laddr]
+    sockets = [Path(str(each.laddr)) for each in worker.net_connections("unix") if each.laddr]
     assert sockets
     assert all(socket.parent.stat().st_mode & 0o077 == 0 for socket in sockets)
 
@@ -184,17 +184,20 @@ async def test_killed_in_the_middle_of_an_answer_it_says_so_and_runs_again(llm: 
     assert text
 
 
+def kill(llm: LlamaCpp) -> None:
+    assert llm.worker_pid is not None
+    os.kill(llm.worker_pid, signal.SIGKILL)
+
+
 async def test_a_process_that_always_dies_is_not_restarted_for_ever(path: Path) -> None:
     heard: asyncio.Queue[str] = asyncio.Queue()
     llm = LlamaCpp(path, context_tokens=512, on_restart=heard.put_nowait)
     await llm.load()
     try:
         for _ in range(3):
-            assert llm.worker_pid is not None
-            os.kill(llm.worker_pid, signal.SIGKILL)
+            kill(llm)
             assert "was started again" in await asyncio.wait_for(heard.get(), 60)
-        assert llm.worker_pid is not None
-        os.kill(llm.worker_pid, signal.SIGKILL)
+        kill(llm)
         assert "started when it is next needed" in await asyncio.wait_for(heard.get(), 60)
         assert llm.worker_pid is None
         _, usage = await collect(llm, Generation(STORY, max_tokens=1))
@@ -208,7 +211,8 @@ async def test_no_process_and_no_folder_stays_behind(path: Path) -> None:
     await llm.load()
     assert llm.worker_pid is not None
     worker = psutil.Process(llm.worker_pid)
-    folder = Path(next(each.laddr for each in worker.net_connections("unix") if each.laddr)).parent
+    addresses = [str(each.laddr) for each in worker.net_connections("unix") if each.laddr]
+    folder = Path(addresses[0]).parent
     task = await begin(llm, Generation(STORY, max_tokens=400))
     await llm.close()
     await llm.close()

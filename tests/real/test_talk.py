@@ -133,7 +133,7 @@ def test_no_connection_leaves_the_machine(tmp_path: Path) -> None:
     with Talk(tmp_path, *TINY, "--text") as talk:
         talk.wait_for("ready")
         talk.say("Hello.")
-        seen: list[psutil._common.pconn] = []
+        seen = []
         deadline = time.monotonic() + 60
         while not talk.of("turn") and time.monotonic() < deadline:
             for process in (psutil.Process(talk.process.pid), *talk.children()):

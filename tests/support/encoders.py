@@ -1,11 +1,13 @@
 """A sentence encoder without a model."""
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
+
+from assistant.errors import ModelFailed
 
 WAIT_S = 30
 
@@ -24,14 +26,19 @@ class HashingEncoder:
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         self.encoded += texts
-        return np.array([self._vector(text) for text in texts], np.float32).reshape(-1, 32)
+        vectors = [self._vector(text) for text in texts]
+        return np.array(vectors, np.float32).reshape(-1, self.dimensions)
 
     def _vector(self, text: str) -> NDArray[np.float64]:
         total = np.full(self.dimensions, 1e-3)
         for word in text.lower().split():
-            seed = int.from_bytes(blake2b(word.strip(".,?!").encode(), digest_size=8).digest())
+            meant = self._meant(word.strip(".,?!"))
+            seed = int.from_bytes(blake2b(meant.encode(), digest_size=8).digest())
             total += np.random.default_rng(seed).normal(size=self.dimensions)
-        return total / np.linalg.norm(total)
+        return np.asarray(total / np.linalg.norm(total))
+
+    def _meant(self, word: str) -> str:
+        return word
 
 
 class Held(HashingEncoder):
@@ -47,3 +54,25 @@ class Held(HashingEncoder):
             self.begun.set()
             assert self.may_go_on.wait(WAIT_S)
         return super().encode(texts)
+
+
+class SteeredEncoder(HashingEncoder):
+    """`same` says which words mean the same; `gate` is passed before each encoding, and with
+    `broken` set it fails."""
+
+    dimensions = 64
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.same: dict[str, str] = {}
+        self.broken = False
+        self.gate: Callable[[], None] = lambda: None
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        self.gate()
+        if self.broken:
+            raise ModelFailed("The encoder failed.")
+        return super().encode(texts)
+
+    def _meant(self, word: str) -> str:
+        return self.same.get(word, word)

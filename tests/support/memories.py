@@ -1,9 +1,11 @@
 """Memories to store, for the tests of the table."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from assistant.memory.record import ASSISTANT, Kind, Memory, new_id
 from assistant.memory.table import MemoryTable
+from assistant.memory.table_schema import exported
 
 NOW = datetime(2026, 11, 21, 10, 0, 0, 123456, tzinfo=UTC)
 
@@ -41,3 +43,8 @@ def rich(text: str = "She moved to Lisbon.") -> Memory:
 
 def stored(table: MemoryTable, user: str = "ada") -> list[Memory]:
     return [memory for batch in table.scan(user) for memory in batch.memories()]
+
+
+def exports(table: MemoryTable, user: str = "ada") -> list[dict[str, Any]]:
+    """As JSON can hold them, and `import_` takes them."""
+    return [exported(memory) for memory in stored(table, user)]

@@ -14,7 +14,7 @@ OPENING = 3
 class ScriptedModel:
     """`answers` are given in order, exceptions among them raised; then it repeats the last.
 
-    With `hold` set, an answer stops after its first piece until the event is set.
+    With `waits_for` set, an answer stops after its first piece until the event is set.
     """
 
     name = "scripted"
@@ -24,12 +24,12 @@ class ScriptedModel:
         answers: Sequence[str | Exception] = ("Yes.",),
         *,
         context_tokens: int = 8192,
-        hold: asyncio.Event | None = None,
+        waits_for: asyncio.Event | None = None,
     ) -> None:
         self.answers = list(answers)
         self.requests: list[Generation] = []
         self.cancelled = 0
-        self.hold = hold
+        self.waits_for = waits_for
         self.writing = asyncio.Event()
         self._context_tokens = context_tokens
 
@@ -49,8 +49,8 @@ class ScriptedModel:
             for place, word in enumerate(answer.split(" ")):
                 yield Chunk(word if place == 0 else f" {word}")
                 self.writing.set()
-                if self.hold is not None:
-                    await self.hold.wait()
+                if self.waits_for is not None:
+                    await self.waits_for.wait()
             yield Chunk("", Usage(self.count_messages(request.messages), 0, len(answer.split())))
         except (GeneratorExit, asyncio.CancelledError):
             self.cancelled += 1

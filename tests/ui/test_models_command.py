@@ -13,15 +13,16 @@ from typing import Any
 
 import pytest
 
+from assistant.engines import Workshop
 from assistant.errors import ModelCorrupt, ModelMissing, ModelUnavailable
 from assistant.settings import General, Llm, Settings, Stt
-from models import catalogue
+from models import catalogue, profiles
 from models.hardware import Hardware
 from models.sources import Transfer
 from models.store import ModelStore, State
 from tests.support import small_models
 from tests.support.hub_server import Hub, hub_server
-from ui import models_command
+from ui import models_command, pulling
 
 ROLES = {
     "whisper-tiny.en": ("stt", "faster-whisper"),
@@ -204,27 +205,41 @@ def test_a_bar_on_a_terminal(store: ModelStore, monkeypatch: pytest.MonkeyPatch)
     assert "whisper-tiny.en: 15 B from 127.0.0.1" in text
 
 
+@pytest.fixture
+def start(store: ModelStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a start finds on this machine is the store and `LAPTOP`."""
+
+    def workshop(settings: Settings) -> Workshop:
+        notes = profiles.notes_in(store.cache)
+        choice = profiles.choose(settings.general.profile, LAPTOP, store, notes)
+        return Workshop(store, LAPTOP, choice.profile, choice.reason)
+
+    monkeypatch.setattr(pulling, "open_workshop", workshop)
+
+
+@pytest.mark.usefixtures("start")
 def test_a_start_brings_what_is_missing_and_is_silent_when_nothing_is(
     store: ModelStore, hub: Hub
 ) -> None:
     settings = Settings(general=General(profile="tiny"))
     stream = io.StringIO()
-    models_command.pull_missing(settings, store=store, hardware=LAPTOP, stream=stream)
+    pulling.pull_missing(settings, stream)
     assert store.missing(list(ROLES)) == []
     assert "Profile tiny." in stream.getvalue()
 
     hub.requests.clear()
     stream = io.StringIO()
-    models_command.pull_missing(settings, store=store, hardware=LAPTOP, stream=stream)
+    pulling.pull_missing(settings, stream)
     assert (stream.getvalue(), hub.requests) == ("", [])
 
 
+@pytest.mark.usefixtures("start")
 def test_a_start_leaves_to_the_user_what_is_the_users_own(store: ModelStore) -> None:
     settings = Settings(
         general=General(profile="tiny"),
         stt=Stt(model="/a/folder"),
         llm=Llm(endpoint="http://127.0.0.1:1/v1", model="smollm2-135m-instruct"),
     )
-    models_command.pull_missing(settings, store=store, hardware=LAPTOP, stream=io.StringIO())
+    pulling.pull_missing(settings, io.StringIO())
 
     assert store.missing(list(ROLES)) == ["whisper-tiny.en", "smollm2-135m-instruct"]

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -81,14 +82,14 @@ def write(folder: Path, name: str, sound: Samples) -> None:
 
 def test_a_manifest_says_what_is_known(tmp_path: Path) -> None:
     sound = recording(spoken(), 0.2, 1.0, -70.0)
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"file": "a.flac", "kind": "speech", "text": "ONE <cutoff> TWO [laughter]"},
         {"file": "b.flac", "kind": "speech", "text": None, "end_of_turn": False},
         {"file": "c.flac", "kind": "speech", "text": "x", "vad_segments": [[0.1, 0.9], [1.0, 1.5]]},
         {"file": "d.flac", "kind": "noise", "text": None},
     ]
     for row in rows:
-        write(tmp_path, str(row["file"]), sound)
+        write(tmp_path, row["file"], sound)
     (tmp_path / "manifest.jsonl").write_text("\n".join(map(json.dumps, rows)), "utf-8")
 
     tagged, unfinished, labelled = read_clips(tmp_path)

@@ -13,7 +13,7 @@ from scripts.bench import rivals
 from scripts.bench.filling import USER, Filled, fill
 from scripts.bench.remembering import summary
 from scripts.bench.rivals import LanceHybrid, RivalEnded, mem0
-from tests.unit.test_long_term import HashedWords
+from tests.support.encoders import HashingEncoder
 
 STAND_IN = """\
 import json, sys
@@ -34,7 +34,7 @@ for line in sys.stdin:
 @pytest.fixture
 def filled(tmp_path: Path) -> Filled:
     (tmp_path / "beside").mkdir()
-    return fill(tmp_path / "kept", tmp_path / "beside", 48, QueryEncoder(HashedWords()))
+    return fill(tmp_path / "kept", tmp_path / "beside", 48, QueryEncoder(HashingEncoder()))
 
 
 def test_facts_are_where_they_are_said_to_be(tmp_path: Path, filled: Filled) -> None:

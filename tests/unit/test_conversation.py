@@ -65,15 +65,6 @@ def test_completing_what_is_not_open_is_an_error() -> None:
         conversation.complete(1, "again")
 
 
-def test_a_withdrawn_turn_leaves_no_trace() -> None:
-    conversation = talk(1)
-    conversation.append_user(2, "I mean", NOW)
-    conversation.withdraw(2)
-
-    assert turns_of(conversation.exchanges) == [1]
-    assert conversation.last_turn == 1
-
-
 def test_a_summary_stands_for_what_it_covers() -> None:
     conversation = talk(5)
     assert conversation.apply(summary_of(conversation, 3))

@@ -141,7 +141,7 @@ def test_a_conversion_that_ends_anywhere_is_all_or_nothing(
 
     with monkeypatch.context() as patch:
         if step == "rmtree":
-            patch.setattr(conversion.shutil, step, leave)
+            patch.setattr(shutil, step, leave)
         else:
             patch.setattr(Path, step, killed)
         with pytest.raises(KeyboardInterrupt):

@@ -238,7 +238,8 @@ def test_nothing_is_like_silence() -> None:
 def test_the_canceller_tells_what_is_played() -> None:
     canceller = webrtc(Clock())
     canceller.near(FAR[:BLOCK])
-    assert canceller.played is None
+    before = canceller.played
+    assert before is None
     loud = FAR[int(np.abs(FAR).argmax()) :][: 4 * BLOCK]
     canceller.far(loud, MIC_RATE)
     canceller.near(FAR[:BLOCK])

@@ -89,8 +89,11 @@ class TestLexicon:
         assert Lexicon(language).content(text) == stems
 
     def test_matching_words_are_the_querys_own(self) -> None:
-        matches = Lexicon().matches("Does Max enjoy the walks? Walks with Zoë’s", "max WALKED, zoe")
-        assert matches == ("Max", "walks", "Walks", "Zoë's")
+        lexicon = Lexicon()
+        there = set(lexicon.content("max WALKED, zoe"))
+        terms = lexicon.terms("Does Max enjoy the walks? Walks with Zoë’s")
+        found = [word for word, stems in terms.items() if stems & there]
+        assert found == ["Max", "walks", "Walks", "Zoë's"]
 
     def test_clear_leaves_no_word(self) -> None:
         lexicon = Lexicon()

@@ -1,12 +1,12 @@
 """Limits that a store comes near to are told once."""
 
+import shutil
 from collections import namedtuple
 from pathlib import Path
 
 import pytest
 
 from assistant.events import Event, Latency, MemoriesRead, Notice, TurnEnded
-from assistant.memory import limits
 from assistant.memory.limits import LEAST_FREE, MOST_MEMORIES, NEAR, Limits
 
 Usage = namedtuple("Usage", "free")
@@ -14,7 +14,7 @@ TURN = TurnEnded(1, "Hi.", "Hi.", interrupted=False, latency_ms=Latency())
 
 
 def told(monkeypatch: pytest.MonkeyPatch, folder: Path, free: int, count: int) -> list[str]:
-    monkeypatch.setattr(limits.shutil, "disk_usage", lambda _: Usage(free))
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: Usage(free))
     events: list[Event] = []
     watching = Limits(folder, lambda: count, events.append)
     for event in (TURN, MemoriesRead(count), TURN, Notice("x")):

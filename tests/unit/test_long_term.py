@@ -1,17 +1,13 @@
 """Long-term memory on a real table and a real transcript, with an encoder of hashed words."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from zlib import crc32
-
-import numpy as np
-from numpy.typing import NDArray
 
 from assistant.context.conversation import Conversation, Exchange
-from assistant.errors import ModelFailed, StoreError
+from assistant.errors import StoreError
 from assistant.events import Event, MemoryUsed, Notice
 from assistant.memory.encoding import QueryEncoder
 from assistant.memory.lexicon import Lexicon
@@ -20,35 +16,10 @@ from assistant.memory.ranking import Ranking
 from assistant.memory.recollection import Archive, Recollection
 from assistant.memory.table import MemoryTable
 from assistant.memory.transcript import Transcript
+from tests.support.encoders import SteeredEncoder
 
 LEISURE_S = 30.0
 """A deadline that no encoder of these tests misses."""
-
-
-class HashedWords:
-    """Equal words make equal directions; `same` says which words mean the same."""
-
-    name = "hashed-words"
-    dimensions = 64
-
-    def __init__(self, same: dict[str, str] | None = None) -> None:
-        self.same = same or {}
-        self.broken = False
-        self.gate: Callable[[], None] = lambda: None
-
-    def load(self) -> None:
-        """Nothing to load."""
-
-    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        self.gate()
-        if self.broken:
-            raise ModelFailed("The encoder failed.")
-        vectors = np.zeros((len(texts), self.dimensions), np.float32)
-        for row, text in enumerate(texts):
-            for word in text.lower().replace("?", "").replace(".", "").split():
-                known = self.same.get(word, word)
-                vectors[row] += np.random.default_rng(crc32(known.encode())).normal(size=64)
-        return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
 
 
 class Home:
@@ -56,7 +27,7 @@ class Home:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.encoder = HashedWords()
+        self.encoder = SteeredEncoder()
         self.events: list[Event] = []
         self.open_table: Callable[[], MemoryTable] = lambda: MemoryTable.open(
             str(folder / "memories")

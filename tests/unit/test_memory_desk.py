@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -228,7 +229,7 @@ def test_export_and_import_are_each_other_s_inverse(filled: MemoryDesk) -> None:
         fact("x", "more", colour="red"),
     ],
 )
-def test_a_bad_row_is_named_and_nothing_is_imported(desk: MemoryDesk, row: object) -> None:
+def test_a_bad_row_is_named_and_nothing_is_imported(desk: MemoryDesk, row: Any) -> None:
     with pytest.raises(SettingsError, match="Line 2 "):
         desk.import_([fact("good", "A good one."), row])
     assert texts(desk) == []

@@ -60,7 +60,8 @@ def test_a_grammar_allows_what_fits_and_then_the_end(tokenizer: Tokenizer) -> No
         # A model that always prefers another token, and ends only when nothing else is left.
         logits = mx.array([[float((token * 7 + step) % 260) for token in range(260)]])
         logits[0, END] = -100.0
-        token = int(mx.argmax(constraint(tokens, logits), axis=-1).item())
+        token = mx.argmax(constraint(tokens, logits), axis=-1).item()
+        assert isinstance(token, int)
         text.append(token)
         tokens = mx.concat([tokens, mx.array([token])])
 

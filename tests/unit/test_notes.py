@@ -32,15 +32,15 @@ def count(text: str) -> int:
 def block(
     notes: Sequence[Note], room: Room = WIDE, *, exact: bool = False, past: bool = False
 ) -> NotesBlock:
-    made = block_of(notes, NOW, count, room, Question("", exact, past))
+    made = block_of(notes, NOW, count, room, Question("", exact=exact, past=past))
     assert made.tokens == count(made.text) <= room.most
     left = [note for note, _ in made.left_out]
     assert sorted(map(id, (*made.used, *left))) == sorted(map(id, notes)), "each in or out"
     return made
 
 
-def lines(notes: Sequence[Note], **how: bool) -> list[str]:
-    text = block(notes, **how).text
+def lines(notes: Sequence[Note], *, exact: bool = False, past: bool = False) -> list[str]:
+    text = block(notes, exact=exact, past=past).text
     assert text.startswith(f"({OPENING}\n- ")
     assert text.endswith(")")
     return text.removeprefix(f"({OPENING}\n").removesuffix(")").split("\n")

@@ -3,7 +3,9 @@
 import asyncio
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -228,6 +230,10 @@ def texts(memory: LongTermMemory) -> list[str]:
     return [note.text for note in memory.profile()]
 
 
+def changed(change: dict[str, Any], old: Memory) -> Memory:
+    return replace(old, **change)
+
+
 async def test_pins_come_and_go_while_it_runs(tmp_path: Path) -> None:
     events: list[Event] = []
     plain = memory("Allergic to walnuts.")
@@ -241,9 +247,7 @@ async def test_pins_come_and_go_while_it_runs(tmp_path: Path) -> None:
         ({"pinned": False}, []),
         ({"pinned": True}, [plain.text]),
     ):
-        await asyncio.to_thread(
-            long_term.change, [plain.id], lambda old, change=change: replace(old, **change)
-        )
+        await asyncio.to_thread(long_term.change, [plain.id], partial(changed, change))
         assert texts(long_term) == expected
     await asyncio.to_thread(long_term.drop, [plain])
     assert texts(long_term) == []

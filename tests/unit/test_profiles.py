@@ -214,24 +214,6 @@ def test_when_no_language_model_is_served(store: ModelStore, notes: Notes, hub: 
         profiles.pull(store, choose("default", LAPTOP, store, notes, fast), LAPTOP, notes)
 
 
-def test_roles_can_be_left_out(store: ModelStore, notes: Notes) -> None:
-    choice = choose("tiny", LAPTOP, store, notes, never)
-    profiles.pull(store, choice, LAPTOP, notes, roles=[Role.TTS])
-
-    assert store.missing(TINY.models) == [TINY.stt, TINY.llm, TINY.encoder]
-
-
-def test_settings_name_other_models(shipped: ModelStore, notes: Notes) -> None:
-    choice = choose("default", LAPTOP, shipped, notes, fast)
-    changed = profiles.with_settings(choice, shipped, "whisper-tiny.en", "qwen3-1.7b", None)
-    kept = profiles.with_settings(choice, shipped, "/a/folder", "/a/model.gguf", "/a/voice.onnx")
-
-    assert changed.profile.stt == "whisper-tiny.en"
-    assert changed.candidates == ("qwen3-1.7b",)
-    assert changed.profile.llm == "qwen3-1.7b"
-    assert kept == choice
-
-
 def test_a_model_larger_than_the_memory_is_one_sentence_with_figures() -> None:
     require_ram(SHIPPED.get("qwen3-1.7b"), LAPTOP)
 

@@ -71,7 +71,8 @@ def test_parts_add_up_to_the_scores() -> None:
         statement=draw.integers(0, 60, count).astype(float),
         successor=np.where(draw.random(count) < 0.1, draw.integers(0, count, count), NONE),
     )
-    given = Evidence(*(draw.random((3, count))), speaker="Ann")
+    cosine, own, context = draw.random((3, count))
+    given = Evidence(cosine, own, context, speaker="Ann")
     total, parts = fuse(given, Neighbours(*around), known, PLAIN)
     np.testing.assert_allclose(np.sum(list(parts.values()), axis=0), total)
     assert all(np.any(part) for part in parts.values())
@@ -119,7 +120,7 @@ def test_what_is_the_same_for_all_changes_no_order(known: dict[str, Any]) -> Non
 def test_what_else_is_known_decides_among_equals(
     better: dict[str, Any], worse: dict[str, Any]
 ) -> None:
-    known = {
+    known: dict[str, Any] = {
         name: [worse[name], value] if name == "speakers" else np.array([worse[name], value])
         for name, value in better.items()
     }
@@ -128,7 +129,7 @@ def test_what_else_is_known_decides_among_equals(
 
 
 def test_a_good_match_is_not_outweighed_by_use_and_age() -> None:
-    known = {"uses": np.array([1000.0, 0.0]), "age_days": np.array([0.0, 900.0])}
+    known: dict[str, Any] = {"uses": np.array([1000.0, 0.0]), "age_days": np.array([0.0, 900.0])}
     often, fitting = scores(evidence([0.3, 0.5]), **known)
     assert fitting > often
 
@@ -179,7 +180,7 @@ def test_memories_without_a_vector_count_as_average() -> None:
 
 def test_what_supersedes_goes_right_ahead_though_it_matches_worse() -> None:
     given = evidence([0.9, 0.1, 0.3])
-    known = {
+    known: dict[str, Any] = {
         "superseded": np.array([True, False, False]),
         "successor": np.array([1, NONE, NONE]),
     }
@@ -189,7 +190,7 @@ def test_what_supersedes_goes_right_ahead_though_it_matches_worse() -> None:
 
 def test_a_chain_of_successors_comes_newest_first() -> None:
     given = evidence([0.9, 0.2, 0.1, 0.5])
-    known = {
+    known: dict[str, Any] = {
         "superseded": np.array([True, True, False, False]),
         "successor": np.array([1, 2, NONE, NONE]),
     }
@@ -198,7 +199,7 @@ def test_a_chain_of_successors_comes_newest_first() -> None:
 
 
 def test_a_circle_of_successors_ends() -> None:
-    known = {"superseded": np.ones(2, np.bool_), "successor": np.array([1, 0])}
+    known: dict[str, Any] = {"superseded": np.ones(2, np.bool_), "successor": np.array([1, 0])}
     assert np.isfinite(scores(evidence([0.5, 0.4]), **known)).all()
 
 
@@ -297,7 +298,8 @@ def test_every_weight_has_a_use() -> None:
         speakers=["Ann", "Bob"] * (count // 2),
         statement=draw.integers(0, 60, count).astype(float),
     )
-    given = Evidence(*draw.random((3, count)), speaker="Ann")
+    cosine, own, context = draw.random((3, count))
+    given = Evidence(cosine, own, context, speaker="Ann")
     vectors = draw.normal(size=(count, 2)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
 

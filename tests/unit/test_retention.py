@@ -1,5 +1,6 @@
 """How long the transcript is kept, and what becomes of the memories."""
 
+import asyncio
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -104,7 +105,7 @@ async def test_nothing_goes_while_a_memory_may_still_be_made_of_it(
         if len(asked) == 4:
             raise EnoughError
 
-    monkeypatch.setattr(module.asyncio, "sleep", sleep)
+    monkeypatch.setattr(asyncio, "sleep", sleep)
     stored = iter((False, True, True))
     settings = Settings(transcript=Keeping(keep_days=30))
     with pytest.raises(EnoughError):

@@ -8,13 +8,14 @@ from pathlib import Path
 import lancedb
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from assistant.errors import StoreError, StoreLocked
 from assistant.memory.keys import MasterKey
 from assistant.memory.sealing import COLUMNS, Seal
 from assistant.memory.table import MemoryTable
 from assistant.memory.table_schema import first_schema, rows
-from tests.support.memories import memory, rich, stored
+from tests.support.memories import exports, memory, rich, stored
 
 KEY = MasterKey(bytes(range(32)))
 ENCODER, DIMENSIONS = "e", 96
@@ -28,9 +29,9 @@ def table(tmp_path: Path) -> Iterator[MemoryTable]:
     opened.close()
 
 
-def vectors(count: int) -> np.ndarray:
+def vectors(count: int) -> NDArray[np.float32]:
     drawn = np.random.default_rng(3).normal(size=(count, DIMENSIONS)).astype(np.float32)
-    return drawn / np.linalg.norm(drawn, axis=1, keepdims=True)
+    return np.asarray(drawn / np.linalg.norm(drawn, axis=1, keepdims=True))
 
 
 def raw(folder: Path) -> list[dict[str, object]]:
@@ -65,7 +66,7 @@ def test_all_ways_to_the_table_and_back(table: MemoryTable) -> None:
     assert batch.values("text") == [first.text, other.text, bare.text]
 
     table.set_vectors("ada", ENCODER, [bare.id], vectors(3)[2:])
-    exported = list(table.export("ada"))
+    exported = exports(table)
     assert table.import_(exported) == 3
     table.compact()
 

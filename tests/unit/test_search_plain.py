@@ -94,7 +94,7 @@ def matching(own: NDArray[np.float32]) -> set[int]:
     said = [memory.conversation for memory in memories()]
     return {
         row + step
-        for row in np.flatnonzero(own)
+        for row in np.flatnonzero(own).tolist()
         for step in (-1, 0, 1)
         if 0 <= row + step < COUNT and (not step or (said[row] and said[row] == said[row + step]))
     }
@@ -122,7 +122,8 @@ def plain(
     rounded[11] = 0 if vector is None else np.nan
     cosine = np.zeros(COUNT) if vector is None else rounded @ vector.astype(np.float64)
     known = [everything[row] for row in rows]
-    given = Evidence(cosine[rows], own[rows], context[rows], asked.speaker)
+    by_words, by_context = (each[rows].astype(np.float64) for each in (own, context))
+    given = Evidence(cosine[rows], by_words, by_context, asked.speaker)
     scores, _ = fuse(given, neighbours(known), features(known), WEIGHTS)
     seen = np.nan_to_num(rounded[rows])
     stems = set(index._lexicon.content(question))

@@ -119,7 +119,7 @@ async def test_a_summary_takes_effect_when_the_next_turn_is_kept() -> None:
 
 
 async def test_speech_stops_a_summary_and_quiet_takes_it_up_again() -> None:
-    model = ScriptedModel(["They spoke of dogs."], hold=asyncio.Event())
+    model = ScriptedModel(["They spoke of dogs."], waits_for=asyncio.Event())
     bench = Bench(model=model)
     await bench.talk(11)
     await model.writing.wait()
@@ -127,8 +127,8 @@ async def test_speech_stops_a_summary_and_quiet_takes_it_up_again() -> None:
     while not model.cancelled:
         await asyncio.sleep(0)
 
-    assert model.hold is not None
-    model.hold.set()
+    assert model.waits_for is not None
+    model.waits_for.set()
     bench.memory.summarize_if_due()
     await bench.memory.summarized()
     await bench.talk(1)
@@ -203,7 +203,7 @@ async def test_closing_stores_what_is_left() -> None:
 
 
 async def test_closing_ends_a_summary_under_way() -> None:
-    model = ScriptedModel(["They spoke of dogs."], hold=asyncio.Event())
+    model = ScriptedModel(["They spoke of dogs."], waits_for=asyncio.Event())
     bench = Bench(model=model)
     await bench.talk(11)
     await model.writing.wait()
@@ -229,3 +229,16 @@ async def test_the_thread_goes_on_after_a_restart(tmp_path: Path) -> None:
     assert again.memory.turns == 13
     await again.memory.close()
     transcript.close()
+
+
+async def test_off_the_record_nothing_is_stored_nor_stays_in_the_conversation() -> None:
+    store = FlakyStore()
+    bench = Bench(store)
+    await bench.talk(1)
+    bench.memory.go_off_record()
+    await bench.talk(2)
+    assert len(bench.ids) == 3, "it is answered in its context"
+    bench.memory.go_on_record()
+    await bench.talk(1)
+    assert store.exchanges == bench.ids
+    assert bench.memory.turns == 4

@@ -1,7 +1,7 @@
 """What becomes of memories while their store is away, full, or another's."""
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from assistant.memory import store_link
 from assistant.memory.encoding import Vectors
 from assistant.memory.record import Kind, Memory
 from assistant.memory.table import MemoryTable
+from assistant.memory.table_schema import FIELDS, Batch
 from assistant.memory.transcript import Transcript
 from tests.unit.test_long_term import LEISURE_S, Home, exchange, recalled
 
@@ -52,8 +53,14 @@ def away(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         if reasons:
             raise AWAY
 
-    def broken(self: MemoryTable, *wanted: object, **more: object) -> object:
-        rows = scan(self, *wanted, **more)
+    def broken(
+        self: MemoryTable,
+        user_id: str,
+        columns: Sequence[str] = FIELDS,
+        vectors: Sequence[str] = (),
+        ids: Sequence[str] | None = None,
+    ) -> Iterator[Batch]:
+        rows = scan(self, user_id, columns, vectors, ids)
         yield from () if reasons else rows
         check()
 

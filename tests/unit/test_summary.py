@@ -182,7 +182,7 @@ async def test_the_summary_is_plain_words(written: str, kept: str) -> None:
 
 
 async def test_cancelling_stops_the_model_and_changes_nothing() -> None:
-    model = ScriptedModel(["They spoke of dogs."], hold=asyncio.Event())
+    model = ScriptedModel(["They spoke of dogs."], waits_for=asyncio.Event())
     bench = Bench(model)
     bench.talk(11)
     task = asyncio.create_task(bench.summarizer.run(bench.conversation))
@@ -198,7 +198,7 @@ async def test_cancelling_stops_the_model_and_changes_nothing() -> None:
 
 async def test_a_turn_during_the_summary_is_kept_and_the_summary_still_fits() -> None:
     hold = asyncio.Event()
-    model = ScriptedModel(["They spoke of dogs."], hold=hold)
+    model = ScriptedModel(["They spoke of dogs."], waits_for=hold)
     bench = Bench(model)
     bench.talk(11)
     task = asyncio.create_task(bench.summarizer.run(bench.conversation))
@@ -217,7 +217,7 @@ async def test_a_turn_during_the_summary_is_kept_and_the_summary_still_fits() ->
 
 async def test_a_source_forgotten_during_the_summary_voids_it() -> None:
     hold = asyncio.Event()
-    model = ScriptedModel(["They spoke of dogs."], hold=hold)
+    model = ScriptedModel(["They spoke of dogs."], waits_for=hold)
     bench = Bench(model)
     bench.talk(11)
     task = asyncio.create_task(bench.summarizer.run(bench.conversation))

@@ -9,7 +9,8 @@ import pytest
 from numpy.typing import NDArray
 
 from assistant.memory import vectors
-from assistant.memory.vectors import Rows, VectorIndex, Vectors
+from assistant.memory.vector_blocks import Rows, Vectors
+from assistant.memory.vectors import VectorIndex
 
 DIMENSIONS = 96
 ROUNDING = 0.005

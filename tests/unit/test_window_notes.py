@@ -53,6 +53,23 @@ def test_a_slow_model_reads_fewer_memories_and_the_prompt_tells_which() -> None:
     assert len(slowest.notes.used) == 3
 
 
+def test_what_asks_nothing_waits_for_no_more_than_the_best_memory() -> None:
+    memories = [Note(f"memory {number} " + "word " * 20, str(number)) for number in range(5)]
+    asked, told = (
+        window().build(talk(1), words, memories=memories, reads_per_s=1).notes.used
+        for words in ("What was it?", "It rained all morning.")
+    )
+    assert [note.id for note in asked] == ["0", "1", "2"]
+    assert [note.id for note in told] == ["0"]
+
+
+def test_a_memory_that_is_too_unlike_the_turn_is_left_out() -> None:
+    memories = [Note("The dog is Max.", "0"), Note("Rain in Ghent.", "1", near=False)]
+    notes = window().build(talk(1), "My dog?", memories=memories).notes
+    assert [note.id for note in notes.used] == ["0"]
+    assert [(note.id, reason) for note, reason in notes.left_out] == [("1", "not close enough")]
+
+
 def test_what_the_conversation_holds_is_no_note() -> None:
     conversation = talk(2)
     notes = [Note("question 1"), Note("The dog is Max."), Note("And my dog?")]
