@@ -145,7 +145,7 @@ def _comments(
 
 
 def _forgets_that(command: Command, words: tuple[Word, ...], spoken: Language) -> bool:
-    """ "Forget it" after a sentence of any kind is a way of giving up; it alone isn't enough."""
+    """Whether more than "it" is to be forgotten: "forget it" after a sentence may be giving up."""
     return command.kind is Kind.FORGET_THAT and words[-1].plain not in spoken.unnamed_first
 
 

@@ -1,17 +1,19 @@
 """barge in → *spoken command?*: what is obeyed at once and never reaches the model."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
-from pipecat.frames.frames import Frame
+from pipecat.frames.frames import Frame, StartFrame
 from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 
 from assistant.events import Remarked
 from assistant.voice.attempt import Attempt
 from assistant.voice.background import Background
-from assistant.voice.commands import Command, Kind, answer, recognise
+from assistant.voice.commands import ENGLISH, Command, Kind, answer, recognise
 from assistant.voice.dialogue import Dialogue
 from assistant.voice.frames import AttemptFrame
+from assistant.voice.grammar import language
 
 OFF = "Off the record. I keep nothing until you say: back on the record."
 ON = "Back on the record. What was said meanwhile is gone."
@@ -58,10 +60,15 @@ class SpokenCommands(FrameProcessor):
 
     async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
         await super().process_frame(frame, direction)
+        if isinstance(frame, StartFrame):  # or the first turn would wait for it
+            self._waiting.start(self._learn())
         if isinstance(frame, AttemptFrame) and not frame.attempt.remark:
             await self._sort(frame)
         else:
             await self.push_frame(frame, direction)
+
+    async def _learn(self) -> None:
+        await asyncio.to_thread(language, ENGLISH)
 
     async def _sort(self, frame: AttemptFrame) -> None:
         attempt = frame.attempt

@@ -105,7 +105,7 @@ class Utterance:
         return made
 
     def _without_stutter(self, words: list[Word]) -> list[Word]:
-        """ "Forget that, forget that" is once; so is "un, un, undo" for its first two."""
+        """Once for twice: "forget that, forget that", and of "un, un, undo" the first two."""
         made: list[Word] = []
         for word in words:
             made.append(word)
@@ -198,7 +198,7 @@ class Utterance:
         return best
 
     def _plain_verbs(self, words: tuple[Word, ...], form: str) -> tuple[Word, ...]:
-        """ "Would you mind forgetting": the form that a command has by itself."""
+        """The form that a command has by itself, after "would you mind forgetting"."""
         if form == "plain":
             return words
         forms = self._language.forms
