@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from assistant.memory.lexicon import Lexicon
+from assistant.memory.question import ASSISTANT_DID
 from assistant.memory.wording import listed, words
 
 DISTINCT = 3.0
@@ -33,6 +34,11 @@ SAYING = frozenset(
     )
 )
 """Stems of what is said about the telling, and of courtesy."""
+SAME = {
+    "call": "name", "mother": "mum", "mom": "mum", "father": "dad", "daddi": "dad", "kid": "child",
+    "children": "child", "bike": "bicycl", "phone": "telephon",
+}  # fmt: skip
+"""Stems in which a question and its answer's source may differ."""
 _WORD = re.compile(r"[^\W_][\w'’.-]*\w|[^\W_]")
 _BEGINS = re.compile(r"(?:^|[.!?…]\s)[\s\"“«(-]*$")
 _MINE = re.compile(r"\b(i|i'm|i've|i'd|my|mine|myself|we|our|ours|us|the user)\b", re.IGNORECASE)
@@ -86,6 +92,10 @@ def stems(text: str, lexicon: Lexicon) -> set[str]:
     return {*lexicon.content(text), *(f"#{each}" for each in _numbers(text))} - SAYING
 
 
+def _stems(text: str, lexicon: Lexicon) -> set[str]:
+    return {SAME.get(each, each) for each in stems(text, lexicon)}
+
+
 def _numbers(text: str) -> set[str]:
     """`one` is mostly a pronoun, and no number here."""
     found = {each for each in words(text) if each[0].isdigit()}
@@ -112,12 +122,13 @@ def used(
     said = answer.replace("’", "'")
     if not said.strip() or _UNKNOWING.search(said):
         return [], set()
-    asked = stems(question, lexicon)
-    new = {each for each in stems(answer, lexicon) if not _among(each, asked)}
+    asked = _stems(question, lexicon)
+    new = {each for each in _stems(answer, lexicon) if not _among(each, asked)}
     named = distinct(answer, lexicon).union(*(distinct(each.text, lexicon) for each in sources))
     weights = {each: DISTINCT if each in named or each[0] == "#" else 1.0 for each in new}
-    asked |= stems(earlier, lexicon)
-    mine = bool(_MINE.search(f"{earlier} {question}")) and not _FAVOUR.search(question)
+    asked |= _stems(earlier, lexicon)
+    whose = f"{earlier} {question}"
+    mine = bool(_MINE.search(whose) or ASSISTANT_DID.search(whose)) and not _FAVOUR.search(question)
     fits = [_fit(each, place, asked, weights, lexicon) for place, each in enumerate(sources)]
     chosen = _covering(fits, weights, mine=mine)
     if chosen:
@@ -130,7 +141,7 @@ def used(
 def _fit(
     source: Source, place: int, asked: set[str], weights: Mapping[str, float], lexicon: Lexicon
 ) -> _Fit:
-    own = stems(source.text, lexicon)
+    own = _stems(source.text, lexicon)
     shared = frozenset(each for each in weights if _among(each, own))
     also = frozenset(each for each in asked if _among(each, own))
     return _Fit(source, place, shared, also, sum(weights[each] for each in shared))

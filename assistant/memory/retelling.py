@@ -13,6 +13,8 @@ from assistant.memory.wording import NUMBERS, listed
 
 LONGEST = 12
 """Words of a phrase that is read back."""
+LOOKED_AT = 400
+"""Characters of a text: whoever pastes a megabyte gets its beginning read back."""
 SHORTEST_CUT = 5
 """Words that a phrase has at least where it is cut between two clauses."""
 
@@ -71,7 +73,7 @@ _BEGINS = re.compile(r"(?:^|[.!?…]\s)[\s\"“«(]*$")
 _NUMBER_BEFORE = re.compile(r"\d\W*$")
 _SENTENCES = re.compile(r"(?<!\bDr\.)(?<!\bMr\.)(?<!\bMrs\.)(?<!\bMs\.)(?<!\bSt\.)(?<=[.!?…])\s+")
 _COUPLE = re.compile(
-    r"(^|[.!?,;] |\b(?:that|when|because|but|so|if|while|where|as|yesterday|today|then) )"
+    r"(^|[.!?,;] |\b(?i:that|when|because|but|so|if|while|where|as|yesterday|today|then) )"
     r"([Mm]y [a-z]+|[A-Z][a-z]+) and I\b"
 )
 _USERS = re.compile(r"\b[Tt]he user's\b")
@@ -83,7 +85,7 @@ _OPENING = re.compile(
     r"|as i(?:'ve)? told you|i(?:'ve)? (?:already )?told you(?: already)?(?: that)?"
     r"(?= (?:i|i'm|i've|my|we|our|the)\b)|just so you know|for your information|let me tell you"
     r"|of course|(?:please )?(?:remember|note|keep in mind|don't forget|bear in mind)(?: that)?"
-    r"(?= (?:i|i'm|i've|my|we|our|the|it|it's)\b))\b[\s,.:;!-]*)+",
+    r"(?= (?:i|i'm|i've|my|we|our|the|it|it's)\b))(?![\w'-])[\s,.:;!-]*)+",
     re.IGNORECASE,
 )
 _CLOSING = re.compile(
@@ -179,7 +181,7 @@ def _turned(text: str, tokens: Sequence[_Token], place: int) -> str | None:
         return word
     if word in ("was", "wasn't"):
         return _was(tokens, place)
-    number = _NUMBER_BEFORE.search(text[: token.start]) or before in NUMBERS
+    number = _NUMBER_BEFORE.search(text[max(0, token.start - 4) : token.start]) or before in NUMBERS
     kept = (
         (word == "am" and bool(number))
         or (word == "mine" and before in MINES)
@@ -207,7 +209,7 @@ def _was(tokens: Sequence[_Token], place: int) -> str | None:
     while earlier and earlier[-1] in BETWEEN:
         earlier.pop()
     if earlier and earlier[-1] == "i":
-        return TURNED[word]
+        return word if earlier[-2:-1] and earlier[-2] in RULERS else TURNED[word]
     if not earlier or earlier[-1] not in CLAUSE or not any(_is_i(each) for each in earlier):
         return word
     since = earlier[len(earlier) - 1 - [_is_i(each) for each in reversed(earlier)].index(True) :]
@@ -253,7 +255,9 @@ def topic_phrase(topic: str, *, english: bool = True) -> str:
 
 def _telling(text: str) -> str:
     """The first sentence that tells something, without what leads in."""
-    found = [_bare(each) for each in _SENTENCES.split(" ".join(text.split()))]
+    beginning = text if len(text) <= LOOKED_AT else text[:LOOKED_AT].rpartition(" ")[0]
+    text = " ".join(beginning.split()) or text[:LOOKED_AT]
+    found = [_bare(each) for each in _SENTENCES.split(text)]
     whole = [each for each in found if each]
     told = [each for each in whole if not each.endswith("?") and len(each.split()) > 1]
     return next(iter(told or whole), text.strip())
