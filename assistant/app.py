@@ -26,17 +26,14 @@ from assistant.events import (
     SpeechIgnored,
     TurnEnded,
 )
-from assistant.memory.forgetting import Forgetting
 from assistant.memory.keys import MasterKey
-from assistant.memory.lexicon import Lexicon
 from assistant.memory.place import place_of
 from assistant.memory.transcript import Transcript
-from assistant.obeying import Obeying
+from assistant.obeying import Obeying, open_obeying
 from assistant.paths import Home
-from assistant.purging import purger
 from assistant.remembering import (
     Remembering,
-    begin_forgetting,
+    begin_keeping,
     begin_retention,
     open_remembering,
 )
@@ -216,74 +213,20 @@ async def open_assistant(
         if remembering is not None:
             recaller = remembering.recaller(memory)
         dialogue = Dialogue(settings, bus, models.llm, memory, Ledger(home.ledger))
-        forgetting = await _forgetting(settings, bus, dialogue, transcript, remembering)
-        keeping = _keeping(settings, bus, memory, forgetting, transcript, remembering)
-        loop = VoiceLoop(settings, dialogue, models, sound, recaller, await detectors, keeping)
+        obeying: Obeying | None = None
+        if transcript is not None:
+            obeying = await open_obeying(settings, bus, dialogue, memory, transcript, remembering)
+        loop = VoiceLoop(settings, dialogue, models, sound, recaller, await detectors, obeying)
         parts.append(loop)
         assistant = Assistant(
             bus, dialogue, loop, recordings, push_to_talk=settings.audio.push_to_talk
         )
         stack.push_async_callback(assistant.close)
         await assistant.start()
-        if remembering is not None and forgetting is not None:
-            remembering.begin(dialogue, forgetting)
-        elif forgetting is not None:
-            begin_forgetting(forgetting, bus, stack)
-        if transcript is not None:
+        if transcript is not None and obeying is not None:
+            begin_keeping(remembering, dialogue, obeying.forgetting, bus, stack)
             begin_retention(settings, transcript, memory.conversation.id, remembering, stack)
         yield assistant
-
-
-async def _forgetting(
-    settings: Settings,
-    bus: EventBus,
-    dialogue: Dialogue,
-    transcript: Transcript | None,
-    remembering: Remembering | None,
-) -> Forgetting | None:
-    """None where nothing is kept."""
-    if transcript is None:
-        return None
-    user = settings.general.user
-    memory = remembering.memory if remembering is not None else None
-    forgetting = Forgetting(
-        user,
-        transcript,
-        memory,
-        dialogue,
-        grace_s=settings.forget.grace_s,
-        purge=purger(user, transcript, memory),
-        quiet=dialogue.quiet,
-        emit=bus.emit,
-    )
-    try:
-        await forgetting.load()
-    except StoreError as error:
-        bus.emit(Notice(str(error), Severity.WARNING, error.mend))
-    return forgetting
-
-
-def _keeping(
-    settings: Settings,
-    bus: EventBus,
-    window: ShortTermMemory,
-    forgetting: Forgetting | None,
-    transcript: Transcript | None,
-    remembering: Remembering | None,
-) -> Obeying | None:
-    """None where nothing is kept."""
-    if forgetting is None or transcript is None:
-        return None
-    obeying = Obeying(
-        settings.general.user,
-        forgetting,
-        transcript,
-        lambda: window.conversation,
-        remembering.memory if remembering is not None else None,
-        Lexicon(settings.persona.language),
-    )
-    bus.subscribe(obeying.watch)
-    return obeying
 
 
 def _detectors() -> tuple[VoiceDetector, EndOfTurn]:

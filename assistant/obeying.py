@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 
 from assistant.context.conversation import Conversation, Exchange
+from assistant.context.short_term import ShortTermMemory
 from assistant.errors import StoreError
-from assistant.events import Event, MemoryUsed, TurnEnded
+from assistant.events import Event, EventBus, MemoryUsed, Notice, Severity, TurnEnded
 from assistant.memory.forgetting import Forgetting
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.long_term import LongTermMemory
@@ -28,7 +29,11 @@ from assistant.memory.meant import (
 )
 from assistant.memory.transcript import Transcript
 from assistant.memory.user_index import Found
+from assistant.purging import purger
+from assistant.remembering import Remembering
+from assistant.settings import Settings
 from assistant.voice.commands import Command, Kind
+from assistant.voice.dialogue import Dialogue
 
 ANSWER_S = 30.0
 """How long a question of the assistant's waits for its yes."""
@@ -58,8 +63,8 @@ class Obeying:
         memory: LongTermMemory | None,
         lexicon: Lexicon,
     ) -> None:
+        self.forgetting = forgetting
         self._user = user
-        self._forgetting = forgetting
         self._transcript = transcript
         self._conversation = conversation
         self._memory = memory
@@ -93,7 +98,7 @@ class Obeying:
             if command.kind is Kind.KNOW:
                 return await self._known(command.about)
             if command.kind is Kind.UNDO:
-                return BACK if await self._forgetting.undo() is not None else TOO_LATE
+                return BACK if await self.forgetting.undo() is not None else TOO_LATE
             meant = await self._meant(command)
             if meant is None:
                 return read_back(None)
@@ -106,7 +111,7 @@ class Obeying:
 
     async def _forget(self, meant: Meant) -> str:
         try:
-            await self._forgetting.forget(meant.exchanges, meant.memories)
+            await self.forgetting.forget(meant.exchanges, meant.memories)
         except StoreError as error:
             return f"It is out of my mind, but: {error}"
         return read_back(meant)
@@ -182,3 +187,34 @@ class Obeying:
         if self._memory is None or not topic:
             return ()
         return self._memory.find(topic, FOUND).memories
+
+
+async def open_obeying(
+    settings: Settings,
+    bus: EventBus,
+    dialogue: Dialogue,
+    window: ShortTermMemory,
+    transcript: Transcript,
+    remembering: Remembering | None,
+) -> Obeying:
+    """Of a running assistant. What an earlier session began to forget is hidden from now on."""
+    user = settings.general.user
+    memory = remembering.memory if remembering is not None else None
+    forgetting = Forgetting(
+        user,
+        transcript,
+        memory,
+        dialogue,
+        grace_s=settings.forget.grace_s,
+        purge=purger(user, transcript, memory),
+        quiet=dialogue.quiet,
+        emit=bus.emit,
+    )
+    try:
+        await forgetting.load()
+    except StoreError as error:
+        bus.emit(Notice(str(error), Severity.WARNING, error.mend))
+    lexicon = Lexicon(settings.persona.language)
+    obeying = Obeying(user, forgetting, transcript, lambda: window.conversation, memory, lexicon)
+    bus.subscribe(obeying.watch)
+    return obeying

@@ -77,7 +77,7 @@ class Remembering:
         """Read the memories, and let `assistant memory` reach them while this process has them."""
         user = self.settings.general.user
         await self.memory.load(self.transcript, purged_first(user, self.transcript, _now))
-        begin_forgetting(forgetting, self.bus, self.stack)
+        _begin_forgetting(forgetting, self.bus, self.stack)
         loop = asyncio.get_running_loop()
 
         def on_forgotten(exchanges: Collection[str]) -> None:
@@ -98,8 +98,21 @@ class Remembering:
         return load_memory(user, self.memory.table, encoder, self.settings, self.transcript)
 
 
-def begin_forgetting(forgetting: Forgetting, bus: EventBus, stack: AsyncExitStack) -> None:
-    """Purge what is due, from now on."""
+def begin_keeping(
+    remembering: Remembering | None,
+    dialogue: Dialogue,
+    forgetting: Forgetting,
+    bus: EventBus,
+    stack: AsyncExitStack,
+) -> None:
+    """Read the memories, where there are any, and purge what is due, from now on."""
+    if remembering is not None:
+        remembering.begin(dialogue, forgetting)
+    else:
+        _begin_forgetting(forgetting, bus, stack)
+
+
+def _begin_forgetting(forgetting: Forgetting, bus: EventBus, stack: AsyncExitStack) -> None:
 
     async def run() -> None:
         try:
