@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from assistant.context.conversation import Exchange
-from assistant.memory.answer_sources import stems
+from assistant.memory.answer_sources import may_have, stems
 from assistant.memory.answer_trace import Everything, Thing, Trace, Turned, sources_of, thing_of
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.naming import BY_HAND
@@ -164,7 +164,7 @@ def about(
     keys = {
         each.id
         for each in known
-        if wanted <= stems(f"{each.user_text}\n{each.assistant_text}", lexicon)
+        if _has(f"{each.user_text}\n{each.assistant_text}", wanted, lexicon)
     }
     for memory in chosen:
         keys |= sources_of(memory, wanted, everything, lexicon)
@@ -182,9 +182,13 @@ def memories_about(
     found = [
         memory
         for memory in everything.values()
-        if wanted and (memory.id in like or wanted <= stems(memory.text, lexicon))
+        if wanted and (memory.id in like or _has(memory.text, wanted, lexicon))
     ]
     return sorted(found, key=_told, reverse=True)
+
+
+def _has(text: str, wanted: set[str], lexicon: Lexicon) -> bool:
+    return may_have(text, wanted, lexicon, every=True) and wanted <= stems(text, lexicon)
 
 
 def everything(exchanges: Iterable[str], memories: Everything, lexicon: Lexicon) -> Meant | None:
