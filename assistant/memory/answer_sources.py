@@ -39,6 +39,7 @@ SAME = {
     "children": "child", "bike": "bicycl", "phone": "telephon",
 }  # fmt: skip
 """Stems in which a question and its answer's source may differ."""
+_NUMERAL = re.compile(rf"\d|\b(?:{'|'.join(NUMBERS)})\b", re.IGNORECASE)
 CHANGED = frozenset({"die", "lie", "tie"})
 """English stems that begin otherwise than some of their words."""
 _WORD = re.compile(r"[^\W_][\w'’.-]*\w|[^\W_]")
@@ -109,7 +110,7 @@ def _beginnings(stem: str) -> tuple[str, ...]:
     if stem in CHANGED:
         return (stem[0],)
     if stem[0] != "#":
-        return (stem[:-1] or stem,)
+        return (stem[:-1] if stem[-1] in "ie" and len(stem) > 1 else stem,)
     if not stem[1:].isdigit():
         return (stem[1:],)
     number = int(stem[1:])
@@ -123,6 +124,8 @@ def _stems(text: str, lexicon: Lexicon) -> set[str]:
 
 def _numbers(text: str) -> set[str]:
     """`one` is mostly a pronoun, and no number here."""
+    if not _NUMERAL.search(text):
+        return set()
     found = {each for each in words(text) if each[0].isdigit()}
     return found if re.search(r"\b1\b", text) else found - {"1"}
 

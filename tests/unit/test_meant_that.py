@@ -6,7 +6,7 @@ from typing import NamedTuple
 import pytest
 
 from assistant.memory.lexicon import Lexicon
-from assistant.memory.meant import Meant, just_said, that
+from assistant.memory.meant import that
 from tests.support.told import Said, earlier, remembered, turned
 
 
@@ -107,7 +107,7 @@ CASES = [
          "your dog is called Max"),
     Case("only the second was used", PETS, [("What's my cat called?", "Biscuit.", "o1 o2")],
          "o2 t1", "your cat is called Biscuit"),
-    Case("only the last of three was used", {**PETS, **{"o3": ("I had a hamster, Pip.", "Aw.")}},
+    Case("only the last of three was used", {**PETS, "o3": ("I had a hamster, Pip.", "Aw.")},
          [("Which pet did I have before?", "You had a hamster named Pip.", "o1 o2 o3")],
          "o3 t1", "you had a hamster, Pip"),
     Case("both were used", PETS, [("What are my pets called?", "Max and Biscuit.", "o1 o2")],
