@@ -20,6 +20,9 @@ LONGEST_TEXT = 2000
 FEW_SOURCES = 3
 """A memory that rests on more exchanges, such as a summary, takes those along that say the same."""
 
+TURN = "turn "
+"""What is no memory, in a source's key: no id has a space."""
+
 Everything = Mapping[str, Memory]
 """All of the user's memories by their ids."""
 
@@ -66,7 +69,7 @@ class Trace:
         near = {each.id: each.near for each in turn.used}
         sources = [Source(each.id, each.text[:LONGEST_TEXT], near[each.id]) for each in memories]
         before = range(place - 1, -1, -1)
-        sources += [Source(str(at), self._contribution(at), near=False) for at in before]
+        sources += [Source(f"{TURN}{at}", self._contribution(at), near=False) for at in before]
         question = turn.exchange.user_text[:LONGEST_TEXT]
         earlier = ""
         if place and follows_up(question, self._lexicon.content(question)):
@@ -75,12 +78,14 @@ class Trace:
         found, told = used(question, answer, sources, self._lexicon, earlier)
         for each in found:
             self._told |= told
-            if each.key in self._everything:
+            if not each.key.startswith(TURN):
                 self._take_memory(self._everything[each.key], told)
-            elif is_question(self._turns[int(each.key)].exchange.user_text):
-                self._take_answer(int(each.key))
+                continue
+            at = int(each.key.removeprefix(TURN))
+            if is_question(self._turns[at].exchange.user_text):
+                self._take_answer(at)
             else:
-                self.take_exchange(self._turns[int(each.key)].exchange)
+                self.take_exchange(self._turns[at].exchange)
         if found:
             self.exchanges |= {turn.exchange.id, *self._asked_before(place)}
         return bool(found)
