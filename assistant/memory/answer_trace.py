@@ -6,7 +6,7 @@ from datetime import datetime
 
 from assistant.context.conversation import Exchange
 from assistant.events import MemoryUsed
-from assistant.memory.answer_sources import Source, distinct, stems, used
+from assistant.memory.answer_sources import Source, distinct, may_have, stems, used
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.naming import BY_HAND
 from assistant.memory.question import follows_up
@@ -15,8 +15,13 @@ from assistant.memory.tellings import own_exchange, telling
 from assistant.memory.turn_kinds import is_question
 from assistant.memory.wording import words
 
+LONGEST_TEXT = 2000
+"""Characters of a text that are looked at."""
 FEW_SOURCES = 3
 """A memory that rests on more exchanges, such as a summary, takes those along that say the same."""
+
+TURN = "turn "
+"""What is no memory, in a source's key: no id has a space."""
 
 Everything = Mapping[str, Memory]
 """All of the user's memories by their ids."""
@@ -47,32 +52,40 @@ class Trace:
         self._everything = everything
         self._lexicon = lexicon
         self._told: set[str] = set()
+        self._followed: dict[int, bool] = {}
         self.exchanges: set[str] = set()
         self.memories: set[str] = set()
         self.things: list[Thing] = []
 
     def follow(self, place: int) -> bool:
-        """Whether the answer of this turn was made of anything that the user can forget."""
+        """Whether the answer of this turn was made of anything else."""
+        if place not in self._followed:
+            self._followed[place] = self._follow(place)
+        return self._followed[place]
+
+    def _follow(self, place: int) -> bool:
         turn = self._turns[place]
         memories = [self._everything[each.id] for each in turn.used if each.id in self._everything]
         near = {each.id: each.near for each in turn.used}
-        sources = [Source(each.id, each.text, near[each.id]) for each in memories]
+        sources = [Source(each.id, each.text[:LONGEST_TEXT], near[each.id]) for each in memories]
         before = range(place - 1, -1, -1)
-        sources += [Source(str(at), self._contribution(at), near=False) for at in before]
-        question = turn.exchange.user_text
+        sources += [Source(f"{TURN}{at}", self._contribution(at), near=False) for at in before]
+        question = turn.exchange.user_text[:LONGEST_TEXT]
         earlier = ""
         if place and follows_up(question, self._lexicon.content(question)):
             earlier = self._turns[place - 1].exchange.user_text
-        answer = turn.exchange.assistant_text
+        answer = turn.exchange.assistant_text[:LONGEST_TEXT]
         found, told = used(question, answer, sources, self._lexicon, earlier)
         for each in found:
             self._told |= told
-            if each.key in self._everything:
+            if not each.key.startswith(TURN):
                 self._take_memory(self._everything[each.key], told)
-            elif is_question(self._turns[int(each.key)].exchange.user_text):
-                self._take_answer(int(each.key))
+                continue
+            at = int(each.key.removeprefix(TURN))
+            if is_question(self._turns[at].exchange.user_text):
+                self._take_answer(at)
             else:
-                self.take_exchange(self._turns[int(each.key)].exchange)
+                self.take_exchange(self._turns[at].exchange)
         if found:
             self.exchanges |= {turn.exchange.id, *self._asked_before(place)}
         return bool(found)
@@ -86,7 +99,8 @@ class Trace:
     def _contribution(self, place: int) -> str:
         """What an exchange adds to what is known."""
         exchange = self._turns[place].exchange
-        return exchange.assistant_text if is_question(exchange.user_text) else exchange.user_text
+        asked = is_question(exchange.user_text)
+        return (exchange.assistant_text if asked else exchange.user_text)[:LONGEST_TEXT]
 
     def _take_answer(self, place: int) -> None:
         exchange = self._turns[place].exchange
@@ -117,7 +131,7 @@ class Trace:
             if memory.speaker == USER
             and memory.kind is Kind.EXCHANGE
             and memory.created < answer.created
-            and _may_have(memory.text, named)
+            and may_have(memory.text, named, self._lexicon)
             and named <= (there := stems(memory.text, self._lexicon))
             and len(there & own) > 1
         ]
@@ -133,7 +147,7 @@ class Trace:
             key
             for key, said, answered in self._exchanges()
             if key not in gone
-            and _may_have(answered, named)
+            and may_have(answered, named, self._lexicon)
             and named & (stems(answered, self._lexicon) - (own := stems(said, self._lexicon)))
             and len(about & (stems(answered, self._lexicon) | own)) > 1
         }
@@ -146,12 +160,6 @@ class Trace:
             if memory.speaker == ASSISTANT and (key := own_exchange(memory)) is not None:
                 said = self._everything.get(telling(key, USER))
                 yield key, said.text if said is not None else "", memory.text
-
-
-def _may_have(text: str, named: Iterable[str]) -> bool:
-    """Whether it is worth while to look for these stems. Of a numeral the digits are not there."""
-    small = text.lower()
-    return any(stem[0] == "#" or stem[:-1] in small for stem in named)
 
 
 def thing_of(memory: Memory) -> Thing:

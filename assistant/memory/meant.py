@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from assistant.context.conversation import Exchange
-from assistant.memory.answer_sources import stems
+from assistant.memory.answer_sources import may_have, stems
 from assistant.memory.answer_trace import Everything, Thing, Trace, Turned, sources_of, thing_of
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.naming import BY_HAND
@@ -42,7 +42,9 @@ _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 NAMED = 3
 """Of what is known about a topic."""
 LIKE = 0.55
-"""Cosine from which on a memory is about a topic though it has none of its words."""
+"""Cosine from which on a memory is about a topic though it has none of its words. Vectors of
+two words are like much: of 25 topics among 1,467 sentences of our evaluation set, with MiniLM, five
+came in by that at 0.45, some of them foreign, one at 0.5, foreign, and none from here on."""
 COURTESIES = 2
 """Exchanges like "Thanks." "You're welcome." that are passed over to find what was meant."""
 
@@ -164,7 +166,7 @@ def about(
     keys = {
         each.id
         for each in known
-        if wanted <= stems(f"{each.user_text}\n{each.assistant_text}", lexicon)
+        if _has(f"{each.user_text}\n{each.assistant_text}", wanted, lexicon)
     }
     for memory in chosen:
         keys |= sources_of(memory, wanted, everything, lexicon)
@@ -182,9 +184,13 @@ def memories_about(
     found = [
         memory
         for memory in everything.values()
-        if wanted and (memory.id in like or wanted <= stems(memory.text, lexicon))
+        if wanted and (memory.id in like or _has(memory.text, wanted, lexicon))
     ]
     return sorted(found, key=_told, reverse=True)
+
+
+def _has(text: str, wanted: set[str], lexicon: Lexicon) -> bool:
+    return may_have(text, wanted, lexicon, every=True) and wanted <= stems(text, lexicon)
 
 
 def everything(exchanges: Iterable[str], memories: Everything, lexicon: Lexicon) -> Meant | None:
@@ -198,7 +204,8 @@ def everything(exchanges: Iterable[str], memories: Everything, lexicon: Lexicon)
         return None
     newest = max(memories.values(), key=_told, default=None)
     text = "" if newest is None else _phrase(thing_of(newest), lexicon)
-    alone = sum(not set(memory.sources) & set(keys) for memory in memories.values())
+    known = set(keys)
+    alone = sum(known.isdisjoint(memory.sources) for memory in memories.values())
     count = len(keys) + alone
     asked = f"That is all I know about you, {counted(count)}. Forget everything?"
     return Meant(keys, tuple(memories), text, count, asked)
@@ -210,7 +217,7 @@ def _counted(
     """What the user would count: what was told; questions only where nothing was."""
     things = [Thing(each.user_text, USER, each.started) for each in said if each.user_text]
     told = [thing for thing in things if not is_question(thing.text)]
-    rest = [thing_of(memory) for memory in chosen if not set(memory.sources) & set(keys)]
+    rest = [thing_of(memory) for memory in chosen if set(keys).isdisjoint(memory.sources)]
     return told + rest or things
 
 

@@ -18,7 +18,7 @@ class Case(NamedTuple):
     talk: list[tuple[str, str, str]]
     gone: str
     newest: str
-    count: int = 1
+    things: int = 1
 
 
 DOG = {"o1": ("My dog is called Max.", "Max is a good name.")}
@@ -230,8 +230,8 @@ def test_that(case: Case, lexicon: Lexicon) -> None:
     assert meant is not None
     assert set(meant.exchanges) == set(case.gone.split())
     assert meant.newest == case.newest
-    assert meant.count == case.count
-    assert (meant.question is None) is (case.count == 1)
+    assert meant.count == case.things
+    assert (meant.question is None) is (case.things == 1)
     assert set(meant.memories) == {
         key for key, memory in everything.items() if set(memory.sources) <= set(meant.exchanges)
     }

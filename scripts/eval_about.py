@@ -1,0 +1,79 @@
+"""What "forget everything about my dog" would take along by its meaning alone.
+
+    python scripts/eval_about.py [--encoder NAME]
+
+Topics are looked up among the project's own facts and some of its distractors (data/evaluation).
+Printed is what has none of a topic's words together, yet a cosine of 0.45 or more; whether it is
+about the topic is for the reader to judge. The product takes it from `meant.LIKE` on.
+"""
+
+import argparse
+import sys
+from datetime import timedelta
+from pathlib import Path
+from random import Random
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from assistant.errors import AssistantError
+from assistant.memory.answer_sources import stems
+from assistant.memory.lexicon import Lexicon
+from assistant.memory.meant import LIKE
+from assistant.memory.question import read_question
+from assistant.memory.ranking import Ranking
+from assistant.memory.record import USER
+from assistant.memory.user_index import UserIndex
+from assistant.paths import models_cache
+from data import located
+from models.encoder import OnnxEncoder
+from scripts.bench.recall_data import read_paraphrases
+from scripts.bench.recall_methods import memory
+from scripts.eval_recall import DISTRACTORS, ENCODER, FACTS, KeptVectors
+
+OTHERS = 1_200
+SHOWN = 0.45
+FOUND = 50
+TOPICS = (
+    *("my pets", "my wife", "the accordion", "my brother-in-law's operation", "my health"),
+    *("my allergies", "food I hate", "my holiday plans", "money", "my cousin's marriage"),
+    *("the neighbours", "my parents", "music", "my sleep", "my knee", "the car", "school"),
+    *("my childhood", "my phone number", "birthdays", "sport", "coffee", "my weight", "religion"),
+    "my boss",
+)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--encoder", default=ENCODER, help="name in the catalogue")
+    name = parser.parse_args().encoder
+    lexicon = Lexicon("en")
+    pool = read_paraphrases(located(FACTS), located(DISTRACTORS))
+    facts = [turn for turn in pool.turns if turn.id.startswith("f")]
+    others = [turn for turn in pool.turns if not turn.id.startswith("f")]
+    turns = facts + Random(3).sample(others, OTHERS)
+    encoder = OnnxEncoder(models_cache() / name)
+    try:
+        encoder.load()
+        vectors = KeptVectors(encoder, None)([turn.text for turn in turns])
+    except (AssistantError, OSError) as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    index = UserIndex(USER, lexicon, vectors.shape[1], Ranking())
+    index.add([memory(turn, USER) for turn in turns], vectors)
+    now = max(turn.when for turn in turns if turn.when) + timedelta(days=1)
+    taken = shown = 0
+    for topic in TOPICS:
+        question = read_question(topic, [USER])
+        vector = encoder.encode([question.meaning])[0]
+        for each in index.search(question, vector, k=FOUND, now=now):
+            cosine = each.parts.get("meaning", 0.0)
+            if cosine >= SHOWN and not stems(topic, lexicon) <= stems(each.text, lexicon):
+                print(f"{cosine:.2f}  {topic}: {each.text}")
+                shown += 1
+                taken += cosine >= LIKE
+    print(f"{len(TOPICS)} topics, {len(turns)} sentences: {shown} from {SHOWN}, {taken} taken")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
