@@ -9,6 +9,9 @@ from assistant.events import (
     AnswerHeard,
     AnswerText,
     Event,
+    ForgettingBegan,
+    ForgettingDone,
+    ForgettingUndone,
     MemoriesRead,
     ModelsReady,
     Notice,
@@ -83,6 +86,13 @@ class JsonView:
             self._print({"event": "models", **event.names})
         elif isinstance(event, MemoriesRead):
             self._print({"event": "memories", "count": event.count})
+        elif isinstance(event, ForgettingBegan):
+            row = {"event": "forgetting", "id": event.id, "due": event.due.isoformat()}
+            self._print(row | {"exchanges": event.exchanges, "memories": event.memories})
+        elif isinstance(event, ForgettingUndone):
+            self._print({"event": "undone", "id": event.id})
+        elif isinstance(event, ForgettingDone):
+            self._print({"event": "forgotten", "id": event.id})
         elif isinstance(event, SessionEnded):
             self._print({"event": "ended", "turns": event.turns})
 

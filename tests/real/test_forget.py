@@ -1,0 +1,80 @@
+"""Forgetting by voice and by keyboard, through the command, real models and restarts."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soundfile
+
+from assistant.voice.audio import MIC_RATE
+from models.interfaces import Samples
+from tests.support.talking import Row, Talk
+
+pytestmark = pytest.mark.real
+
+TINY = ("--profile", "tiny")
+REMEMBERING = {
+    "ASSISTANT_MEMORY__ENABLED": "true",
+    "ASSISTANT_CONTEXT__RESUME_WITHIN_H": "0",
+    "ASSISTANT_MEMORY__DEADLINE_MS": "5000",  # this test is of what, not of how fast
+    "ASSISTANT_LLM__MAX_ANSWER_TOKENS": "8",
+    "ASSISTANT_ENCRYPTION__MODE": "off",
+    "ASSISTANT_FORGET__GRACE_S": "30",
+}
+DOG = "My dog is called Max and he loves to play fetch."
+CAT = "My cat is called Kim and she sleeps all day."
+ASK_DOG = "What is my dog called?"
+ASK_CAT = "What is my cat called?"
+READING_S = 3.0
+"""Of silence before the first words, in which the memories are read."""
+
+Speaker = Callable[[str], Samples]
+
+
+def spoken(speaker: Speaker, folder: Path, lines: Sequence[str]) -> list[str]:
+    """Arguments that play these lines, each in a recording of its own."""
+    arguments: list[str] = []
+    for number, line in enumerate(lines):
+        before = np.zeros(int((READING_S if not number else 0.3) * MIC_RATE), np.int16)
+        path = folder / f"{line[:12].strip('.?')}-{number}.wav"
+        soundfile.write(path, np.concatenate([before, speaker(line)]), MIC_RATE)
+        arguments += ["--input", str(path)]
+    return arguments
+
+
+def run(home: Path, *arguments: str) -> Talk:
+    with Talk(home, *TINY, *arguments, env=REMEMBERING) as talk:
+        assert talk.finish() == 0
+    return talk
+
+
+def tells(turn: Row, name: str) -> bool:
+    """Some memory in the turn's prompt does."""
+    return any(name in memory["text"] for memory in turn["memories"])
+
+
+def test_spoken_forgetting_holds_across_a_restart_and_undo_brings_back(
+    tmp_path: Path, speaker: Speaker
+) -> None:
+    home, clips = tmp_path / "home", tmp_path / "clips"
+    clips.mkdir()
+    assert len(run(home, *spoken(speaker, clips, [DOG])).of("turn")) == 1
+
+    lines = [ASK_DOG, "Forget everything about my dog.", ASK_DOG]
+    lines += [CAT, "Forget that.", "Undo that."]
+    talk = run(home, *spoken(speaker, clips, lines))
+    before, after, _ = talk.of("turn")
+    assert tells(before, "Max")
+    assert not tells(after, "Max")
+    remarks = [row["text"] for row in talk.of("remark")]
+    assert [text.split(" and ")[0] for text in remarks] == [
+        "Forgotten: your dog is called Max",
+        "Forgotten: your cat is called Kim",
+        "It is all back.",
+    ]
+
+    again = run(home, *spoken(speaker, clips, [ASK_DOG, ASK_CAT]))
+    dog, cat = again.of("turn")
+    assert not tells(dog, "Max")
+    assert tells(cat, "Kim")
