@@ -14,37 +14,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from assistant.errors import StoreError, StoreInUse
-from assistant.memory import table_rewrite, table_schema
+from assistant.memory import table_open, table_queries, table_rewrite, table_schema
 from assistant.memory.keys import MasterKey
 from assistant.memory.record import Memory
 from assistant.memory.sealing import Plain, Seal
 from assistant.memory.table_errors import explained
-from assistant.memory.table_open import (
-    NAME,
-    Table,
-    connect,
-    folder_of,
-    open_table,
-    open_to_read,
-    version,
-)
-from assistant.memory.table_queries import (
-    IDS_AT_ONCE,
-    SAID,
-    by_user,
-    chunks,
-    condition,
-    merge,
-    rows_of,
-)
-from assistant.memory.table_schema import FIELDS, KEY, Batch, Vectors
+from assistant.memory.table_open import Table, folder_of, version
+from assistant.memory.table_queries import IDS_AT_ONCE, SAID, by_user, chunks, condition
+from assistant.memory.table_schema import FIELDS, Batch, Vectors
 from assistant.memory.writer_lock import Gate, OnlyReading, WriterLock
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 ROWS_AT_ONCE = 8_192
 """In one batch of a scan: 12 MB with vectors of 384 dimensions."""
@@ -106,14 +87,14 @@ class MemoryTable:
                 assistant, or is of a newer version.
         """
         with ExitStack() as on_failure, explained(uri):
-            db, lock = connect(uri, storage_options or {}, or_read=or_read)
+            db, lock = table_open.connect(uri, storage_options or {}, or_read=or_read)
             on_failure.callback(lock.release)
             on_begun()
             on_failure.callback(on_proved)
             seal = Plain() if key is None else Seal(key)
             reads = isinstance(lock, OnlyReading)
-            opening = open_to_read if reads else open_table
-            again = partial(db.open_table, NAME)
+            opening = table_open.open_to_read if reads else table_open.open_table
+            again = partial(db.open_table, table_open.NAME)
             opened = cls(opening(db, uri, seal.key_id), lock, uri, seal, again, on_proved)
             on_failure.pop_all()
         return opened
@@ -205,12 +186,12 @@ class MemoryTable:
             if len(fresh) != len(ids):
                 raise ValueError(f"{len(fresh)} vectors for {len(ids)} ids")
             where = {key: row for row, key in enumerate(ids)}
-            rows = rows_of(table, user_id, list(where))
+            rows = table_queries.rows_of(table, user_id, list(where))
             if not rows.num_rows:
                 return 0
             order = pa.array([where[key] for key in rows.column("id").to_pylist()])
             place = rows.schema.get_field_index(field.name)
-            merge(table, rows.set_column(place, field, fresh.take(order)))
+            table_queries.merge(table, rows.set_column(place, field, fresh.take(order)))
             return int(rows.num_rows)
 
     def delete(self, user_id: str, ids: Iterable[str]) -> int:
@@ -364,7 +345,7 @@ class MemoryTable:
         import pyarrow as pa
 
         with self._changing() as table:
-            old = rows_of(table, user_id, [memory.id for memory in memories])
+            old = table_queries.rows_of(table, user_id, [memory.id for memory in memories])
             known = self._seal.open(old.select(["id", "text"]), user_id)
             texts = dict(zip(*(column.to_pylist() for column in known.columns), strict=True))
             places = {key: place for place, key in enumerate(texts)}
@@ -382,7 +363,7 @@ class MemoryTable:
                     field, old.column(field.name).take(pa.array(kept, pa.int64()))
                 )
             if new.num_rows:
-                merge(table, self._seal.close(new), insert=insert)
+                table_queries.merge(table, self._seal.close(new), insert=insert)
             return int(new.num_rows)
 
     def _check(self) -> None:
