@@ -79,6 +79,7 @@ HOLDERS: tuple[Holder, ...] = (
         ("door/address", "door/address.new", "door/socket"),
         False,
     ),
+    Holder("finder", "what macOS knows of a folder", (".DS_Store", "*/.DS_Store"), False),
     Holder("use", "the lock of a home in use", (".in-use",), False),
     Holder("window", "the conversation in the prompt, and its summary", (), True),
     Holder("index", "memories, their words and vectors", (), True),

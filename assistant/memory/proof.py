@@ -30,7 +30,7 @@ from assistant.paths import Home
 
 READ_AT_ONCE = 4 << 20
 """Bytes."""
-NOBODY = "other files"
+NOBODY = "nobody"
 COPY = "import shutil, sys; shutil.copyfileobj(open(sys.argv[1], 'rb'), sys.stdout.buffer)"
 TEXTS = ("id", "user_id", "text", "context", "speaker", "conversation", *sorted(LISTS))
 """Columns of the table that could hold words."""
@@ -153,7 +153,7 @@ def search_files(
             read += 1
             if hits:
                 found.append(_named(path, home))
-        yield Searched(f"files: {name}", files=read, bytes=total, found=tuple(found))
+        yield Searched(f"files of {name}", files=read, bytes=total, found=tuple(found))
 
 
 def search_table(table: MemoryTable, needles: Needles, breathe: Breath = lambda: None) -> Searched:
@@ -172,14 +172,14 @@ def search_table(table: MemoryTable, needles: Needles, breathe: Breath = lambda:
         if hits:
             found[version] = None
         breathe()
-    places = tuple(f"version {version}" for version in found)
+    places = tuple(f"version {version} of the memories" for version in found)
     return Searched("memories", versions=len(seen), bytes=total, found=places)
 
 
 def search_transcript(transcript: Transcript, needles: Needles) -> Searched:
     """Every row of every table. Raises StoreError: it can't be read."""
     texts = transcript.texts()
-    found = ("a row",) if needles.found_in_text(texts) else ()
+    found = ("a row of the transcript",) if needles.found_in_text(texts) else ()
     return Searched("transcript", versions=1, bytes=sum(map(len, texts)), found=found)
 
 

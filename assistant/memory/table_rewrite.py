@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 ROWS_AT_ONCE = 8_192
 SUFFIX = ".lance"
+UNFINISHED = ".tmp"
+"""How the names of files begin that a killed write was at."""
 TINY = timedelta(milliseconds=1)
 """LanceDB warns of anything less."""
 
@@ -74,6 +76,8 @@ def drop_old(table: Table, uri: str) -> None:
     folder = table_folder(uri)
     if folder is not None:
         _to_disk(folder)
+        for path in list(folder.rglob(f"{UNFINISHED}*")):  # LanceDB leaves these alone
+            path.unlink()
     table.optimize(cleanup_older_than=TINY, delete_unverified=True)
     if folder is not None and len(table.list_versions()) > 1:
         # A clock was set back: to LanceDB they are too young. Without its list a version is none.

@@ -66,16 +66,18 @@ class Verified:
             yield f"The file {name} is none of this program's: nobody knows what it holds."
         for searched in self.receipt.searched:
             for place in searched.found:
-                yield f"The text was found in {searched.name}: {place}."
+                yield f"A text was found in {place}."
 
     def _unsettled(self) -> Iterator[str]:
         if self.layout.versions > 1 or self.layout.spare:
-            versions = self.layout.versions - 1
-            yield f"The memories have {versions:,} older versions since they were last written anew."
+            yield (
+                "The memories were changed since they were last written anew; older versions that"
+                f" are left: {self.layout.versions - 1:,}."
+            )
         if self.pages.free or self.pages.log:
             yield (
-                f"The transcript has {self.pages.free:,} free pages, and {self.pages.log:,} bytes in"
-                " its log."
+                f"The transcript has free pages ({self.pages.free:,}) or a log"
+                f" ({self.pages.log:,} bytes)."
             )
 
 
