@@ -20,7 +20,7 @@ SHORTEST_IN_BINARY = 6
 """Bytes; fewer turn up by chance in megabytes of vectors."""
 SHORT_ONES = 64
 """As many short forms are looked for."""
-PIECE = 24
+PIECE = 20
 """Characters of a text that are looked for by themselves, at least."""
 WORDS = 6
 """In a piece of a text that is one long clause."""

@@ -19,7 +19,9 @@ from assistant.memory import table_rewrite
 from assistant.memory.keys import MasterKey
 from assistant.memory.record import Memory
 from assistant.memory.table import MemoryTable
+from assistant.memory.table_open import Table
 from assistant.memory.table_rewrite import Layout
+from assistant.memory.table_schema import Vectors
 from tests.support.memories import memory, rich, stored
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -50,14 +52,14 @@ def table(tmp_path: Path, key: MasterKey | None, told: list[Memory]) -> Iterator
         yield opened
 
 
-def vectors(count: int, dimensions: int) -> table_module.Vectors:
+def vectors(count: int, dimensions: int) -> Vectors:
     return np.random.default_rng(3).standard_normal((count, dimensions), dtype=np.float32)
 
 
 def raw(table: MemoryTable, key: str) -> bytes:
     """A vector as it lies on the disk."""
     [batch] = table.scan("ada", ("id",), (E,), [key])
-    return batch.stored_vectors(E)[0][0].tobytes()
+    return bytes(batch.stored_vectors(E)[0][0].tobytes())
 
 
 def holding(table: MemoryTable, content: bytes) -> list[str]:
@@ -180,7 +182,7 @@ def test_a_copy_that_came_out_otherwise_does_not_count(
     """As if a library lost rows."""
 
     class Losing:
-        def __init__(self, inner: table_rewrite.Table) -> None:
+        def __init__(self, inner: Table) -> None:
             self.inner = inner
 
         def __getattr__(self, name: str) -> object:
