@@ -8,7 +8,7 @@ where they are plain; where they are encrypted, its rows.
 
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -28,8 +28,8 @@ from assistant.memory.transcript import Transcript
 from assistant.memory.transcript_file import PLAIN_HEADER, header_of
 from assistant.paths import Home
 
-READ_AT_ONCE = 4 << 20
-"""Bytes."""
+READ_AT_ONCE = 1 << 20
+"""Bytes; they take some 10 ms to search."""
 NOBODY = "nobody"
 COPY = "import shutil, sys; shutil.copyfileobj(open(sys.argv[1], 'rb'), sys.stdout.buffer)"
 TEXTS = ("id", "user_id", "text", "context", "speaker", "conversation", *sorted(LISTS))
@@ -78,23 +78,41 @@ class Receipt:
 
 def needles_of(
     table: MemoryTable,
+    transcript: Transcript,
     user_id: str,
-    ids: Iterable[str],
-    texts: Iterable[str] = (),
-    kept: Iterable[str] = (),
+    ids: Collection[str],
+    exchanges: Collection[str] = (),
+    changing: Collection[str] = (),
 ) -> Needles:
-    """What to look for once these memories are deleted: call it before.
+    """What to look for once these memories and exchanges are gone: call it before.
+
+    What stays is no trace of what goes, whatever both say.
 
     Args:
-        texts: of exchanges that go.
-        kept: what stays.
+        changing: memories that quote what goes, and will do so no more.
+
+    Raises:
+        StoreError: something can't be read.
     """
-    words, blobs, asked = list(texts), [], list(ids)
-    encoders = tuple(table.encoders())
+    going, encoders = frozenset(ids), tuple(table.encoders())
+    kept, contexts = [], set()
+    for batch in table.scan(user_id, ("text", "context")):
+        for key, text, context in zip(*map(batch.values, ("id", "text", "context")), strict=True):
+            if key not in going and key not in changing:
+                kept.append(text)
+                contexts.add(context)
+    gone = frozenset(exchanges)
+    words: list[str] = []
+    for _, exchange in transcript.exchanges(user_id, transcript.exchange_ids(user_id)):
+        (words if exchange.id in gone else kept).extend(
+            (exchange.user_text, exchange.assistant_text)
+        )
+    asked, blobs = list(going), []
     for at in range(0, len(asked), IDS_AT_ONCE):
         some = asked[at : at + IDS_AT_ONCE]
         for batch in table.scan(user_id, ("text", "context"), encoders, some):
-            words += batch.values("text") + batch.values("context")
+            words += batch.values("text")
+            words += [context for context in batch.values("context") if context not in contexts]
             for encoder in encoders:
                 vectors, present = batch.stored_vectors(encoder)
                 blobs += [vector.tobytes() for vector in vectors[present]]
@@ -167,7 +185,7 @@ def search_table(table: MemoryTable, needles: Needles, breathe: Breath = lambda:
     total = 0
     for version, batch in table.versions():
         seen.add(version)
-        size, hits = _search_batch(batch, needles)
+        size, hits = _search_batch(batch, needles, breathe)
         total += size
         if hits:
             found[version] = None
@@ -186,14 +204,16 @@ def search_transcript(transcript: Transcript, needles: Needles) -> Searched:
 # -- inside -------------------------------------------------------------------------------------
 
 
-def _search_batch(batch: Batch, needles: Needles) -> tuple[int, set[int]]:
+def _search_batch(batch: Batch, needles: Needles, breathe: Breath) -> tuple[int, set[int]]:
     names = [name for name in TEXTS if name in batch.columns.schema.names]
     values = [value for name in names for value in _strings(batch.values(name))]
     hits, size = needles.found_in_text(values), sum(map(len, values))
     for encoder in vector_fields(batch.columns.schema):
         vectors, _ = batch.stored_vectors(encoder)
         content = np.ascontiguousarray(vectors, "<f4").tobytes()
-        hits |= needles.found_in(content)
+        for start in range(0, len(content), READ_AT_ONCE):
+            hits |= needles.found_in(content[start : start + READ_AT_ONCE + needles.overlap])
+            breathe()
         size += len(content)
     return size, hits
 

@@ -303,10 +303,11 @@ class MemoryTable:
                 table_rewrite.copy_over(table)
                 self._fragments = 0
             with self._gate.alone(PATIENCE_S) as alone:
-                if alone:
-                    self._check()
-                    table_rewrite.drop_old(self._table, self._uri)
-            return alone and self.layout().versions == 1
+                if not alone:
+                    return False
+                self._check()
+                table_rewrite.drop_old(self._table, self._uri)
+                return table_rewrite.layout(self._table, self._uri).versions == 1
 
     def layout(self) -> table_rewrite.Layout:
         with self._reading() as table:

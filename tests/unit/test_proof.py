@@ -4,6 +4,7 @@ import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,6 @@ import pytest
 from assistant.context.conversation import Conversation
 from assistant.errors import StoreError
 from assistant.memory import proof, transcript_pages
-from assistant.memory.holders import HOLDERS, files
 from assistant.memory.keys import MasterKey
 from assistant.memory.needles import Needles
 from assistant.memory.proof import Receipt, needles_of, prove
@@ -45,7 +45,9 @@ class House:
             talk.append_user(turn, text, NOW)
             self.exchanges.append(talk.complete(turn, "I see."))
             self.transcript.store(talk, self.exchanges[-1])
-        self.needles = needles_of(self.table, "ada", [self.told[0].id], [SECRET], [KEPT])
+        self.needles = needles_of(
+            self.table, self.transcript, "ada", [self.told[0].id], [self.exchanges[0].id]
+        )
         [batch] = self.table.scan("ada", ("id",), (E,), [self.told[0].id])
         self.vector = batch.stored_vectors(E)[0][0].tobytes()
 
@@ -222,6 +224,23 @@ def test_locks_of_the_transcript_outlive_the_search(house: House) -> None:
     house.transcript._db.execute("ROLLBACK")
 
 
+def test_what_stays_is_no_trace_but_for_what_will_change(house: House) -> None:
+    """The day is the context of many memories; a quotation goes."""
+    day, quotation = "Saturday, 21 November", "as said: the parrot is behind the brick"
+    going = replace(memory("A secret about the third parrot."), context=day)
+    same = replace(memory("Another thing.", at=5), context=day)
+    quoting = replace(memory("Where is it?", at=6), context=quotation)
+    twice = replace(memory("Yes, of course I do.", at=7), context=quotation)
+    house.table.add([going, same, quoting, twice])
+    asked = [going.id, twice.id]
+    needles = needles_of(house.table, house.transcript, "ada", asked, (), [quoting.id])
+    assert needles.found_in_text([day]) == set()
+    assert len(needles.found_in_text([quotation])) == 1
+    unchanged = needles_of(house.table, house.transcript, "ada", asked)
+    assert unchanged.found_in_text([quotation]) == set()
+    assert len(unchanged.found_in_text([going.text])) == 1
+
+
 # -- the structure ------------------------------------------------------------------------------
 
 
@@ -266,19 +285,3 @@ def test_in_a_folder_elsewhere_the_memories_are_searched_too(home: Home, tmp_pat
 def test_an_old_transcript_is_tidied_when_its_last_old_exchange_has_expired(house: House) -> None:
     house.transcript.expire("ada", NOW.replace(year=2100), 9)
     assert house.transcript.pages() == transcript_pages.Pages(0, 0)
-
-
-# -- holders ------------------------------------------------------------------------------------
-
-
-def test_every_holder_has_a_name_of_its_own() -> None:
-    assert len({holder.name for holder in HOLDERS}) == len(HOLDERS)
-    assert all(holder.what for holder in HOLDERS)
-
-
-def test_a_file_that_nobody_claims_is_seen(home: Home) -> None:
-    (home.memories / "memories.lance" / "data").mkdir(parents=True)
-    (home.memories / "memories.lance" / "data" / "a.lance").touch()
-    (home.memories / "notes.txt").touch()
-    claimed = {path.name: holder.name if holder else None for path, holder in files(home)}
-    assert claimed == {"a.lance": "memories", "notes.txt": None}
