@@ -32,7 +32,7 @@ HOLDERS: tuple[Holder, ...] = (
     Holder(
         TRANSCRIPT,
         "what was said, and its log",
-        ("transcript.sqlite3", "transcript.sqlite3-wal", "transcript.sqlite3-shm"),
+        tuple(f"transcript.sqlite3{ending}" for ending in ("", "-wal", "-shm", "-journal")),
         True,
     ),
     Holder(

@@ -144,7 +144,7 @@ def prove(
         search_table(table, needles, breathe),
         search_transcript(transcript, needles),
     ]
-    unprovable = tuple(_unprovable(home, table, needles, folder))
+    unprovable = tuple(what_cannot_be_proved(home, table, needles))
     return Receipt(datetime.now(UTC), exchanges, memories, tuple(searched), unprovable)
 
 
@@ -199,6 +199,34 @@ def search_transcript(transcript: Transcript, needles: Needles) -> Searched:
     texts = transcript.texts()
     found = ("a row of the transcript",) if needles.found_in_text(texts) else ()
     return Searched("transcript", versions=1, bytes=sum(map(len, texts)), found=found)
+
+
+def what_cannot_be_proved(home: Home, table: MemoryTable, needles: Needles) -> Iterator[str]:
+    """In sentences."""
+    if folder_of(table.uri) is None:
+        yield (
+            "What the provider of the object store keeps (backups, versions of objects, uploads"
+            " that were broken off) and what other machines hold that share it can't be searched."
+        )
+    if header_of(home.transcript) not in (b"", PLAIN_HEADER):
+        yield (
+            "The files are encrypted: rows were searched after decryption; what else is in the"
+            " files can't be read, by this search or by anybody without the key."
+        )
+    marked = table.layout().marked
+    if marked:
+        rows = "1 row" if marked == 1 else f"{marked:,} rows"
+        yield f"The table still has the encoded bytes of {rows} that were changed or removed."
+    aside = list(home.root.glob("*.damaged*"))
+    if aside:
+        yield (
+            f"{', '.join(sorted(path.name for path in aside))} was set aside as damaged, and its"
+            " text can't be read."
+        )
+    if needles.common:
+        yield f"{needles.common} of the texts also stand in what is kept."
+    if needles.short:
+        yield f"{needles.short} of the texts were too short to be looked for."
 
 
 # -- inside -------------------------------------------------------------------------------------
@@ -274,32 +302,3 @@ def _read_elsewhere(path: Path) -> Iterator[bytes]:
 
 def _named(path: Path, home: Home) -> str:
     return str(path.relative_to(home.root)) if path.is_relative_to(home.root) else str(path)
-
-
-def _unprovable(
-    home: Home, table: MemoryTable, needles: Needles, folder: Path | None
-) -> Iterator[str]:
-    if folder is None:
-        yield (
-            "What the provider of the object store keeps (backups, versions of objects, uploads"
-            " that were broken off) and what other machines hold that share it can't be searched."
-        )
-    if header_of(home.transcript) not in (b"", PLAIN_HEADER):
-        yield (
-            "The files are encrypted: rows were searched after decryption; what else is in the"
-            " files can't be read, by this search or by anybody without the key."
-        )
-    marked = table.layout().marked
-    if marked:
-        rows = "1 row" if marked == 1 else f"{marked:,} rows"
-        yield f"The table still has the encoded bytes of {rows} that were changed or removed."
-    aside = list(home.root.glob("*.damaged*"))
-    if aside:
-        yield (
-            f"{', '.join(sorted(path.name for path in aside))} was set aside as damaged, and its"
-            " text can't be read."
-        )
-    if needles.common:
-        yield f"{needles.common} of the texts also stand in what is kept."
-    if needles.short:
-        yield f"{needles.short} of the texts were too short to be looked for."

@@ -10,6 +10,7 @@ On an object store unreferenced files go too, though another writer might be abo
 a write that began before the rewrite fails on it, and the lease lets none begin.
 """
 
+import logging
 import os
 import sys
 from collections.abc import Iterator
@@ -24,6 +25,8 @@ from assistant.memory.table_open import NAME, Table, folder_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+logger = logging.getLogger(__name__)
 
 ROWS_AT_ONCE = 8_192
 SUFFIX = ".lance"
@@ -107,9 +110,15 @@ def versions(table: Table) -> Iterator[tuple[int, "pa.RecordBatch"]]:
     """
     numbers = sorted((int(each["version"]) for each in table.list_versions()), reverse=True)
     for number in numbers:
-        table.checkout(number)
-        for batch in table.search().to_batches(ROWS_AT_ONCE):
-            yield number, batch
+        try:
+            table.checkout(number)
+            for batch in table.search().to_batches(ROWS_AT_ONCE):
+                yield number, batch
+        except (OSError, RuntimeError, ValueError) as error:
+            if number == numbers[0]:
+                raise
+            # Who dropped it was killed half-way: its files are gone, its name is not.
+            logger.info("version %d of the memories can't be read: %s", number, type(error))
 
 
 def opened(batch: "pa.RecordBatch", seal: Plain) -> Iterator["pa.RecordBatch"]:

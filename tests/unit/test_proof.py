@@ -241,6 +241,18 @@ def test_what_stays_is_no_trace_but_for_what_will_change(house: House) -> None:
     assert len(unchanged.found_in_text([going.text])) == 1
 
 
+def test_what_cannot_be_searched_is_said(house: House) -> None:
+    (house.home.root / "memories.damaged-20261121-100000").mkdir()
+    for sentences in (house.prove().unprovable, house.verify().unprovable):
+        assert any("memories.damaged-20261121-100000 was set aside" in each for each in sentences)
+
+
+def test_who_searches_lets_others_have_a_turn(house: House) -> None:
+    turns: list[int] = []
+    prove(house.needles, house.table, house.transcript, breathe=lambda: turns.append(1))
+    assert len(turns) > 5
+
+
 # -- the structure ------------------------------------------------------------------------------
 
 

@@ -176,6 +176,24 @@ def test_versions_too_young_by_a_clock_that_was_set_back_go_too(
     assert stored(table) == told[1:]
 
 
+def test_a_version_whose_files_are_gone_is_passed_over(
+    table: MemoryTable, told: list[Memory]
+) -> None:
+    """As a kill in the middle of dropping it leaves it."""
+    folder = table_rewrite.table_folder(table.uri)
+    assert folder is not None
+    before = set((folder / "data").iterdir())
+    with table._reading() as inner:
+        table_rewrite.copy_over(inner)
+    for path in before:
+        path.unlink()
+    assert table.layout().versions == 2
+    assert len({number for number, _ in table.versions()}) == 1
+    assert stored(table) == told
+    assert table.rewrite()
+    assert table.layout() == CLEAN
+
+
 def test_a_copy_that_came_out_otherwise_does_not_count(
     table: MemoryTable, told: list[Memory], monkeypatch: pytest.MonkeyPatch
 ) -> None:
