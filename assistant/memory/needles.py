@@ -8,6 +8,7 @@ second, however many needles there are.
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
@@ -102,16 +103,17 @@ class Needles:
         cls, forms: Iterable[Form], count: int, common: int = 0, *, any_case: bool = False
     ) -> "Needles":
         anchored: dict[int, list[Form]] = {}
-        short: list[Form] = []
-        longest = 1
-        for form in forms:
-            longest = max(longest, len(form.content))
-            if len(form.content) < ANCHOR:
-                short.append(form)
-                continue
-            at = _telling(form.content)
-            anchor = int.from_bytes(form.content[at : at + ANCHOR], "little")
-            anchored.setdefault(anchor, []).append(Form(form.content, form.secret, at))
+        forms = list(forms)
+        long = [form for form in forms if len(form.content) >= ANCHOR]
+        short = [form for form in forms if len(form.content) < ANCHOR]
+        often = Counter(window for form in long for _, window in _windows(form.content))
+        for form in long:
+            at, window = min(
+                _windows(form.content), key=lambda each: (often[each[1]], -len(set(each[1])))
+            )
+            found = Form(form.content, form.secret, at)
+            anchored.setdefault(int.from_bytes(window, "little"), []).append(found)
+        longest = max((len(form.content) for form in forms), default=1)
         short.sort(key=lambda form: len(form.content), reverse=True)
         left_out = len({form.secret for form in short[SHORT_ONES:]})
         return cls(count, common, left_out, any_case, anchored, short[:SHORT_ONES], longest)
@@ -152,7 +154,8 @@ class Needles:
             count = (len(data) - offset) // ANCHOR
             numbers = np.frombuffer(data, "<u8", count, offset)
             maybe = np.flatnonzero(self._bits[_hashes(numbers)])
-            places = maybe[np.isin(numbers[maybe], self._anchors)]
+            at = np.searchsorted(self._anchors[:-1], numbers[maybe])
+            places = maybe[self._anchors[at] == numbers[maybe]]
             for place in places.tolist():
                 start = offset + ANCHOR * place
                 for form in self._anchored[int(numbers[place])]:
@@ -198,10 +201,11 @@ def _cut(blob: bytes) -> Iterator[bytes]:
     yield from {piece for piece in pieces if len(set(piece)) >= FEWEST_DISTINCT}
 
 
-def _telling(content: bytes) -> int:
-    """Where the eight bytes begin that are the least like others."""
-    starts = range(min(LOOKED_AT, len(content) - ANCHOR + 1))
-    return max(starts, key=lambda at: len(set(content[at : at + ANCHOR])))
+def _windows(content: bytes) -> Iterator[tuple[int, bytes]]:
+    """Places all over it, and the eight bytes there; the form is known by those that few share."""
+    last = len(content) - ANCHOR
+    for at in range(0, last + 1, max(1, last // LOOKED_AT)):
+        yield at, content[at : at + ANCHOR]
 
 
 def _standing_in(pieces: set[str], kept: list[str]) -> set[str]:
