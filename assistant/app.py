@@ -29,8 +29,14 @@ from assistant.events import (
 from assistant.memory.keys import MasterKey
 from assistant.memory.place import place_of
 from assistant.memory.transcript import Transcript
+from assistant.obeying import Obeying, open_obeying
 from assistant.paths import Home
-from assistant.remembering import Remembering, begin_retention, open_remembering
+from assistant.remembering import (
+    Remembering,
+    begin_keeping,
+    begin_retention,
+    open_remembering,
+)
 from assistant.settings import Settings
 from assistant.sounds import SoundPlan, open_sound
 from assistant.voice.detectors import (
@@ -207,16 +213,18 @@ async def open_assistant(
         if remembering is not None:
             recaller = remembering.recaller(memory)
         dialogue = Dialogue(settings, bus, models.llm, memory, Ledger(home.ledger))
-        loop = VoiceLoop(settings, dialogue, models, sound, recaller, await detectors)
+        obeying: Obeying | None = None
+        if transcript is not None:
+            obeying = await open_obeying(settings, bus, dialogue, memory, transcript, remembering)
+        loop = VoiceLoop(settings, dialogue, models, sound, recaller, await detectors, obeying)
         parts.append(loop)
         assistant = Assistant(
             bus, dialogue, loop, recordings, push_to_talk=settings.audio.push_to_talk
         )
         stack.push_async_callback(assistant.close)
         await assistant.start()
-        if remembering is not None:
-            remembering.begin(dialogue)
-        if transcript is not None:
+        if transcript is not None and obeying is not None:
+            begin_keeping(remembering, dialogue, obeying.forgetting, bus, stack)
             begin_retention(settings, transcript, memory.conversation.id, remembering, stack)
         yield assistant
 

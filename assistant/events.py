@@ -208,6 +208,37 @@ class TurnEnded(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class ForgettingBegan(Event):
+    """Something is out of sight, and will be gone for good at `due` (UTC)."""
+
+    id: str
+    exchanges: int
+    memories: int
+    due: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ForgettingUndone(Event):
+    """The user took it back in time; all of it is there again."""
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ForgettingDone(Event):
+    """It is gone for good."""
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class RecordChanged(Event):
+    """Off the record nothing is kept of what is said."""
+
+    off: bool
+
+
+@dataclass(frozen=True, slots=True)
 class MicrophoneLevel(Event):
     """Root mean square of the last stretch of sound, in dBFS."""
 

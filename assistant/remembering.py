@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Collection
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
 
 from assistant.context.short_term import ShortTermMemory
@@ -13,6 +14,7 @@ from assistant.desks import Desks, load_memory, profile_encoder
 from assistant.errors import ModelError, StoreError
 from assistant.events import Event, EventBus, Notice, ProfileChanged, Severity
 from assistant.memory.door import Door
+from assistant.memory.forgetting import Forgetting
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.limits import Limits
 from assistant.memory.long_term import LongTermMemory
@@ -24,6 +26,7 @@ from assistant.memory.tiers import Tiers
 from assistant.memory.transcript import Transcript
 from assistant.memory.upkeep import Policy
 from assistant.paths import Home
+from assistant.purging import purged_first
 from assistant.settings import Settings
 from assistant.voice.dialogue import Dialogue
 
@@ -59,7 +62,7 @@ class Remembering:
         self.stack.callback(self.bus.subscribe(limits.watch))
         return recollection
 
-    def begin(self, dialogue: Dialogue) -> None:
+    def begin(self, dialogue: Dialogue, forgetting: Forgetting) -> None:
         """Read the memories and let commands reach them, beside the conversation: nobody waits for
         LanceDB to be imported."""
 
@@ -68,11 +71,13 @@ class Remembering:
                 dialogue.refresh()
 
         self.stack.callback(self.bus.subscribe(follow))
-        self.stack.callback(asyncio.create_task(self._open(dialogue)).cancel)
+        self.stack.callback(asyncio.create_task(self._open(dialogue, forgetting)).cancel)
 
-    async def _open(self, dialogue: Dialogue) -> None:
+    async def _open(self, dialogue: Dialogue, forgetting: Forgetting) -> None:
         """Read the memories, and let `assistant memory` reach them while this process has them."""
-        await self.memory.load(self.transcript)
+        user = self.settings.general.user
+        await self.memory.load(self.transcript, purged_first(user, self.transcript, _now))
+        _begin_forgetting(forgetting, self.bus, self.stack)
         loop = asyncio.get_running_loop()
 
         def on_forgotten(exchanges: Collection[str]) -> None:
@@ -91,6 +96,36 @@ class Remembering:
         encoder = profile_encoder(self.settings)
         encoder.load()
         return load_memory(user, self.memory.table, encoder, self.settings, self.transcript)
+
+
+def begin_keeping(
+    remembering: Remembering | None,
+    dialogue: Dialogue,
+    forgetting: Forgetting,
+    bus: EventBus,
+    stack: AsyncExitStack,
+) -> None:
+    """Read the memories, where there are any, and purge what is due, from now on."""
+    if remembering is not None:
+        remembering.begin(dialogue, forgetting)
+    else:
+        _begin_forgetting(forgetting, bus, stack)
+
+
+def _begin_forgetting(forgetting: Forgetting, bus: EventBus, stack: AsyncExitStack) -> None:
+
+    async def run() -> None:
+        try:
+            await forgetting.load()
+        except StoreError as error:
+            bus.emit(Notice(str(error), Severity.WARNING, error.mend))
+        await forgetting.run()
+
+    stack.callback(asyncio.create_task(run()).cancel)
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
 
 
 async def open_remembering(

@@ -189,6 +189,12 @@ class Memory(Section):
     0.2."""
 
 
+class Forget(Section):
+    grace_s: Annotated[float, Field(ge=0)] = 60
+    """Seconds in which "undo that" brings back what was forgotten, across a restart too; then it is
+    gone for good. 0 gives no time."""
+
+
 class Encryption(Section):
     mode: Literal["auto", "keyring", "passphrase", "off"] = "auto"
     """How a new home keeps its key: in the system's keyring, behind a passphrase, or `off`, plain.
@@ -208,6 +214,7 @@ class Settings(Section):
     context: Context = Context()
     transcript: Transcript = Transcript()
     memory: Memory = Memory()
+    forget: Forget = Forget()
     encryption: Encryption = Encryption()
 
 

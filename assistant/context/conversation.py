@@ -159,6 +159,12 @@ class Conversation:
             self._summary = None
         return gone
 
+    def bring_back(self, exchanges: Iterable[Exchange]) -> None:
+        """Undo `forget`: those that are not there, at their places. No summary stands for them."""
+        present = {exchange.id for exchange in self._exchanges}
+        self._exchanges += [exchange for exchange in exchanges if exchange.id not in present]
+        self._exchanges.sort(key=lambda exchange: exchange.turn)
+
     def _open_index(self, turn: int) -> int:
         for index in range(len(self._exchanges) - 1, -1, -1):
             if self._exchanges[index].turn == turn and self._exchanges[index].open:

@@ -11,7 +11,7 @@ A finished summary takes effect in `keep` alone, so the prefix changes when it i
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -39,7 +39,7 @@ class Store(Protocol):
         exchange: Exchange,
         latency: Latency | None = None,
         memories: Sequence[MemoryUsed] = (),
-    ) -> None: ...
+    ) -> object: ...
 
     def store_summary(self, conversation: Conversation, summary: Summary) -> None: ...
 
@@ -75,9 +75,13 @@ class ShortTermMemory:
         self._store = store
         self._emit = emit
         self._unsaved: list[_Kept | Summary] = []
+        self._withdrawn: dict[str, _Kept] = {}
+        """Forgotten before they could be stored; written only if the user takes that back."""
         self._saving = asyncio.Lock()
         self._failing = False
         self._summary_task: asyncio.Task[None] | None = None
+        self._unrecorded: list[str] | None = None
+        """Exchanges that are off the record, while it is."""
         self._finished: Summary | None = None
 
     @classmethod
@@ -152,6 +156,10 @@ class ShortTermMemory:
         """
         self.conversation.append_user(turn.turn, turn.user, started)
         exchange = self.conversation.complete(turn.turn, turn.assistant, turn.interrupted)
+        if self._unrecorded is not None:
+            self._unrecorded.append(exchange.id)
+            self._window.settle(self.conversation)
+            return
         self._unsaved.append(_Kept(exchange, turn.latency_ms, turn.memories))
         self._apply_finished()
         self._window.settle(self.conversation)
@@ -165,6 +173,8 @@ class ShortTermMemory:
 
     def summarize_if_due(self) -> None:
         """It is quiet: begin a summary if one is due and none is under way. Idempotent."""
+        if self._unrecorded is not None:  # a summary would outlive it
+            return
         if self._finished is not None or not self._summarizer.due(self.conversation):
             return
         if self._summary_task is None or self._summary_task.done():
@@ -176,23 +186,61 @@ class ShortTermMemory:
             await asyncio.wait({self._summary_task})
 
     def forget(self, ids: Sequence[str]) -> frozenset[str]:
-        """Out of history, summary and prompt at once; not yet out of the store.
+        """Out of history, summary and prompt at once; of the store others take care.
 
         A summary under way that rests on them is dropped. The caller then reads `read_ahead()` into
         the model's cache, which drops the words from it.
         """
         gone = self.conversation.forget(ids)
         wanted = frozenset(ids)
-        self._unsaved = [
-            item
-            for item in self._unsaved
-            if wanted.isdisjoint(item.covers if isinstance(item, Summary) else (item.exchange.id,))
-        ]
+        unsaved, self._unsaved = self._unsaved, []
+        for item in unsaved:
+            if isinstance(item, Summary):
+                if wanted.isdisjoint(item.covers):
+                    self._unsaved.append(item)
+            elif item.exchange.id in wanted:
+                self._withdrawn[item.exchange.id] = item
+            else:
+                self._unsaved.append(item)
         if self._finished is not None and not wanted.isdisjoint(self._finished.covers):
             self._finished = None
         self.pause()
         self._window.settle(self.conversation)
         return gone
+
+    def bring_back(self, ids: Collection[str], exchanges: Sequence[Exchange]) -> None:
+        """Undo `forget`.
+
+        Args:
+            exchanges: those of them that the store has, of this conversation.
+        """
+        unsaved = [self._withdrawn.pop(key) for key in ids if key in self._withdrawn]
+        self._unsaved += unsaved
+        self.conversation.bring_back([*exchanges, *(item.exchange for item in unsaved)])
+        self.pause()
+        self._window.settle(self.conversation)
+
+    @property
+    def off_record(self) -> bool:
+        return self._unrecorded is not None
+
+    def go_off_record(self) -> None:
+        """What is said from now on is answered, and kept nowhere but in the running conversation.
+        Idempotent."""
+        if self._unrecorded is None:
+            self._unrecorded = []
+            self.pause()
+
+    def go_on_record(self) -> None:
+        """What was said off the record leaves the conversation. Idempotent."""
+        unrecorded, self._unrecorded = self._unrecorded, None
+        if unrecorded:
+            self.forget(unrecorded)
+
+    def drop(self, ids: Collection[str]) -> None:
+        """What was forgotten can't be brought back any more."""
+        for key in ids:
+            self._withdrawn.pop(key, None)
 
     async def close(self) -> None:
         """End background work and store what is left."""

@@ -45,6 +45,8 @@ class Columns:
         """The rows said just before and after in the same conversation, or `NONE`."""
         self._living = np.empty(0, np.bool_)
         self._hidden = np.empty(0, np.bool_)
+        self._withheld: set[int] = set()
+        """Rows that the user wants forgotten, and may still take back."""
         self._lifetimes = lifetimes
         self._ends = np.empty(0)
         self._numbers = np.empty((0, STATEMENT + 1))
@@ -106,7 +108,44 @@ class Columns:
             self.standing.discard(row)
             self.before[row] = self.after[row] = NONE
             self._hidden[row] = True
+            self._withheld.discard(row)
             self._numbers[row], self._ends[row] = 0.0, np.inf
+
+    def withhold(self, exchanges: Collection[str], ids: Collection[str]) -> set[str]:
+        """Let memories that rest on these exchanges, and these memories, not come up; returns the
+        ids of all of them."""
+        rows = self._resting_on(exchanges, ids)
+        self._withheld |= rows
+        return {self.ids[row] for row in rows}
+
+    def release(self, exchanges: Collection[str], ids: Collection[str]) -> None:
+        """Let them come up again."""
+        self._withheld -= self._resting_on(exchanges, ids)
+
+    def outlines(
+        self, user_id: str, exchanges: Collection[str] | None, ids: Collection[str]
+    ) -> dict[str, Memory]:
+        """Memories by their ids, as far as RAM knows them: those that rest on these exchanges, and
+        these memories; None: all. Without what is withheld."""
+        rows = set(self.row_of.values()) if exchanges is None else self._resting_on(exchanges, ids)
+        return {
+            self.ids[row]: Memory(
+                id=self.ids[row],
+                user_id=user_id,
+                kind=self.kinds[row],
+                text=self.texts[row],
+                created=self.created(row),
+                speaker=str(self.speakers[row]),
+                conversation=self.conversations[row],
+                sources=self.sources[row],
+                superseded_by=self.superseded_by.get(row),
+            )
+            for row in sorted(rows - self._withheld)
+        }
+
+    def _resting_on(self, exchanges: Collection[str], ids: Collection[str]) -> set[int]:
+        rows = {self.row_of[key] for key in ids if key in self.row_of}
+        return rows.union(*(self._rows_of_source.get(source, ()) for source in exchanges))
 
     def living(self) -> Rows:
         """All rows that hold a memory, oldest first."""
@@ -141,7 +180,7 @@ class Columns:
                 float(self._numbers[row, CREATED]),
             )
             for row in self.standing
-            if not self._hidden[row] and row not in self.superseded_by
+            if not (self._hidden[row] or row in self.superseded_by or row in self._withheld)
         )
 
     def eligible(self, rows: Rows, exclude: Collection[str], now: datetime) -> NDArray[np.bool_]:
@@ -149,6 +188,7 @@ class Columns:
         exchanges."""
         allowed = ~self._hidden[rows] & (self._ends[rows] > now.timestamp())
         shown = [row for source in exclude for row in self._rows_of_source.get(source, ())]
+        shown += self._withheld
         if shown:
             allowed &= ~np.isin(rows, shown)
         return allowed

@@ -271,7 +271,19 @@ class MemoryDesk:
             everything[key] for named in names for key in matching(everything, named, exchange=True)
         ]
         sources = {source for memory in chosen for source in memory.sources} - {BY_HAND}
-        exchanges = sources if with_sources else of_turns(chosen)
+        return self._forget(everything, chosen, sources if with_sources else of_turns(chosen))
+
+    def purge(self, exchanges: Collection[str], ids: Collection[str]) -> Forgotten:
+        """Remove exchanges, and memories, by their ids; those that are not there any more are gone
+        already. Can be called again after whatever interrupted it."""
+        everything = {memory.id: memory for memory in in_order(self._table, self.user_id)}
+        chosen = [everything[key] for key in ids if key in everything]
+        return self._forget(everything, chosen, set(exchanges))
+
+    def _forget(
+        self, everything: Mapping[str, Memory], chosen: Sequence[Memory], exchanges: set[str]
+    ) -> Forgotten:
+        sources = {source for memory in chosen for source in memory.sources} - {BY_HAND}
         plan = removal(everything, chosen, exchanges, self._told)
         # In this order: whatever interrupts it, the memories stay in sight until all is gone.
         if exchanges:

@@ -13,6 +13,7 @@ from assistant.events import Event, MemoriesRead, ProfileChanged
 from assistant.memory import table_schema
 from assistant.memory.ageing import Ageing
 from assistant.memory.encoding import QueryEncoder, Vectors
+from assistant.memory.forgetting_marks import Hidden
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.making import Transcript, made_of
 from assistant.memory.ranking import Ranking
@@ -64,7 +65,9 @@ class Keeper:
         self._tell = tell
         self._taking_in = threading.Lock()
         self._transcript: Transcript | None = None
+        self._first: Callable[[MemoryTable], None] = lambda _: None
         self._profile: tuple[Note, ...] = ()
+        self._withheld: dict[str, Hidden] = {}
 
     # -- from any thread ------------------------------------------------------------------------
 
@@ -88,16 +91,43 @@ class Keeper:
             if index is None or not new:
                 return False
             index.add(new)
+            self._veil(index)
             if self.store.table is not None or self._transcript is None:
                 self.store.wait(new)
         self.upkeep.told(memory.id for memory in new)
         self._tell_profile()
         return True
 
+    def withhold(self, hidden: Hidden) -> set[str]:
+        """Nothing of it is recalled from now on; returns the ids of its memories."""
+        with self._taking_in:
+            self._withheld[hidden.id] = hidden
+            index = self.index
+            found = (
+                index.withhold(hidden.exchanges, hidden.memories) if index is not None else set()
+            )
+        self._tell_profile()
+        return found
+
+    def release(self, hidden: Hidden) -> None:
+        """It is recalled again, unless something else withholds it."""
+        with self._taking_in:
+            self._withheld.pop(hidden.id, None)
+            if self.index is not None:
+                self.index.release(hidden.exchanges, hidden.memories)
+                self._veil(self.index)
+        self._tell_profile()
+
     # -- reading --------------------------------------------------------------------------------
 
-    def load(self, transcript: Transcript | None) -> None:
-        """Never raises for the store or the encoder."""
+    def load(
+        self, transcript: Transcript | None, first: Callable[[MemoryTable], None] = lambda _: None
+    ) -> None:
+        """Never raises for the store or the encoder.
+
+        Args:
+            first: done with the table before anything of it is read; may raise StoreError.
+        """
         try:
             self._encoder.load()
         except ModelError as error:
@@ -105,6 +135,7 @@ class Keeper:
             return
         self._lexicon.content("")  # its lists are read here, and not by the first recall
         self._transcript = transcript
+        self._first = first
         self.read()
 
     def read(self) -> None:
@@ -113,11 +144,14 @@ class Keeper:
         if not opened and self.index is not None:
             self.store.flush()
             return
+        if opened:
+            self.store.write(self._first, proves=False)
         index = self._empty_index()
         whole = opened and self.store.read(index, self._encoder.name, self._encoder.dimensions)
         if not whole and self.index is not None:
             return
         with self._taking_in:
+            self._veil(index)
             self.index = index
         self._catch_up(index)
         self._tell(MemoriesRead(len(index)))
@@ -193,6 +227,7 @@ class Keeper:
             if memory.id in index:
                 index.update(memory)
         index.add([memory for memory in memories if memory.id not in index])
+        self._veil(index)
         self._tell_profile()
         self._embed(index, EMBEDDED_BY_THE_WAY)
 
@@ -236,7 +271,9 @@ class Keeper:
         index = self._empty_index()
         index.add(in_order(table, self._user_id))
         self._embed(index, EMBEDDED_BY_THE_WAY)
-        self.index = index
+        with self._taking_in:
+            self._veil(index)
+            self.index = index
         return len(index)
 
     def take_in_rest(self) -> None:
@@ -248,6 +285,7 @@ class Keeper:
             self.store.tell(error)
             return
         index.add(rest)
+        self._veil(index)
         self._embed(index)
 
     # -- inside ---------------------------------------------------------------------------------
@@ -255,6 +293,11 @@ class Keeper:
     def _empty_index(self) -> UserIndex:
         dimensions, lifetimes = self._encoder.dimensions, self._lifetimes
         return UserIndex(self._user_id, self._lexicon, dimensions, self._ranking, lifetimes)
+
+    def _veil(self, index: UserIndex) -> None:
+        """What is to be forgotten comes up in no index."""
+        for hidden in self._withheld.values():
+            index.withhold(hidden.exchanges, hidden.memories)
 
     def _tell_profile(self) -> None:
         """Where it has changed: the model then reads it while nobody waits."""

@@ -22,6 +22,7 @@ from assistant.context.notes import Note
 from assistant.events import Event
 from assistant.memory.asking import Asked, Asking, Misses, result
 from assistant.memory.encoding import LONGEST_QUERY, QueryEncoder
+from assistant.memory.forgetting_marks import Hidden
 from assistant.memory.keeping import Keeper
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.making import Transcript, memories_of
@@ -87,13 +88,18 @@ class LongTermMemory:
 
     # -- what the loop calls --------------------------------------------------------------------
 
-    async def load(self, transcript: Transcript | None) -> None:
+    async def load(
+        self, transcript: Transcript | None, first: Callable[[MemoryTable], None] = lambda _: None
+    ) -> None:
         """Read the table and what the transcript has beyond it. Recall finds nothing until then.
 
         Never raises for the store or the encoder: without them memory lives in RAM for now.
+
+        Args:
+            first: done with the table before anything of it is read; may raise StoreError.
         """
         self._loop = asyncio.get_running_loop()
-        await self._loop.run_in_executor(self._writing, self._load, transcript)
+        await self._loop.run_in_executor(self._writing, self._load, transcript, first)
 
     async def recall(
         self,
@@ -137,6 +143,15 @@ class LongTermMemory:
         """These memories were in a prompt that was answered."""
         if ids:
             self._writing.submit(self._keeper.count_use, list(ids), at)
+
+    def withhold(self, hidden: Hidden) -> set[str]:
+        """The user wants this forgotten: nothing of it is recalled from now on. Returns the ids of
+        its memories. Quick; any thread."""
+        return self._keeper.withhold(hidden)
+
+    def release(self, hidden: Hidden) -> None:
+        """The user took that back."""
+        self._keeper.release(hidden)
 
     async def settled(self) -> None:
         """Wait until all that was remembered is on the disk and has its vector."""
@@ -226,8 +241,8 @@ class LongTermMemory:
         index = self._keeper.index
         return index.speakers() if index is not None else set()
 
-    def _load(self, transcript: Transcript | None) -> None:
-        self._keeper.load(transcript)
+    def _load(self, transcript: Transcript | None, first: Callable[[MemoryTable], None]) -> None:
+        self._keeper.load(transcript, first)
         self._after_reading()
 
     def _read(self) -> None:

@@ -103,7 +103,8 @@ def needles_of(
                 contexts.add(context)
     gone = frozenset(exchanges)
     words: list[str] = []
-    for _, exchange in transcript.exchanges(user_id, transcript.exchange_ids(user_id)):
+    # Those that go are hidden already, mostly.
+    for _, exchange in transcript.exchanges(user_id, transcript.exchange_ids(user_id) | gone):
         (words if exchange.id in gone else kept).extend(
             (exchange.user_text, exchange.assistant_text)
         )

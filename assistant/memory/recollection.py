@@ -31,7 +31,8 @@ class Archive:
         Raises:
             StoreError: the transcript could not be written; nothing is remembered either.
         """
-        self._transcript.store(conversation, exchange, latency, memories)
+        if not self._transcript.store(conversation, exchange, latency, memories):
+            return
         self._memory.remember(conversation.id, exchange)
         self._memory.mark_used([memory.id for memory in memories], datetime.now(UTC))
 

@@ -22,9 +22,11 @@ from typing import Any
 from assistant.context.conversation import Conversation, Exchange, Summary
 from assistant.errors import StoreError
 from assistant.events import Latency, MemoryUsed
-from assistant.memory import expired_marks, transcript_pages
+from assistant.memory import expired_marks, forgetting_marks, transcript_pages
+from assistant.memory.forgetting_marks import Hidden
 from assistant.memory.keys import MasterKey
-from assistant.memory.transcript_file import connect, failures
+from assistant.memory.transcript_errors import explained
+from assistant.memory.transcript_file import connect
 from assistant.memory.transcript_schema import migrate
 
 BUSY_S = 2.0
@@ -49,12 +51,12 @@ class Transcript:
         Raises:
             StoreError: it can't be opened or written, is damaged, or is of a newer version.
         """
-        with _explained(path):
+        with explained(path):
             os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
             path.chmod(0o600)
             db = connect(path, key, BUSY_S)
         try:
-            with _explained(path):
+            with explained(path):
                 db.execute("PRAGMA journal_mode = WAL")
                 db.execute("PRAGMA synchronous = NORMAL")
                 db.execute("PRAGMA secure_delete = ON")
@@ -79,7 +81,7 @@ class Transcript:
         Raises:
             StoreError: the file can't be read.
         """
-        with self._lock, _explained(self._path):
+        with self._lock, explained(self._path):
             row = self._db.execute(
                 "SELECT conversation, ended FROM exchange WHERE user = ?"
                 " ORDER BY ended DESC, rowid DESC LIMIT 1",
@@ -95,8 +97,9 @@ class Transcript:
         exchange: Exchange,
         latency: Latency | None = None,
         memories: Sequence[MemoryUsed] = (),
-    ) -> None:
-        """Write a complete exchange; storing it again changes nothing.
+    ) -> bool:
+        """Write a complete exchange; storing it again changes nothing. Says whether it may be
+        kept: what was forgotten does not come back.
 
         Raises:
             StoreError: it could not be written; nothing was.
@@ -106,6 +109,8 @@ class Transcript:
             raise ValueError("an open exchange can't be stored")
         times: Mapping[str, float | None] = asdict(latency) if latency is not None else {}
         with self._writing():
+            if forgetting_marks.is_forgotten(self._db, exchange.id):
+                return False
             self._name(conversation, exchange.started)
             self._db.execute(
                 "INSERT OR IGNORE INTO exchange VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -123,6 +128,7 @@ class Transcript:
                     json.dumps([(memory.id, round(memory.score, 4)) for memory in memories]),
                 ),
             )
+        return True
 
     def store_summary(self, conversation: Conversation, summary: Summary) -> None:
         """Write a summary in place of the conversation's earlier ones.
@@ -145,15 +151,62 @@ class Transcript:
                 ),
             )
 
-    def exchange_ids(self, user: str) -> set[str]:
-        """Of everything the user said that is kept.
+    def conversation(self, user: str, conversation: str) -> Conversation:
+        """A thread as it is on the disk, without what is hidden.
 
         Raises:
             StoreError: the file can't be read.
         """
-        with self._lock, _explained(self._path):
+        with self._lock, explained(self._path):
+            return self._load(user, conversation)
+
+    def exchange_ids(self, user: str) -> set[str]:
+        """Of everything the user said that is kept, and not hidden.
+
+        Raises:
+            StoreError: the file can't be read.
+        """
+        with self._lock, explained(self._path):
             rows = self._db.execute("SELECT id FROM exchange WHERE user = ?", (user,)).fetchall()
-        return {row[0] for row in rows}
+            hidden = forgetting_marks.hidden_exchanges(self._db, user)
+        return {row[0] for row in rows} - hidden
+
+    def hide(self, hidden: Hidden) -> None:
+        """Note what the user wants forgotten. From now on nothing is made of it.
+
+        Raises:
+            StoreError: it could not be written; nothing was.
+        """
+        with self._writing():
+            asked, due = _microseconds(hidden.asked), _microseconds(hidden.due)
+            forgetting_marks.hide(self._db, hidden, asked, due)
+
+    def show_again(self, user: str, key: str) -> None:
+        """Take such a note back. Raises as `hide`."""
+        with self._writing():
+            forgetting_marks.show_again(self._db, user, key)
+
+    def hidden(self, user: str) -> list[Hidden]:
+        """All that is hidden, oldest first.
+
+        Raises:
+            StoreError: the file can't be read.
+        """
+        with self._lock, explained(self._path):
+            rows = forgetting_marks.all_hidden(self._db, user)
+        return [
+            Hidden(key, user, _time(asked), _time(due), tuple(exchanges), tuple(memories))
+            for key, asked, due, exchanges, memories in rows
+        ]
+
+    def forgotten(self, user: str) -> set[str]:
+        """Ids of exchanges that are gone for good, and must not be made again.
+
+        Raises:
+            StoreError: the file can't be read.
+        """
+        with self._lock, explained(self._path):
+            return forgetting_marks.forgotten(self._db, user)
 
     def exchanges(self, user: str, ids: Collection[str]) -> Iterator[tuple[str, Exchange]]:
         """Those of the user's exchanges, oldest first, each with its conversation's id.
@@ -161,7 +214,7 @@ class Transcript:
         Raises:
             StoreError: the file can't be read.
         """
-        with self._lock, _explained(self._path):
+        with self._lock, explained(self._path):
             rows = self._db.execute(
                 f"SELECT {_EXCHANGE}, conversation FROM exchange WHERE user = ?"
                 " ORDER BY started, rowid",
@@ -186,7 +239,7 @@ class Transcript:
         Raises:
             StoreError: the file can't be read.
         """
-        with self._lock, _explained(self._path):
+        with self._lock, explained(self._path):
             return expired_marks.noted(self._db, user, _microseconds(now))
 
     def forget(self, user: str, exchange_ids: Collection[str]) -> int:
@@ -199,6 +252,7 @@ class Transcript:
         """
         ids = list(exchange_ids)
         with self._writing():
+            forgetting_marks.mark_forgotten(self._db, user, ids, _microseconds(datetime.now(UTC)))
             gone = sum(self._delete(user, ids[at : at + 500]) for at in range(0, len(ids), 500))
             self._drop_covering(user, frozenset(ids))
         self.tidy()
@@ -226,7 +280,7 @@ class Transcript:
         """Write the file anew, so that nothing is left in it of what was deleted, and empty its
         log. Nothing can be stored meanwhile: some 60 ms for ten thousand exchanges. Raises as
         `forget`."""
-        with self._lock, _explained(self._path):
+        with self._lock, explained(self._path):
             transcript_pages.write_anew(self._db)
         self._empty_log()
 
@@ -236,16 +290,16 @@ class Transcript:
 
     def pages(self) -> transcript_pages.Pages:
         """Raises StoreError: the file can't be read."""
-        with self._lock, _explained(self._path):
+        with self._lock, explained(self._path):
             return transcript_pages.pages(self._db, self._path)
 
     def texts(self) -> list[str]:
         """All text in all rows, of all users. Raises StoreError: the file can't be read."""
-        with self._lock, _explained(self._path):
+        with self._lock, explained(self._path):
             return list(transcript_pages.texts(self._db))
 
     def _empty_log(self) -> None:
-        with self._lock, _explained(self._path):
+        with self._lock, explained(self._path):
             (busy, *_) = self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         if busy:
             raise StoreError(
@@ -294,7 +348,8 @@ class Transcript:
             " WHERE user = ? AND conversation = ? ORDER BY turn, started, rowid",
             (user, conversation),
         ).fetchall()
-        exchanges = [_exchange(row) for row in rows]
+        hidden = forgetting_marks.hidden_exchanges(self._db, user)
+        exchanges = [_exchange(row) for row in rows if row[0] not in hidden]
         last = self._db.execute(
             "SELECT id, text, covers, created FROM summary WHERE user = ? AND conversation = ?"
             " ORDER BY created DESC, rowid DESC LIMIT 1",
@@ -303,12 +358,14 @@ class Transcript:
         summary = (
             Summary(last[0], last[1], tuple(json.loads(last[2])), _time(last[3])) if last else None
         )
+        if summary is not None and not hidden.isdisjoint(summary.covers):
+            summary = None
         return Conversation(conversation, user, exchanges, summary)
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
         """One transaction: all of it or nothing."""
-        with self._lock, _explained(self._path):
+        with self._lock, explained(self._path):
             self._db.execute("BEGIN IMMEDIATE")
             try:
                 yield
@@ -317,50 +374,6 @@ class Transcript:
                 if self._db.in_transaction:
                     self._db.execute("ROLLBACK")
                 raise
-
-
-@contextmanager
-def _explained(path: Path) -> Iterator[None]:
-    """Failures of the disk and of SQLite as sentences."""
-    try:
-        yield
-    except OSError as error:
-        raise StoreError(
-            f"The transcript {path} can't be opened: {error.strerror}.",
-            mend="Choose another folder with --home DIR.",
-        ) from error
-    except failures() as error:
-        raise _sentence(error, path) from error
-
-
-def _sentence(error: Exception, path: Path) -> StoreError:
-    name = getattr(error, "sqlite_errorname", None) or ""
-    if name.startswith("SQLITE_FULL"):
-        return StoreError(
-            f"The disk is full: the conversation can't be stored in {path}.",
-            mend="Free some space; what was said meanwhile is stored then.",
-        )
-    if name == "SQLITE_IOERR_WRITE":  # also what SQLite makes of a quota
-        return StoreError(
-            f"The conversation can't be written to {path}: the disk is over its quota, or fails.",
-            mend="Free some space; what was said meanwhile is stored then.",
-        )
-    if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
-        return StoreError(
-            f"The transcript {path} can't be written.",
-            mend="Make its folder writable, or choose another with --home DIR.",
-        )
-    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-        return StoreError(
-            f"The transcript {path} is in use by another program.",
-            mend="Close the other program.",
-        )
-    if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
-        return StoreError(
-            f"The transcript {path} is damaged, and nothing is stored in it.",
-            mend=f"Move it away: mv '{path}' '{path}.damaged'",
-        )
-    return StoreError(f"The transcript {path} failed: {error}.")
 
 
 _EXCHANGE = "id, turn, user_text, started, assistant_text, interrupted, ended"

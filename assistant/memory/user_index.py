@@ -180,6 +180,28 @@ class UserIndex:
                 self._columns.remove(rows)
                 self.profile = self._columns.profile()
 
+    def withhold(self, exchanges: Collection[str], ids: Collection[str]) -> set[str]:
+        """What rests on these exchanges, and these memories, is not found from now on, nor always
+        told; returns the ids of all of them. Takes microseconds."""
+        with self._lock:
+            found = self._columns.withhold(exchanges, ids)
+            self.profile = self._columns.profile()
+        return found
+
+    def release(self, exchanges: Collection[str], ids: Collection[str]) -> None:
+        """As before `withhold`."""
+        with self._lock:
+            self._columns.release(exchanges, ids)
+            self.profile = self._columns.profile()
+
+    def outlines(
+        self, exchanges: Collection[str] | None = None, ids: Collection[str] = ()
+    ) -> dict[str, Memory]:
+        """By their ids, without what only the table knows: what rests on these exchanges, and these
+        memories; default: all. What is withheld is left out."""
+        with self._lock:
+            return self._columns.outlines(self.user_id, exchanges, ids)
+
     @property
     def unmerged(self) -> int:
         """Memories that `tidy` would fold in."""

@@ -7,13 +7,14 @@ event. Everything here runs on the event loop.
 
 import asyncio
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 
 from loguru import logger
 
+from assistant.context.conversation import Exchange
 from assistant.context.short_term import ShortTermMemory
 from assistant.errors import AssistantError
 from assistant.events import (
@@ -25,6 +26,7 @@ from assistant.events import (
     Phase,
     PhaseChanged,
     PromptBuilt,
+    RecordChanged,
     Severity,
     SpeechIgnored,
     TurnEnded,
@@ -95,6 +97,8 @@ class Dialogue:
         self._quiet.set()
         self._closing = Background(self.failed)
         self._phase = Phase.STARTING
+        self.last_answer = ""
+        """What was heard of it."""
         self._reads_per_s: float | None = None
 
     # -- who is meant ---------------------------------------------------------------------------
@@ -120,11 +124,40 @@ class Dialogue:
         self.muted = muted
         self._rest()
 
+    @property
+    def conversation(self) -> str:
+        """The running conversation's id."""
+        return self._memory.conversation.id
+
     def forget(self, exchanges: Collection[str]) -> None:
         """These are out of the running conversation, and of the model's cache as soon as it is
         free."""
+        self.last_answer = ""
         self._memory.forget(list(exchanges))
         self.refresh()
+
+    def bring_back(self, ids: Collection[str], exchanges: Sequence[Exchange]) -> None:
+        """Undo `forget`."""
+        self._memory.bring_back(ids, exchanges)
+        self.refresh()
+
+    def record(self, *, off: bool) -> None:
+        """Keep nothing of what is said from now on; or go on as before, without what was said
+        meanwhile."""
+        if off:
+            self._memory.go_off_record()
+        else:
+            self._memory.go_on_record()
+            self.refresh()
+        self.emit(RecordChanged(off))
+
+    @property
+    def off_record(self) -> bool:
+        return self._memory.off_record
+
+    def drop(self, exchanges: Collection[str]) -> None:
+        """They can't be brought back any more."""
+        self._memory.drop(exchanges)
 
     def refresh(self) -> None:
         """What the next prompt begins with has changed: read it while nobody waits. During a turn
@@ -292,6 +325,7 @@ class Dialogue:
         finally:
             self._idle.set()
         self.emit(ended)
+        self.last_answer = ended.assistant
         if self._current is None:
             self._rest()
             if not self.user_speaks:

@@ -19,7 +19,7 @@ from assistant.voice.frames import StopSpeakingFrame, TypedFrame
 from assistant.voice.hearing import Hear
 from assistant.voice.recalling import Recall, Recaller
 from assistant.voice.speaking import Speak
-from assistant.voice.spoken_commands import SpokenCommands
+from assistant.voice.spoken_commands import Keeping, SpokenCommands
 from assistant.voice.thinking import Think
 from assistant.voice.transport import Echo, LoudspeakerOutput, MicrophoneInput
 from assistant.voice.turns import TurnDetector
@@ -55,6 +55,7 @@ class VoiceLoop:
         sound: Sound,
         recaller: Recaller,
         detectors: tuple[VoiceDetector, EndOfTurn],
+        keeping: Keeping | None = None,
     ) -> None:
         voice, end_of_turn = detectors
         self.turns = TurnDetector(
@@ -81,7 +82,7 @@ class VoiceLoop:
                 self.turns,
                 self.hear,
                 BargeIn(dialogue, duck=settings.turn.duck, echoes=settings.audio.echo == "cancel"),
-                SpokenCommands(dialogue),
+                SpokenCommands(dialogue, keeping),
                 Recall(recaller, dialogue, settings.memory.deadline_ms / 1000),
                 self.think,
                 Speak(

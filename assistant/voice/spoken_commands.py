@@ -1,24 +1,57 @@
 """barge in → *spoken command?*: what is obeyed at once and never reaches the model."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
+from typing import Protocol
 
-from pipecat.frames.frames import Frame
+from pipecat.frames.frames import Frame, StartFrame
 from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 
 from assistant.events import Remarked
 from assistant.voice.attempt import Attempt
 from assistant.voice.background import Background
-from assistant.voice.commands import Command, recognise
+from assistant.voice.commands import ENGLISH, Command, Kind, answer, recognise
 from assistant.voice.dialogue import Dialogue
 from assistant.voice.frames import AttemptFrame
+from assistant.voice.grammar import language
+
+OFF = "Off the record. I keep nothing until you say: back on the record."
+ON = "Back on the record. What was said meanwhile is gone."
+ALREADY_ON = "We are on the record."
+NOTHING_SAID = "I have not said anything yet."
+NOTHING_KEPT = "Nothing is kept in this session, so there is nothing to forget."
+
+OF_THE_LOOP = frozenset(
+    {Kind.STOP, Kind.REPEAT, Kind.SLEEP, Kind.WAKE, Kind.OFF_RECORD, Kind.ON_RECORD}
+)
+"""What is done here; the others are about what is kept."""
+
+
+class Keeping(Protocol):
+    """What is kept, as far as commands are about it."""
+
+    @property
+    def waits_for_yes(self) -> bool:
+        """A question was asked, and not long ago."""
+
+    async def answered(self, *, yes: bool) -> str:
+        """What was asked is agreed to, or not; returns what to say."""
+
+    async def carry_out(self, command: Command) -> str | None:
+        """Do it, and return what to say of it; None where the model is to answer."""
 
 
 class SpokenCommands(FrameProcessor):
-    """Obeys commands, and lets nothing pass that was not meant for the assistant."""
+    """Obeys commands, and lets nothing pass that was not meant for the assistant.
 
-    def __init__(self, dialogue: Dialogue) -> None:
+    Args:
+        keeping: None where nothing is kept.
+    """
+
+    def __init__(self, dialogue: Dialogue, keeping: Keeping | None = None) -> None:
         super().__init__(name="command")
         self._dialogue = dialogue
+        self._keeping = keeping
         self._waiting = Background(dialogue.failed)
 
     async def cleanup(self) -> None:
@@ -27,10 +60,15 @@ class SpokenCommands(FrameProcessor):
 
     async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
         await super().process_frame(frame, direction)
-        if isinstance(frame, AttemptFrame):
+        if isinstance(frame, StartFrame):  # or the first turn would wait for it
+            self._waiting.start(self._learn())
+        if isinstance(frame, AttemptFrame) and not frame.attempt.remark:
             await self._sort(frame)
         else:
             await self.push_frame(frame, direction)
+
+    async def _learn(self) -> None:
+        await asyncio.to_thread(language, ENGLISH)
 
     async def _sort(self, frame: AttemptFrame) -> None:
         attempt = frame.attempt
@@ -38,14 +76,27 @@ class SpokenCommands(FrameProcessor):
         if text is None:
             self._later(attempt, self._ignore)
             return
-        command = Command.WAKE if not text else recognise(text, self._dialogue.attention.names)
-        if command is None or (command is Command.WAKE and text and not self._dialogue.asleep):
-            attempt.text = text
-            if self._dialogue.asleep:  # let through since it was addressed, or typed
-                attempt.when_confirmed(self._dialogue.wake)
-            await self.push_frame(frame)
+        names = self._dialogue.attention.names
+        keeping = self._keeping
+        if keeping is not None and keeping.waits_for_yes:
+            yes = answer(text, names)
+            if yes is not None:
+                self._later(attempt, lambda _: self._agree(keeping, yes=yes))
+                return
+        # Of the wake phrase alone nothing is left.
+        command = recognise(text, names) if text else Command(Kind.WAKE)
+        if command is None or (command.kind is Kind.WAKE and text and not self._dialogue.asleep):
+            await self._pass(frame, text)
+        elif command.kind in OF_THE_LOOP:
+            self._later(attempt, lambda _: self._obey(command.kind))
         else:
-            self._later(attempt, lambda _: self._obey(command))
+            self._later(attempt, lambda _: self._carry_out(command, frame, text))
+
+    async def _pass(self, frame: AttemptFrame, text: str) -> None:
+        frame.attempt.text = text
+        if self._dialogue.asleep:  # let through since it was addressed, or typed
+            frame.attempt.when_confirmed(self._dialogue.wake)
+        await self.push_frame(frame)
 
     def _later(self, attempt: Attempt, act: Callable[[Attempt], Awaitable[None]]) -> None:
         """A command holds only once the turn is over: "stop" may go on as "stop by the shop"."""
@@ -59,14 +110,39 @@ class SpokenCommands(FrameProcessor):
     async def _ignore(self, _: Attempt) -> None:
         self._dialogue.ignore("asleep" if self._dialogue.asleep else "not addressed")
 
-    async def _obey(self, command: Command) -> None:
-        if command is Command.SLEEP:
+    async def _obey(self, kind: Kind) -> None:
+        if kind is Kind.SLEEP:
             wake_phrase = self._dialogue.attention.wake_phrase
             await self._remark(f"Good night. Say {wake_phrase} to wake me.")
             self._dialogue.sleep()
-        elif command is Command.WAKE:
+        elif kind is Kind.WAKE:
             self._dialogue.wake()
             await self._remark("Yes?")
+        elif kind is Kind.REPEAT:
+            await self._remark(self._dialogue.last_answer or NOTHING_SAID)
+        elif kind is Kind.OFF_RECORD:
+            self._dialogue.record(off=True)
+            await self._remark(OFF)
+        elif kind is Kind.ON_RECORD:
+            was_off = self._dialogue.off_record
+            self._dialogue.record(off=False)
+            await self._remark(ON if was_off else ALREADY_ON)
+        self._dialogue.ignore("command")
+
+    async def _carry_out(self, command: Command, frame: AttemptFrame, text: str) -> None:
+        if self._keeping is None:
+            said: str | None = None if command.kind is Kind.KNOW else NOTHING_KEPT
+        else:
+            await self._dialogue.settled()
+            said = await self._keeping.carry_out(command)
+        if said is None:
+            await self._pass(frame, text)
+            return
+        await self._remark(said)
+        self._dialogue.ignore("command")
+
+    async def _agree(self, keeping: Keeping, *, yes: bool) -> None:
+        await self._remark(await keeping.answered(yes=yes))
         self._dialogue.ignore("command")
 
     async def _remark(self, text: str) -> None:

@@ -180,9 +180,10 @@ class _Noted(Transcript):
         exchange: Exchange,
         latency: Latency | None = None,
         memories: Sequence[MemoryUsed] = (),
-    ) -> None:
-        super().store(conversation, exchange, latency, memories)
+    ) -> bool:
+        stored = super().store(conversation, exchange, latency, memories)
         self.committed = time.perf_counter()
+        return stored
 
 
 def agreement(

@@ -81,3 +81,15 @@ async def test_typed_words_are_a_turn(tmp_path: Path) -> None:
         await talk.loop.say("Two and two?")
         await talk.loop.settled()
         assert [(turn.user, turn.assistant) for turn in talk.turns] == [("Two and two?", "Four.")]
+
+
+async def test_where_nothing_is_kept_the_model_is_asked_and_stop_alone_is_no_turn(
+    tmp_path: Path,
+) -> None:
+    llm = ScriptedLlm("I'll try.")
+    stt = ScriptedStt("Stop, please.", "What do you know about me?")
+    settings = Settings.model_validate({"general": {"sounds": False}, "stt": {"partials": False}})
+    sound = np.concatenate([UTTERANCE, silence(0.5), UTTERANCE])
+    async with session(stt, llm, sound, tmp_path, settings=settings) as talk:
+        await talk.to_the_end()
+        assert [turn.user for turn in talk.turns] == ["What do you know about me?"]

@@ -16,7 +16,7 @@ async def test_words_stop_the_voice_and_the_history_ends_at_the_last_word_heard(
     tmp_path: Path,
 ) -> None:
     llm = ScriptedLlm(LONG, "Alright.")
-    stt = ScriptedStt(by_length=lambda s: "Count for me." if s > 1.2 else "Wait, stop there.")
+    stt = ScriptedStt(by_length=lambda s: "Count for me." if s > 1.2 else "Wait, count slower.")
     sound = np.concatenate([speech(1.0), silence(2.2), speech(0.7), silence(0.5)])
     async with session(stt, llm, sound, tmp_path) as talk:
         await talk.to_the_end()
@@ -25,7 +25,7 @@ async def test_words_stop_the_voice_and_the_history_ends_at_the_last_word_heard(
         assert LONG.startswith(first.assistant)
         assert 1 <= len(first.assistant.split()) < 12
         assert first.assistant == " ".join(LONG.split()[: len(first.assistant.split())])
-        assert second.user == "Wait, stop there."
+        assert second.user == "Wait, count slower."
         assert second.assistant == "Alright."
         assert talk.history()[1] == ("assistant", first.assistant)
 

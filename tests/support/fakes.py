@@ -141,17 +141,20 @@ class ScriptedLlm:
 
 
 class ToneTts:
-    """0.05 s of a tone for each character."""
+    """Some seconds of a tone for each character."""
 
     name = "tone"
     sample_rate = 16_000
+
+    def __init__(self, pace: float = 0.05) -> None:
+        self._pace = pace
 
     def load(self) -> None:
         """Nothing to load."""
 
     def synthesize(self, text: str) -> Iterator[Spoken]:
         """In two pieces, as a voice that streams."""
-        count = int(0.05 * len(text) * self.sample_rate)
+        count = int(self._pace * len(text) * self.sample_rate)
         wave = np.sin(np.arange(count) * 2 * np.pi * 220 / self.sample_rate)
         samples = (wave * 8000).astype(np.int16)
         times = estimate_word_times(text, samples, self.sample_rate)

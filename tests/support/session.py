@@ -9,7 +9,11 @@ from typing import TypeVar
 
 from assistant.context.short_term import ShortTermMemory
 from assistant.events import Event, EventBus, TurnEnded
+from assistant.memory.forgetting import Forgetting
+from assistant.memory.lexicon import Lexicon
 from assistant.memory.transcript import Transcript
+from assistant.obeying import Obeying
+from assistant.purging import purger
 from assistant.settings import Settings
 from assistant.voice.audio import Loudspeaker
 from assistant.voice.dialogue import Dialogue
@@ -62,7 +66,12 @@ async def session(
     end: ScriptedEnd | None = None,
     tts: TextToSpeech | None = None,
     recaller: Recaller | None = None,
+    obeys: bool = False,
 ) -> AsyncIterator[Session]:
+    """
+    Args:
+        obeys: commands about what is kept are carried out, on the transcript alone.
+    """
     settings = settings or Settings.model_validate({"general": {"sounds": False}})
     bus = EventBus()
     events: list[Event] = []
@@ -81,6 +90,7 @@ async def session(
         Sound(microphone, loudspeaker, NoEcho()),
         recaller or NoMemories(),
         (LoudVoice(), end or ScriptedEnd()),
+        _obeying(transcript, memory, dialogue, bus) if obeys else None,
     )
     await loop.start()
     dialogue.listen()
@@ -90,3 +100,23 @@ async def session(
         await loop.close()
         await dialogue.close()
         transcript.close()
+
+
+def _obeying(
+    transcript: Transcript, window: ShortTermMemory, dialogue: Dialogue, bus: EventBus
+) -> Obeying:
+    forgetting = Forgetting(
+        "me",
+        transcript,
+        None,
+        dialogue,
+        grace_s=60,
+        purge=purger("me", transcript, None),
+        quiet=dialogue.quiet,
+        emit=bus.emit,
+    )
+    obeying = Obeying(
+        "me", forgetting, transcript, lambda: window.conversation, None, Lexicon("en")
+    )
+    bus.subscribe(obeying.watch)
+    return obeying

@@ -229,3 +229,16 @@ async def test_the_thread_goes_on_after_a_restart(tmp_path: Path) -> None:
     assert again.memory.turns == 13
     await again.memory.close()
     transcript.close()
+
+
+async def test_off_the_record_nothing_is_stored_nor_stays_in_the_conversation() -> None:
+    store = FlakyStore()
+    bench = Bench(store)
+    await bench.talk(1)
+    bench.memory.go_off_record()
+    await bench.talk(2)
+    assert len(bench.ids) == 3, "it is answered in its context"
+    bench.memory.go_on_record()
+    await bench.talk(1)
+    assert store.exchanges == bench.ids
+    assert bench.memory.turns == 4

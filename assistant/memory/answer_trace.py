@@ -1,0 +1,186 @@
+"""From an answer back to what it was made of: in the running conversation, and before."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from assistant.context.conversation import Exchange
+from assistant.events import MemoryUsed
+from assistant.memory.answer_sources import Source, distinct, stems, used
+from assistant.memory.lexicon import Lexicon
+from assistant.memory.naming import BY_HAND
+from assistant.memory.question import follows_up
+from assistant.memory.record import ASSISTANT, USER, Kind, Memory
+from assistant.memory.tellings import own_exchange, telling
+from assistant.memory.turn_kinds import is_question
+from assistant.memory.wording import words
+
+FEW_SOURCES = 3
+"""A memory that rests on more exchanges, such as a summary, takes those along that say the same."""
+
+Everything = Mapping[str, Memory]
+"""All of the user's memories by their ids."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turned:
+    """An exchange of the running conversation, and the memories that were in its prompt."""
+
+    exchange: Exchange
+    used: tuple[MemoryUsed, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Thing:
+    """Something that the user told, or was told."""
+
+    text: str
+    speaker: str
+    when: datetime
+
+
+class Trace:
+    """From an answer to what it was made of, in this conversation and before."""
+
+    def __init__(self, turns: Sequence[Turned], everything: Everything, lexicon: Lexicon) -> None:
+        self._turns = turns
+        self._everything = everything
+        self._lexicon = lexicon
+        self._told: set[str] = set()
+        self.exchanges: set[str] = set()
+        self.memories: set[str] = set()
+        self.things: list[Thing] = []
+
+    def follow(self, place: int) -> bool:
+        """Whether the answer of this turn was made of anything that the user can forget."""
+        turn = self._turns[place]
+        memories = [self._everything[each.id] for each in turn.used if each.id in self._everything]
+        near = {each.id: each.near for each in turn.used}
+        sources = [Source(each.id, each.text, near[each.id]) for each in memories]
+        before = range(place - 1, -1, -1)
+        sources += [Source(str(at), self._contribution(at), near=False) for at in before]
+        question = turn.exchange.user_text
+        earlier = ""
+        if place and follows_up(question, self._lexicon.content(question)):
+            earlier = self._turns[place - 1].exchange.user_text
+        answer = turn.exchange.assistant_text
+        found, told = used(question, answer, sources, self._lexicon, earlier)
+        for each in found:
+            self._told |= told
+            if each.key in self._everything:
+                self._take_memory(self._everything[each.key], told)
+            elif is_question(self._turns[int(each.key)].exchange.user_text):
+                self._take_answer(int(each.key))
+            else:
+                self.take_exchange(self._turns[int(each.key)].exchange)
+        if found:
+            self.exchanges |= {turn.exchange.id, *self._asked_before(place)}
+        return bool(found)
+
+    def _asked_before(self, place: int) -> set[str]:
+        """The same question, asked before in this conversation."""
+        asked = words(self._turns[place].exchange.user_text)
+        exchanges = [turn.exchange for turn in self._turns[:place]]
+        return {each.id for each in exchanges if words(each.user_text) == asked}
+
+    def _contribution(self, place: int) -> str:
+        """What an exchange adds to what is known."""
+        exchange = self._turns[place].exchange
+        return exchange.assistant_text if is_question(exchange.user_text) else exchange.user_text
+
+    def _take_answer(self, place: int) -> None:
+        exchange = self._turns[place].exchange
+        if not self.follow(place):
+            self.exchanges.add(exchange.id)
+            self.things.append(Thing(exchange.assistant_text, ASSISTANT, exchange.started))
+
+    def take_exchange(self, exchange: Exchange) -> None:
+        """With the other tellings of the same."""
+        self.exchanges |= {exchange.id, *told_too(exchange.id, self._everything)}
+        self.things.append(Thing(exchange.user_text, USER, exchange.started))
+
+    def _take_memory(self, memory: Memory, told: set[str]) -> None:
+        self.memories.add(memory.id)
+        self.exchanges |= sources_of(memory, told, self._everything, self._lexicon)
+        origins = self._origins(memory, told) if memory.speaker == ASSISTANT else []
+        for each in origins:
+            self.exchanges |= sources_of(each, told, self._everything, self._lexicon)
+        self.things += [thing_of(each) for each in origins or [memory]]
+
+    def _origins(self, answer: Memory, told: set[str]) -> list[Memory]:
+        """What the user had said before the assistant said it."""
+        named = told & distinct(answer.text, self._lexicon)
+        own = stems(answer.text, self._lexicon)
+        return [
+            memory
+            for memory in self._everything.values()
+            if memory.speaker == USER
+            and memory.kind is Kind.EXCHANGE
+            and memory.created < answer.created
+            and _may_have(memory.text, named)
+            and named <= (there := stems(memory.text, self._lexicon))
+            and len(there & own) > 1
+        ]
+
+    def echoes(self, gone: Collection[str]) -> set[str]:
+        """Other exchanges in which the assistant said it, and the user had not."""
+        texts = [thing.text for thing in self.things]
+        about = {stem for text in texts for stem in stems(text, self._lexicon)}
+        named = {stem for text in texts for stem in distinct(text, self._lexicon)} & self._told
+        if not named:
+            return set()
+        return {
+            key
+            for key, said, answered in self._exchanges()
+            if key not in gone
+            and _may_have(answered, named)
+            and named & (stems(answered, self._lexicon) - (own := stems(said, self._lexicon)))
+            and len(about & (stems(answered, self._lexicon) | own)) > 1
+        }
+
+    def _exchanges(self) -> Iterable[tuple[str, str, str]]:
+        """Ids, and both sides' words."""
+        for turn in self._turns:
+            yield turn.exchange.id, turn.exchange.user_text, turn.exchange.assistant_text
+        for memory in self._everything.values():
+            if memory.speaker == ASSISTANT and (key := own_exchange(memory)) is not None:
+                said = self._everything.get(telling(key, USER))
+                yield key, said.text if said is not None else "", memory.text
+
+
+def _may_have(text: str, named: Iterable[str]) -> bool:
+    """Whether it is worth while to look for these stems. Of a numeral the digits are not there."""
+    small = text.lower()
+    return any(stem[0] == "#" or stem[:-1] in small for stem in named)
+
+
+def thing_of(memory: Memory) -> Thing:
+    return Thing(memory.text, memory.speaker, memory.told)
+
+
+def sources_of(
+    memory: Memory, told: Collection[str], everything: Everything, lexicon: Lexicon
+) -> set[str]:
+    """The exchanges that a memory was taken from; of many those that say most of `told`."""
+    sources = set(memory.sources) - {BY_HAND}
+    if memory.kind is Kind.EXCHANGE or len(sources) <= FEW_SOURCES:
+        return sources
+    wanted = set(told)
+    said = dict.fromkeys(sources, 0)
+    for each in everything.values():
+        key = own_exchange(each)
+        if key in said:
+            said[key] = max(said[key], len(wanted & stems(each.text, lexicon)))
+    most = max(said.values())
+    return {key for key, count in said.items() if count == most} if most else set()
+
+
+def told_too(exchange: str, everything: Everything) -> set[str]:
+    """The other exchanges in which the user said the same."""
+    return {
+        source
+        for memory in everything.values()
+        if memory.speaker == USER and memory.refreshed and exchange in memory.sources
+        for source in memory.sources
+        if source != BY_HAND
+    }

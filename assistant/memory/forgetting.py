@@ -1,0 +1,187 @@
+"""Forgetting, from the user's word to the last byte.
+
+    forget    out of recall, window, summary and prompt at once; noted on the disk, ids alone
+    undo      within the grace time all of it is back, after a restart too
+    purge     when the grace time is over, and it is quiet: gone from every place that held it
+
+What is noted is hidden from the next start on, before anything is recalled; a purge that was
+interrupted is done again from its beginning.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Protocol
+
+from assistant.context.conversation import Exchange, new_id
+from assistant.errors import StoreError
+from assistant.events import Event, ForgettingBegan, ForgettingDone, ForgettingUndone
+from assistant.memory.forgetting_marks import Hidden
+from assistant.memory.transcript import Transcript
+
+logger = logging.getLogger(__name__)
+
+AGAIN_S = 30.0
+"""After a purge that failed."""
+
+
+class Withholding(Protocol):
+    """The long-term memory, as far as it hides things."""
+
+    def withhold(self, hidden: Hidden) -> set[str]: ...
+
+    def release(self, hidden: Hidden) -> None: ...
+
+
+class Window(Protocol):
+    """The running conversation."""
+
+    def forget(self, exchanges: Collection[str]) -> None: ...
+
+    @property
+    def conversation(self) -> str: ...
+
+    def bring_back(self, ids: Collection[str], exchanges: Sequence[Exchange]) -> None: ...
+
+    def drop(self, exchanges: Collection[str]) -> None: ...
+
+
+class Forgetting:
+    """One user's. Belongs to the event loop.
+
+    Args:
+        purge: removes it for good, blocking; may raise StoreError, and then is called again.
+        quiet: waits until nobody speaks.
+        memory: None where nothing is remembered beyond the conversation.
+    """
+
+    def __init__(
+        self,
+        user: str,
+        transcript: Transcript,
+        memory: Withholding | None,
+        window: Window,
+        *,
+        grace_s: float,
+        purge: Callable[[Hidden], object],
+        quiet: Callable[[], Awaitable[None]],
+        emit: Callable[[Event], None],
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._user = user
+        self._transcript = transcript
+        self._memory = memory
+        self._window = window
+        self._grace = timedelta(seconds=grace_s)
+        self._purge = purge
+        self._quiet = quiet
+        self._emit = emit
+        self._now = now
+        self._hidden: list[Hidden] = []
+        self._changed = asyncio.Event()
+        self._purging: Hidden | None = None
+        self._failing = False
+
+    @property
+    def hidden(self) -> tuple[Hidden, ...]:
+        """What is not gone yet, oldest first."""
+        return tuple(self._hidden)
+
+    async def load(self) -> None:
+        """Go on with what was begun in an earlier session, as far as it is not purged meanwhile.
+
+        Raises:
+            StoreError: the transcript can't be read.
+        """
+        before = self._hidden
+        self._hidden = await asyncio.to_thread(self._transcript.hidden, self._user)
+        if self._memory is not None:
+            for hidden in self._hidden:
+                self._memory.withhold(hidden)
+            for hidden in before:
+                if hidden not in self._hidden:
+                    self._memory.release(hidden)
+
+    async def forget(self, exchanges: Collection[str], memories: Collection[str]) -> Hidden:
+        """From now on nobody sees it; from the end of the grace time on nobody can.
+
+        Raises:
+            StoreError: it is hidden, but could not be noted: only this session knows of it.
+        """
+        asked = self._now()
+        ids = (tuple(sorted(exchanges)), tuple(sorted(memories)))
+        hidden = Hidden(new_id(), self._user, asked, asked + self._grace, *ids)
+        if self._memory is not None:
+            self._memory.withhold(hidden)
+        self._window.forget(hidden.exchanges)
+        self._hidden.append(hidden)
+        self._changed.set()
+        try:
+            await asyncio.to_thread(self._transcript.hide, hidden)
+        finally:
+            counts = (len(hidden.exchanges), len(hidden.memories))
+            self._emit(ForgettingBegan(hidden.id, *counts, hidden.due))
+        return hidden
+
+    async def undo(self) -> Hidden | None:
+        """Bring back what was forgotten last; None where nothing can be brought back any more.
+
+        Raises:
+            StoreError: the transcript can't be read or written; nothing has changed.
+        """
+        now = self._now()
+        left = [each for each in self._hidden if not each.over(now) and each is not self._purging]
+        if not left:
+            return None
+        hidden = left[-1]
+        await asyncio.to_thread(self._transcript.show_again, self._user, hidden.id)
+        self._hidden.remove(hidden)
+        if self._memory is not None:
+            self._memory.release(hidden)
+        exchanges = await asyncio.to_thread(self._shown_before, hidden)
+        self._window.bring_back(hidden.exchanges, exchanges)
+        self._emit(ForgettingUndone(hidden.id))
+        return hidden
+
+    async def run(self) -> None:
+        """Purge what is due, while nobody speaks; until it is cancelled."""
+        while True:
+            self._changed.clear()
+            failed = not await self.purge_due()
+            pause = AGAIN_S if failed else self._until_next()
+            try:
+                async with asyncio.timeout(pause):
+                    await self._changed.wait()
+            except TimeoutError:
+                continue
+
+    async def purge_due(self) -> bool:
+        """All that is due now; says whether nothing is left of it."""
+        for hidden in [each for each in self._hidden if each.over(self._now())]:
+            await self._quiet()
+            self._purging = hidden
+            try:
+                await asyncio.to_thread(self._purge, hidden)
+                await asyncio.to_thread(self._transcript.show_again, self._user, hidden.id)
+            except StoreError as error:
+                logger.warning("what is to be forgotten stays hidden for now: %s", error)
+                return False
+            finally:
+                self._purging = None
+            self._hidden.remove(hidden)
+            self._window.drop(hidden.exchanges)
+            if self._memory is not None:
+                self._memory.release(hidden)
+            self._emit(ForgettingDone(hidden.id))
+        return True
+
+    def _until_next(self) -> float | None:
+        if not self._hidden:
+            return None
+        return max(0.05, (min(each.due for each in self._hidden) - self._now()).total_seconds())
+
+    def _shown_before(self, hidden: Hidden) -> list[Exchange]:
+        """Those of the running conversation."""
+        found = self._transcript.exchanges(self._user, set(hidden.exchanges))
+        return [each for conversation, each in found if conversation == self._window.conversation]

@@ -1,0 +1,309 @@
+"""What a command to forget means: which exchanges and memories go, and what is said of it.
+
+Nothing is read or changed here. "That" is what the user just told; or, after an answer, what the
+answer was made of (`answer_sources`), since the user heard that it is still known. Where it is one
+thing, it is done at once and read back; of several the newest is named, and it is asked first.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+
+from assistant.context.conversation import Exchange
+from assistant.memory.answer_sources import stems
+from assistant.memory.answer_trace import Everything, Thing, Trace, Turned, sources_of, thing_of
+from assistant.memory.lexicon import Lexicon
+from assistant.memory.naming import BY_HAND
+from assistant.memory.record import ASSISTANT, USER, Kind, Memory
+from assistant.memory.retelling import phrase, topic_phrase
+from assistant.memory.tellings import own_exchange
+from assistant.memory.turn_kinds import is_courtesy, is_question
+from assistant.memory.user_index import Found
+from assistant.memory.wording import words
+
+__all__ = [
+    "Everything",
+    "Meant",
+    "Turned",
+    "about",
+    "all_of",
+    "everything",
+    "just_said",
+    "known",
+    "memories_about",
+    "question",
+    "read_back",
+    "since",
+    "that",
+]
+
+NOTHING = "There is nothing to forget."
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
+NAMED = 3
+"""Of what is known about a topic."""
+LIKE = 0.55
+"""Cosine from which on a memory is about a topic though it has none of its words."""
+COURTESIES = 2
+"""Exchanges like "Thanks." "You're welcome." that are passed over to find what was meant."""
+
+
+@dataclass(frozen=True, slots=True)
+class Meant:
+    """What is to go.
+
+    `exchanges` are ids of the transcript's, the newest first. `memories` are the ids of what rests
+    on these alone, and of what was meant itself and rests on no exchange. `newest` is a phrase, and
+    `count` how many things the user would say that they are. `question` is to be answered with yes
+    before anything goes; None where it is done at once.
+    """
+
+    exchanges: tuple[str, ...]
+    memories: tuple[str, ...]
+    newest: str
+    count: int
+    question: str | None = None
+
+
+# -- that ---------------------------------------------------------------------------------------
+
+
+def that(last: Sequence[Turned], everything: Everything, lexicon: Lexicon) -> Meant | None:
+    """What "forget that" means; None where nothing has been said.
+
+    Args:
+        last: of the running conversation, oldest first: what the prompt held.
+    """
+    turns = [turn for turn in last if turn.exchange.user_text.strip()]
+    if not turns:
+        return None
+    place = _meant_turn(turns)
+    after = {turn.exchange.id for turn in turns[place:]}
+    trace = Trace(turns, everything, lexicon)
+    if is_question(turns[place].exchange.user_text):
+        trace.follow(place)
+    if not trace.exchanges and not trace.memories:
+        exchange = turns[place].exchange
+        trace.take_exchange(exchange)
+    gone = trace.exchanges | after
+    gone |= trace.echoes(gone)
+    return _meant(gone, trace.memories, trace.things, everything, turns, lexicon)
+
+
+def just_said(last: Sequence[Turned], everything: Everything, lexicon: Lexicon) -> Meant | None:
+    """The last exchange, whatever it was, and what rests on it alone."""
+    if not last:
+        return None
+    exchange = last[-1].exchange
+    thing = Thing(exchange.user_text, USER, exchange.started)
+    return _meant({exchange.id}, set(), [thing], everything, last, lexicon)
+
+
+def _meant_turn(turns: Sequence[Turned]) -> int:
+    """The newest turn that is more than thanks; the newest if all are."""
+    for back in range(min(COURTESIES + 1, len(turns))):
+        place = len(turns) - 1 - back
+        if not is_courtesy(turns[place].exchange.user_text):
+            return place
+    return len(turns) - 1
+
+
+# -- spans, topics, all -------------------------------------------------------------------------
+
+
+def since(
+    exchanges: Iterable[Exchange],
+    now: datetime,
+    minutes: float,
+    everything: Everything,
+    lexicon: Lexicon,
+) -> Meant | None:
+    """All that was said, or written down, in the last `minutes`; None where nothing was."""
+    edge = now - timedelta(minutes=minutes)
+    chosen = [each for each in exchanges if (each.ended or now) >= edge]
+    by_hand = [
+        memory
+        for memory in everything.values()
+        if BY_HAND in memory.sources and memory.created >= edge
+    ]
+    return all_of(chosen, everything, lexicon, by_hand)
+
+
+def all_of(
+    exchanges: Iterable[Exchange],
+    everything: Everything,
+    lexicon: Lexicon,
+    memories: Iterable[Memory] = (),
+) -> Meant | None:
+    """These exchanges and memories, such as a conversation's."""
+    chosen, others = list(exchanges), list(memories)
+    things = [Thing(each.user_text or each.assistant_text, USER, each.started) for each in chosen]
+    things += map(thing_of, others)
+    keys, ids = {each.id for each in chosen}, {each.id for each in others}
+    return _meant(keys, ids, things, everything, (), lexicon, order=chosen) if things else None
+
+
+def about(
+    topic: str,
+    everything: Everything,
+    exchanges: Iterable[Exchange],
+    recalled: Iterable[Found],
+    lexicon: Lexicon,
+) -> Meant | None:
+    """All that is about a topic: has all of its words, in whatever inflection, or is very like it;
+    None where there is nothing, or the topic is none ("him").
+
+    Args:
+        exchanges: of the whole transcript.
+        recalled: found by the topic, at leisure.
+    """
+    wanted = stems(topic, lexicon)
+    if not wanted:
+        return None
+    chosen = memories_about(topic, everything, recalled, lexicon)
+    known = list(exchanges)
+    keys = {
+        each.id
+        for each in known
+        if wanted <= stems(f"{each.user_text}\n{each.assistant_text}", lexicon)
+    }
+    for memory in chosen:
+        keys |= sources_of(memory, wanted, everything, lexicon)
+    said = [each for each in known if each.id in keys]
+    ids = {memory.id for memory in chosen}
+    return _meant(keys, ids, _counted(said, chosen, keys), everything, (), lexicon, order=known)
+
+
+def memories_about(
+    topic: str, everything: Everything, recalled: Iterable[Found], lexicon: Lexicon
+) -> list[Memory]:
+    """Memories that are about a topic, newest first."""
+    wanted = stems(topic, lexicon)
+    like = {each.id for each in recalled if each.parts.get("meaning", 0.0) >= LIKE}
+    found = [
+        memory
+        for memory in everything.values()
+        if wanted and (memory.id in like or wanted <= stems(memory.text, lexicon))
+    ]
+    return sorted(found, key=_told, reverse=True)
+
+
+def everything(exchanges: Iterable[str], memories: Everything, lexicon: Lexicon) -> Meant | None:
+    """All that there is; None where there is nothing.
+
+    Args:
+        exchanges: ids of the whole transcript.
+    """
+    keys = tuple(exchanges)
+    if not keys and not memories:
+        return None
+    newest = max(memories.values(), key=_told, default=None)
+    text = "" if newest is None else _phrase(thing_of(newest), lexicon)
+    alone = sum(not set(memory.sources) & set(keys) for memory in memories.values())
+    count = len(keys) + alone
+    asked = f"That is all I know about you, {counted(count)}. Forget everything?"
+    return Meant(keys, tuple(memories), text, count, asked)
+
+
+def _counted(
+    said: Sequence[Exchange], chosen: Sequence[Memory], keys: Collection[str]
+) -> list[Thing]:
+    """What the user would count: what was told; questions only where nothing was."""
+    things = [Thing(each.user_text, USER, each.started) for each in said if each.user_text]
+    told = [thing for thing in things if not is_question(thing.text)]
+    rest = [thing_of(memory) for memory in chosen if not set(memory.sources) & set(keys)]
+    return told + rest or things
+
+
+# -- what they have in common -------------------------------------------------------------------
+
+
+def _meant(
+    exchanges: Collection[str],
+    chosen: Collection[str],
+    things: Sequence[Thing],
+    everything: Everything,
+    turns: Sequence[Turned],
+    lexicon: Lexicon,
+    order: Sequence[Exchange] = (),
+) -> Meant | None:
+    going = set(exchanges)
+    memories = {key for key in chosen if _goes(everything[key], going)} | {
+        memory.id
+        for memory in everything.values()
+        if memory.sources and going.issuperset(memory.sources)
+    }
+    if not going and not memories:
+        return None
+    times = {each.id: each.started for each in (*order, *(turn.exchange for turn in turns))}
+    for memory in everything.values():
+        if (key := own_exchange(memory)) is not None and key in going:
+            times.setdefault(key, memory.created)
+    distinct_things = {words(thing.text) or thing.text: thing for thing in things}
+    newest = max(distinct_things.values(), key=lambda thing: thing.when, default=None)
+    made = Meant(
+        exchanges=tuple(sorted(going, key=lambda key: times.get(key, _LONG_AGO), reverse=True)),
+        memories=tuple(sorted(memories, key=lambda key: _told(everything[key]), reverse=True)),
+        newest="" if newest is None else _phrase(newest, lexicon),
+        count=max(1, len(distinct_things)),
+    )
+    return replace(made, question=question(made)) if made.count > 1 else made
+
+
+def _goes(memory: Memory, exchanges: Collection[str]) -> bool:
+    """What was said goes with its exchange, or stays with another telling's; all else goes by
+    itself."""
+    return memory.kind is not Kind.EXCHANGE or not set(memory.sources) - set(exchanges)
+
+
+def _told(memory: Memory) -> datetime:
+    return memory.told
+
+
+def _phrase(thing: Thing, lexicon: Lexicon) -> str:
+    return phrase(thing.text, thing.speaker, english=lexicon.language == "en")
+
+
+# -- what is said of it -------------------------------------------------------------------------
+
+
+def counted(count: int) -> str:
+    return "one thing" if count == 1 else f"{count} things"
+
+
+def read_back(meant: Meant | None) -> str:
+    """Said when it is done, while it can be undone."""
+    if meant is None:
+        return NOTHING
+    if meant.count == 1 and meant.newest:
+        end = "" if meant.newest.endswith("…") else "."
+        return f"Forgotten: {meant.newest}{end} Say undo to keep it."
+    it = "it" if meant.count == 1 else "them"
+    return f"Forgotten: {counted(meant.count)}. Say undo to keep {it}."
+
+
+def question(meant: Meant) -> str:
+    """Asked before several things go."""
+    if not meant.newest:
+        return f"That is {counted(meant.count)}. Forget them all?"
+    end = "" if meant.newest.endswith("…") else "."
+    return f"That is {counted(meant.count)}, the newest: {meant.newest}{end} Forget them all?"
+
+
+def known(topic: str | None, found: Sequence[Memory], lexicon: Lexicon) -> str:
+    """The answer to "what do you know about my dog": how much it is, and the newest of it.
+
+    Args:
+        topic: None is the user.
+        found: newest first.
+    """
+    english = lexicon.language == "en"
+    what = "you" if topic is None else topic_phrase(topic, english=english)
+    told = [each for each in found if each.speaker != ASSISTANT and not is_question(each.text)]
+    things = list(dict.fromkeys(_phrase(thing_of(each), lexicon) for each in told))
+    if not things:
+        return f"I remember nothing about {what}."
+    named = "; ".join(things[:NAMED])
+    end = "" if named.endswith("…") else "."
+    if len(things) <= NAMED:
+        return f"About {what} I remember {counted(len(things))}: {named}{end}"
+    return f"About {what} I remember {counted(len(things))}. The newest: {named}{end}"

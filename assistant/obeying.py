@@ -1,0 +1,220 @@
+"""Spoken commands about what is kept, carried out: which exchanges and memories are meant, what is
+done with them, and what is said of it."""
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime, timedelta
+
+from assistant.context.conversation import Conversation, Exchange
+from assistant.context.short_term import ShortTermMemory
+from assistant.errors import StoreError
+from assistant.events import Event, EventBus, MemoryUsed, Notice, Severity, TurnEnded
+from assistant.memory.forgetting import Forgetting
+from assistant.memory.lexicon import Lexicon
+from assistant.memory.long_term import LongTermMemory
+from assistant.memory.meant import (
+    Everything,
+    Meant,
+    Turned,
+    about,
+    all_of,
+    everything,
+    known,
+    memories_about,
+    read_back,
+    since,
+    that,
+)
+from assistant.memory.transcript import Transcript
+from assistant.memory.user_index import Found
+from assistant.purging import purger
+from assistant.remembering import Remembering
+from assistant.settings import Settings
+from assistant.voice.commands import Command, Kind
+from assistant.voice.dialogue import Dialogue
+
+ANSWER_S = 30.0
+"""How long a question of the assistant's waits for its yes."""
+TURNS = 50
+"""Whose memories are known, to tell what an answer was made of."""
+FOUND = 20
+
+KEPT = "All right, I keep it."
+BACK = "It is all back."
+TOO_LATE = "There is nothing left to bring back."
+
+
+class Obeying:
+    """One user's. Belongs to the event loop.
+
+    Args:
+        conversation: the running one.
+        memory: None where nothing is remembered beyond the conversation.
+    """
+
+    def __init__(
+        self,
+        user: str,
+        forgetting: Forgetting,
+        transcript: Transcript,
+        conversation: Callable[[], Conversation],
+        memory: LongTermMemory | None,
+        lexicon: Lexicon,
+    ) -> None:
+        self.forgetting = forgetting
+        self._user = user
+        self._transcript = transcript
+        self._conversation = conversation
+        self._memory = memory
+        self._lexicon = lexicon
+        self._used: deque[tuple[int, tuple[MemoryUsed, ...]]] = deque(maxlen=TURNS)
+        self._asked: Meant | None = None
+        self._asked_at = float("-inf")
+
+    def watch(self, event: Event) -> None:
+        """On the event bus."""
+        if isinstance(event, TurnEnded):
+            self._used.append((event.turn, event.memories))
+            self._asked = None
+
+    @property
+    def waits_for_yes(self) -> bool:
+        """A question was asked, and not long ago."""
+        return self._asked is not None and time.monotonic() - self._asked_at < ANSWER_S
+
+    async def answered(self, *, yes: bool) -> str:
+        """What was asked is agreed to, or not; returns what to say."""
+        meant, self._asked = self._asked, None
+        if meant is None or not yes:
+            return KEPT
+        return await self._forget(meant)
+
+    async def carry_out(self, command: Command) -> str | None:
+        """Do it, and return what to say of it; None where the model is to answer."""
+        self._asked = None
+        try:
+            if command.kind is Kind.KNOW:
+                return await self._known(command.about)
+            if command.kind is Kind.UNDO:
+                return BACK if await self.forgetting.undo() is not None else TOO_LATE
+            meant = await self._meant(command)
+            if meant is None:
+                return read_back(None)
+            if meant.question is not None:
+                self._asked, self._asked_at = meant, time.monotonic()
+                return meant.question
+            return await self._forget(meant)
+        except StoreError as error:
+            return f"{error} {error.mend or ''}".strip()
+
+    async def _forget(self, meant: Meant) -> str:
+        try:
+            await self.forgetting.forget(meant.exchanges, meant.memories)
+        except StoreError as error:
+            return f"It is out of my mind, but: {error}"
+        return read_back(meant)
+
+    # -- what is meant --------------------------------------------------------------------------
+
+    async def _meant(self, command: Command) -> Meant | None:
+        if command.kind is Kind.FORGET_THAT:
+            return that(self._turned(), self._around(), self._lexicon)
+        if command.kind is Kind.FORGET_CONVERSATION:
+            exchanges = self._conversation().exchanges
+            return all_of(exchanges, self._around(), self._lexicon)
+        return await asyncio.to_thread(self._found, command)
+
+    def _found(self, command: Command) -> Meant | None:
+        """For what goes beyond the running conversation; blocking."""
+        now = datetime.now(UTC)
+        if command.kind is Kind.FORGET_ALL:
+            kept = self._transcript.exchange_ids(self._user)
+            return everything(sorted(kept), self._all(), self._lexicon)
+        said = self._said()
+        if command.kind is Kind.FORGET_ABOUT:
+            topic = command.about or ""
+            return about(topic, self._all(), said, self._recalled(topic), self._lexicon)
+        minutes = command.minutes or 0
+        if command.kind is Kind.FORGET_TODAY:
+            local = now.astimezone()
+            midnight = local.replace(hour=0, minute=0, second=0, microsecond=0)
+            minutes = -(-(local - midnight) // timedelta(minutes=1))
+        return since(said, now, minutes, self._all(), self._lexicon)
+
+    async def _known(self, topic: str | None) -> str | None:
+        """None where nothing is: then it is a question like any other."""
+        return await asyncio.to_thread(self._known_of, topic)
+
+    def _known_of(self, topic: str | None) -> str | None:
+        memories = self._all()
+        if topic is None:
+            told = sorted(memories.values(), key=lambda each: each.created, reverse=True)
+        else:
+            told = memories_about(topic, memories, self._recalled(topic), self._lexicon)
+        if not told and topic is not None:
+            return None
+        return known(topic, told, self._lexicon)
+
+    def _turned(self) -> list[Turned]:
+        used = dict(self._used)
+        exchanges = self._conversation().exchanges
+        return [Turned(each, used.get(each.turn, ())) for each in exchanges if not each.open]
+
+    def _around(self) -> Everything:
+        """What rests on the running conversation, and what its answers were made of."""
+        if self._memory is None:
+            return {}
+        try:
+            index = self._memory.index
+        except StoreError:  # not read yet; what rests on an exchange goes with it all the same
+            return {}
+        exchanges = {each.id for each in self._conversation().exchanges}
+        ids = {memory.id for _, used in self._used for memory in used}
+        first = index.outlines(exchanges, ids)
+        sources = {source for memory in first.values() for source in memory.sources}
+        return index.outlines(exchanges | sources, ids)
+
+    def _all(self) -> Everything:
+        return self._memory.index.outlines() if self._memory is not None else {}
+
+    def _said(self) -> list[Exchange]:
+        ids = self._transcript.exchange_ids(self._user)
+        return [exchange for _, exchange in self._transcript.exchanges(self._user, ids)]
+
+    def _recalled(self, topic: str) -> Iterable[Found]:
+        if self._memory is None or not topic:
+            return ()
+        return self._memory.find(topic, FOUND).memories
+
+
+async def open_obeying(
+    settings: Settings,
+    bus: EventBus,
+    dialogue: Dialogue,
+    window: ShortTermMemory,
+    transcript: Transcript,
+    remembering: Remembering | None,
+) -> Obeying:
+    """Of a running assistant. What an earlier session began to forget is hidden from now on."""
+    user = settings.general.user
+    memory = remembering.memory if remembering is not None else None
+    forgetting = Forgetting(
+        user,
+        transcript,
+        memory,
+        dialogue,
+        grace_s=settings.forget.grace_s,
+        purge=purger(user, transcript, memory),
+        quiet=dialogue.quiet,
+        emit=bus.emit,
+    )
+    try:
+        await forgetting.load()
+    except StoreError as error:
+        bus.emit(Notice(str(error), Severity.WARNING, error.mend))
+    lexicon = Lexicon(settings.persona.language)
+    obeying = Obeying(user, forgetting, transcript, lambda: window.conversation, memory, lexicon)
+    bus.subscribe(obeying.watch)
+    return obeying

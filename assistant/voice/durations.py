@@ -1,0 +1,80 @@
+"""Spans of time in words, to minutes: "ten minutes", "an hour and a half", "quarter of an hour"."""
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400, "week": 604800}
+"""By unit; the language's data says what each is called."""
+LONGEST = 525_600
+"""Minutes of a year: whoever says more has been misheard."""
+
+
+@dataclass(frozen=True, slots=True)
+class Durations:
+    """How one language counts time."""
+
+    shapes: tuple[tuple[re.Pattern[str], float], ...]
+    """Each with the count that it has where none is said."""
+    numbers: Mapping[str, float]
+    fractions: Mapping[str, float]
+    units: Mapping[str, int]
+
+    @classmethod
+    def of(cls, data: Mapping[str, Any]) -> "Durations":
+        numbers = {word: float(n) for n, text in data["numbers"].items() for word in _split(text)}
+        fractions = {
+            word: int(n) / 60 for n, text in data["fractions"].items() for word in _split(text)
+        }
+        units = {
+            word: SECONDS[unit] for unit, text in data["units"].items() for word in _split(text)
+        }
+        number, part, unit = _one_of(numbers), _one_of(fractions), _one_of(units)
+        count = rf"\d+(?:[.,]\d+)?|{number}(?: {number})?"
+        and_, or_ = _one_of(_split(data["and"])), _one_of(_split(data["or"]))
+        loose = f"(?: {_one_of(_split(data['loose']))})?"
+        whole = rf"(?:(?P<count>{count}) )?(?P<unit>{unit})(?: {and_} (?P<part>{part}))?"
+        parted = rf"(?:(?P<count>{count}) {and_} )?(?P<part>{part})(?: {number})? (?P<unit>{unit})"
+        either = rf"(?:{count}) {or_} (?P<count>{count}) (?P<unit>{unit})"
+        shapes = ((whole, 1.0), (parted, 0.0), (either, 1.0))
+        compiled = tuple((re.compile(shape + loose), uncounted) for shape, uncounted in shapes)
+        return cls(compiled, numbers, fractions, units)
+
+    def minutes(self, said: str) -> int | None:
+        """Whole minutes, rounded up and at least one; None when `said` is no span of time.
+
+        A few and several are five. Of "five or ten" it is the longer.
+        """
+        for shape, uncounted in self.shapes:
+            found = shape.fullmatch(said)
+            if found:
+                return self._counted(found.groupdict(), uncounted)
+        return None
+
+    def _counted(self, groups: Mapping[str, str | None], uncounted: float) -> int | None:
+        said, part = groups["count"], groups.get("part")
+        count = self._number(said) if said else uncounted
+        if count is None:
+            return None
+        count += self.fractions[part] if part else 0.0
+        minutes = math.ceil(round(count * self.units[groups["unit"] or ""] / 60, 6))
+        return minutes if 1 <= minutes <= LONGEST else None
+
+    def _number(self, said: str) -> float | None:
+        """`ten`, `10`, `1.5`, `forty five`."""
+        if said[0].isdigit():
+            return float(said.replace(",", "."))
+        if said in self.numbers:
+            return self.numbers[said]
+        tens, _, ones = (self.numbers.get(word, 0.0) for word in said.partition(" "))
+        return tens + ones if tens >= 20 and tens % 10 == 0 and 0 < ones < 10 else None
+
+
+def _split(text: str) -> list[str]:
+    return [entry.strip() for entry in text.split("|")]
+
+
+def _one_of(entries: Mapping[str, Any] | list[str]) -> str:
+    return "(?:" + "|".join(sorted(map(re.escape, entries), key=len, reverse=True)) + ")"

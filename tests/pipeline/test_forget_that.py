@@ -1,0 +1,121 @@
+"""Commands about what is kept, through the whole loop, typed."""
+
+import asyncio
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+
+from assistant.events import ForgettingBegan, ForgettingUndone, RecordChanged, Remarked, TurnEnded
+from tests.support.fakes import ScriptedLlm, ScriptedStt, ToneTts, silence
+from tests.support.session import Session, session
+
+PATIENCE_S = 30.0
+DOG = "My dog is called Max."
+CAT = "My cat is called Kim."
+
+
+def talking(folder: Path, llm: ScriptedLlm | None = None) -> AbstractAsyncContextManager[Session]:
+    return session(
+        ScriptedStt("-"),
+        llm or ScriptedLlm("All right."),
+        silence(0.2),
+        folder,
+        tts=ToneTts(0.01),
+        obeys=True,
+    )
+
+
+async def say(talk: Session, *lines: str) -> list[str]:
+    """What the assistant said of itself meanwhile."""
+    before = len(talk.of(Remarked))
+    for line in lines:
+        told = len(talk.of(TurnEnded)) + len(talk.of(Remarked))
+        await talk.loop.say(line)
+        async with asyncio.timeout(PATIENCE_S):
+            while len(talk.of(TurnEnded)) + len(talk.of(Remarked)) == told:
+                await asyncio.sleep(0.01)
+        await talk.loop.settled()
+    return [each.text for each in talk.of(Remarked)[before:]]
+
+
+def said(talk: Session) -> list[str]:
+    """What the user said, as the model would see it now."""
+    return [text for role, text in talk.history() if role == "user" and text != "<new>"]
+
+
+async def test_forget_that_takes_the_last_exchange_out_of_the_prompt(tmp_path: Path) -> None:
+    async with talking(tmp_path) as talk:
+        remarks = await say(talk, DOG, CAT, "Forget that.")
+        assert remarks == ["Forgotten: your cat is called Kim. Say undo to keep it."]
+        assert said(talk) == [DOG]
+        assert len(talk.turns) == 2, "the command is no turn"
+        [began] = talk.of(ForgettingBegan)
+        assert (began.exchanges, began.memories) == (1, 0)
+    async with talking(tmp_path) as again:
+        assert said(again) == [DOG]
+
+
+async def test_undo_brings_it_back_where_it_was(tmp_path: Path) -> None:
+    async with talking(tmp_path) as talk:
+        await say(talk, DOG, "Forget that.", CAT)
+        assert said(talk) == [CAT]
+        assert await say(talk, "Undo that.") == ["It is all back."]
+        assert said(talk) == [DOG, CAT]
+        assert len(talk.of(ForgettingUndone)) == 1
+        assert await say(talk, "Undo that.") == ["There is nothing left to bring back."]
+    async with talking(tmp_path) as again:
+        assert said(again) == [DOG, CAT]
+
+
+async def test_several_are_asked_about_and_need_a_yes(tmp_path: Path) -> None:
+    async with talking(tmp_path) as talk:
+        [asked] = await say(talk, DOG, CAT, "Forget the last ten minutes.")
+        assert asked == "That is 2 things, the newest: your cat is called Kim. Forget them all?"
+        assert said(talk) == [DOG, CAT]
+        assert await say(talk, "No.") == ["All right, I keep it."]
+        assert said(talk) == [DOG, CAT]
+        await say(talk, "Forget the last ten minutes.")
+        assert await say(talk, "Yes, please.") == ["Forgotten: 2 things. Say undo to keep them."]
+        assert said(talk) == []
+
+
+async def test_a_yes_after_something_else_agrees_to_nothing(tmp_path: Path) -> None:
+    async with talking(tmp_path) as talk:
+        await say(talk, DOG, CAT, "Forget everything you know about me.")
+        await say(talk, "It rains.", "Yes.")
+        assert said(talk) == [DOG, CAT, "It rains.", "Yes."]
+
+
+async def test_a_topic_is_found_in_the_transcript(tmp_path: Path) -> None:
+    async with talking(tmp_path) as talk:
+        remarks = await say(talk, DOG, CAT, "It rains.", "Please forget everything about my dog.")
+        assert remarks == ["Forgotten: your dog is called Max. Say undo to keep it."]
+        assert said(talk) == [CAT, "It rains."]
+        assert await say(talk, "Forget everything about my dog.") == ["There is nothing to forget."]
+
+
+async def test_who_talks_about_forgetting_is_answered(tmp_path: Path) -> None:
+    async with talking(tmp_path) as talk:
+        lines = ["I always forget my keys.", "Don't let me forget that."]
+        assert await say(talk, *lines) == []
+        assert said(talk) == lines
+
+
+async def test_off_the_record_nothing_is_kept(tmp_path: Path) -> None:
+    async with talking(tmp_path) as talk:
+        await say(talk, DOG, "Off the record.", "My pin is 4711.")
+        assert said(talk) == [DOG, "My pin is 4711."]
+        await say(talk, "Back on the record.", CAT)
+        assert said(talk) == [DOG, CAT]
+        assert [each.off for each in talk.of(RecordChanged)] == [True, False]
+        assert [each.turn for each in talk.of(TurnEnded)] == [1, 2, 3]
+    assert b"4711" not in b"".join(
+        path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()
+    )
+    async with talking(tmp_path) as again:
+        assert said(again) == [DOG, CAT]
+
+
+async def test_the_last_answer_is_said_again(tmp_path: Path) -> None:
+    async with talking(tmp_path, ScriptedLlm("It is a beagle.")) as talk:
+        assert await say(talk, "Repeat that.") == ["I have not said anything yet."]
+        assert await say(talk, "What is it?", "Repeat that.") == ["It is a beagle."]

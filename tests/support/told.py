@@ -1,0 +1,61 @@
+"""Conversations in few words, with the memories of what was said in them and before."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+
+from assistant.context.conversation import Exchange
+from assistant.events import MemoryUsed
+from assistant.memory.answer_trace import Turned
+from assistant.memory.making import memories_of
+from assistant.memory.record import Memory
+
+NOW = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)
+WEEK = timedelta(days=7)
+
+Said = tuple[str, str]
+"""The user's words and the answer."""
+
+
+def exchange(key: str, said: str, answered: str, started: datetime, turn: int = 1) -> Exchange:
+    return Exchange(key, turn, said, started, answered, ended=started + timedelta(seconds=9))
+
+
+def earlier(old: Mapping[str, Said]) -> list[Exchange]:
+    """Exchanges of a week ago and less, a minute each, under the given ids."""
+    return [
+        exchange(key, *said, NOW - WEEK + timedelta(minutes=at))
+        for at, (key, said) in enumerate(old.items())
+    ]
+
+
+def remembered(exchanges: Sequence[Exchange]) -> dict[str, Memory]:
+    made = [memory for each in exchanges for memory in memories_of("me", "c", each)]
+    return {memory.id: memory for memory in made}
+
+
+def turned(talk: Sequence[tuple[str, str, str]], everything: Mapping[str, Memory]) -> list[Turned]:
+    """Turns t1, t2, …, a minute each; of each the ids of the memories in its prompt, best first.
+
+    `o1` is what the user said in that exchange, `o1:a` what the assistant said; `~o1` was not near.
+    """
+    turns = []
+    for number, (said, answered, ids) in enumerate(talk, start=1):
+        made = exchange(f"t{number}", said, answered, NOW + timedelta(minutes=number), number)
+        used = [_used(name, place, everything) for place, name in enumerate(ids.split())]
+        turns.append(Turned(made, tuple(used)))
+    return turns
+
+
+def _used(name: str, place: int, everything: Mapping[str, Memory]) -> MemoryUsed:
+    key = name.removeprefix("~")
+    if key not in everything:
+        key = f"{key.removesuffix(':a')}-assistant" if key.endswith(":a") else f"{key}-user"
+    memory = everything[key]
+    return MemoryUsed(
+        id=key,
+        text=memory.text,
+        score=1.0 - place / 10,
+        speaker=memory.speaker,
+        said=memory.created,
+        near=not name.startswith("~"),
+    )

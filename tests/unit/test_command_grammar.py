@@ -1,0 +1,116 @@
+"""What the patterns of spoken commands are made of."""
+
+import pytest
+
+from assistant.voice.commands import Kind
+from assistant.voice.grammar import GrammarWrong, Notation, language, line, listed
+from assistant.voice.utterance import MOST_WORDS, Utterance
+
+ENGLISH = language("en")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "said", "fits"),
+    [
+        ("forget [all of] that", "forget that", True),
+        ("forget [all of] that", "forget all of that", True),
+        ("forget [all of] that", "forget all that", False),
+        ("(stop | enough)", "enough", True),
+        ("<verb> it", "don't it", False),
+        ("<verb> it", "throw away it", True),
+        ("<verb>* it", "throw erase it", True),
+        ("<verb>* it", "it", True),
+    ],
+)
+def test_the_notation(pattern: str, said: str, fits: bool) -> None:
+    notation = Notation({"verb": "throw | throw away\nerase"})
+
+    assert bool(notation.pattern(pattern).regex.fullmatch(line(said.split()))) is fits
+
+
+def test_a_slot_holds_what_is_named_and_a_question_mark_allows_questions() -> None:
+    pattern = Notation({}).pattern("what about {named} ?")
+    found = pattern.regex.fullmatch("what about my dog ")
+
+    assert (pattern.slot, pattern.asked) == ("named", True)
+    assert found is not None
+    assert found["named"] == "my dog "
+
+
+@pytest.mark.parametrize("text", ["<unknown>", "<round>", "(open", "close]"])
+def test_a_wrong_pattern_is_told(text: str) -> None:
+    with pytest.raises(GrammarWrong):
+        Notation({"round": "a <round>"}).pattern(text)
+
+
+def test_a_list_ends_its_entries_at_bars_and_lines_outside_brackets() -> None:
+    assert listed("a | b\n(c | d) e\n| f") == ["a", "b", "(c | d) e", "f"]
+
+
+def test_a_language_that_is_not_there_is_told() -> None:
+    with pytest.raises(FileNotFoundError):
+        language("xx")
+
+
+def test_every_kind_can_be_said_in_english() -> None:
+    said = {kind for kind, _ in (*ENGLISH.commands, *ENGLISH.objects, *ENGLISH.pointed)}
+
+    assert said == {kind.value for kind in Kind}
+
+
+@pytest.mark.parametrize(
+    ("said", "read"),
+    [
+        ("Um, FOR GET what I’ve said!", "forget what ive said"),
+        ("undo, undo that", "undo that"),
+        ("Forget that, that was private.", "forget that that was private"),
+        ("forget evrything", "forget everything"),
+        ("she forgot", "she forgot"),
+        ("please forgot that", "forget that"),
+        ("...", ""),
+    ],
+)
+def test_words_are_read_without_hesitations_stutter_and_errors(said: str, read: str) -> None:
+    assert " ".join(word.plain for word in Utterance(said, ENGLISH).words) == read
+
+
+def test_long_talk_is_not_looked_at() -> None:
+    assert Utterance("well " + "word and " * MOST_WORDS, ENGLISH).words == ()
+
+
+def test_what_is_named_is_told_as_it_was_said() -> None:
+    said = Utterance("about my, uh, mother-in-law Anne-Marie", ENGLISH)
+
+    assert said.named(said.words[1:]) == "my mother-in-law Anne-Marie"
+
+
+@pytest.mark.parametrize(
+    ("said", "minutes"),
+    [
+        ("ten minutes", 10),
+        ("10 minutes", 10),
+        ("minute", 1),
+        ("thirty seconds", 1),
+        ("90 seconds", 2),
+        ("forty five minutes", 45),
+        ("half an hour", 30),
+        ("quarter of an hour", 15),
+        ("three quarters of an hour", 45),
+        ("an hour and a half", 90),
+        ("two and a half hours", 150),
+        ("1.5 hours", 90),
+        ("couple of hours", 120),
+        ("few minutes", 5),
+        ("five or ten minutes", 10),
+        ("hour or so", 60),
+        ("two days", 2880),
+        ("to minutes", 2),
+        ("0 minutes", None),
+        ("nine thousand weeks", None),
+        ("ten five minutes", None),
+        ("ten", None),
+        ("a while", None),
+    ],
+)
+def test_spans_of_time(said: str, minutes: int | None) -> None:
+    assert ENGLISH.durations.minutes(said) == minutes

@@ -1,0 +1,56 @@
+"""The recogniser of spoken commands, on all of the project's utterances."""
+
+import json
+
+import pytest
+
+from assistant.voice.commands import Command, Kind
+from scripts.eval_commands import Judged, main, on_utterances, quality
+
+HELD_OUT = "e"
+"""Written after the recogniser was frozen for the last time."""
+
+
+def test_commands_are_told_from_talk() -> None:
+    found = on_utterances()
+
+    assert found["overall"]["commands"] >= 300
+    assert found["overall"]["others"] >= 1000
+    for figures in (found["overall"], found["parts"][HELD_OUT]):
+        assert figures["commands"] >= 110
+        assert figures["others"] >= 340
+        assert figures["precision"] >= 0.99
+        assert figures["recall"] >= 0.97
+        assert figures["arguments"] >= 0.97
+    assert set(found["kinds"]) == {kind.value for kind in Kind}
+
+
+def test_a_command_taken_for_another_is_wrong_in_both() -> None:
+    that, all_ = Command(Kind.FORGET_THAT), Command(Kind.FORGET_ALL)
+    judged = [
+        Judged("a", "", that, that),
+        Judged("a", "", that, all_),
+        Judged("a", "", None, None),
+        Judged("a", "", None, that),
+        Judged("a", "", that, None),
+    ]
+
+    figures = quality(judged)
+
+    assert (figures["precision"], figures["recall"]) == (round(1 / 3, 4), round(1 / 3, 4))
+    assert quality(judged, "forget_all")["precision"] == 0.0
+
+
+def test_a_wrong_name_is_counted() -> None:
+    dog, cat = (Command(Kind.FORGET_ABOUT, about=name) for name in ("my dog", "my cat"))
+
+    figures = quality([Judged("a", "", dog, dog), Judged("a", "", dog, cat)])
+
+    assert (figures["recall"], figures["arguments"]) == (1.0, 0.5)
+
+
+def test_the_last_line_is_one_object(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--json"]) == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+
+    assert json.loads(last)["overall"]["precision"] >= 0.99

@@ -1,0 +1,237 @@
+"""What "forget that" means after all kinds of turns."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import pytest
+
+from assistant.memory.lexicon import Lexicon
+from assistant.memory.meant import that
+from tests.support.told import Said, earlier, remembered, turned
+
+
+class Case(NamedTuple):
+    """`gone` are the ids of the exchanges that are to go; `o…` are of earlier conversations."""
+
+    name: str
+    old: Mapping[str, Said]
+    talk: list[tuple[str, str, str]]
+    gone: str
+    newest: str
+    count: int = 1
+
+
+DOG = {"o1": ("My dog is called Max.", "Max is a good name.")}
+PETS = {**DOG, "o2": ("My cat is called Biscuit.", "How sweet.")}
+HOME = {"o1": ("I live in Porto, in a small flat.", "Nice."), "o2": ("I work as a nurse.", "Oh.")}
+FACTS = {
+    "o1": ("My sister's birthday is on the third of May.", "Noted."),
+    "o2": ("I'm allergic to peanuts.", "I'll keep that in mind."),
+    "o3": ("We pay 950 euros of rent.", "That's a lot."),
+    "o4": ("I've been swimming every Tuesday since spring.", "Well done."),
+    "o5": ("I never drink coffee after lunch.", "Sensible."),
+    "o6": ("Anna works at the town hall.", "I see."),
+}
+
+CASES = [
+    # what was just told
+    Case("told", {}, [("My dog is called Max.", "Lovely.", "")], "t1", "your dog is called Max"),
+    Case(
+        "told, after a question that memory answered",
+        DOG,
+        [("What's my dog called?", "Max.", "o1"), ("I've got a new bike.", "Great!", "")],
+        "t2",
+        "you've got a new bike",
+    ),
+    Case(
+        "told, and the answer mentions what was recalled",
+        DOG,
+        [("I bought a puppy called Rex.", "How does Max like Rex?", "o1")],
+        "t1",
+        "you bought a puppy called Rex",
+    ),
+    Case(
+        "told, then thanks",
+        {},
+        [("I owe Ben forty euros.", "Noted.", ""), ("Thanks.", "Any time, you and Ben!", "")],
+        "t1 t2",
+        "you owe Ben forty euros",
+    ),
+    Case(
+        "told, then two courtesies",
+        {},
+        [
+            ("I owe Ben forty euros.", "Noted.", ""),
+            ("OK, great.", "Yes.", ""),
+            ("Thank you very much!", "Welcome.", ""),
+        ],
+        "t1 t2 t3",
+        "you owe Ben forty euros",
+    ),
+    Case("nothing but thanks", {}, [("Thanks.", "Sure.", "")], "t1", "Thanks"),
+    Case(
+        "told together with a question of general knowledge",
+        DOG,
+        [("My aunt lives in Oslo. What's the capital of Peru?", "Lima.", "o1")],
+        "t1",
+        "your aunt lives in Oslo",
+    ),
+    Case(
+        "told in the course of asking for a joke",
+        DOG,
+        [("Tell me a joke, my dog is bored.", "Why did the dog sit in the shade?", "o1")],
+        "t1",
+        '"Tell me a joke, my dog is bored"',
+    ),
+    Case(
+        "what sounds like a question tells something",
+        HOME,
+        [("When I was young I lived in Rome.", "Rome! Now you are in Porto.", "o1")],
+        "t1",
+        "when you were young you lived in Rome",
+    ),
+    Case("told in one word", {}, [("Biscuit.", "A cat's name?", "")], "t1", "Biscuit"),
+    Case(
+        "told to remember",
+        {},
+        [("Remember that the spare key is under the pot.", "I will.", "")],
+        "t1",
+        "the spare key is under the pot",
+    ),
+    # what an answer used
+    Case("a name", DOG, [("What's my dog called?", "Your dog is called Max.", "o1")], "o1 t1",
+         "your dog is called Max"),
+    Case("a bare name", DOG, [("What's my dog called?", "Max.", "o1")], "o1 t1",
+         "your dog is called Max"),
+    Case("asked without a mark", DOG, [("what's my dog called", "It's Max.", "o1")], "o1 t1",
+         "your dog is called Max"),
+    Case("only the second was used", PETS, [("What's my cat called?", "Biscuit.", "o1 o2")],
+         "o2 t1", "your cat is called Biscuit"),
+    Case("only the last of three was used", {**PETS, "o3": ("I had a hamster, Pip.", "Aw.")},
+         [("Which pet did I have before?", "You had a hamster named Pip.", "o1 o2 o3")],
+         "o3 t1", "you had a hamster, Pip"),
+    Case("both were used", PETS, [("What are my pets called?", "Max and Biscuit.", "o1 o2")],
+         "o1 o2 t1", "your cat is called Biscuit", 2),
+    Case("both say the same", {**DOG, "o2": ("Max is my dog's name.", "Yes.")},
+         [("What's my dog called?", "Your dog is called Max.", "o1 o2")],
+         "o1 o2 t1", "Max is your dog's name", 2),
+    Case("told twice in the same words", {**DOG, "o2": ("Oh, my dog is called Max!", "Yes.")},
+         [("What's my dog called?", "Max.", "o1 o2")], "o1 o2 t1", "your dog is called Max"),
+    Case("a date", FACTS, [("When is my sister's birthday?", "On 3 May.", "o2 o1")], "o1 t1",
+         "your sister's birthday is on the third of May"),
+    Case("a number", FACTS, [("How much rent do we pay?", "You pay 950 euros.", "o1 o3")],
+         "o3 t1", "you pay 950 euros of rent"),
+    Case("a number in words", {"o1": ("I have twenty-one cousins.", "Wow.")},
+         [("How many cousins do I have?", "21.", "o1")], "o1 t1", "you have twenty-one cousins"),
+    Case("a number that another note has too",
+         {"o1": ("My locker is number 12.", "OK."), "o2": ("I have 12 nephews.", "Wow.")},
+         [("What's my locker's number?", "It's 12.", "o2 o1")], "o1 t1",
+         "your locker is number 12"),
+    Case("another inflection", FACTS, [("What do I do on Tuesdays?", "You swim.", "o6 o4")],
+         "o4 t1", "you've been swimming every Tuesday since spring"),
+    Case("a plain word", FACTS, [("What am I allergic to?", "Peanuts.", "o5 o2")], "o2 t1",
+         "you're allergic to peanuts"),
+    Case("another part of speech", FACTS,
+         [("Is there anything I can't eat?", "Peanuts, because of your allergy.", "o5 o2")],
+         "o2 t1", "you're allergic to peanuts"),
+    Case("no", FACTS, [("Do I drink coffee in the evening?", "No, you don't.", "o2 o5")],
+         "o5 t1", "you never drink coffee after lunch"),
+    Case("yes", FACTS, [("Am I allergic to peanuts?", "Yes, you are.", "o5 o2")], "o2 t1",
+         "you're allergic to peanuts"),
+    Case("no, and what was recalled is far off", FACTS,
+         [("Do I like coffee?", "No.", "~o5")], "t1", 'your question "Do I like coffee?"'),
+    Case("about somebody else", FACTS,
+         [("Where does Anna work?", "At the town hall.", "o6")], "o6 t1",
+         "Anna works at the town hall"),
+    Case("the answer goes on chatting", PETS,
+         [("What's my dog called?", "Max! A fine name for a walk with a cat.", "o1 o2")],
+         "o1 t1", "your dog is called Max"),
+    Case("it says where it knows it from", HOME,
+         [("Where do I live?", "You told me that you live in Porto.", "o2 o1")], "o1 t1",
+         "you live in Porto, in a small flat"),
+    Case("interrupted after the word", DOG, [("What's my dog called?", "Your dog is Max", "o1")],
+         "o1 t1", "your dog is called Max"),
+    Case("interrupted before the word", DOG, [("What's my dog called?", "", "o1")], "t1",
+         'your question "What\'s my dog called?"'),
+    Case("asked in passing", DOG,
+         [("I was at the park today. What's my dog called again?", "Max.", "o1")], "o1 t1",
+         "your dog is called Max"),
+    Case("then thanks", DOG,
+         [("What's my dog called?", "Max.", "o1"), ("Thanks!", "A pat for Max.", "")],
+         "o1 t1 t2", "your dog is called Max"),
+    Case("a follow-up", {**DOG, "o2": ("Max turned seven in June.", "Old boy.")},
+         [("What's my dog called?", "Max.", "o1"), ("And how old is he?", "Seven.", "o2 o1")],
+         "o2 t2", "Max turned seven in June"),
+    Case("the assistant's earlier answer was recalled",
+         {**DOG, "o2": ("What's my dog called?", "Your dog is called Max.")},
+         [("What's my dog's name?", "Max.", "o2:a")], "o1 o2 t1", "your dog is called Max"),
+    Case("an earlier answer said it too",
+         {**DOG, "o2": ("Which dog is mine?", "Your dog is Max."), "o3": ("Hi.", "Hello.")},
+         [("What's my dog called?", "Max.", "o1")], "o1 o2 t1", "your dog is called Max"),
+    # what is still in the window
+    Case("said three turns ago", {},
+         [("My dog is called Max.", "Nice.", ""), ("What's up?", "Not much.", ""),
+          ("Any news?", "None.", ""), ("What's my dog called?", "Max.", "")],
+         "t1 t4", "your dog is called Max"),
+    Case("said in the window, another recalled", {"o2": ("My cat is called Biscuit.", "Aw.")},
+         [("My dog is called Max.", "Nice.", ""), ("What's my dog called?", "Max.", "o2")],
+         "t1 t2", "your dog is called Max"),
+    Case("the question repeated", DOG,
+         [("What's my dog called?", "Max.", "o1"), ("Sorry?", "Your dog is called Max.", ""),
+          ("What's my dog called?", "Max.", "o1")],
+         "o1 t1 t2 t3", "your dog is called Max"),
+    Case("the answer came from an answer before", DOG,
+         [("What's my dog called?", "Your dog is called Max.", "o1"),
+          ("What's my dog's name again?", "Max.", "")],
+         "o1 t1 t2", "your dog is called Max"),
+    Case("what the assistant knew by itself, asked again", {},
+         [("Which tea should I drink?", "Try Assam.", ""),
+          ("Which tea did you tell me to drink?", "Assam.", "")],
+         "t1 t2", 'what I said, "Try Assam"'),
+    # nothing was used
+    Case("general knowledge", HOME, [("What's the capital of Peru?", "Lima.", "o1 o2")], "t1",
+         'your question "What\'s the capital of Peru?"'),
+    Case("it didn't know", DOG,
+         [("What's my dog's birthday?", "I don't know when Max was born.", "o1")], "t1",
+         'your question "What\'s my dog\'s birthday?"'),
+    Case("it wasn't told", DOG,
+         [("How old is my dog?", "You haven't told me how old Max is.", "o1")], "t1",
+         'your question "How old is my dog?"'),
+    Case("it didn't know, then was told", DOG,
+         [("How old is my dog?", "You haven't told me.", "o1"), ("He is seven.", "OK.", "")],
+         "t2", "he is seven"),
+    Case("chat", DOG, [("How are you?", "Fine, thank you.", "o1")], "t1",
+         'your question "How are you?"'),
+    Case("without memory", {}, [("Will it rain?", "I can't look outside.", "")], "t1",
+         'your question "Will it rain?"'),
+    Case("a suggestion that used nothing", HOME,
+         [("What should I cook?", "How about soup?", "o1 o2")], "t1",
+         'your question "What should I cook?"'),
+    Case("the note shares the question alone", HOME,
+         [("How long do I work this week?", "Until Friday, I suppose.", "o2")], "t1",
+         'your question "How long do I work this week?"'),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def lexicon() -> Lexicon:
+    return Lexicon("en")
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
+def test_that(case: Case, lexicon: Lexicon) -> None:
+    before = earlier(case.old)
+    everything = remembered(before)
+    turns = turned(case.talk, everything)
+    everything |= remembered([turn.exchange for turn in turns])
+
+    meant = that(turns, everything, lexicon)
+
+    assert meant is not None
+    assert set(meant.exchanges) == set(case.gone.split())
+    assert meant.newest == case.newest
+    assert meant.count == case.count
+    assert (meant.question is None) is (case.count == 1)
+    assert set(meant.memories) == {
+        key for key, memory in everything.items() if set(memory.sources) <= set(meant.exchanges)
+    }
