@@ -13,6 +13,7 @@ import pytest
 from assistant.context.conversation import Conversation
 from assistant.errors import StoreError
 from assistant.memory import proof, transcript_pages
+from assistant.memory.forgetting_marks import Hidden
 from assistant.memory.keys import MasterKey
 from assistant.memory.needles import Needles
 from assistant.memory.proof import Receipt, needles_of, prove
@@ -239,6 +240,16 @@ def test_what_stays_is_no_trace_but_for_what_will_change(house: House) -> None:
     unchanged = needles_of(house.table, house.transcript, "ada", asked)
     assert unchanged.found_in_text([quotation]) == set()
     assert len(unchanged.found_in_text([going.text])) == 1
+
+
+def test_what_is_hidden_already_is_looked_for_all_the_same(house: House) -> None:
+    """Only the transcript has its words: no memory was made of it."""
+    gone = house.exchanges[0].id
+    house.table.delete("ada", [house.told[0].id])
+    house.transcript.hide(Hidden("h", "ada", NOW, NOW, (gone,), ()))
+    needles = needles_of(house.table, house.transcript, "ada", [], [gone])
+    assert needles.found_in_text([SECRET])
+    assert not needles.found_in_text([KEPT])
 
 
 def test_what_cannot_be_searched_is_said(house: House) -> None:
