@@ -72,6 +72,7 @@ def add_parser(commands: "argparse._SubParsersAction[Any]") -> None:
         action.add_argument("file", metavar="FILE", help="- is the standard stream")
     actions.add_parser("stats", help="how much is remembered")
     actions.add_parser("rebuild", help="make memories anew from the transcript")
+    _add_verifying(actions)
 
 
 def _add_forgetting(actions: "argparse._SubParsersAction[Any]") -> None:
@@ -81,6 +82,18 @@ def _add_forgetting(actions: "argparse._SubParsersAction[Any]") -> None:
         "--sources",
         action="store_true",
         help="of what was derived, also forget the exchanges that it rests on",
+    )
+
+
+def _add_verifying(actions: "argparse._SubParsersAction[Any]") -> None:
+    summary = "look whether what was forgotten is left anywhere"
+    verifying = actions.add_parser(
+        "verify-forgotten",
+        help=summary,
+        description=f"{summary}; texts to look for are read from standard input, one a line",
+    )
+    verifying.add_argument(
+        "--clean", action="store_true", help="first write the stores anew, without remains"
     )
 
 
@@ -106,6 +119,8 @@ def run(args: argparse.Namespace, home: Home, settings: Settings) -> int:
     rows = answers(home, settings, request_of(args))
     if args.action == "export":
         return _export(rows, args)
+    if args.action == "verify-forgotten":
+        return _verify(rows, as_json=args.json)
     if args.json:
         for row in rows:
             print_json(row, sys.stdout)
@@ -113,6 +128,18 @@ def run(args: argparse.Namespace, home: Home, settings: Settings) -> int:
         for line in lines(rows):
             print(line)
     return 0
+
+
+def _verify(rows: Iterator[Row], *, as_json: bool) -> int:
+    """1 where something is found."""
+    found = False
+    for row in rows:
+        found = found or not row["clean"]
+        if as_json:
+            print_json(row, sys.stdout)
+        else:
+            print("\n".join(lines(iter([row]))))
+    return int(found)
 
 
 def request_of(args: argparse.Namespace) -> Row:
@@ -129,6 +156,8 @@ def request_of(args: argparse.Namespace) -> Row:
             request |= {"act": "mark", "never_recall": not args.undo}
         case "feedback":
             request |= {"act": "mark", "feedback": 1 if args.rightly == "+" else -1}
+        case "verify-forgotten":
+            request |= {"texts": _secrets(), "clean": args.clean}
         case "import":
             request["rows"] = _read(args.file)
     if "limit" in request and request["limit"] is not None and request["limit"] < 1:
@@ -177,6 +206,14 @@ def answers(home: Home, settings: Settings, request: Request) -> Iterator[Row]:
 
 def _tell(notice: Notice) -> None:
     print(notice.text, file=sys.stderr)
+
+
+def _secrets() -> list[str]:
+    """Lines of standard input, unless somebody sits there who was not asked for any."""
+    if sys.stdin is None or sys.stdin.isatty():
+        return []
+    content = sys.stdin.buffer.read().decode("utf-8", errors="replace")
+    return [line.strip() for line in content.splitlines() if line.strip()]
 
 
 def _read(name: str) -> list[Any]:

@@ -61,6 +61,8 @@ class _View:
                 yield f"Built anew: {_memories(row['count'])}."
             case "stats":
                 yield from _stats(row)
+            case "verified":
+                yield from _verified(row)
 
     def _line(self, row: Row) -> str:
         head = f"{plain(row['short']):<10}  {self._when(row):<17}  {_kind(row):<10}  "
@@ -217,6 +219,19 @@ def _forgotten(row: Row) -> Iterator[str]:
     yield f"{_memories(len(row['memories']))} forgotten{behind if exchanges else ''}."
     if row["staying"]:
         yield "What it was drawn from stays in the transcript; forget ID --sources takes that too."
+
+
+def _verified(row: Row) -> Iterator[str]:
+    yield from map(plain, row["found"])
+    if not row["found"]:
+        yield "Nothing was found that should not be there."
+    if row["texts"]:
+        files = sum(each["files"] for each in row["searched"])
+        size = size_text(sum(each["bytes"] for each in row["searched"]))
+        versions = "1 version" if row["versions"] == 1 else f"{row['versions']:,} versions"
+        yield f"Searched: {files:,} files and {versions} of the memories, {size}."
+    for sentence in row["unprovable"]:
+        yield f"Not proved: {plain(sentence)}"
 
 
 def _stats(row: Row) -> Iterator[str]:

@@ -22,6 +22,7 @@ from assistant.memory.tellings import Told, apart, repeated, unlinked
 from assistant.memory.tiers import Tier
 from assistant.memory.transcript import Transcript
 from assistant.memory.user_index import Recalled
+from assistant.memory.verifying import Verified, verify
 from models.disk import weight
 
 
@@ -313,6 +314,10 @@ class MemoryDesk:
         first, *restored = apart(unlinked(memory, set(linked)), told)
         self._ready().put([first, *restored, *freed])
         return (first, *restored, *freed)
+
+    def verify_forgotten(self, texts: Sequence[str] = (), *, clean: bool = False) -> Verified:
+        """Whether what was forgotten can still be anywhere: see `verifying`."""
+        return verify(self._table, self._open_transcript(), texts, clean=clean)
 
     # -- inside ---------------------------------------------------------------------------------
 

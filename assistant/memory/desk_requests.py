@@ -164,6 +164,14 @@ def _rebuild(desk: MemoryDesk, request: Request) -> Iterator[Row]:
     yield {"event": "rebuilt", "count": desk.rebuild()}
 
 
+def _verify(desk: MemoryDesk, request: Request) -> Iterator[Row]:
+    texts = request.get("texts", [])
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        raise SettingsError("The request has no `texts`.", mend="assistant memory --help")
+    verified = desk.verify_forgotten(texts, clean=request.get("clean") is True)
+    yield {"event": "verified", "texts": len(texts), **verified.as_json()}
+
+
 _ACTS: Mapping[str, Callable[[MemoryDesk, Request], Iterator[Row]]] = {
     "list": _list,
     "search": _search,
@@ -177,6 +185,7 @@ _ACTS: Mapping[str, Callable[[MemoryDesk, Request], Iterator[Row]]] = {
     "import": _import,
     "stats": _stats,
     "rebuild": _rebuild,
+    "verify-forgotten": _verify,
 }
 
 

@@ -13,31 +13,20 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
 from assistant.errors import StoreError, StoreInUse
-from assistant.memory import table_schema
+from assistant.memory import table_open, table_queries, table_rewrite, table_schema
 from assistant.memory.keys import MasterKey
 from assistant.memory.record import Memory
 from assistant.memory.sealing import Plain, Seal
 from assistant.memory.table_errors import explained
-from assistant.memory.table_open import (
-    Table,
-    connect,
-    folder_of,
-    open_table,
-    open_to_read,
-    version,
-)
-from assistant.memory.table_queries import SAID, by_user, chunks, condition
-from assistant.memory.table_schema import FIELDS, KEY, Batch, Vectors
+from assistant.memory.table_open import Table, folder_of, version
+from assistant.memory.table_queries import IDS_AT_ONCE, SAID, by_user, chunks, condition
+from assistant.memory.table_schema import FIELDS, Batch, Vectors
 from assistant.memory.writer_lock import Gate, OnlyReading, WriterLock
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-IDS_AT_ONCE = 10_000
-"""In the condition of one query."""
 ROWS_AT_ONCE = 8_192
 """In one batch of a scan: 12 MB with vectors of 384 dimensions."""
 WRITES_BEFORE_COMPACTION = 200
@@ -55,6 +44,7 @@ class MemoryTable:
         lock: WriterLock,
         uri: str,
         seal: Plain,
+        again: Callable[[], Table],
         on_proved: Callable[[], None] = lambda: None,
     ) -> None:
         self.proved = on_proved
@@ -65,7 +55,9 @@ class MemoryTable:
         self._fragments = int(table.stats()["fragment_stats"]["num_fragments"])
         self._seal = seal
         self._closed = False
+        self._again = again
         self._gate = Gate()
+        self._adders = Gate()
         self._rewriting = threading.Lock()
 
     @classmethod
@@ -95,14 +87,15 @@ class MemoryTable:
                 assistant, or is of a newer version.
         """
         with ExitStack() as on_failure, explained(uri):
-            db, lock = connect(uri, storage_options or {}, or_read=or_read)
+            db, lock = table_open.connect(uri, storage_options or {}, or_read=or_read)
             on_failure.callback(lock.release)
             on_begun()
             on_failure.callback(on_proved)
             seal = Plain() if key is None else Seal(key)
             reads = isinstance(lock, OnlyReading)
-            opening = open_to_read if reads else open_table
-            opened = cls(opening(db, uri, seal.key_id), lock, uri, seal, on_proved)
+            opening = table_open.open_to_read if reads else table_open.open_table
+            again = partial(db.open_table, table_open.NAME)
+            opened = cls(opening(db, uri, seal.key_id), lock, uri, seal, again, on_proved)
             on_failure.pop_all()
         return opened
 
@@ -193,12 +186,12 @@ class MemoryTable:
             if len(fresh) != len(ids):
                 raise ValueError(f"{len(fresh)} vectors for {len(ids)} ids")
             where = {key: row for row, key in enumerate(ids)}
-            rows = self._rows(table, user_id, list(where))
+            rows = table_queries.rows_of(table, user_id, list(where))
             if not rows.num_rows:
                 return 0
             order = pa.array([where[key] for key in rows.column("id").to_pylist()])
             place = rows.schema.get_field_index(field.name)
-            self._merge(table, rows.set_column(place, field, fresh.take(order)))
+            table_queries.merge(table, rows.set_column(place, field, fresh.take(order)))
             return int(rows.num_rows)
 
     def delete(self, user_id: str, ids: Iterable[str]) -> int:
@@ -294,11 +287,38 @@ class MemoryTable:
             if alone:
                 self._check()
                 # Nobody else writes to a folder: what a killed write left can go as well.
-                table.optimize(
-                    cleanup_older_than=timedelta(milliseconds=1),
-                    delete_unverified=folder_of(self._uri) is not None,
-                )
+                left = folder_of(self._uri) is not None
+                table.optimize(cleanup_older_than=table_rewrite.TINY, delete_unverified=left)
             return alone
+
+    def rewrite(self) -> bool:
+        """See to it that no file holds what was deleted or changed: see `table_rewrite`. Recall
+        goes on meanwhile; who adds waits. Returns False, and is to be called again, when old
+        versions had to stay because somebody was reading or adding all along."""
+        with self._rewriting, explained(self._uri):
+            with self._adders.alone(PATIENCE_S) as quiet, self._reading() as table:
+                self._lock.check()
+                if not quiet:
+                    return False
+                table_rewrite.copy_over(table)
+                self._fragments = 0
+            with self._gate.alone(PATIENCE_S) as alone:
+                if not alone:
+                    return False
+                self._check()
+                table_rewrite.drop_old(self._table, self._uri)
+                return table_rewrite.layout(self._table, self._uri).versions == 1
+
+    def layout(self) -> table_rewrite.Layout:
+        with self._reading() as table:
+            return table_rewrite.layout(table, self._uri)
+
+    def versions(self) -> Iterator[tuple[int, Batch]]:
+        """All users' rows of every version there is, newest first, vectors as they are stored."""
+        with self._reading():
+            for number, batch in table_rewrite.versions(self._again()):
+                for rows in table_rewrite.opened(batch, self._seal):
+                    yield number, Batch(rows, lambda _, vectors: vectors)
 
     def close(self) -> None:
         """Idempotent. Waits for who reads or writes; others may open the table from then on."""
@@ -326,7 +346,7 @@ class MemoryTable:
         import pyarrow as pa
 
         with self._changing() as table:
-            old = self._rows(table, user_id, [memory.id for memory in memories])
+            old = table_queries.rows_of(table, user_id, [memory.id for memory in memories])
             known = self._seal.open(old.select(["id", "text"]), user_id)
             texts = dict(zip(*(column.to_pylist() for column in known.columns), strict=True))
             places = {key: place for place, key in enumerate(texts)}
@@ -344,22 +364,8 @@ class MemoryTable:
                     field, old.column(field.name).take(pa.array(kept, pa.int64()))
                 )
             if new.num_rows:
-                self._merge(table, self._seal.close(new), insert=insert)
+                table_queries.merge(table, self._seal.close(new), insert=insert)
             return int(new.num_rows)
-
-    def _rows(self, table: Table, user_id: str, ids: Sequence[str]) -> "pa.Table":
-        import pyarrow as pa
-
-        pieces = chunks(ids, IDS_AT_ONCE) or [[]]
-        return pa.concat_tables(
-            [table.search().where(condition(user_id, some)).to_arrow() for some in pieces]
-        )
-
-    def _merge(self, table: Table, rows: "pa.Table", *, insert: bool = False) -> None:
-        merge = table.merge_insert(list(KEY)).when_matched_update_all()
-        merge = merge.when_not_matched_insert_all() if insert else merge
-        # To LanceDB a row without a vector is a bad one.
-        merge.execute(rows, on_bad_vectors="null")
 
     def _check(self) -> None:
         if self._closed:
@@ -373,8 +379,8 @@ class MemoryTable:
 
     @contextmanager
     def _adding(self) -> Iterator[Table]:
-        """New rows are in nobody's way."""
-        with self._reading() as table:
+        """New rows are in nobody's way, but while the table is written anew."""
+        with self._adders.shared(), self._reading() as table:
             self._lock.check()
             self._fragments += 1
             yield table

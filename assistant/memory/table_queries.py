@@ -4,10 +4,15 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from assistant.memory.record import Memory
+from assistant.memory.table_open import Table
+from assistant.memory.table_schema import KEY
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from lancedb.expr import Expr
 
+IDS_AT_ONCE = 10_000
+"""In the condition of one query."""
 SAID = [
     {"column_name": "created", "ascending": True, "nulls_first": False},
     {"column_name": "speaker", "ascending": False, "nulls_first": False},  # "user", "assistant"
@@ -34,3 +39,21 @@ def by_user(memories: Iterable[Memory]) -> dict[str, list[Memory]]:
     for memory in memories:
         users.setdefault(memory.user_id, {})[memory.id] = memory
     return {user: list(those.values()) for user, those in users.items()}
+
+
+def rows_of(table: Table, user_id: str, ids: Sequence[str]) -> "pa.Table":
+    """Those that are there, as they are stored."""
+    import pyarrow as pa
+
+    pieces = chunks(ids, IDS_AT_ONCE) or [[]]
+    return pa.concat_tables(
+        [table.search().where(condition(user_id, some)).to_arrow() for some in pieces]
+    )
+
+
+def merge(table: Table, rows: "pa.Table", *, insert: bool = False) -> None:
+    """Put rows in the place of those with their keys; others are added, or left out."""
+    merging = table.merge_insert(list(KEY)).when_matched_update_all()
+    merging = merging.when_not_matched_insert_all() if insert else merging
+    # To LanceDB a row without a vector is a bad one.
+    merging.execute(rows, on_bad_vectors="null")

@@ -162,10 +162,11 @@ class Batch:
         Raises:
             KeyError: the scan did not ask for this encoder.
         """
-        found, present = self._stored_vectors(encoder)
+        found, present = self.stored_vectors(encoder)
         return self.turn_back(encoder, found), present
 
-    def _stored_vectors(self, encoder: str) -> tuple[Vectors, NDArray[np.bool_]]:
+    def stored_vectors(self, encoder: str) -> tuple[Vectors, NDArray[np.bool_]]:
+        """As `vectors`, as they are on the disk."""
         column = self.columns.column(vector_fields(self.columns.schema)[encoder].name)
         present = np.asarray(column.is_valid().to_numpy(zero_copy_only=False), dtype=np.bool_)
         dimensions = column.type.list_size

@@ -22,7 +22,7 @@ from typing import Any
 from assistant.context.conversation import Conversation, Exchange, Summary
 from assistant.errors import StoreError
 from assistant.events import Latency, MemoryUsed
-from assistant.memory import expired_marks, forgetting_marks
+from assistant.memory import expired_marks, forgetting_marks, transcript_pages
 from assistant.memory.forgetting_marks import Hidden
 from assistant.memory.keys import MasterKey
 from assistant.memory.transcript_errors import explained
@@ -255,7 +255,7 @@ class Transcript:
             forgetting_marks.mark_forgotten(self._db, user, ids, _microseconds(datetime.now(UTC)))
             gone = sum(self._delete(user, ids[at : at + 500]) for at in range(0, len(ids), 500))
             self._drop_covering(user, frozenset(ids))
-        self._empty_log()
+        self.tidy()
         return gone
 
     def expire(self, user: str, before: datetime, limit: int, but: str = "") -> int:
@@ -270,9 +270,33 @@ class Transcript:
             ).fetchall()
             gone = self._delete(user, [row[0] for row in rows]) if rows else 0
             self._drop_covering(user, frozenset(row[0] for row in rows))
-        if gone:
+        if gone == limit:
             self._empty_log()
+        elif gone or self.pages().free:
+            self.tidy()
         return gone
+
+    def tidy(self) -> None:
+        """Write the file anew, so that nothing is left in it of what was deleted, and empty its
+        log. Nothing can be stored meanwhile: some 60 ms for ten thousand exchanges. Raises as
+        `forget`."""
+        with self._lock, explained(self._path):
+            transcript_pages.write_anew(self._db)
+        self._empty_log()
+
+    @property
+    def path(self) -> Path:
+        return self._path
+
+    def pages(self) -> transcript_pages.Pages:
+        """Raises StoreError: the file can't be read."""
+        with self._lock, explained(self._path):
+            return transcript_pages.pages(self._db, self._path)
+
+    def texts(self) -> list[str]:
+        """All text in all rows, of all users. Raises StoreError: the file can't be read."""
+        with self._lock, explained(self._path):
+            return list(transcript_pages.texts(self._db))
 
     def _empty_log(self) -> None:
         with self._lock, explained(self._path):

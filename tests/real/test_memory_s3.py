@@ -11,13 +11,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 from moto.server import ThreadedMotoServer
+from pyarrow.fs import FileSelector, S3FileSystem
 
 from assistant.errors import StoreError, StoreLocked
-from assistant.memory import writer_lock
+from assistant.memory import proof, writer_lock
 from assistant.memory.keys import MasterKey
+from assistant.memory.needles import Needles
 from assistant.memory.record import Kind, Memory, new_id
 from assistant.memory.table import MemoryTable
-from tests.support.object_store import endpoint
+from assistant.memory.table_rewrite import Layout
+from tests.support.object_store import BUCKET, endpoint
 
 pytestmark = pytest.mark.real
 
@@ -64,6 +67,46 @@ def test_it_works_as_in_a_folder(server: ThreadedMotoServer) -> None:
         [batch] = table.scan("ada", ["id"], vectors=["small"])
         np.testing.assert_array_equal(batch.vectors("small")[0][:2], vectors)
         assert table.users() == ["ada"]
+
+
+@pytest.mark.parametrize("key", [None, MasterKey(b"k" * 32)], ids=["plain", "sealed"])
+def test_written_anew_no_object_holds_what_was_deleted(
+    server: ThreadedMotoServer, key: MasterKey | None
+) -> None:
+    told = [memory(f"number {number}", number) for number in range(40)]
+    vectors = np.random.default_rng(1).standard_normal((40, 64), dtype=np.float32)
+    with closing(open_table(server, key)) as table:
+        table.add_encoder("small", 64)
+        table.add(told, {"small": vectors})
+        [batch] = table.scan("ada", ["id"], ["small"], [told[3].id])
+        needles = Needles.of([], [batch.stored_vectors("small")[0][0].tobytes()])
+        table.delete("ada", [told[3].id])
+        assert table.compact()
+        assert any(needles.found_in(content) for content in objects(server).values())
+        assert table.rewrite()
+        assert not any(needles.found_in(content) for content in objects(server).values())
+        assert table.layout() == Layout(1, 0, None)
+        kept = [name for name in objects(server) if name.startswith("home/memories.lance/")]
+        assert sum("/data/" in name for name in kept) == 1
+        assert sum("/_deletions/" in name for name in kept) == 0
+        assert sum(name.endswith(".manifest") for name in kept) == 1
+        assert not proof.search_table(table, needles).found
+    with closing(open_table(server, key)) as table:
+        assert table.get("ada", [each.id for each in told]) == [*told[:3], *told[4:]]
+
+
+def objects(server: ThreadedMotoServer) -> dict[str, bytes]:
+    """All that the bucket holds."""
+    host, port = server.get_host_and_port()
+    store = S3FileSystem(
+        access_key="key", secret_key="secret", endpoint_override=f"{host}:{port}", scheme="http"
+    )
+    found = store.get_file_info(FileSelector(BUCKET, recursive=True))
+    paths = [each.path for each in found if each.is_file]
+    return {
+        path.removeprefix(f"{BUCKET}/"): bytes(store.open_input_stream(path).readall())
+        for path in paths
+    }
 
 
 def test_two_machines_share_it_encrypted_with_one_key(server: ThreadedMotoServer) -> None:

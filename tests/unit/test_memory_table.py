@@ -14,6 +14,7 @@ import pytest
 
 from assistant.errors import StoreError
 from assistant.memory import table as table_module
+from assistant.memory import table_queries
 from assistant.memory.record import ASSISTANT, Kind
 from assistant.memory.table import MemoryTable
 from tests.support.memories import NOW, exports, memory, rich, stored
@@ -173,7 +174,8 @@ def test_get_keeps_the_order_asked_for(table: MemoryTable) -> None:
 
 
 def test_thousands_go_in_one_call(table: MemoryTable, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(table_module, "IDS_AT_ONCE", 1_000)
+    for module in (table_module, table_queries):
+        monkeypatch.setattr(module, "IDS_AT_ONCE", 1_000)
     told = [memory(str(number), at=number) for number in range(4_000)]
     table.add(told)
     ids = [each.id for each in told]

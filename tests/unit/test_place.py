@@ -182,12 +182,12 @@ ABORTING = """
 import os
 import sys
 from pathlib import Path
-from assistant.memory import table
+from assistant.memory import table_open
 from assistant.memory.place import open_place, place_of
 from assistant.paths import Home
 from assistant.settings import Settings
 
-table.open_table = lambda *_: os.abort()
+table_open.open_table = lambda *_: os.abort()
 open_place(place_of(Home(Path(sys.argv[1])), Settings()), print)
 """
 

@@ -364,3 +364,34 @@ def test_storing_after_closing_is_one_sentence(tmp_path: Path) -> None:
     transcript.close()
     with pytest.raises(StoreError):
         say(transcript, conversation)
+
+
+def test_what_is_forgotten_leaves_no_page_gap_or_log(tmp_path: Path) -> None:
+    """Rows that moved from page to page before they went, and pages that became free."""
+    transcript = Transcript.open(file_in(tmp_path))
+    ids = []
+    for number in range(300):
+        conversation = transcript.begin_conversation("ada")
+        words = f"secret-{number:03} " + "word " * (number % 7 * 60)
+        ids.append(say(transcript, conversation, words, "I see.", at=NOW - number % 5 * HOURS))
+    before = file_in(tmp_path).stat().st_size
+    for start in (0, 1, 2):
+        transcript.forget("ada", ids[start::4])
+        assert (transcript.pages().free, transcript.pages().log) == (0, 0)
+    content = file_in(tmp_path).read_bytes()
+    found = {number for number in range(300) if f"secret-{number:03}".encode() in content}
+    transcript.close()
+    assert found == set(range(3, 300, 4))
+    assert len(content) < before / 2
+
+
+def test_expiry_leaves_no_free_page_when_it_has_come_to_its_end(tmp_path: Path) -> None:
+    transcript = Transcript.open(file_in(tmp_path))
+    for _ in range(60):
+        say(transcript, transcript.begin_conversation("ada"), "word " * 400)
+    after = NOW + HOURS
+    assert transcript.expire("ada", after, 30) == 30
+    assert transcript.expire("ada", after, 30) == 30
+    assert transcript.expire("ada", after, 30) == 0
+    assert (transcript.pages().free, transcript.pages().log) == (0, 0)
+    transcript.close()

@@ -1,0 +1,124 @@
+"""Everything that holds, or might hold, a person's words: files of a home, and parts of RAM.
+
+What makes a new file in a home adds it here; a test fails on any that nobody claims, and so does
+`assistant memory verify-forgotten`.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from assistant.paths import Home
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """`paths` are patterns of files, relative to the home; a `*` stands for folders too. Without
+    any, it lies in RAM alone."""
+
+    name: str
+    what: str
+    paths: tuple[str, ...]
+    holds_words: bool
+
+
+MEMORIES = "memories"
+TRANSCRIPT = "transcript"
+ASIDE = "damaged"
+LOGS = "logs"
+
+HOLDERS: tuple[Holder, ...] = (
+    Holder(
+        TRANSCRIPT,
+        "what was said, and its log",
+        tuple(f"transcript.sqlite3{ending}" for ending in ("", "-wal", "-shm", "-journal")),
+        True,
+    ),
+    Holder(
+        MEMORIES,
+        "the table of memories, and its locks",
+        ("memories/memories.lance/*", "memories/.lock", "memories/.writer"),
+        True,
+    ),
+    Holder(
+        "reading",
+        "says that the memories are being read",
+        ("memories.reading",),
+        False,
+    ),
+    Holder(
+        ASIDE,
+        "stores that were set aside",
+        ("memories.damaged*", "transcript.sqlite3.damaged*"),
+        True,
+    ),
+    Holder(
+        "settings",
+        "settings with the user's instructions",
+        ("settings.toml", "settings.new"),
+        True,
+    ),
+    Holder("key", "the locked key", ("encryption.json", "encryption.new"), False),
+    Holder(
+        "conversion",
+        "a home's copy while it is encrypted or decrypted",
+        ("converting/*", "converted/*"),
+        True,
+    ),
+    Holder("ledger", "times of turns", ("ledger.jsonl",), False),
+    Holder(
+        LOGS,
+        "errors, without words",
+        ("logs/assistant.log", "logs/assistant.log.[123]", "logs/native.log"),
+        False,
+    ),
+    Holder(
+        "door",
+        "where commands reach the assistant",
+        ("door/address", "door/address.new", "door/socket"),
+        False,
+    ),
+    Holder("finder", "what macOS knows of a folder", (".DS_Store", "*/.DS_Store"), False),
+    Holder("use", "the lock of a home in use", (".in-use",), False),
+    Holder("window", "the conversation in the prompt, and its summary", (), True),
+    Holder("index", "memories, their words and vectors", (), True),
+    Holder("encoder", "vectors of questions and texts, by their words", (), True),
+    Holder("link", "memories that wait for the store", (), True),
+    Holder("profile", "what is always in the prompt", (), True),
+    Holder("model", "the language model's cache of the prompt", (), True),
+)
+"""The files first, then what is in RAM alone."""
+
+
+def files(home: Home, folder: Path | None = None) -> Iterator[tuple[Path, Holder | None]]:
+    """The files of a home and who claims them. Links are not followed, and are nobody's.
+
+    Args:
+        folder: of the memories, where it is not the home's own.
+    """
+    own = folder is None or folder == home.memories
+    inside = not own and folder is not None and folder.is_relative_to(home.root)
+    for path in _below(home.root):
+        if inside and folder is not None and path.is_relative_to(folder):
+            continue
+        yield path, None if path.is_symlink() else _claimed(path.relative_to(home.root))
+    if not own and folder is not None:
+        for path in _below(folder):
+            relative = Path(MEMORIES) / path.relative_to(folder)
+            yield path, None if path.is_symlink() else _claimed(relative)
+
+
+def _claimed(relative: Path) -> Holder | None:
+    name = relative.as_posix()
+    return next(
+        (h for h in HOLDERS if any(fnmatchcase(name, pattern) for pattern in h.paths)), None
+    )
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    """All but folders; `rglob` follows no links."""
+    if folder.is_dir():
+        yield from sorted(
+            path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()
+        )

@@ -1,0 +1,156 @@
+"""Whatever holds a person's words is known: no file of a home without a holder, and no text of a
+forgotten memory in RAM."""
+
+import asyncio
+import gc
+import logging
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from datetime import UTC, datetime
+
+import pytest
+
+from assistant import conversion
+from assistant.context.conversation import Conversation
+from assistant.desks import Desks, load_memory
+from assistant.encryption import open_vault
+from assistant.events import Latency, TurnEnded
+from assistant.memory import place as place_module
+from assistant.memory.door import Door
+from assistant.memory.encoding import QueryEncoder
+from assistant.memory.holders import HOLDERS, files
+from assistant.memory.keys import KeyFile, MasterKey
+from assistant.memory.place import open_place, place_of
+from assistant.memory.recollection import Archive
+from assistant.memory.transcript import Transcript
+from assistant.paths import Home
+from assistant.settings import Settings
+from assistant.voice.ledger import Ledger
+from tests.support import homes
+from tests.support.encoders import HashingEncoder
+from ui import cli, quiet
+
+SAID = "My dog Max loves to fetch sticks."
+
+
+def unclaimed(home: Home) -> list[str]:
+    return [str(path.relative_to(home.root)) for path, holder in files(home) if holder is None]
+
+
+def names(home: Home) -> set[str]:
+    return {holder.name for _, holder in files(home) if holder is not None}
+
+
+def test_every_holder_has_a_name_of_its_own() -> None:
+    assert len({holder.name for holder in HOLDERS}) == len(HOLDERS)
+    assert all(holder.what for holder in HOLDERS)
+
+
+def test_a_file_that_nobody_claims_is_seen(home: Home) -> None:
+    data = home.memories / "memories.lance" / "data"
+    data.mkdir(parents=True)
+    (data / "a.lance").touch()
+    (home.memories / "notes.txt").touch()
+    (home.root / "transcript.sqlite3.copy").touch()
+    assert unclaimed(home) == ["memories/notes.txt", "transcript.sqlite3.copy"]
+
+
+def test_nothing_that_runs_makes_a_file_without_a_holder(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(quiet, "LOG_BYTES", 200)
+    settings = Settings()
+    assert cli.main(["config", "set", "general.user", "me"]) == 0
+    with ExitStack() as stack:
+        stack.enter_context(quiet.logs_in(home))
+        stack.enter_context(quiet.quiet(home))
+        vault = stack.enter_context(closing(open_vault(home, settings)))
+        transcript = stack.enter_context(closing(Transcript.open(home.transcript, vault.key)))
+        place = place_of(home, settings, vault.key)
+        table = stack.enter_context(closing(open_place(place, lambda _: None)))
+        assert place.marker.exists()
+        encoder = stack.enter_context(closing(QueryEncoder(HashingEncoder())))
+        encoder.load()
+        memory = load_memory("me", table, encoder, settings, transcript)
+        stack.callback(lambda: asyncio.run(memory.close()))
+        answering = Desks(memory, transcript, lambda _: memory, lambda _: None).answer
+        stack.enter_context(closing(Door(home.door, answering)))
+        talk = Conversation.begin("me")
+        talk.append_user(1, SAID, datetime.now(UTC))
+        Archive(transcript, memory).store(talk, talk.complete(1, "How nice."))
+        memory.put([])
+        Ledger(home.ledger).write(TurnEnded(1, SAID, "How nice.", False, Latency()))
+        for number in range(20):
+            logging.getLogger("assistant").info("line %d", number)
+        assert unclaimed(home) == []
+        assert table.rewrite()
+        assert unclaimed(home) == []
+        assert names(home) >= {"transcript", "memories", "settings", "ledger", "logs", "door"}
+    assert (home.log.with_name("assistant.log.3")).exists()
+    assert names(home) >= {"transcript", "memories", "settings", "ledger", "logs", "use"}
+    assert unclaimed(home) == []
+
+
+def test_nor_does_a_conversion_or_a_store_that_is_set_aside(home: Home) -> None:
+    vault = open_vault(home, Settings())
+    homes.talk_in(home, vault)
+    vault.close()
+    key = MasterKey.new()
+    locked = KeyFile.locked(key, "keyring", "0" * 64)
+    seen: list[str] = []
+    conversion.convert(home, None, key, locked, lambda _: seen.extend(unclaimed(home)))
+    assert seen == unclaimed(home) == []
+    assert "key" in names(home)
+    (home.root / "converted").mkdir()
+    (home.root / "converted" / "transcript.sqlite3").touch()
+    place_module._set_aside(place_of(home, Settings(), key))
+    assert unclaimed(home) == []
+    assert names(home) >= {"conversion", "damaged"}
+
+
+# -- RAM ----------------------------------------------------------------------------------------
+
+
+def strings() -> Iterator[str]:
+    """All that containers refer to."""
+    gc.collect()
+    for each in gc.get_objects():
+        for inner in gc.get_referents(each):
+            if isinstance(inner, str):
+                yield inner
+
+
+def secret() -> str:
+    """Put together, so that it is no constant of this module."""
+    return " ".join(("The silver", "parrot", "hides under", "the third brick", "of the", "cellar."))
+
+
+def holding(mark: str) -> int:
+    return sum(1 for text in strings() if mark in text)
+
+
+def test_no_text_of_a_forgotten_exchange_stays_in_ram(home: Home) -> None:
+    settings = Settings()
+    mark = " ".join(("parrot", "hides under"))  # shorter than the secret, which is let go of
+    with ExitStack() as stack:
+        transcript = stack.enter_context(closing(Transcript.open(home.transcript)))
+        place = place_of(home, settings)
+        table = stack.enter_context(closing(open_place(place, lambda _: None)))
+        fake = HashingEncoder()
+        encoder = stack.enter_context(closing(QueryEncoder(fake)))
+        encoder.load()
+        memory = load_memory("me", table, encoder, settings, transcript)
+        stack.callback(lambda: asyncio.run(memory.close()))
+        desks = Desks(memory, transcript, lambda _: memory, lambda _: None)
+        talk = Conversation.begin("me")
+        talk.append_user(1, secret(), datetime.now(UTC))
+        exchange = talk.complete(1, "Good to know.")
+        Archive(transcript, memory).store(talk, exchange)
+        del talk
+        asyncio.run(memory.settled())
+        asyncio.run(memory.recall(secret(), 60.0))
+        assert holding(mark) > 1  # itself, and what holds it
+        list(desks.answer({"act": "forget", "user": "me", "ids": [f"{exchange.id}-user"]}))
+        del exchange
+        fake.encoded.clear()  # it remembers what it was asked
+        assert holding(mark) == 1

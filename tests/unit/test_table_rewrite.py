@@ -1,0 +1,282 @@
+"""The table written anew: nothing of what was deleted or changed is left in its files."""
+
+import random
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from assistant.errors import StoreError
+from assistant.memory import table as table_module
+from assistant.memory import table_rewrite
+from assistant.memory.keys import MasterKey
+from assistant.memory.record import Memory
+from assistant.memory.table import MemoryTable
+from assistant.memory.table_open import Table
+from assistant.memory.table_rewrite import Layout
+from assistant.memory.table_schema import Vectors
+from tests.support.memories import memory, rich, stored
+
+ROOT = Path(__file__).resolve().parents[2]
+CLEAN = Layout(1, 0, 0)
+E = "An encoder/1"
+OTHER = "other"
+
+
+@pytest.fixture(params=["plain", "sealed"])
+def key(request: pytest.FixtureRequest) -> MasterKey | None:
+    return MasterKey(b"k" * 32) if request.param == "sealed" else None
+
+
+@pytest.fixture
+def told() -> list[Memory]:
+    return [memory(f"said {number}", at=number) for number in range(60)]
+
+
+@pytest.fixture
+def table(tmp_path: Path, key: MasterKey | None, told: list[Memory]) -> Iterator[MemoryTable]:
+    """With two encoders, some vectors, and no small writes left."""
+    with closing(MemoryTable.open(str(tmp_path / "t"), key=key)) as opened:
+        opened.add_encoder(E, 16)
+        opened.add_encoder(OTHER, 8)
+        opened.add(told[:50], {E: vectors(50, 16)})
+        opened.add(told[50:])
+        assert opened.compact()
+        yield opened
+
+
+def vectors(count: int, dimensions: int) -> Vectors:
+    return np.random.default_rng(3).standard_normal((count, dimensions), dtype=np.float32)
+
+
+def raw(table: MemoryTable, key: str) -> bytes:
+    """A vector as it lies on the disk."""
+    [batch] = table.scan("ada", ("id",), (E,), [key])
+    return bytes(batch.stored_vectors(E)[0][0].tobytes())
+
+
+def holding(table: MemoryTable, content: bytes) -> list[str]:
+    folder = table_rewrite.table_folder(table.uri)
+    assert folder is not None
+    return [
+        path.name for path in folder.rglob("*") if path.is_file() if content in path.read_bytes()
+    ]
+
+
+def test_what_was_deleted_is_in_no_file_nor_version(table: MemoryTable, told: list[Memory]) -> None:
+    gone, kept = told[7], raw(table, told[8].id)
+    content = raw(table, gone.id)
+    assert table.delete("ada", [gone.id]) == 1
+    assert table.compact()
+    assert holding(table, content)  # which is why compaction isn't enough
+    before = stored(table)
+    assert table.rewrite()
+    assert holding(table, content) == []
+    assert holding(table, kept)
+    assert table.layout() == CLEAN
+    assert table.layout().clean
+    assert {number for number, _ in table.versions()} == {max(n for n, _ in table.versions())}
+    assert stored(table) == before == [each for each in told if each is not gone]
+
+
+def test_columns_marks_and_vectors_stay(
+    table: MemoryTable, told: list[Memory], key: MasterKey | None
+) -> None:
+    [before] = table.scan("ada", ("id",), (E, OTHER))
+    table.update([replace(told[0], uses=5)])
+    assert table.rewrite()
+    [after] = table.scan("ada", ("id",), (E, OTHER))
+    for encoder in (E, OTHER):
+        for one, other in zip(before.vectors(encoder), after.vectors(encoder), strict=True):
+            np.testing.assert_array_equal(one, other)
+    assert table.encoders() == {E: 16, OTHER: 8}
+    assert len(table.without_vectors("ada", E, 99)) == 10
+    table.add_encoder(E, 16)  # as it was turned
+    table.add([rich()], {E: vectors(1, 16)})
+    table.close()
+    with closing(MemoryTable.open(table.uri, key=key)) as again:
+        assert again.encoders() == {E: 16, OTHER: 8}
+        assert [each.uses for each in again.get("ada", [told[0].id])] == [5]
+        assert again.count("ada") == len(told) + 1
+
+
+def test_an_empty_one_stays_what_it_is(table: MemoryTable, told: list[Memory]) -> None:
+    content = raw(table, told[0].id)
+    table.delete("ada", [each.id for each in told])
+    assert table.rewrite()
+    assert holding(table, content) == []
+    assert table.layout() == CLEAN
+    assert table.encoders() == {E: 16, OTHER: 8}
+    table.add(told[:2], {E: vectors(2, 16)})
+    assert stored(table) == told[:2]
+
+
+def test_it_can_be_called_again_and_finds_its_way_through_many_writes(
+    table: MemoryTable, told: list[Memory]
+) -> None:
+    for number in range(5):
+        table.add([memory(f"more {number}", at=100 + number)])
+        table.set_vectors("ada", OTHER, [told[number].id], vectors(1, 8))
+        assert not table.layout().clean
+        assert table.rewrite()
+        assert table.rewrite()
+        assert table.layout() == CLEAN
+    assert len(stored(table)) == len(told) + 5
+
+
+def test_old_versions_stay_while_somebody_reads_and_go_afterwards(
+    table: MemoryTable, told: list[Memory], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(table_module, "PATIENCE_S", 0.01)
+    reading = table.scan("ada")
+    first = next(reading)
+    table.delete("ada", [told[0].id])
+    assert not table.rewrite()
+    assert table.layout().versions > 1
+    assert sum(map(len, reading)) + len(first) == len(told)
+    assert table.rewrite()
+    assert table.layout() == CLEAN
+
+
+def test_what_is_added_meanwhile_is_not_lost(table: MemoryTable, told: list[Memory]) -> None:
+    done = threading.Event()
+    written: list[Memory] = []
+
+    def write() -> None:
+        while not done.is_set():
+            written.append(memory(f"meanwhile {len(written)}", at=1_000 + len(written)))
+            table.add([written[-1]])
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    for _ in range(4):
+        table.rewrite()
+    done.set()
+    writer.join()
+    assert written
+    assert stored(table) == [*told, *written]
+
+
+def test_versions_too_young_by_a_clock_that_was_set_back_go_too(
+    table: MemoryTable, told: list[Memory], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(table_rewrite, "TINY", timedelta(days=1))
+    content = raw(table, told[0].id)
+    table.delete("ada", [told[0].id])
+    assert table.rewrite()
+    assert table.layout() == CLEAN
+    assert holding(table, content) == []
+    assert stored(table) == told[1:]
+
+
+def test_a_version_whose_files_are_gone_is_passed_over(
+    table: MemoryTable, told: list[Memory]
+) -> None:
+    """As a kill in the middle of dropping it leaves it."""
+    folder = table_rewrite.table_folder(table.uri)
+    assert folder is not None
+    before = set((folder / "data").iterdir())
+    with table._reading() as inner:
+        table_rewrite.copy_over(inner)
+    for path in before:
+        path.unlink()
+    assert table.layout().versions == 2
+    assert len({number for number, _ in table.versions()}) == 1
+    assert stored(table) == told
+    assert table.rewrite()
+    assert table.layout() == CLEAN
+
+
+def test_a_copy_that_came_out_otherwise_does_not_count(
+    table: MemoryTable, told: list[Memory], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As if a library lost rows."""
+
+    class Losing:
+        def __init__(self, inner: Table) -> None:
+            self.inner = inner
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(self.inner, name)
+
+        def add(self, rows: object, **more: object) -> None:
+            del rows
+            self.inner.add(self.inner.search().limit(3).to_arrow(), **more)
+
+    real = table_rewrite.copy_over
+    monkeypatch.setattr(table_rewrite, "copy_over", lambda inner: real(Losing(inner)))
+    with pytest.raises(StoreError, match="did not come out"):
+        table.rewrite()
+    assert stored(table) == told
+
+
+def test_a_closed_one_says_so(table: MemoryTable) -> None:
+    table.close()
+    with pytest.raises(StoreError, match="is closed"):
+        table.rewrite()
+
+
+# -- kill -9 ------------------------------------------------------------------------------------
+
+REWRITER = """
+import sys
+from assistant.memory.table import MemoryTable
+from tests.unit.test_table_rewrite import memory
+table = MemoryTable.open(sys.argv[1])
+print("open", flush=True)
+for number in range(100_000):
+    [batch] = [batch for batch in table.scan("ada", ("id",))]
+    key = batch.values("id")[0]
+    table.delete("ada", [key])
+    print(key, flush=True)
+    table.rewrite()
+    table.add([memory(f"new {number}", at=1_000_000 + number)])
+"""
+
+
+def campaign(folder: Path, kills: int) -> None:
+    """All rows but those that were deleted are there after each, and the next rewrite cleans up."""
+    chance = random.Random(5)
+    with closing(MemoryTable.open(str(folder))) as table:
+        table.add_encoder(E, 384)
+        table.add([memory(f"said {n}", at=n) for n in range(2_000)], {E: vectors(2_000, 384)})
+    for _ in range(kills):
+        with closing(MemoryTable.open(str(folder))) as table:
+            before = {each.id for each in stored(table)}
+        with subprocess.Popen(
+            [sys.executable, "-c", REWRITER, str(folder)],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as child:
+            assert child.stdout is not None
+            assert child.stdout.readline() == "open\n"
+            timer = threading.Timer(chance.uniform(0, 0.5), child.kill)
+            timer.start()
+            gone = [line.strip() for line in child.stdout if line.endswith("\n")]
+        assert child.returncode == -9
+        with closing(MemoryTable.open(str(folder))) as table:
+            left = {each.id for each in stored(table)}
+            assert len(before - set(gone) - left) <= 1  # deleted, and killed before it said so
+            assert left.isdisjoint(gone)
+            assert table.rewrite()
+            assert table.layout() == CLEAN
+            assert list((folder / "memories.lance").rglob(".*")) == []
+            assert {each.id for each in stored(table)} == left
+            assert len(table.without_vectors("ada", E, 9_999)) < len(left)
+
+
+def test_a_kill_at_any_moment_loses_nothing(tmp_path: Path) -> None:
+    campaign(tmp_path / "t", 5)
+
+
+@pytest.mark.long
+def test_a_hundred_kills_lose_nothing(tmp_path: Path) -> None:
+    campaign(tmp_path / "t", 100)
