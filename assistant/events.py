@@ -226,9 +226,13 @@ class ForgettingUndone(Event):
 
 @dataclass(frozen=True, slots=True)
 class ForgettingDone(Event):
-    """It is gone for good."""
+    """It is gone for good. So many files and bytes were looked through for it, and nothing was
+    found, if `clean`; 0 where there is only a transcript."""
 
     id: str
+    files: int = 0
+    bytes: int = 0
+    clean: bool = True
 
 
 @dataclass(frozen=True, slots=True)

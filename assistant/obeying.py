@@ -72,17 +72,24 @@ class Obeying:
         self._used: deque[tuple[int, tuple[MemoryUsed, ...]]] = deque(maxlen=TURNS)
         self._asked: Meant | None = None
         self._asked_at = float("-inf")
+        self._just_forgotten = False
 
     def watch(self, event: Event) -> None:
         """On the event bus."""
         if isinstance(event, TurnEnded):
             self._used.append((event.turn, event.memories))
             self._asked = None
+            self._just_forgotten = False
 
     @property
     def waits_for_yes(self) -> bool:
         """A question was asked, and not long ago."""
         return self._asked is not None and time.monotonic() - self._asked_at < ANSWER_S
+
+    @property
+    def may_be_undone(self) -> bool:
+        """Something was forgotten, and nothing said since."""
+        return self._just_forgotten
 
     async def answered(self, *, yes: bool) -> str:
         """What was asked is agreed to, or not; returns what to say."""
@@ -98,6 +105,7 @@ class Obeying:
             if command.kind is Kind.KNOW:
                 return await self._known(command.about)
             if command.kind is Kind.UNDO:
+                self._just_forgotten = False
                 return BACK if await self.forgetting.undo() is not None else TOO_LATE
             meant = await self._meant(command)
             if meant is None:
@@ -114,6 +122,7 @@ class Obeying:
             await self.forgetting.forget(meant.exchanges, meant.memories)
         except StoreError as error:
             return f"It is out of my mind, but: {error}"
+        self._just_forgotten = True
         return read_back(meant)
 
     # -- what is meant --------------------------------------------------------------------------

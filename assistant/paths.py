@@ -51,6 +51,11 @@ class Home:
         return self.root / "ledger.jsonl"
 
     @property
+    def receipts(self) -> Path:
+        """JSON lines: what was searched after each purge, no words."""
+        return self.root / "receipts.jsonl"
+
+    @property
     def log(self) -> Path:
         return self.root / "logs" / "assistant.log"
 

@@ -6,28 +6,30 @@ from datetime import datetime
 from assistant.memory.desk import MemoryDesk
 from assistant.memory.forgetting_marks import Hidden
 from assistant.memory.long_term import LongTermMemory
+from assistant.memory.proof import Receipt
 from assistant.memory.table import MemoryTable
 from assistant.memory.transcript import Transcript
 
 
 def purger(
     user: str, transcript: Transcript, memory: LongTermMemory | None
-) -> Callable[[Hidden], None]:
-    """Removes it from the transcript, the table, the indexes and the caches. Blocking; raises
-    StoreError, and can be called again then.
+) -> Callable[[Hidden], Receipt | None]:
+    """Removes it from the transcript, the table, the indexes and the caches, and looks for it
+    everywhere then. Blocking; raises StoreError, and can be called again then.
 
     Args:
         memory: loaded; None where nothing is remembered beyond the conversation.
     """
 
-    def purge(hidden: Hidden) -> None:
+    def purge(hidden: Hidden) -> Receipt | None:
         if memory is None:
             transcript.forget(user, hidden.exchanges)
-            return
+            return None
         running = memory
         desk = MemoryDesk(user, running.table, lambda: transcript, lambda: running, memory=running)
-        desk.purge(hidden.exchanges, hidden.memories)
+        receipt = desk.purge(hidden.exchanges, hidden.memories).receipt
         running.index.purge()
+        return receipt
 
     return purge
 

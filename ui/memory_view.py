@@ -219,6 +219,16 @@ def _forgotten(row: Row) -> Iterator[str]:
     yield f"{_memories(len(row['memories']))} forgotten{behind if exchanges else ''}."
     if row["staying"]:
         yield "What it was drawn from stays in the transcript; forget ID --sources takes that too."
+    yield from _receipt(row["receipt"])
+
+
+def _receipt(receipt: Row) -> Iterator[str]:
+    searched = receipt["searched"]
+    files, size = (sum(each[name] for each in searched) for name in ("files", "bytes"))
+    looked = f"Looked for in {files} files, {size / 1e6:.1f} MB"
+    found = [each["name"] for each in searched if each["found"]]
+    yield f"{looked}: still found in {', '.join(found)}." if found else f"{looked}: nothing found."
+    yield from receipt["unprovable"]
 
 
 def _verified(row: Row) -> Iterator[str]:

@@ -92,7 +92,8 @@ class JsonView:
         elif isinstance(event, ForgettingUndone):
             self._print({"event": "undone", "id": event.id})
         elif isinstance(event, ForgettingDone):
-            self._print({"event": "forgotten", "id": event.id})
+            searched = {"files": event.files, "bytes": event.bytes, "clean": event.clean}
+            self._print({"event": "forgotten", "id": event.id} | searched)
         elif isinstance(event, SessionEnded):
             self._print({"event": "ended", "turns": event.turns})
 

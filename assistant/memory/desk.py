@@ -10,9 +10,11 @@ from typing import Any
 from assistant.context.conversation import Exchange
 from assistant.errors import SettingsError
 from assistant.memory import table_schema
+from assistant.memory.erasing import receipt_of, rewrite
 from assistant.memory.expiry import Lifetimes
 from assistant.memory.long_term import LongTermMemory
 from assistant.memory.naming import BY_HAND, matching, short, unknown
+from assistant.memory.proof import Receipt, needles_of
 from assistant.memory.record import Kind, Memory, new_id
 from assistant.memory.removal import of_turns, removal
 from assistant.memory.renewal import in_order, said
@@ -54,11 +56,12 @@ class Shown:
 @dataclass(frozen=True, slots=True)
 class Forgotten:
     """Ids of the memories and exchanges that are gone, and of exchanges that a memory rested on
-    and that stay."""
+    and that stay; and what was searched for them afterwards."""
 
     memories: tuple[str, ...]
     exchanges: tuple[str, ...]
     staying: tuple[str, ...]
+    receipt: Receipt
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,13 +288,17 @@ class MemoryDesk:
     ) -> Forgotten:
         sources = {source for memory in chosen for source in memory.sources} - {BY_HAND}
         plan = removal(everything, chosen, exchanges, self._told)
+        transcript = self._open_transcript()
+        gone, changed = ([each.id for each in part] for part in (plan.gone, plan.changed))
+        needles = needles_of(self._table, transcript, self.user_id, gone, exchanges, changed)
         # In this order: whatever interrupts it, the memories stay in sight until all is gone.
         if exchanges:
-            self._open_transcript().forget(self.user_id, exchanges)
+            transcript.forget(self.user_id, exchanges)
             self._on_forgotten(exchanges)
         self._remove(plan.gone, plan.changed)
+        receipt = receipt_of(needles, self._table, transcript, len(exchanges), len(plan.ids))
         staying = tuple(sorted(sources - exchanges))
-        return Forgotten(plan.ids, tuple(sorted(exchanges)), staying)
+        return Forgotten(plan.ids, tuple(sorted(exchanges)), staying, receipt)
 
     def split(self, named: str) -> tuple[Memory, ...]:
         """Undo what was merged into a memory or taken as superseded by it, or of it; for good.
@@ -361,7 +368,7 @@ class MemoryDesk:
         else:
             self._table.import_(map(table_schema.exported, changed))
             self._table.delete(self.user_id, [memory.id for memory in gone])
-        self._table.compact()
+        rewrite(self._table)
 
     def _neighbours(self, memory: Memory) -> tuple[Memory | None, Memory | None]:
         if memory.kind is not Kind.EXCHANGE or not memory.conversation:

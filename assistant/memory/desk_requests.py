@@ -119,7 +119,13 @@ def _forget(desk: MemoryDesk, request: Request) -> Iterator[Row]:
     if not isinstance(names, list) or not names or not all(isinstance(n, str) for n in names):
         raise SettingsError("Say which memories to forget.", mend="assistant memory list")
     forgotten = desk.forget(names, with_sources=request.get("with_sources") is True)
-    yield {"event": "forgotten", **{name: list(ids) for name, ids in asdict(forgotten).items()}}
+    yield {
+        "event": "forgotten",
+        "memories": list(forgotten.memories),
+        "exchanges": list(forgotten.exchanges),
+        "staying": list(forgotten.staying),
+        "receipt": forgotten.receipt.as_json(),
+    }
 
 
 def _split(desk: MemoryDesk, request: Request) -> Iterator[Row]:

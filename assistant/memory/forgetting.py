@@ -16,8 +16,16 @@ from typing import Protocol
 
 from assistant.context.conversation import Exchange, new_id
 from assistant.errors import StoreError
-from assistant.events import Event, ForgettingBegan, ForgettingDone, ForgettingUndone
+from assistant.events import (
+    Event,
+    ForgettingBegan,
+    ForgettingDone,
+    ForgettingUndone,
+    Notice,
+    Severity,
+)
 from assistant.memory.forgetting_marks import Hidden
+from assistant.memory.proof import Receipt
 from assistant.memory.transcript import Transcript
 
 logger = logging.getLogger(__name__)
@@ -64,7 +72,7 @@ class Forgetting:
         window: Window,
         *,
         grace_s: float,
-        purge: Callable[[Hidden], object],
+        purge: Callable[[Hidden], Receipt | None],
         quiet: Callable[[], Awaitable[None]],
         emit: Callable[[Event], None],
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
@@ -162,7 +170,7 @@ class Forgetting:
             await self._quiet()
             self._purging = hidden
             try:
-                await asyncio.to_thread(self._purge, hidden)
+                receipt = await asyncio.to_thread(self._purge, hidden)
                 await asyncio.to_thread(self._transcript.show_again, self._user, hidden.id)
             except StoreError as error:
                 logger.warning("what is to be forgotten stays hidden for now: %s", error)
@@ -173,8 +181,18 @@ class Forgetting:
             self._window.drop(hidden.exchanges)
             if self._memory is not None:
                 self._memory.release(hidden)
-            self._emit(ForgettingDone(hidden.id))
+            self._tell(hidden, receipt)
         return True
+
+    def _tell(self, hidden: Hidden, receipt: Receipt | None) -> None:
+        searched = receipt.searched if receipt is not None else ()
+        clean = receipt.clean if receipt is not None else True
+        size = sum(each.bytes for each in searched)
+        self._emit(ForgettingDone(hidden.id, sum(each.files for each in searched), size, clean))
+        if not clean:
+            where = ", ".join(each.name for each in searched if each.found)
+            text = f"Some of what was forgotten is still found in: {where}."
+            self._emit(Notice(text, Severity.WARNING, "assistant memory verify-forgotten"))
 
     def _until_next(self) -> float | None:
         if not self._hidden:

@@ -66,6 +66,7 @@ HOLDERS: tuple[Holder, ...] = (
         ("converting/*", "converted/*"),
         True,
     ),
+    Holder("receipts", "what was forgotten when", ("receipts.jsonl", "receipts.new"), False),
     Holder("ledger", "times of turns", ("ledger.jsonl",), False),
     Holder(
         LOGS,

@@ -171,6 +171,12 @@ def answer(text: str, names: tuple[str, ...] = (), code: str = ENGLISH) -> bool 
     return said.pop() if len(said) == 1 else None
 
 
+def sounds_like_undo(text: str, code: str = ENGLISH) -> bool:
+    """Whether it is what a recogniser makes of "undo". For the turn after something was forgotten,
+    in which nothing is likelier."""
+    return bare(plain(text)).removesuffix(" please") in language(code).undo
+
+
 def _called(names: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
     """The words of each name."""
     return tuple(tuple(bare(plain(name)).split()) for name in names if plain(name))

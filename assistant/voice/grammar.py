@@ -111,6 +111,8 @@ class Language:
     """What is only pointed at: not in every frame is it something that was said."""
     commands: tuple[tuple[str, Pattern], ...]
     """The other commands, by the name of the kind, in the order in which they are tried."""
+    undo: frozenset[str]
+    """What else is undo, right after "say undo"."""
     comment_before: re.Pattern[str]
     comment_after: re.Pattern[str]
     """How a sentence begins that says why something is to be forgotten."""
@@ -169,6 +171,7 @@ def _compiled(found: Mapping[str, Any]) -> Language:
         commands=_by_kind(
             {kind: entry["patterns"] for kind, entry in found["commands"].items()}, notation
         ),
+        undo=frozenset(map(bare, listed(answers["undo"]))),
         comment_before=re.compile(notation.any_of(found["comments"]["before"])),
         comment_after=re.compile(notation.any_of(found["comments"]["after"])),
         not_named=words(subjects["not_named"]),

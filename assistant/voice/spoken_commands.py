@@ -10,7 +10,7 @@ from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 from assistant.events import Remarked
 from assistant.voice.attempt import Attempt
 from assistant.voice.background import Background
-from assistant.voice.commands import ENGLISH, Command, Kind, answer, recognise
+from assistant.voice.commands import ENGLISH, Command, Kind, answer, recognise, sounds_like_undo
 from assistant.voice.dialogue import Dialogue
 from assistant.voice.frames import AttemptFrame
 from assistant.voice.grammar import language
@@ -33,6 +33,10 @@ class Keeping(Protocol):
     @property
     def waits_for_yes(self) -> bool:
         """A question was asked, and not long ago."""
+
+    @property
+    def may_be_undone(self) -> bool:
+        """Something was forgotten, and nothing said since."""
 
     async def answered(self, *, yes: bool) -> str:
         """What was asked is agreed to, or not; returns what to say."""
@@ -85,6 +89,8 @@ class SpokenCommands(FrameProcessor):
                 return
         # Of the wake phrase alone nothing is left.
         command = recognise(text, names) if text else Command(Kind.WAKE)
+        if command is None and keeping is not None and keeping.may_be_undone:
+            command = Command(Kind.UNDO) if sounds_like_undo(text) else None
         if command is None or (command.kind is Kind.WAKE and text and not self._dialogue.asleep):
             await self._pass(frame, text)
         elif command.kind in OF_THE_LOOP:

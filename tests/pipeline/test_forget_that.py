@@ -56,11 +56,11 @@ async def test_forget_that_takes_the_last_exchange_out_of_the_prompt(tmp_path: P
 
 async def test_undo_brings_it_back_where_it_was(tmp_path: Path) -> None:
     async with talking(tmp_path) as talk:
-        await say(talk, DOG, "Forget that.", CAT)
-        assert said(talk) == [CAT]
+        await say(talk, DOG, "Forget that.", "And you.", "Forget that.", CAT)
+        assert said(talk) == [CAT], "a recogniser's undo counts right after forgetting"
         assert await say(talk, "Undo that.") == ["It is all back."]
         assert said(talk) == [DOG, CAT]
-        assert len(talk.of(ForgettingUndone)) == 1
+        assert len(talk.of(ForgettingUndone)) == 2
         assert await say(talk, "Undo that.") == ["There is nothing left to bring back."]
     async with talking(tmp_path) as again:
         assert said(again) == [DOG, CAT]
