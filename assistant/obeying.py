@@ -62,6 +62,7 @@ class Obeying:
         conversation: Callable[[], Conversation],
         memory: LongTermMemory | None,
         lexicon: Lexicon,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self.forgetting = forgetting
         self._user = user
@@ -69,6 +70,7 @@ class Obeying:
         self._conversation = conversation
         self._memory = memory
         self._lexicon = lexicon
+        self._now = now
         self._used: deque[tuple[int, tuple[MemoryUsed, ...]]] = deque(maxlen=TURNS)
         self._asked: Meant | None = None
         self._asked_at = float("-inf")
@@ -137,7 +139,7 @@ class Obeying:
 
     def _found(self, command: Command) -> Meant | None:
         """For what goes beyond the running conversation; blocking."""
-        now = datetime.now(UTC)
+        now = self._now()
         if command.kind is Kind.FORGET_ALL:
             kept = self._transcript.exchange_ids(self._user)
             return everything(sorted(kept), self._all(), self._lexicon)

@@ -108,15 +108,18 @@ def needles_of(
         (words if exchange.id in gone else kept).extend(
             (exchange.user_text, exchange.assistant_text)
         )
-    asked, blobs = list(going), []
+    asked, blobs, staying = list(going), [], {text.strip() for text in kept}
     for at in range(0, len(asked), IDS_AT_ONCE):
         some = asked[at : at + IDS_AT_ONCE]
         for batch in table.scan(user_id, ("text", "context"), encoders, some):
-            words += batch.values("text")
+            texts = batch.values("text")
+            words += texts
+            # What is also said by what stays has the same vector there.
+            alone = np.array([text.strip() not in staying for text in texts], np.bool_)
             words += [context for context in batch.values("context") if context not in contexts]
             for encoder in encoders:
                 vectors, present = batch.stored_vectors(encoder)
-                blobs += [vector.tobytes() for vector in vectors[present]]
+                blobs += [vector.tobytes() for vector in vectors[present & alone]]
     return Needles.of(words, blobs, kept)
 
 

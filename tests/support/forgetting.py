@@ -1,0 +1,129 @@
+"""A session in which things are told, recalled and forgotten, without models: real transcript, real
+table, a clock that is set by hand."""
+
+from collections.abc import AsyncIterator, Collection, Sequence
+from contextlib import asynccontextmanager, closing
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from assistant.context.conversation import Conversation, Exchange
+from assistant.events import Event
+from assistant.memory.encoding import QueryEncoder
+from assistant.memory.forgetting import Forgetting
+from assistant.memory.lexicon import Lexicon
+from assistant.memory.long_term import LongTermMemory
+from assistant.memory.ranking import Ranking
+from assistant.memory.recollection import Archive
+from assistant.memory.table import MemoryTable
+from assistant.memory.transcript import Transcript
+from assistant.obeying import Obeying
+from assistant.purging import purged_first, purger
+from tests.support.encoders import HashingEncoder
+from tests.support.memories import stored
+
+LEISURE_S = 30.0
+START = datetime(2026, 11, 21, 10, tzinfo=UTC)
+
+
+@dataclass
+class Window:
+    """In place of the running conversation."""
+
+    talk: Conversation
+    forgotten: list[str] = field(default_factory=list)
+    dropped: list[str] = field(default_factory=list)
+
+    @property
+    def conversation(self) -> str:
+        return self.talk.id
+
+    def forget(self, exchanges: Collection[str]) -> None:
+        self.talk.forget(exchanges)
+
+    def bring_back(self, ids: Collection[str], exchanges: Sequence[Exchange]) -> None:
+        del ids
+        self.talk.bring_back(exchanges)
+
+    def drop(self, exchanges: Collection[str]) -> None:
+        self.dropped += exchanges
+
+
+@dataclass
+class Bench:
+    """An assistant's memory, its transcript, and what forgets in both."""
+
+    memory: LongTermMemory
+    transcript: Transcript
+    window: Window
+    forgetting: Forgetting
+    obeying: Obeying
+    events: list[Event]
+    clock: list[datetime]
+
+    def tell(self, said: str) -> Exchange:
+        turn = self.window.talk.last_turn + 1
+        self.window.talk.append_user(turn, said, self.clock[0])
+        exchange = self.window.talk.complete(turn, "I see.", ended=self.clock[0])
+        Archive(self.transcript, self.memory).store(self.window.talk, exchange)
+        return exchange
+
+    async def recalled(self, query: str) -> set[str]:
+        found = await self.memory.recall(query, LEISURE_S)
+        return {each.text for each in found.memories if each.speaker == "user"}
+
+    def pass_time(self, seconds: float) -> None:
+        self.clock[0] += timedelta(seconds=seconds)
+
+
+@asynccontextmanager
+async def bench(folder: Path, talk: Conversation, at: datetime = START) -> AsyncIterator[Bench]:
+    """One session in `folder`."""
+    events: list[Event] = []
+    clock = [at]
+    transcript = Transcript.open(folder / "transcript.sqlite3")
+    memory = LongTermMemory(
+        "ada",
+        lambda: MemoryTable.open(str(folder / "memories")),
+        QueryEncoder(HashingEncoder()),
+        Lexicon("en"),
+        Ranking(),
+        events.append,
+    )
+    window = Window(talk)
+
+    async def quiet() -> None:
+        """Nobody speaks."""
+
+    forgetting = Forgetting(
+        "ada",
+        transcript,
+        memory,
+        window,
+        grace_s=60,
+        purge=purger("ada", transcript, memory),
+        quiet=quiet,
+        emit=events.append,
+        now=lambda: clock[0],
+    )
+    obeying = Obeying(
+        "ada", forgetting, transcript, lambda: talk, memory, Lexicon("en"), lambda: clock[0]
+    )
+    await forgetting.load()
+    await memory.load(transcript, purged_first("ada", transcript, lambda: clock[0]))
+    await forgetting.load()
+    try:
+        yield Bench(memory, transcript, window, forgetting, obeying, events, clock)
+    finally:
+        await memory.settled()
+        await memory.close()
+        transcript.close()
+
+
+def kept(folder: Path) -> tuple[set[str], set[str]]:
+    """What the transcript and the table hold of what the user said."""
+    with closing(Transcript.open(folder / "transcript.sqlite3")) as transcript:
+        ids = transcript.exchange_ids("ada")
+        said = {each.user_text for _, each in transcript.exchanges("ada", ids)}
+    with closing(MemoryTable.open(str(folder / "memories"))) as table:
+        return said, {each.text for each in stored(table) if each.speaker == "user"}

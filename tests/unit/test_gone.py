@@ -1,0 +1,201 @@
+"""Fifty facts are told, half of them forgotten in every way there is; then every byte is looked at,
+by means that owe nothing to the product's own search."""
+
+import asyncio
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import lancedb
+import numpy as np
+import pytest
+
+from assistant.context.conversation import Conversation, Summary
+from assistant.memory.desk import MemoryDesk
+from assistant.memory.record import USER, Kind, Memory, new_id
+from assistant.memory.table import MemoryTable
+from assistant.voice.commands import Command
+from assistant.voice.commands import Kind as Said
+from data import located
+from tests.support.forgetting import START, Bench, bench
+from tests.support.memories import stored
+
+FACTS = 50
+GRACE_S = 61
+
+
+def facts() -> list[str]:
+    """Some that people told, which share no long run of words."""
+    lines = located("evaluation/paraphrase_facts.jsonl").read_text(encoding="utf-8").splitlines()
+    return [json.loads(line)["said"] for line in lines[:FACTS]]
+
+
+async def obey(here: Bench, command: Command) -> None:
+    """Carry out, and agree to what is asked."""
+    said = await here.obeying.carry_out(command)
+    assert said is not None
+    if here.obeying.waits_for_yes:
+        said = await here.obeying.answered(yes=True)
+    assert said.startswith("Forgotten"), said
+
+
+def own_word(fact: str, told: list[str], here: Bench) -> str:
+    """A word that stands in no other of the facts."""
+    lexicon = here.obeying._lexicon
+    others = {stem for each in told if each != fact for stem in lexicon.content(each)}
+    words = [word.strip(".,!?'") for word in fact.split()]
+    own = (word for word in words if others.isdisjoint(lexicon.content(word)))
+    return next(word for word in own if lexicon.content(word))
+
+
+async def derive(here: Bench, told: dict[str, str]) -> list[str]:
+    """What idle work would make of what was told: facts in other words, a summary that quotes, and
+    a neighbour whose context does. Returns the sentences that rest on the first ten facts alone."""
+    sentences, made = [], []
+    for number, exchange in enumerate(list(told.values())[:10]):
+        sentence = f"Derived knowledge number {number} of the user, from one telling."
+        sentences.append(sentence)
+        made.append(Memory(new_id(), "ada", Kind.FACT, sentence, START, sources=(exchange,)))
+    await asyncio.to_thread(here.memory.put, made)
+    texts = list(told)
+    neighbour = f"{told[texts[40]]}-{USER}"
+    await asyncio.to_thread(
+        here.memory.change, [neighbour], lambda old: replace(old, context=f"After: {texts[3]}")
+    )
+    here.transcript.store_summary(
+        here.window.talk,
+        Summary(new_id(), f"They said: {texts[4]}", tuple(told.values()), START),
+    )
+    return sentences
+
+
+async def forget_half(here: Bench, told: dict[str, str]) -> set[str]:
+    """In every way; returns the facts that are to be gone."""
+    texts = list(told)
+    desk = MemoryDesk(
+        "ada",
+        here.memory.table,
+        lambda: here.transcript,
+        lambda: here.memory,
+        memory=here.memory,
+        on_forgotten=here.window.forget,
+    )
+    for text in texts[:8]:
+        await obey(here, Command(Said.FORGET_ABOUT, about=own_word(text, texts, here)))
+    for text in texts[8:14]:
+        await here.forgetting.forget([told[text]], ())
+    for text in texts[14:20]:
+        await asyncio.to_thread(desk.forget, [f"{told[text]}-{USER}"])
+    await obey(here, Command(Said.FORGET_THAT))
+    await obey(here, Command(Said.FORGET_SPAN, minutes=4))
+    return {*texts[:20], *texts[-5:]}
+
+
+def pages(home: Path) -> Iterator[tuple[str, bytes]]:
+    for path in sorted(home.rglob("*")):
+        if path.is_file():
+            yield str(path.relative_to(home)), path.read_bytes()
+
+
+def versions(home: Path) -> Iterator[str]:
+    """Every row of every version of every table, as text."""
+    db = lancedb.connect(str(home / "memories"))
+    for name in db.list_tables().tables:
+        table = db.open_table(name)
+        for version in table.list_versions():
+            table.checkout(version["version"])
+            yield from (str(row) for row in table.search().to_arrow().to_pylist())
+
+
+def rows(home: Path) -> Iterator[str]:
+    """Every row of the transcript, whatever table it is in."""
+    with closing(sqlite3.connect(home / "transcript.sqlite3")) as db:
+        names = [row[0] for row in db.execute("SELECT name FROM sqlite_master WHERE type='table'")]
+        for name in names:
+            yield from (str(row) for row in db.execute(f'SELECT * FROM "{name}"'))
+
+
+def found(home: Path, sentences: set[str], vectors: list[bytes]) -> list[str]:
+    """Where any of it is left."""
+    forms = {text.encode(code) for text in sentences for code in ("utf-8", "utf-16-le")}
+    hits = [name for name, data in pages(home) if any(form in data for form in forms)]
+    hits += [name for name, data in pages(home) if any(each in data for each in vectors)]
+    for kind, every in (("version", versions(home)), ("row", rows(home))):
+        hits += [kind for text in every if any(sentence in text for sentence in sentences)]
+    return hits
+
+
+def vectors_of(home: Path, sentences: set[str]) -> list[bytes]:
+    with closing(MemoryTable.open(str(home / "memories"))) as table:
+        wanted = [each.id for each in stored(table) if each.text in sentences]
+        scan = table.scan("ada", ("id",), ("hashing",), wanted)
+        return [
+            np.asarray(vector, np.float32).tobytes()
+            for batch in scan
+            for vector in batch.vectors("hashing")[0]
+        ]
+
+
+async def lived(home: Path) -> tuple[set[str], set[str], list[bytes]]:
+    """A session that tells, and one that forgets and waits. What is to be gone, what is to stay,
+    and the vectors of what is to be gone."""
+    talk = Conversation.begin("ada")
+    async with bench(home, talk) as here:
+        told = {}
+        for text in facts():
+            here.pass_time(60)
+            told[text] = here.tell(text).id
+        await here.memory.settled()
+        derived = await derive(here, told)
+    before = vectors_of(home, {*facts()[:20], *facts()[-5:], *derived})
+    assert len(before) == 35
+    async with bench(home, talk, START.replace(minute=50)) as here:
+        gone = await forget_half(here, told)
+        assert await here.recalled(facts()[0]) & gone == set()
+        here.pass_time(GRACE_S)
+        assert await here.forgetting.purge_due()
+        assert here.forgetting.hidden == ()
+    return gone | set(derived), set(facts()) - gone, before
+
+
+async def test_of_what_was_forgotten_no_byte_is_left_and_all_else_is_recalled(
+    tmp_path: Path,
+) -> None:
+    gone, staying, vectors = await lived(tmp_path)
+    assert len(staying) == 25
+    assert found(tmp_path, gone, vectors) == []
+    async with bench(tmp_path, Conversation.begin("ada"), START.replace(hour=12)) as again:
+        await asyncio.to_thread(again.memory.rebuild, again.transcript)
+        for fact in staying:
+            assert fact in await again.recalled(fact)
+        for fact in gone:
+            assert fact not in await again.recalled(fact)
+    assert found(tmp_path, gone, vectors) == []
+
+
+@pytest.mark.parametrize("place", ["file", "log", "row", "vector"])
+async def test_a_leak_is_seen(tmp_path: Path, place: str) -> None:
+    async with bench(tmp_path, Conversation.begin("ada")) as here:
+        fact = here.tell(facts()[0])
+        await here.memory.settled()
+    gone = {facts()[0]}
+    vectors = vectors_of(tmp_path, gone)
+    async with bench(tmp_path, Conversation.begin("ada")) as here:
+        await here.forgetting.forget([fact.id], ())
+        here.pass_time(GRACE_S)
+        await here.forgetting.purge_due()
+    assert found(tmp_path, gone, vectors) == []
+    if place == "file":
+        (tmp_path / "note.txt").write_bytes(facts()[0].encode("utf-16-le"))
+    elif place == "log":
+        (tmp_path / "assistant.log").write_text(f"recalled {facts()[0]!r} for turn 3\n")
+    elif place == "row":
+        with closing(MemoryTable.open(str(tmp_path / "memories"))) as table:
+            table.add([Memory(new_id(), "ada", Kind.FACT, facts()[0], START)])
+            table.delete("ada", [each.id for each in stored(table)])
+    else:
+        (tmp_path / "cache.bin").write_bytes(b"\0" * 7 + vectors[0])
+    assert found(tmp_path, gone, vectors) != []
