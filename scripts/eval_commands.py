@@ -17,7 +17,10 @@ import json
 import sys
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from assistant.voice.commands import Command, Kind, plain, recognise
 from data import located
