@@ -12,6 +12,7 @@ from assistant.errors import SettingsError
 from assistant.memory import table_schema
 from assistant.memory.erasing import receipt_of, rewrite
 from assistant.memory.expiry import Lifetimes
+from assistant.memory.forgetting_marks import Veil
 from assistant.memory.long_term import LongTermMemory
 from assistant.memory.naming import BY_HAND, matching, short, unknown
 from assistant.memory.proof import Receipt, needles_of
@@ -120,11 +121,12 @@ class MemoryDesk:
 
     def newest(self, kind: Kind | None = None, limit: int | None = None) -> Listed:
         """The newest first. Reads texts only of what it returns."""
+        columns, veil = ("created", "id", "kind", "sources"), self._veil()
         rows = [
-            row
-            for batch in self._table.scan(self.user_id, ("id", "created", "kind"))
-            for row in zip(*map(batch.values, ("created", "id", "kind")), strict=True)
-            if kind is None or row[2] is kind
+            (created, key)
+            for batch in self._table.scan(self.user_id, columns)
+            for created, key, found, sources in zip(*map(batch.values, columns), strict=True)
+            if kind in (None, found) and not veil.covers(key, sources)
         ]
         rows.sort(reverse=True)
         ids = [row[1] for row in rows[:limit]]
@@ -184,7 +186,9 @@ class MemoryDesk:
 
     def export(self) -> Iterator[dict[str, Any]]:
         """All memories, oldest first, as `import_` takes them."""
-        return map(table_schema.exported, in_order(self._table, self.user_id))
+        veil = self._veil()
+        shown = (m for m in in_order(self._table, self.user_id) if not veil.covers(m.id, m.sources))
+        return map(table_schema.exported, shown)
 
     # -- changing -------------------------------------------------------------------------------
 
@@ -328,6 +332,9 @@ class MemoryDesk:
 
     # -- inside ---------------------------------------------------------------------------------
 
+    def _veil(self) -> Veil:
+        return Veil(self._open_transcript().hidden(self.user_id))
+
     def _told(self, exchanges: Collection[str]) -> Told:
         if not exchanges:
             return {}
@@ -340,8 +347,12 @@ class MemoryDesk:
         return self._memory
 
     def _named(self, named: str) -> Memory:
+        veil = self._veil()
         ids = [
-            key for batch in self._table.scan(self.user_id, ("id",)) for key in batch.values("id")
+            key
+            for batch in self._table.scan(self.user_id, ("id", "sources"))
+            for key, sources in zip(batch.values("id"), batch.values("sources"), strict=True)
+            if not veil.covers(key, sources)
         ]
         found = self._table.get(self.user_id, matching(ids, named))
         if not found:

@@ -28,6 +28,19 @@ class Hidden:
         return now >= self.due or now < self.asked - timedelta(minutes=1)
 
 
+class Veil:
+    """Over what is hidden: nobody is shown it."""
+
+    def __init__(self, hidden: Iterable[Hidden]) -> None:
+        every = list(hidden)
+        self._exchanges = {key for each in every for key in each.exchanges}
+        self._memories = {key for each in every for key in each.memories}
+
+    def covers(self, key: str, sources: Iterable[str]) -> bool:
+        """Whether a memory, that rests on these exchanges, is hidden."""
+        return key in self._memories or not self._exchanges.isdisjoint(sources)
+
+
 def add_tables(db: sqlite3.Connection) -> None:
     """A migration. Times are microseconds since 1970, UTC; lists are JSON."""
     db.execute(

@@ -10,6 +10,7 @@ import pytest
 from assistant.context.conversation import Conversation
 from assistant.errors import StoreError
 from assistant.events import ForgettingBegan, ForgettingDone, ForgettingUndone
+from assistant.memory.desk import MemoryDesk
 from assistant.memory.forgetting_marks import Hidden
 from assistant.memory.recollection import Archive
 from assistant.memory.record import Kind, Memory, new_id
@@ -209,3 +210,18 @@ async def test_it_purges_by_itself(tmp_path: Path) -> None:
         with suppress(asyncio.CancelledError):
             await running
     assert kept(tmp_path) == (set(), set())
+
+
+async def test_nobody_is_shown_what_is_hidden(tmp_path: Path) -> None:
+    async with bench(tmp_path, Conversation.begin("ada")) as here:
+        dog, _ = here.tell(DOG), here.tell(CAT)
+        await here.memory.settled()
+        await here.forgetting.forget([dog.id], ())
+        memory, transcript = here.memory, here.transcript
+        desk = MemoryDesk("ada", memory.table, lambda: transcript, lambda: memory, memory=memory)
+        listed = await asyncio.to_thread(desk.newest)
+        assert {each.text for each in listed.memories} == {CAT, "I see."}
+        assert listed.total == 2
+        assert {row["text"] for row in desk.export()} == {CAT, "I see."}
+        with pytest.raises(StoreError, match="There is no memory"):
+            await asyncio.to_thread(desk.show, f"{dog.id}-user")
