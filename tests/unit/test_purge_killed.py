@@ -42,7 +42,9 @@ Say = Callable[[dict[str, str]], None]
 Session = Callable[[Path, Say], Coroutine[None, None, None]]
 FORKED = multiprocessing.get_context("forkserver")
 """Each from a process that has LanceDB imported, which takes longer than all else."""
-FORKED.set_forkserver_preload(["lancedb", "pytest", "assistant.obeying"])
+FORKED.set_forkserver_preload(
+    ["lancedb", "pytest", "tests.support.forgetting", "tests.support.remains"]
+)
 
 
 # -- what is killed -----------------------------------------------------------------------------
