@@ -4,7 +4,7 @@ done with them, and what is said of it."""
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 from assistant.context.conversation import Conversation, Exchange
@@ -40,6 +40,9 @@ ANSWER_S = 30.0
 TURNS = 50
 """Whose memories are known, to tell what an answer was made of."""
 FOUND = 20
+
+Used = Mapping[int, tuple[MemoryUsed, ...]]
+"""By turns."""
 
 KEPT = "All right, I keep it."
 BACK = "It is all back."
@@ -130,12 +133,19 @@ class Obeying:
     # -- what is meant --------------------------------------------------------------------------
 
     async def _meant(self, command: Command) -> Meant | None:
-        if command.kind is Kind.FORGET_THAT:
-            return that(self._turned(), self._around(), self._lexicon)
-        if command.kind is Kind.FORGET_CONVERSATION:
-            exchanges = self._conversation().exchanges
-            return all_of(exchanges, self._around(), self._lexicon)
+        # All of it takes longer than the voice may wait; what the loop may change is copied here.
+        if command.kind in (Kind.FORGET_THAT, Kind.FORGET_CONVERSATION):
+            exchanges, used = tuple(self._conversation().exchanges), dict(self._used)
+            return await asyncio.to_thread(self._found_here, command.kind, exchanges, used)
         return await asyncio.to_thread(self._found, command)
+
+    def _found_here(self, kind: Kind, exchanges: Sequence[Exchange], used: Used) -> Meant | None:
+        """For what is of the running conversation; blocking."""
+        around = self._around(exchanges, used)
+        if kind is Kind.FORGET_CONVERSATION:
+            return all_of(exchanges, around, self._lexicon)
+        turned = [Turned(each, used.get(each.turn, ())) for each in exchanges if not each.open]
+        return that(turned, around, self._lexicon)
 
     def _found(self, command: Command) -> Meant | None:
         """For what goes beyond the running conversation; blocking."""
@@ -168,24 +178,19 @@ class Obeying:
             return None
         return known(topic, told, self._lexicon)
 
-    def _turned(self) -> list[Turned]:
-        used = dict(self._used)
-        exchanges = self._conversation().exchanges
-        return [Turned(each, used.get(each.turn, ())) for each in exchanges if not each.open]
-
-    def _around(self) -> Everything:
-        """What rests on the running conversation, and what its answers were made of."""
+    def _around(self, exchanges: Sequence[Exchange], used: Used) -> Everything:
+        """What rests on these exchanges, and what their answers were made of."""
         if self._memory is None:
             return {}
         try:
             index = self._memory.index
         except StoreError:  # not read yet; what rests on an exchange goes with it all the same
             return {}
-        exchanges = {each.id for each in self._conversation().exchanges}
-        ids = {memory.id for _, used in self._used for memory in used}
-        first = index.outlines(exchanges, ids)
+        keys = {each.id for each in exchanges}
+        ids = {memory.id for memories in used.values() for memory in memories}
+        first = index.outlines(keys, ids)
         sources = {source for memory in first.values() for source in memory.sources}
-        return index.outlines(exchanges | sources, ids)
+        return index.outlines(keys | sources, ids)
 
     def _all(self) -> Everything:
         return self._memory.index.outlines() if self._memory is not None else {}

@@ -1,10 +1,12 @@
 """What it costs to forget for good: one memory of many, and a thousand in one go.
 
-    python scripts/bench_forget.py [--rows N …] [--forget N …] [--encrypted] [--json]
+    python scripts/bench_forget.py [--rows N …] [--forget N …] [--hide N] [--encrypted] [--json]
 
 Each exchange that goes leaves the transcript, and its two memories the table; then the table is
 written anew, and every file, version and row is searched for what is gone. `cpu` is processor time
 of this process, in which a busy machine shows less. The words are made up, and so are the vectors.
+Before that, `--hide` times: how long it takes until an exchange is out of recall and window and
+noted, how long "forget that" takes after a question, and how long the event loop is held by it.
 With `--json` the last line is one JSON object.
 """
 
@@ -34,6 +36,7 @@ from assistant.memory.transcript import Transcript
 from assistant.paths import Home
 from models.disk import weight
 from scripts.bench.filling import USER, said_and_asked
+from scripts.bench.hiding import MadeUpEncoder, hiding
 from scripts.bench.report import machine
 
 ENCODER = "made-up"
@@ -126,10 +129,19 @@ def forgetting(full: Full, count: int) -> Figures:
     }
 
 
+def hidden_from(full: Full, dimensions: int, times: int) -> Figures:
+    """Nothing is gone by that."""
+    if not times:
+        return {}
+    encoder = MadeUpEncoder(ENCODER, dimensions)
+    return hiding(full.table, full.transcript, USER, full.told, encoder, times)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--rows", type=int, nargs="+", default=[10_000])
     parser.add_argument("--forget", type=int, nargs="+", default=[1, 1_000])
+    parser.add_argument("--hide", type=int, default=50)
     parser.add_argument("--dimensions", type=int, default=384)
     parser.add_argument("--encrypted", action="store_true")
     parser.add_argument("--json", action="store_true")
@@ -140,9 +152,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with tempfile.TemporaryDirectory() as place:
             home = Home(Path(place) / "home").create()
             with closing(filled(home, rows, options.dimensions, key)) as full:
+                hidden = hidden_from(full, options.dimensions, options.hide)
                 figures = {str(count): forgetting(full, count) for count in options.forget}
             disk = round(weight(home.root) / 1e6, 1)
-        found["rows"][str(rows)] = {"forget": figures, "disk_mb": disk}
+        found["rows"][str(rows)] = {"hiding": hidden, "forget": figures, "disk_mb": disk}
+        for what, each in hidden.items():
+            print(f"{rows:>7} memories, {what}: {each}")
         for count, each in figures.items():
             print(f"{rows:>7} memories, {count} forgotten: {each}")
     if options.json:

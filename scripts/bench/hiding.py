@@ -1,0 +1,234 @@
+"""What it costs the running conversation to forget: how long until what is forgotten is out of
+recall and window and noted on the disk, and how long the voice's thread is held by that."""
+
+import asyncio
+import sys
+import time
+from collections.abc import AsyncIterator, Collection, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from hashlib import blake2b
+from random import Random
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assistant.context.conversation import Conversation, Exchange
+from assistant.events import Latency, MemoryUsed, TurnEnded
+from assistant.memory.encoding import QueryEncoder
+from assistant.memory.forgetting import Forgetting
+from assistant.memory.forgetting_marks import Hidden
+from assistant.memory.lexicon import Lexicon
+from assistant.memory.long_term import LongTermMemory
+from assistant.memory.ranking import Ranking
+from assistant.memory.table import MemoryTable
+from assistant.memory.transcript import Transcript
+from assistant.obeying import Obeying
+from assistant.voice.commands import Command, Kind
+from scripts.bench.statistics import percentile
+
+TICK_S = 0.001
+LEISURE_S = 10.0
+TURNS = 50
+"""Of the running conversation, each with twelve memories in its prompt."""
+
+Figures = dict[str, Any]
+
+
+@dataclass
+class MadeUpEncoder:
+    """Random vectors, the same for the same text."""
+
+    name: str
+    dimensions: int
+
+    def load(self) -> None:
+        """Nothing to load."""
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        seeds = [int.from_bytes(blake2b(each.encode(), digest_size=8).digest()) for each in texts]
+        drawn = [np.random.default_rng(seed).standard_normal(self.dimensions) for seed in seeds]
+        vectors = np.array(drawn, np.float32).reshape(-1, self.dimensions)
+        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+        return vectors
+
+
+@dataclass
+class Running:
+    """The running conversation, without a model that reads it."""
+
+    talk: Conversation
+
+    @property
+    def conversation(self) -> str:
+        return self.talk.id
+
+    def forget(self, exchanges: Collection[str]) -> None:
+        self.talk.forget(exchanges)
+
+    def bring_back(self, ids: Collection[str], exchanges: Sequence[Exchange]) -> None:
+        del ids
+        self.talk.bring_back(exchanges)
+
+    def drop(self, exchanges: Collection[str]) -> None:
+        """Nothing is kept of it here."""
+
+
+@dataclass
+class Watch:
+    """Milliseconds of each time: from the call to its end, and the longest that nothing else ran on
+    the event loop meanwhile."""
+
+    lasted: list[float] = field(default_factory=list)
+    held: list[float] = field(default_factory=list)
+
+    @asynccontextmanager
+    async def once(self) -> AsyncIterator[None]:
+        gaps: list[float] = []
+
+        async def tick() -> None:
+            before = time.perf_counter()
+            while True:
+                await asyncio.sleep(TICK_S)
+                now = time.perf_counter()
+                gaps.append(now - before - TICK_S)
+                before = now
+
+        ticking = asyncio.create_task(tick())
+        await asyncio.sleep(5 * TICK_S)
+        gaps.clear()
+        began = time.perf_counter()
+        yield
+        self.lasted.append(1e3 * (time.perf_counter() - began))
+        await asyncio.sleep(2 * TICK_S)  # the gap that it ended in
+        ticking.cancel()
+        with suppress(asyncio.CancelledError):
+            await ticking
+        self.held.append(1e3 * max(gaps))
+
+    def figures(self) -> Figures:
+        return {"ms": _spread(self.lasted), "held_ms": _spread(self.held)}
+
+
+def hiding(
+    table: MemoryTable,
+    transcript: Transcript,
+    user: str,
+    told: Sequence[str],
+    encoder: MadeUpEncoder,
+    times: int,
+) -> Figures:
+    """Exchanges out of `told`, one by one; and "forget that", after questions."""
+    return asyncio.run(_hiding(table, transcript, user, told, encoder, times))
+
+
+async def _hiding(
+    table: MemoryTable,
+    transcript: Transcript,
+    user: str,
+    told: Sequence[str],
+    encoder: MadeUpEncoder,
+    times: int,
+) -> Figures:
+    lexicon = Lexicon("en")
+    queries = QueryEncoder(encoder)
+    memory = LongTermMemory(user, lambda: table, queries, lexicon, Ranking(), _no_news)
+    memory.store.owns_table = False
+    talk = Conversation.begin(user)
+    forgetting = Forgetting(
+        user,
+        transcript,
+        memory,
+        Running(talk),
+        grace_s=3600,
+        purge=_never,
+        quiet=_quiet,
+        emit=_no_news,
+    )
+    obeying = Obeying(user, forgetting, transcript, lambda: talk, memory, lexicon)
+    await memory.load(transcript)
+    try:
+        chosen = Random(3).sample(list(told), min(times, len(told)))
+        some = [each for _, each in transcript.exchanges(user, set(chosen))]
+        return {
+            "hide": await _hide(memory, forgetting, some),
+            "forget_that": await _forget_that(memory, obeying, talk, some, times),
+        }
+    finally:
+        await memory.settled()
+        await memory.close()
+
+
+async def _hide(
+    memory: LongTermMemory, forgetting: Forgetting, exchanges: Sequence[Exchange]
+) -> Figures:
+    watch = Watch()
+    seen = 0
+    for exchange in exchanges:
+        async with watch.once():
+            await forgetting.forget([exchange.id], ())
+        found = await memory.recall(exchange.user_text, LEISURE_S)
+        seen += any(exchange.id in each.sources for each in found.memories)
+        await forgetting.undo()
+        found = await memory.recall(exchange.user_text, LEISURE_S)
+        seen += all(exchange.id not in each.sources for each in found.memories)
+    return watch.figures() | {"wrong": seen}
+
+
+async def _forget_that(
+    memory: LongTermMemory,
+    obeying: Obeying,
+    talk: Conversation,
+    exchanges: Sequence[Exchange],
+    times: int,
+) -> Figures:
+    """After a long conversation of questions, each answered with what was recalled."""
+    watch, asked = Watch(), 0
+    for turn in range(1, TURNS + times):
+        exchange = exchanges[turn % len(exchanges)]
+        await _ask(memory, obeying, talk, exchange)
+        if turn < TURNS:
+            continue
+        async with watch.once():
+            await obeying.carry_out(Command(Kind.FORGET_THAT))
+            if obeying.waits_for_yes:
+                asked += 1
+                await obeying.answered(yes=True)
+        await obeying.forgetting.undo()
+    return watch.figures() | {"asked_first": asked, "turns": TURNS}
+
+
+async def _ask(
+    memory: LongTermMemory, obeying: Obeying, talk: Conversation, about: Exchange
+) -> None:
+    question = f"What did I tell you: {about.user_text.rstrip('.')}?"
+    found = (await memory.recall(question, LEISURE_S)).memories
+    used = tuple(
+        MemoryUsed(each.id, each.text, each.score, speaker=each.speaker, said=each.created)
+        for each in found
+    )
+    turn = talk.last_turn + 1
+    talk.append_user(turn, question, datetime.now(UTC))
+    talk.complete(turn, f"You told me this: {about.user_text}", ended=datetime.now(UTC))
+    obeying.watch(TurnEnded(turn, question, "", False, Latency(), used))
+
+
+def _spread(values: Sequence[float]) -> Figures:
+    quantiles = {"p50": percentile(values, 50), "p99": percentile(values, 99)}
+    quantiles["max"] = max(values)
+    return {name: round(value, 2) for name, value in quantiles.items() if value is not None}
+
+
+def _no_news(event: object) -> None:
+    if "Notice" in type(event).__name__:
+        print(event, file=sys.stderr)
+
+
+def _never(hidden: Hidden) -> None:
+    raise AssertionError(f"{hidden.id} is not due")
+
+
+async def _quiet() -> None:
+    """Nobody speaks."""

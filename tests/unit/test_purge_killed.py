@@ -1,0 +1,191 @@
+"""kill -9 at any moment of a purge: the next session finishes it before it reads anything."""
+
+import asyncio
+import multiprocessing
+import random
+import shutil
+import signal
+import time
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from assistant.context.conversation import Conversation, Summary
+from assistant.memory import receipts
+from assistant.memory.record import USER, Kind, Memory, new_id
+from assistant.memory.verifying import verify
+from tests.support.forgetting import LEISURE_S, START, Bench, bench, kept
+from tests.support.remains import found, vectors_of
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
+GRACE_S = 61
+LATER = START + timedelta(hours=1)
+GOING = (
+    "My dog is called Max and barks at every postman.",
+    "I was born under a leaking roof in Trondheim.",
+    "The spare key lies beneath the blue flower pot.",
+)
+STAYING = (
+    "My cat is called Kim and sleeps in the sink.",
+    "On Fridays I play the cello with three dentists.",
+    "Grandmother swam across the lake at eighty.",
+)
+DERIVED = "Somebody of Norwegian descent owns a noisy animal."
+SUMMARY = "They spoke of a dog, of a roof and of dentists."
+Say = Callable[[dict[str, str]], None]
+Session = Callable[[Path, Say], Coroutine[None, None, None]]
+FORKED = multiprocessing.get_context("forkserver")
+"""Each from a process that has LanceDB imported, which takes longer than all else."""
+FORKED.set_forkserver_preload(
+    ["lancedb", "pytest", "tests.support.forgetting", "tests.support.remains"]
+)
+
+
+# -- what is killed -----------------------------------------------------------------------------
+
+
+async def tell(here: Bench) -> dict[str, str]:
+    """By text the exchanges; a fact derived of two, a summary, and a neighbour that quotes."""
+    told = {}
+    for going, staying in zip(GOING, STAYING, strict=True):
+        told[going], told[staying] = here.tell(going).id, here.tell(staying).id
+    await here.memory.settled()
+    sources = (told[GOING[0]], told[GOING[1]])
+    fact = Memory(new_id(), "ada", Kind.FACT, DERIVED, START, sources=sources)
+    await asyncio.to_thread(here.memory.put, [fact])
+    neighbour = f"{told[STAYING[2]]}-{USER}"
+    await asyncio.to_thread(
+        here.memory.change, [neighbour], lambda old: replace(old, context=f"After: {GOING[2]}")
+    )
+    summary = Summary(new_id(), SUMMARY, tuple(told.values()), START)
+    here.transcript.store_summary(here.window.talk, summary)
+    return told
+
+
+async def forget(here: Bench, told: dict[str, str]) -> None:
+    """In two steps, each of which is purged by itself."""
+    await here.forgetting.forget([told[GOING[0]], told[GOING[1]]], ())
+    await here.forgetting.forget([told[GOING[2]]], ())
+    here.pass_time(GRACE_S)
+
+
+async def purge(folder: Path, say: Say) -> None:
+    """A session that tells, forgets and purges."""
+    async with bench(folder, Conversation.begin("ada")) as here:
+        told = await tell(here)
+        await forget(here, told)
+        say(told)
+        await here.forgetting.purge_due()
+        say({})
+        await asyncio.Event().wait()
+
+
+async def start(folder: Path, say: Say) -> None:
+    """The next session, which purges what is due first of all."""
+    say({})
+    async with bench(folder, Conversation.begin("ada"), LATER):
+        say({})
+        await asyncio.Event().wait()
+
+
+def live(session: Session, folder: Path, pipe: "Connection[dict[str, str], None]") -> None:
+    asyncio.run(session(folder, pipe.send))
+
+
+# -- killing it ---------------------------------------------------------------------------------
+
+
+def killed(session: Session, folder: Path, after_s: float) -> tuple[dict[str, str], float | None]:
+    """What was told, and after how many seconds it was done, if it was before it was killed."""
+    ours, theirs = FORKED.Pipe(duplex=False)
+    child = FORKED.Process(target=live, args=(session, folder, theirs))
+    child.start()
+    theirs.close()
+    assert ours.poll(LEISURE_S)
+    told, began = ours.recv(), time.monotonic()
+    lasted = time.monotonic() - began if ours.poll(after_s) else None
+    child.kill()
+    child.join()
+    ours.close()
+    assert child.exitcode == -signal.SIGKILL
+    return told, lasted
+
+
+@dataclass
+class Lasting:
+    """Seconds of what is not interrupted; those of busy moments count less and less."""
+
+    seconds: float | None = None
+
+    def kill(self, session: Session, folder: Path, part: float) -> tuple[dict[str, str], bool]:
+        """At this part of it; says whether it was not done by then."""
+        after_s = LEISURE_S if self.seconds is None else part * self.seconds
+        told, lasted = killed(session, folder, after_s)
+        if lasted is not None:
+            self.seconds = lasted if self.seconds is None else (self.seconds + lasted) / 2
+        return told, lasted is None
+
+
+async def vectors_told(folder: Path) -> list[bytes]:
+    """Of what is to be forgotten."""
+    async with bench(folder, Conversation.begin("ada")) as here:
+        await tell(here)
+    vectors = vectors_of(folder, {*GOING, DERIVED})
+    assert len(vectors) == len(GOING) + 1
+    return vectors
+
+
+async def check(folder: Path, told: dict[str, str], vectors: list[bytes]) -> None:
+    """All that was to go is gone, all else is whole."""
+    async with bench(folder, Conversation.begin("ada"), LATER) as here:
+        assert here.forgetting.hidden == ()
+        assert here.transcript.hidden("ada") == []
+        assert here.transcript.forgotten("ada") == {told[text] for text in GOING}
+        for text in (*GOING, DERIVED, *STAYING):
+            assert await here.recalled(text) <= set(STAYING)
+        for text in STAYING:
+            assert text in await here.recalled(text)
+        verified = await asyncio.to_thread(verify, here.memory.table, here.transcript)
+        assert verified.layout.clean
+        assert verified.found == ()
+        assert (verified.pages.free, verified.unknown) == (0, ())
+        # Each with its answer, and each with its vector.
+        assert len(here.memory.index) == 2 * len(STAYING)
+        assert here.memory.index.without_vectors(1) == ([], [])
+    assert kept(folder) == (set(STAYING), set(STAYING))
+    assert all(each["clean"] for each in receipts.read(folder))
+    assert found(folder, {*GOING, DERIVED, SUMMARY}, vectors) == []
+
+
+def campaign(folder: Path, kills: int) -> None:
+    """One home each; the moments are spread over the whole purge, and every fourth time the next
+    start is killed too. The first of either is killed when it is done, and says how long it is."""
+    chance = random.Random(5)
+    purging, starting, in_time = Lasting(), Lasting(), 0
+    (folder / "told").mkdir(parents=True)
+    vectors = asyncio.run(vectors_told(folder / "told"))
+    for number in range(1 + kills):
+        home = folder / f"home-{number}"
+        home.mkdir()
+        told, early = purging.kill(purge, home, (number - chance.random()) / kills)
+        in_time += early
+        if number % 4 == 1:
+            starting.kill(start, home, chance.random())
+        asyncio.run(check(home, told, vectors))
+        shutil.rmtree(home)
+    assert in_time >= kills // 2, "most are killed while they purge"
+
+
+def test_a_purge_that_is_killed_is_finished_by_the_next_start(tmp_path: Path) -> None:
+    campaign(tmp_path / "homes", 5)
+
+
+@pytest.mark.long
+def test_a_purge_that_is_killed_a_hundred_times_is_finished_each_time(tmp_path: Path) -> None:
+    campaign(tmp_path / "homes", 100)
