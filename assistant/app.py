@@ -29,7 +29,7 @@ from assistant.events import (
 from assistant.memory.keys import MasterKey
 from assistant.memory.place import place_of
 from assistant.memory.transcript import Transcript
-from assistant.obeying import Obeying, open_obeying
+from assistant.obeying import Kept, Obeying, open_obeying
 from assistant.paths import Home
 from assistant.remembering import (
     Remembering,
@@ -209,13 +209,12 @@ async def open_assistant(
             store = remembering.archive
         profile = remembering.memory.profile if remembering is not None else tuple
         memory = ShortTermMemory.of(conversation, models.llm, settings, store, bus.emit, profile)
-        recaller: Recaller = NoMemories()
-        if remembering is not None:
-            recaller = remembering.recaller(memory)
+        recaller: Recaller = remembering.recaller(memory) if remembering else NoMemories()
         dialogue = Dialogue(settings, bus, models.llm, memory, Ledger(home.ledger))
         obeying: Obeying | None = None
         if transcript is not None:
-            obeying = await open_obeying(settings, bus, dialogue, memory, transcript, remembering)
+            kept = Kept(transcript, remembering, place)
+            obeying = await open_obeying(settings, bus, dialogue, memory, kept)
         loop = VoiceLoop(settings, dialogue, models, sound, recaller, await detectors, obeying)
         parts.append(loop)
         assistant = Assistant(

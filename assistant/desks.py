@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime
 
 from assistant.encryption import Vault, open_vault
 from assistant.engines import open_workshop, query_encoder
@@ -22,6 +23,7 @@ from assistant.memory.tiers import Tiers
 from assistant.memory.transcript import Transcript
 from assistant.memory.upkeep import Policy
 from assistant.paths import Home
+from assistant.purging import purged_first
 from assistant.settings import Settings
 
 logger = logging.getLogger(__name__)
@@ -62,6 +64,9 @@ def open_desk(
             transcript = Transcript.open(home.transcript, key)
             stack.callback(transcript.close)
             return transcript
+
+        if home.transcript.exists():
+            purged_first(open_transcript(), lambda: datetime.now(UTC))(table)
 
         def open_memory() -> LongTermMemory:
             encoder = (find_encoder or profile_encoder)(settings)
@@ -151,6 +156,8 @@ def load_memory(
         user, lambda: table, encoder, lexicon, Ranking(), _log, tiers=tiers, policy=policy
     )
     memory.store.owns_table = False
+    for hidden in transcript.hidden(user) if transcript is not None else ():
+        memory.withhold(hidden)
     asyncio.run(memory.load(transcript))
     return memory
 

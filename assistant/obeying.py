@@ -2,15 +2,27 @@
 done with them, and what is said of it."""
 
 import asyncio
+import logging
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 from assistant.context.conversation import Conversation, Exchange
 from assistant.context.short_term import ShortTermMemory
 from assistant.errors import StoreError
-from assistant.events import Event, EventBus, MemoryUsed, Notice, Severity, TurnEnded
+from assistant.events import (
+    Event,
+    EventBus,
+    ForgettingDone,
+    MemoryUsed,
+    Notice,
+    RecordChanged,
+    Severity,
+    TurnEnded,
+)
 from assistant.memory.forgetting import Forgetting
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.long_term import LongTermMemory
@@ -27,6 +39,8 @@ from assistant.memory.meant import (
     since,
     that,
 )
+from assistant.memory.place import Place, open_place
+from assistant.memory.table import MemoryTable
 from assistant.memory.transcript import Transcript
 from assistant.memory.user_index import Found
 from assistant.purging import purger
@@ -34,6 +48,8 @@ from assistant.remembering import Remembering
 from assistant.settings import Settings
 from assistant.voice.commands import Command, Kind
 from assistant.voice.dialogue import Dialogue
+
+logger = logging.getLogger(__name__)
 
 ANSWER_S = 30.0
 """How long a question of the assistant's waits for its yes."""
@@ -85,6 +101,10 @@ class Obeying:
             self._used.append((event.turn, event.memories))
             self._asked = None
             self._just_forgotten = False
+        elif isinstance(event, ForgettingDone | RecordChanged):
+            self._used.clear()
+            if self._memory is not None:
+                self._memory.forget_questions()
 
     @property
     def waits_for_yes(self) -> bool:
@@ -127,8 +147,8 @@ class Obeying:
             await self.forgetting.forget(meant.exchanges, meant.memories)
         except StoreError as error:
             return f"It is out of my mind, but: {error}"
-        self._just_forgotten = True
-        return read_back(meant)
+        self._just_forgotten = self.forgetting.gives_time
+        return read_back(meant, undoable=self.forgetting.gives_time)
 
     # -- what is meant --------------------------------------------------------------------------
 
@@ -137,7 +157,8 @@ class Obeying:
         if command.kind in (Kind.FORGET_THAT, Kind.FORGET_CONVERSATION):
             exchanges, used = tuple(self._conversation().exchanges), dict(self._used)
             return await asyncio.to_thread(self._found_here, command.kind, exchanges, used)
-        return await asyncio.to_thread(self._found, command)
+        here = tuple(self._conversation().exchanges)
+        return await asyncio.to_thread(self._found, command, here)
 
     def _found_here(self, kind: Kind, exchanges: Sequence[Exchange], used: Used) -> Meant | None:
         """For what is of the running conversation; blocking."""
@@ -147,13 +168,17 @@ class Obeying:
         turned = [Turned(each, used.get(each.turn, ())) for each in exchanges if not each.open]
         return that(turned, around, self._lexicon)
 
-    def _found(self, command: Command) -> Meant | None:
-        """For what goes beyond the running conversation; blocking."""
+    def _found(self, command: Command, here: Sequence[Exchange]) -> Meant | None:
+        """For what goes beyond the running conversation; blocking.
+
+        Args:
+            here: said in it, kept or not.
+        """
         now = self._now()
         if command.kind is Kind.FORGET_ALL:
-            kept = self._transcript.exchange_ids(self._user)
+            kept = self._transcript.exchange_ids(self._user) | {each.id for each in here}
             return everything(sorted(kept), self._all(), self._lexicon)
-        said = self._said()
+        said = self._said(here)
         if command.kind is Kind.FORGET_ABOUT:
             topic = command.about or ""
             return about(topic, self._all(), said, self._recalled(topic), self._lexicon)
@@ -195,9 +220,10 @@ class Obeying:
     def _all(self) -> Everything:
         return self._memory.index.outlines() if self._memory is not None else {}
 
-    def _said(self) -> list[Exchange]:
+    def _said(self, here: Sequence[Exchange]) -> list[Exchange]:
         ids = self._transcript.exchange_ids(self._user)
-        return [exchange for _, exchange in self._transcript.exchanges(self._user, ids)]
+        kept = {each.id: each for _, each in self._transcript.exchanges(self._user, ids)}
+        return list((kept | {each.id: each for each in here if not each.open}).values())
 
     def _recalled(self, topic: str) -> Iterable[Found]:
         if self._memory is None or not topic:
@@ -205,24 +231,28 @@ class Obeying:
         return self._memory.find(topic, FOUND).memories
 
 
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Where a person's words are kept; `remembering` is None where the long-term memory is off."""
+
+    transcript: Transcript
+    remembering: Remembering | None
+    place: Place
+
+
 async def open_obeying(
-    settings: Settings,
-    bus: EventBus,
-    dialogue: Dialogue,
-    window: ShortTermMemory,
-    transcript: Transcript,
-    remembering: Remembering | None,
+    settings: Settings, bus: EventBus, dialogue: Dialogue, window: ShortTermMemory, kept: Kept
 ) -> Obeying:
     """Of a running assistant. What an earlier session began to forget is hidden from now on."""
-    user = settings.general.user
-    memory = remembering.memory if remembering is not None else None
+    user, transcript = settings.general.user, kept.transcript
+    memory = kept.remembering.memory if kept.remembering is not None else None
     forgetting = Forgetting(
         user,
         transcript,
         memory,
         dialogue,
         grace_s=settings.forget.grace_s,
-        purge=purger(user, transcript, memory),
+        purge=purger(user, transcript, memory, _earlier_memories(kept.place)),
         quiet=dialogue.quiet,
         emit=bus.emit,
     )
@@ -234,3 +264,10 @@ async def open_obeying(
     obeying = Obeying(user, forgetting, transcript, lambda: window.conversation, memory, lexicon)
     bus.subscribe(obeying.watch)
     return obeying
+
+
+def _earlier_memories(place: Place) -> Callable[[], MemoryTable] | None:
+    """Opens what sessions with a long-term memory left; None where there was none."""
+    if place.folder is not None and not place.folder.exists():
+        return None
+    return partial(open_place, place, lambda notice: logger.warning("%s", notice.text))

@@ -1,6 +1,7 @@
 """What is to be forgotten for good, taken out of every place that holds it."""
 
 from collections.abc import Callable
+from contextlib import closing
 from datetime import datetime
 
 from assistant.memory.desk import MemoryDesk
@@ -12,41 +13,57 @@ from assistant.memory.transcript import Transcript
 
 
 def purger(
-    user: str, transcript: Transcript, memory: LongTermMemory | None
+    user: str,
+    transcript: Transcript,
+    memory: LongTermMemory | None,
+    open_table: Callable[[], MemoryTable] | None = None,
 ) -> Callable[[Hidden], Receipt | None]:
     """Removes it from the transcript, the table, the indexes and the caches, and looks for it
     everywhere then. Blocking; raises StoreError, and can be called again then.
 
     Args:
         memory: loaded; None where nothing is remembered beyond the conversation.
+        open_table: opens memories of earlier sessions then, where there are any.
     """
 
     def purge(hidden: Hidden) -> Receipt | None:
-        if memory is None:
+        if memory is not None:
+            memory.written()  # what is on its way to the table would come after
+            running = memory
+            desk = MemoryDesk(
+                user, running.table, lambda: transcript, lambda: running, memory=running
+            )
+            receipt = desk.purge(hidden.exchanges, hidden.memories).receipt
+            running.index.purge()
+            return receipt
+        if open_table is None:
             transcript.forget(user, hidden.exchanges)
             return None
-        running = memory
-        desk = MemoryDesk(user, running.table, lambda: transcript, lambda: running, memory=running)
-        receipt = desk.purge(hidden.exchanges, hidden.memories).receipt
-        running.index.purge()
-        return receipt
+        with closing(open_table()) as table:
+            return _purged(table, transcript, hidden)
 
     return purge
 
 
 def purged_first(
-    user: str, transcript: Transcript, now: Callable[[], datetime]
+    transcript: Transcript, now: Callable[[], datetime]
 ) -> Callable[[MemoryTable], None]:
-    """For the start: purges what is due from a table of which nothing is in RAM yet."""
+    """For the start: purges what is due, whoever said so, from a table of which nothing is in RAM
+    yet."""
 
     def purge(table: MemoryTable) -> None:
-        for hidden in transcript.hidden(user):
-            if hidden.over(now()):
-                desk = MemoryDesk(user, table, lambda: transcript, _no_memory)
-                desk.purge(hidden.exchanges, hidden.memories)
-                transcript.show_again(user, hidden.id)
+        for user in transcript.hiding():
+            for hidden in transcript.hidden(user):
+                if hidden.over(now()):
+                    _purged(table, transcript, hidden)
+                    transcript.show_again(user, hidden.id)
 
     return purge
+
+
+def _purged(table: MemoryTable, transcript: Transcript, hidden: Hidden) -> Receipt:
+    desk = MemoryDesk(hidden.user, table, lambda: transcript, _no_memory)
+    return desk.purge(hidden.exchanges, hidden.memories).receipt
 
 
 def _no_memory() -> LongTermMemory:

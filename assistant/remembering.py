@@ -75,8 +75,7 @@ class Remembering:
 
     async def _open(self, dialogue: Dialogue, forgetting: Forgetting) -> None:
         """Read the memories, and let `assistant memory` reach them while this process has them."""
-        user = self.settings.general.user
-        await self.memory.load(self.transcript, purged_first(user, self.transcript, _now))
+        await self.memory.load(self.transcript, purged_first(self.transcript, _now))
         _begin_forgetting(forgetting, self.bus, self.stack)
         loop = asyncio.get_running_loop()
 

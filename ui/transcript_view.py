@@ -17,6 +17,7 @@ from assistant.events import (
     Notice,
     Phase,
     PhaseChanged,
+    RecordChanged,
     Remarked,
     SessionEnded,
     Severity,
@@ -94,6 +95,8 @@ class JsonView:
         elif isinstance(event, ForgettingDone):
             searched = {"files": event.files, "bytes": event.bytes, "clean": event.clean}
             self._print({"event": "forgotten", "id": event.id} | searched)
+        elif isinstance(event, RecordChanged):
+            self._print({"event": "record", "off": event.off})
         elif isinstance(event, SessionEnded):
             self._print({"event": "ended", "turns": event.turns})
 
@@ -145,6 +148,10 @@ class PlainView:
             self._line(f"{sign} {event.text}{arrow}")
         elif isinstance(event, PhaseChanged) and event.phase in (Phase.ASLEEP, Phase.MUTED):
             self._line(f"· {event.phase.value}")
+        elif isinstance(event, RecordChanged):
+            self._line("· off the record" if event.off else "· on the record")
+        elif isinstance(event, ForgettingDone):
+            self._line("· gone for good" if event.clean else "· purged")
         elif isinstance(event, ModelsReady):
             self._line("· " + ", ".join(f"{role} {name}" for role, name in event.names.items()))
 

@@ -161,9 +161,9 @@ class Conversation:
 
     def bring_back(self, exchanges: Iterable[Exchange]) -> None:
         """Undo `forget`: those that are not there, at their places. No summary stands for them."""
-        present = {exchange.id for exchange in self._exchanges}
-        self._exchanges += [exchange for exchange in exchanges if exchange.id not in present]
-        self._exchanges.sort(key=lambda exchange: exchange.turn)
+        present = {exchange.id: exchange for exchange in self._exchanges}
+        every = {exchange.id: exchange for exchange in exchanges} | present
+        self._exchanges = sorted(every.values(), key=lambda exchange: exchange.started)
 
     def _open_index(self, turn: int) -> int:
         for index in range(len(self._exchanges) - 1, -1, -1):

@@ -80,6 +80,7 @@ class ShortTermMemory:
         self._saving = asyncio.Lock()
         self._failing = False
         self._summary_task: asyncio.Task[None] | None = None
+        self._highest = 0
         self._unrecorded: list[str] | None = None
         """Exchanges that are off the record, while it is."""
         self._finished: Summary | None = None
@@ -105,7 +106,7 @@ class ShortTermMemory:
     @property
     def turns(self) -> int:
         """The number of the last turn; goes on after a restart within the same thread."""
-        return self.conversation.last_turn
+        return max(self._highest, self.conversation.last_turn)
 
     def shown(self) -> frozenset[str]:
         """Ids of the exchanges that the next prompt will hold to the letter."""
@@ -154,6 +155,7 @@ class ShortTermMemory:
 
         Never raises for the disk: what can't be stored stays queued for the next turn.
         """
+        self._highest = max(self._highest, turn.turn)  # what is forgotten leaves its number
         self.conversation.append_user(turn.turn, turn.user, started)
         exchange = self.conversation.complete(turn.turn, turn.assistant, turn.interrupted)
         if self._unrecorded is not None:

@@ -122,6 +122,9 @@ class Columns:
         """Let them come up again."""
         self._withheld -= self._resting_on(exchanges, ids)
 
+    def withheld(self, row: int) -> bool:
+        return row in self._withheld
+
     def outlines(
         self, user_id: str, exchanges: Collection[str] | None, ids: Collection[str]
     ) -> dict[str, Memory]:

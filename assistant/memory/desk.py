@@ -2,85 +2,30 @@
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from assistant.context.conversation import Exchange
 from assistant.errors import SettingsError
 from assistant.memory import table_schema
+from assistant.memory.desk_answers import Forgotten, Listed, Shown, Stats
 from assistant.memory.erasing import receipt_of, rewrite
 from assistant.memory.expiry import Lifetimes
-from assistant.memory.forgetting_marks import Veil
+from assistant.memory.forgetting_marks import Hidden, Veil
 from assistant.memory.long_term import LongTermMemory
 from assistant.memory.naming import BY_HAND, matching, short, unknown
-from assistant.memory.proof import Receipt, needles_of
+from assistant.memory.proof import needles_of
 from assistant.memory.record import Kind, Memory, new_id
 from assistant.memory.removal import of_turns, removal
 from assistant.memory.renewal import in_order, said
 from assistant.memory.table import MemoryTable
 from assistant.memory.taking_in import checked, read_row
 from assistant.memory.tellings import Told, apart, repeated, unlinked
-from assistant.memory.tiers import Tier
 from assistant.memory.transcript import Transcript
 from assistant.memory.user_index import Recalled
 from assistant.memory.verifying import Verified, verify
 from models.disk import weight
-
-
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """The newest memories of a kind, newest first, of `total`."""
-
-    memories: tuple[Memory, ...]
-    total: int
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """A memory, the exchanges it rests on, what was said just before and after it in the same
-    conversation, and what it replaced or was replaced by."""
-
-    memory: Memory
-    exchanges: tuple[Exchange, ...]
-    before: Memory | None
-    after: Memory | None
-    supersedes: tuple[Memory, ...]
-    superseded_by: Memory | None
-    expires: datetime | None
-    """By its own date or by the settings."""
-    tier: Tier | None
-    """None where no assistant runs."""
-
-
-@dataclass(frozen=True, slots=True)
-class Forgotten:
-    """Ids of the memories and exchanges that are gone, and of exchanges that a memory rested on
-    and that stay; and what was searched for them afterwards."""
-
-    memories: tuple[str, ...]
-    exchanges: tuple[str, ...]
-    staying: tuple[str, ...]
-    receipt: Receipt
-
-
-@dataclass(frozen=True, slots=True)
-class Stats:
-    """`without_vector` is by encoder; `by_tier` is None where no assistant runs: tiers are of its
-    RAM. `bytes_on_disk` is of the whole store, all users' together;
-    None where that can't be known."""
-
-    total: int
-    by_kind: Mapping[Kind, int]
-    pinned: int
-    never_recalled: int
-    without_vector: Mapping[str, int]
-    by_tier: Mapping[Tier, int] | None
-    exchanges: int
-    bytes_on_disk: int | None
-    store: str
-    """Folder or address."""
 
 
 class MemoryDesk:
@@ -278,14 +223,26 @@ class MemoryDesk:
             everything[key] for named in names for key in matching(everything, named, exchange=True)
         ]
         sources = {source for memory in chosen for source in memory.sources} - {BY_HAND}
-        return self._forget(everything, chosen, sources if with_sources else of_turns(chosen))
+        exchanges = sources if with_sources else of_turns(chosen)
+        noted = Hidden.due_now(self.user_id, exchanges, [memory.id for memory in chosen])
+        self._open_transcript().hide(noted)  # whatever interrupts it, the next start goes on
+        forgotten = self._forget(everything, chosen, exchanges)
+        self._open_transcript().show_again(self.user_id, noted.id)
+        return forgotten
 
     def purge(self, exchanges: Collection[str], ids: Collection[str]) -> Forgotten:
         """Remove exchanges, and memories, by their ids; those that are not there any more are gone
         already. Can be called again after whatever interrupted it."""
         everything = {memory.id: memory for memory in in_order(self._table, self.user_id)}
-        chosen = [everything[key] for key in ids if key in everything]
-        return self._forget(everything, chosen, set(exchanges))
+        going = set(exchanges)
+        # What was told again elsewhere stays, as that.
+        chosen = [
+            memory
+            for key in ids
+            if (memory := everything.get(key)) is not None
+            and (memory.kind is not Kind.EXCHANGE or going.issuperset(memory.sources))
+        ]
+        return self._forget(everything, chosen, going)
 
     def _forget(
         self, everything: Mapping[str, Memory], chosen: Sequence[Memory], exchanges: set[str]

@@ -259,6 +259,11 @@ class QueryEncoder:
             self._drop_drafts()
             self._document_cache.forget(map(document_key, gone))
 
+    def forget_queries(self) -> None:
+        """Drop what is kept of queries."""
+        self._query_cache.clear()
+        self._drop_drafts()
+
     def clear(self) -> None:
         """Drop all that is kept."""
         self._query_cache.clear()

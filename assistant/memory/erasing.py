@@ -1,6 +1,7 @@
 """The last steps of a purge: no file holds what was deleted, and that was looked for."""
 
 import time
+from dataclasses import replace
 
 from assistant.errors import StoreError
 from assistant.memory import receipts
@@ -13,6 +14,8 @@ REWRITES = 5
 """Each waits two seconds for a moment in which nobody reads."""
 BREATH_S = 0.001
 """Between two pieces of a search, so that the voice's thread is never waited for long."""
+
+NO_WORDS = "It was interrupted, and its words were no longer there to be looked for."
 
 
 def rewrite(table: MemoryTable) -> None:
@@ -46,5 +49,7 @@ def receipt_of(
         memories=memories,
         breathe=lambda: time.sleep(BREATH_S),
     )
+    if not needles.count and (exchanges or memories):
+        receipt = replace(receipt, unprovable=(*receipt.unprovable, NO_WORDS))
     receipts.keep(transcript.path.parent, receipt)
     return receipt

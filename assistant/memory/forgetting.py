@@ -41,6 +41,8 @@ class Withholding(Protocol):
 
     def release(self, hidden: Hidden) -> None: ...
 
+    def remember(self, conversation: str, exchange: Exchange) -> None: ...
+
 
 class Window(Protocol):
     """The running conversation."""
@@ -89,7 +91,13 @@ class Forgetting:
         self._hidden: list[Hidden] = []
         self._changed = asyncio.Event()
         self._purging: Hidden | None = None
-        self._failing = False
+        self._unnoted: set[str] = set()
+        """Ids of what the disk does not know of."""
+
+    @property
+    def gives_time(self) -> bool:
+        """What is forgotten can be brought back for a while."""
+        return self._grace > timedelta()
 
     @property
     def hidden(self) -> tuple[Hidden, ...]:
@@ -102,14 +110,17 @@ class Forgetting:
         Raises:
             StoreError: the transcript can't be read.
         """
-        before = self._hidden
-        self._hidden = await asyncio.to_thread(self._transcript.hidden, self._user)
+        before = list(self._hidden)
+        noted = await asyncio.to_thread(self._transcript.hidden, self._user)
+        ids = {hidden.id for hidden in noted}
+        gone = [each for each in before if each.id not in ids | self._unnoted]
+        new = [each for each in self._hidden if each.id not in ids and each not in gone]
+        self._hidden = noted + new
         if self._memory is not None:
             for hidden in self._hidden:
                 self._memory.withhold(hidden)
-            for hidden in before:
-                if hidden not in self._hidden:
-                    self._memory.release(hidden)
+            for hidden in gone:
+                self._memory.release(hidden)
 
     async def forget(self, exchanges: Collection[str], memories: Collection[str]) -> Hidden:
         """From now on nobody sees it; from the end of the grace time on nobody can.
@@ -124,9 +135,11 @@ class Forgetting:
             self._memory.withhold(hidden)
         self._window.forget(hidden.exchanges)
         self._hidden.append(hidden)
+        self._unnoted.add(hidden.id)
         self._changed.set()
         try:
             await asyncio.to_thread(self._transcript.hide, hidden)
+            self._unnoted.discard(hidden.id)
         finally:
             counts = (len(hidden.exchanges), len(hidden.memories))
             self._emit(ForgettingBegan(hidden.id, *counts, hidden.due))
@@ -143,12 +156,20 @@ class Forgetting:
         if not left:
             return None
         hidden = left[-1]
-        await asyncio.to_thread(self._transcript.show_again, self._user, hidden.id)
-        self._hidden.remove(hidden)
+        self._hidden.remove(hidden)  # no purge may begin from here on
+        try:
+            await asyncio.to_thread(self._transcript.show_again, self._user, hidden.id)
+            found = await asyncio.to_thread(self._exchanges_of, hidden)
+        except StoreError:
+            self._hidden.append(hidden)
+            raise
+        self._unnoted.discard(hidden.id)
         if self._memory is not None:
             self._memory.release(hidden)
-        exchanges = await asyncio.to_thread(self._shown_before, hidden)
-        self._window.bring_back(hidden.exchanges, exchanges)
+            for conversation, exchange in found:  # some may have been hidden before it was read
+                self._memory.remember(conversation, exchange)
+        here = [each for conversation, each in found if conversation == self._window.conversation]
+        self._window.bring_back(hidden.exchanges, here)
         self._emit(ForgettingUndone(hidden.id))
         return hidden
 
@@ -168,6 +189,8 @@ class Forgetting:
         """All that is due now; says whether nothing is left of it."""
         for hidden in [each for each in self._hidden if each.over(self._now())]:
             await self._quiet()
+            if hidden not in self._hidden:
+                continue
             self._purging = hidden
             try:
                 receipt = await asyncio.to_thread(self._purge, hidden)
@@ -175,11 +198,15 @@ class Forgetting:
             except StoreError as error:
                 logger.warning("what is to be forgotten stays hidden for now: %s", error)
                 return False
+            except Exception:  # it must be tried again, whatever it was
+                logger.exception("a purge failed")
+                return False
             finally:
                 self._purging = None
             self._hidden.remove(hidden)
+            self._unnoted.discard(hidden.id)
             self._window.drop(hidden.exchanges)
-            if self._memory is not None:
+            if self._memory is not None and (receipt is None or receipt.clean):
                 self._memory.release(hidden)
             self._tell(hidden, receipt)
         return True
@@ -199,7 +226,5 @@ class Forgetting:
             return None
         return max(0.05, (min(each.due for each in self._hidden) - self._now()).total_seconds())
 
-    def _shown_before(self, hidden: Hidden) -> list[Exchange]:
-        """Those of the running conversation."""
-        found = self._transcript.exchanges(self._user, set(hidden.exchanges))
-        return [each for conversation, each in found if conversation == self._window.conversation]
+    def _exchanges_of(self, hidden: Hidden) -> list[tuple[str, Exchange]]:
+        return list(self._transcript.exchanges(self._user, set(hidden.exchanges)))

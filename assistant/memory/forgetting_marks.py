@@ -5,7 +5,8 @@ import json
 import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
+from uuid import uuid4
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,13 @@ class Hidden:
     due: datetime
     exchanges: tuple[str, ...]
     memories: tuple[str, ...]
+
+    @classmethod
+    def due_now(cls, user: str, exchanges: Iterable[str], memories: Iterable[str]) -> "Hidden":
+        """Without a grace time."""
+        now = datetime.now(UTC)
+        ids = (tuple(sorted(exchanges)), tuple(sorted(memories)))
+        return cls(uuid4().hex, user, now, now, *ids)
 
     def over(self, now: datetime) -> bool:
         """It can't be brought back any more. A clock that was set back gives no more time."""
@@ -85,6 +93,11 @@ def all_hidden(
         (key, asked, due, json.loads(exchanges), json.loads(memories))
         for key, asked, due, exchanges, memories in rows
     ]
+
+
+def users(db: sqlite3.Connection) -> list[str]:
+    """Who has something hidden."""
+    return [row[0] for row in db.execute("SELECT DISTINCT user FROM hidden ORDER BY user")]
 
 
 def hidden_exchanges(db: sqlite3.Connection, user: str) -> set[str]:

@@ -149,6 +149,20 @@ class LongTermMemory:
         its memories. Quick; any thread."""
         return self._keeper.withhold(hidden)
 
+    def forget_questions(self) -> None:
+        """Drop the vectors of what was asked."""
+        self._encoder.forget_queries()
+
+    def written(self) -> None:
+        """Wait until all that is remembered is in the store; not on the event loop.
+
+        Raises:
+            StoreError: it can't be written now.
+        """
+        self._writing.submit(self._keeper.store.flush).result()
+        if not self.store.settled:
+            raise self.store.why()
+
     def release(self, hidden: Hidden) -> None:
         """The user took that back."""
         self._keeper.release(hidden)

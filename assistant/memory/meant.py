@@ -277,15 +277,14 @@ def counted(count: int) -> str:
     return "one thing" if count == 1 else f"{count} things"
 
 
-def read_back(meant: Meant | None) -> str:
-    """Said when it is done, while it can be undone."""
+def read_back(meant: Meant | None, *, undoable: bool = True) -> str:
+    """Said when it is done."""
     if meant is None:
         return NOTHING
-    if meant.count == 1 and meant.newest:
-        end = "" if meant.newest.endswith("…") else "."
-        return f"Forgotten: {meant.newest}{end} Say undo to keep it."
+    what = meant.newest if meant.count == 1 and meant.newest else counted(meant.count)
+    end = "" if what.endswith("…") else "."
     it = "it" if meant.count == 1 else "them"
-    return f"Forgotten: {counted(meant.count)}. Say undo to keep {it}."
+    return f"Forgotten: {what}{end}" + (f" Say undo to keep {it}." if undoable else "")
 
 
 def question(meant: Meant) -> str:

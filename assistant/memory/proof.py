@@ -207,7 +207,10 @@ def search_transcript(transcript: Transcript, needles: Needles) -> Searched:
 
 def what_cannot_be_proved(home: Home, table: MemoryTable, needles: Needles) -> Iterator[str]:
     """In sentences."""
-    if folder_of(table.uri) is None:
+    folder = folder_of(table.uri)
+    if folder is not None and not folder.is_relative_to(home.root):
+        yield "What other machines hold that share this store can't be searched."
+    if folder is None:
         yield (
             "What the provider of the object store keeps (backups, versions of objects, uploads"
             " that were broken off) and what other machines hold that share it can't be searched."

@@ -1,6 +1,7 @@
 """What was looked through after each purge, kept without a word of what was forgotten."""
 
 import json
+import logging
 import os
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,8 @@ from typing import Any
 from assistant.errors import StoreError
 from assistant.memory.proof import Receipt
 from assistant.paths import Home
+
+logger = logging.getLogger(__name__)
 
 MOST = 1_000
 """The newest are kept."""
@@ -25,6 +28,8 @@ def keep(root: Path, receipt: Receipt) -> None:
     try:
         with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
             file.writelines(f"{json.dumps(row)}\n" for row in rows)
+            file.flush()
+            os.fsync(file.fileno())
         new.replace(path)
     except OSError as error:
         raise StoreError(
@@ -41,9 +46,15 @@ def read(root: Path) -> list[dict[str, Any]]:
     """
     path = Home(root).receipts
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     except FileNotFoundError:
         return []
     except OSError as error:
         raise StoreError(f"The receipts {path} can't be read: {error.strerror}.") from error
-    return [json.loads(line) for line in lines if line.strip()]
+    rows = []
+    for line in lines:
+        try:
+            rows.append(json.loads(line))
+        except ValueError:
+            logger.warning("a line of %s can't be read, and is dropped", path)
+    return rows

@@ -17,7 +17,6 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 from assistant.context.conversation import Conversation, Exchange, Summary
 from assistant.errors import StoreError
@@ -27,6 +26,13 @@ from assistant.memory.forgetting_marks import Hidden
 from assistant.memory.keys import MasterKey
 from assistant.memory.transcript_errors import explained
 from assistant.memory.transcript_file import connect
+from assistant.memory.transcript_rows import (
+    EXCHANGE,
+    exchange_of,
+    microseconds,
+    storable,
+    time_of,
+)
 from assistant.memory.transcript_schema import migrate
 
 BUSY_S = 2.0
@@ -87,7 +93,7 @@ class Transcript:
                 " ORDER BY ended DESC, rowid DESC LIMIT 1",
                 (user,),
             ).fetchone()
-            if row is None or abs((now or datetime.now(UTC)) - _time(row[1])) > within:
+            if row is None or abs((now or datetime.now(UTC)) - time_of(row[1])) > within:
                 return None
             return self._load(user, row[0])
 
@@ -119,10 +125,10 @@ class Transcript:
                     conversation.id,
                     exchange.turn,
                     conversation.user,
-                    _microseconds(exchange.started),
-                    _microseconds(exchange.ended),
-                    _storable(exchange.user_text),
-                    _storable(exchange.assistant_text),
+                    microseconds(exchange.started),
+                    microseconds(exchange.ended),
+                    storable(exchange.user_text),
+                    storable(exchange.assistant_text),
                     int(exchange.interrupted),
                     json.dumps({name: ms for name, ms in times.items() if ms is not None}),
                     json.dumps([(memory.id, round(memory.score, 4)) for memory in memories]),
@@ -145,8 +151,8 @@ class Transcript:
                     summary.id,
                     conversation.id,
                     conversation.user,
-                    _microseconds(summary.created),
-                    _storable(summary.text),
+                    microseconds(summary.created),
+                    storable(summary.text),
                     json.dumps(summary.covers),
                 ),
             )
@@ -178,7 +184,7 @@ class Transcript:
             StoreError: it could not be written; nothing was.
         """
         with self._writing():
-            asked, due = _microseconds(hidden.asked), _microseconds(hidden.due)
+            asked, due = microseconds(hidden.asked), microseconds(hidden.due)
             forgetting_marks.hide(self._db, hidden, asked, due)
 
     def show_again(self, user: str, key: str) -> None:
@@ -195,9 +201,14 @@ class Transcript:
         with self._lock, explained(self._path):
             rows = forgetting_marks.all_hidden(self._db, user)
         return [
-            Hidden(key, user, _time(asked), _time(due), tuple(exchanges), tuple(memories))
+            Hidden(key, user, time_of(asked), time_of(due), tuple(exchanges), tuple(memories))
             for key, asked, due, exchanges, memories in rows
         ]
+
+    def hiding(self) -> list[str]:
+        """The users who have something hidden. Raises as `hidden`."""
+        with self._lock, explained(self._path):
+            return forgetting_marks.users(self._db)
 
     def forgotten(self, user: str) -> set[str]:
         """Ids of exchanges that are gone for good, and must not be made again.
@@ -216,13 +227,13 @@ class Transcript:
         """
         with self._lock, explained(self._path):
             rows = self._db.execute(
-                f"SELECT {_EXCHANGE}, conversation FROM exchange WHERE user = ?"
+                f"SELECT {EXCHANGE}, conversation FROM exchange WHERE user = ?"
                 " ORDER BY started, rowid",
                 (user,),
             ).fetchall()
         for *columns, conversation in rows:
             if columns[0] in ids:
-                yield conversation, _exchange(columns)
+                yield conversation, exchange_of(columns)
 
     def note_expired(self, user: str, tellings: Iterable[tuple[str, str]], at: datetime) -> None:
         """Note that memories are no longer to be made: pairs of an exchange and a memory of it.
@@ -231,7 +242,7 @@ class Transcript:
             StoreError: it could not be written; nothing was.
         """
         with self._writing():
-            expired_marks.note(self._db, user, tellings, _microseconds(at))
+            expired_marks.note(self._db, user, tellings, microseconds(at))
 
     def expired(self, user: str, now: datetime) -> set[str]:
         """Ids of such memories, as of now.
@@ -240,7 +251,7 @@ class Transcript:
             StoreError: the file can't be read.
         """
         with self._lock, explained(self._path):
-            return expired_marks.noted(self._db, user, _microseconds(now))
+            return expired_marks.noted(self._db, user, microseconds(now))
 
     def forget(self, user: str, exchange_ids: Collection[str]) -> int:
         """Delete those of the user's exchanges, and the summaries that cover one of them; returns
@@ -252,7 +263,7 @@ class Transcript:
         """
         ids = list(exchange_ids)
         with self._writing():
-            forgetting_marks.mark_forgotten(self._db, user, ids, _microseconds(datetime.now(UTC)))
+            forgetting_marks.mark_forgotten(self._db, user, ids, microseconds(datetime.now(UTC)))
             gone = sum(self._delete(user, ids[at : at + 500]) for at in range(0, len(ids), 500))
             self._drop_covering(user, frozenset(ids))
         self.tidy()
@@ -266,7 +277,7 @@ class Transcript:
                 "SELECT id FROM exchange WHERE user = ?1 AND conversation != ?2 AND conversation IN"
                 " (SELECT conversation FROM exchange WHERE user = ?1 GROUP BY conversation"
                 " HAVING max(ended) < ?3) ORDER BY started LIMIT ?4",
-                (user, but, _microseconds(before), limit),
+                (user, but, microseconds(before), limit),
             ).fetchall()
             gone = self._delete(user, [row[0] for row in rows]) if rows else 0
             self._drop_covering(user, frozenset(row[0] for row in rows))
@@ -318,7 +329,7 @@ class Transcript:
     def _name(self, conversation: Conversation, started: datetime) -> None:
         self._db.execute(
             "INSERT OR IGNORE INTO conversation VALUES (?, ?, ?)",
-            (conversation.id, conversation.user, _microseconds(started)),
+            (conversation.id, conversation.user, microseconds(started)),
         )
 
     def _drop_summaries(self, conversation: Conversation) -> None:
@@ -344,19 +355,21 @@ class Transcript:
 
     def _load(self, user: str, conversation: str) -> Conversation:
         rows = self._db.execute(
-            f"SELECT {_EXCHANGE} FROM exchange"
+            f"SELECT {EXCHANGE} FROM exchange"
             " WHERE user = ? AND conversation = ? ORDER BY turn, started, rowid",
             (user, conversation),
         ).fetchall()
         hidden = forgetting_marks.hidden_exchanges(self._db, user)
-        exchanges = [_exchange(row) for row in rows if row[0] not in hidden]
+        exchanges = [exchange_of(row) for row in rows if row[0] not in hidden]
         last = self._db.execute(
             "SELECT id, text, covers, created FROM summary WHERE user = ? AND conversation = ?"
             " ORDER BY created DESC, rowid DESC LIMIT 1",
             (user, conversation),
         ).fetchone()
         summary = (
-            Summary(last[0], last[1], tuple(json.loads(last[2])), _time(last[3])) if last else None
+            Summary(last[0], last[1], tuple(json.loads(last[2])), time_of(last[3]))
+            if last
+            else None
         )
         if summary is not None and not hidden.isdisjoint(summary.covers):
             summary = None
@@ -374,25 +387,3 @@ class Transcript:
                 if self._db.in_transaction:
                     self._db.execute("ROLLBACK")
                 raise
-
-
-_EXCHANGE = "id, turn, user_text, started, assistant_text, interrupted, ended"
-
-
-def _exchange(row: Sequence[Any]) -> Exchange:
-    """From the columns of `_EXCHANGE`."""
-    key, turn, said, started, answer, interrupted, ended = row
-    return Exchange(key, turn, said, _time(started), answer, bool(interrupted), _time(ended))
-
-
-def _storable(text: str) -> str:
-    """Half surrogate pairs, which broken terminals send, have no UTF-8 form."""
-    return text.encode("utf-8", "replace").decode("utf-8")
-
-
-def _microseconds(moment: datetime) -> int:
-    return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
-
-
-def _time(microseconds: int) -> datetime:
-    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=microseconds)

@@ -281,7 +281,8 @@ class UserIndex:
                 return []
             rows, cosines = self._vectors.search(self._vectors.about([row])[0], k + 1)
             found = zip(rows.tolist(), cosines.tolist(), strict=True)
-            return [(self._columns.ids[each], cosine) for each, cosine in found if each != row][:k]
+            shown = ((each, cosine) for each, cosine in found if not self._columns.withheld(each))
+            return [(self._columns.ids[each], cosine) for each, cosine in shown if each != row][:k]
 
     def newest(self, count: int) -> list[str]:
         """Ids of those that came last."""

@@ -97,6 +97,8 @@ class Dialogue:
         self._quiet.set()
         self._closing = Background(self.failed)
         self._phase = Phase.STARTING
+        self._stale = False
+        """The model's cache holds what is in the prompt no more."""
         self.last_answer = ""
         """What was heard of it."""
         self._reads_per_s: float | None = None
@@ -148,6 +150,7 @@ class Dialogue:
             self._memory.go_off_record()
         else:
             self._memory.go_on_record()
+            self.last_answer = ""
             self.refresh()
         self.emit(RecordChanged(off))
 
@@ -156,13 +159,20 @@ class Dialogue:
         return self._memory.off_record
 
     def drop(self, exchanges: Collection[str]) -> None:
-        """They can't be brought back any more."""
+        """They can't be brought back any more, and leave the model too."""
         self._memory.drop(exchanges)
+        self.cache.clear_background()
+        self.refresh()
 
     def refresh(self) -> None:
         """What the next prompt begins with has changed: read it while nobody waits. During a turn
         that happens at its end."""
-        if not self.answering and not self.user_speaks:
+        self._stale = True
+        self._read_anew()
+
+    def _read_anew(self) -> None:
+        if self._stale and not self.answering and not self.user_speaks:
+            self._stale = False
             self.cache.warm(self._memory.read_ahead())
 
     # -- a turn's life --------------------------------------------------------------------------
@@ -355,6 +365,7 @@ class Dialogue:
     def _rest(self) -> None:
         if self.answering:
             return
+        self._read_anew()
         self._quiet.set()
         self._show(self._resting())
 

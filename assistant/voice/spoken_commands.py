@@ -127,9 +127,11 @@ class SpokenCommands(FrameProcessor):
         elif kind is Kind.REPEAT:
             await self._remark(self._dialogue.last_answer or NOTHING_SAID)
         elif kind is Kind.OFF_RECORD:
+            await self._dialogue.settled()  # the turn before belongs to the record as it was
             self._dialogue.record(off=True)
             await self._remark(OFF)
         elif kind is Kind.ON_RECORD:
+            await self._dialogue.settled()
             was_off = self._dialogue.off_record
             self._dialogue.record(off=False)
             await self._remark(ON if was_off else ALREADY_ON)

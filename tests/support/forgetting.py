@@ -110,7 +110,7 @@ async def bench(folder: Path, talk: Conversation, at: datetime = START) -> Async
         "ada", forgetting, transcript, lambda: talk, memory, Lexicon("en"), lambda: clock[0]
     )
     await forgetting.load()
-    await memory.load(transcript, purged_first("ada", transcript, lambda: clock[0]))
+    await memory.load(transcript, purged_first(transcript, lambda: clock[0]))
     await forgetting.load()
     try:
         yield Bench(memory, transcript, window, forgetting, obeying, events, clock)
