@@ -119,3 +119,26 @@ async def test_the_last_answer_is_said_again(tmp_path: Path) -> None:
     async with talking(tmp_path, ScriptedLlm("It is a beagle.")) as talk:
         assert await say(talk, "Repeat that.") == ["I have not said anything yet."]
         assert await say(talk, "What is it?", "Repeat that.") == ["It is a beagle."]
+
+
+async def test_back_on_the_record_during_an_answer_keeps_nothing_of_it(tmp_path: Path) -> None:
+    answer = "Your pin is noted, and I tell nobody of it, whoever asks."
+    async with talking(tmp_path, ScriptedLlm(answer, token_s=0.02)) as talk:
+        await say(talk, "Off the record.")
+        await talk.loop.say("My pin is 4711.")
+        await asyncio.sleep(0.4)
+        await say(talk, "Back on the record.")
+        assert said(talk) == []
+    assert b"4711" not in b"".join(
+        path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()
+    )
+
+
+async def test_the_model_reads_the_conversation_anew_without_it(tmp_path: Path) -> None:
+    llm = ScriptedLlm("All right.")
+    async with talking(tmp_path, llm) as talk:
+        await say(talk, DOG, "Forget that.")
+        async with asyncio.timeout(PATIENCE_S):
+            while any(DOG in message.content for message in llm.read_ahead[-1]):
+                await asyncio.sleep(0.01)
+        assert talk.history() == [("user", "<new>")]

@@ -1,7 +1,8 @@
 """Forgetting with its grace time, on a real transcript and a real table."""
 
 import asyncio
-from contextlib import suppress
+import time
+from contextlib import closing, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -10,10 +11,14 @@ import pytest
 from assistant.context.conversation import Conversation
 from assistant.errors import StoreError
 from assistant.events import ForgettingBegan, ForgettingDone, ForgettingUndone
+from assistant.memory import receipts
 from assistant.memory.desk import MemoryDesk
 from assistant.memory.forgetting_marks import Hidden
 from assistant.memory.recollection import Archive
 from assistant.memory.record import Kind, Memory, new_id
+from assistant.memory.table import MemoryTable
+from assistant.memory.transcript import Transcript
+from assistant.purging import purged_first, purger
 from tests.support.forgetting import LEISURE_S, START, bench, kept
 
 DOG = "My dog is called Max."
@@ -225,3 +230,102 @@ async def test_nobody_is_shown_what_is_hidden(tmp_path: Path) -> None:
         assert {row["text"] for row in desk.export()} == {CAT, "I see."}
         with pytest.raises(StoreError, match="There is no memory"):
             await asyncio.to_thread(desk.show, f"{dog.id}-user")
+
+
+async def test_undo_and_purge_at_one_moment_do_not_cross(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with bench(tmp_path, Conversation.begin("ada")) as here:
+        dog = here.tell(DOG)
+        await here.memory.settled()
+        await here.forgetting.forget([dog.id], ())
+        quickly = here.transcript.show_again
+
+        def slowly(user: str, key: str) -> None:
+            time.sleep(0.2)
+            quickly(user, key)
+
+        monkeypatch.setattr(here.transcript, "show_again", slowly)
+        here.pass_time(59.9)
+        undoing = asyncio.create_task(here.forgetting.undo())
+        await asyncio.sleep(0.05)
+        here.pass_time(0.2)
+        assert await here.forgetting.purge_due()
+        assert await undoing is not None
+        assert DOG in await here.recalled("What is my dog called?")
+    assert kept(tmp_path) == ({DOG}, {DOG})
+
+
+async def test_what_is_forgotten_while_the_notes_are_read_stays_forgotten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with bench(tmp_path, Conversation.begin("ada")) as here:
+        dog = here.tell(DOG)
+        await here.memory.settled()
+        quickly = here.transcript.hidden
+
+        def slowly(user: str) -> list[Hidden]:
+            found = quickly(user)
+            time.sleep(0.2)
+            return found
+
+        monkeypatch.setattr(here.transcript, "hidden", slowly)
+        loading = asyncio.create_task(here.forgetting.load())
+        await asyncio.sleep(0.05)
+        hidden = await here.forgetting.forget([dog.id], ())
+        await loading
+        assert here.forgetting.hidden == (hidden,)
+        assert await here.recalled("What is my dog called?") == set()
+
+
+async def test_what_is_told_again_meanwhile_stays(tmp_path: Path) -> None:
+    async with bench(tmp_path, Conversation.begin("ada")) as here:
+        dog = here.tell(DOG)
+        await here.memory.settled()
+        await here.forgetting.forget([dog.id], [f"{dog.id}-user"])
+        here.pass_time(20)
+        here.tell(DOG)
+        await here.memory.settled()
+        assert DOG in await here.recalled("What is my dog called?")
+        here.pass_time(60)
+        assert await here.forgetting.purge_due()
+        assert DOG in await here.recalled("What is my dog called?")
+    assert kept(tmp_path) == ({DOG}, {DOG})
+
+
+async def test_another_users_is_purged_at_the_start_too(tmp_path: Path) -> None:
+    async with bench(tmp_path, Conversation.begin("ada")) as here:
+        dog = here.tell(DOG)
+        await here.memory.settled()
+        await here.forgetting.forget([dog.id], ())
+    with (
+        closing(Transcript.open(tmp_path / "transcript.sqlite3")) as transcript,
+        closing(MemoryTable.open(str(tmp_path / "memories"))) as table,
+    ):
+        purged_first(transcript, lambda: START + timedelta(days=30))(table)
+        assert transcript.hiding() == []
+    assert kept(tmp_path) == (set(), set())
+
+
+async def test_without_a_long_term_memory_its_table_is_purged_all_the_same(tmp_path: Path) -> None:
+    async with bench(tmp_path, Conversation.begin("ada")) as here:
+        dog = here.tell(DOG)
+        await here.memory.settled()
+    with closing(Transcript.open(tmp_path / "transcript.sqlite3")) as transcript:
+        folder = str(tmp_path / "memories")
+        purge = purger("ada", transcript, None, lambda: MemoryTable.open(folder))
+        receipt = purge(Hidden.due_now("ada", [dog.id], ()))
+    assert receipt is not None
+    assert receipt.clean
+    assert kept(tmp_path) == (set(), set())
+
+
+async def test_a_receipt_that_cannot_be_read_stops_nothing(tmp_path: Path) -> None:
+    (tmp_path / "receipts.jsonl").write_bytes(b'{"at": \xff\n')
+    async with bench(tmp_path, Conversation.begin("ada")) as here:
+        dog = here.tell(DOG)
+        await here.memory.settled()
+        await here.forgetting.forget([dog.id], ())
+        here.pass_time(60)
+        assert await here.forgetting.purge_due()
+    assert len(receipts.read(tmp_path)) == 1
