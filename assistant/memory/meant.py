@@ -28,7 +28,6 @@ __all__ = [
     "about",
     "all_of",
     "everything",
-    "just_said",
     "known",
     "memories_about",
     "question",
@@ -89,15 +88,6 @@ def that(last: Sequence[Turned], everything: Everything, lexicon: Lexicon) -> Me
     gone = trace.exchanges | after
     gone |= trace.echoes(gone)
     return _meant(gone, trace.memories, trace.things, everything, turns, lexicon)
-
-
-def just_said(last: Sequence[Turned], everything: Everything, lexicon: Lexicon) -> Meant | None:
-    """The last exchange, whatever it was, and what rests on it alone."""
-    if not last:
-        return None
-    exchange = last[-1].exchange
-    thing = Thing(exchange.user_text, USER, exchange.started)
-    return _meant({exchange.id}, set(), [thing], everything, last, lexicon)
 
 
 def _meant_turn(turns: Sequence[Turned]) -> int:

@@ -15,7 +15,6 @@ from assistant.memory.meant import (
     about,
     all_of,
     everything,
-    just_said,
     known,
     memories_about,
     question,
@@ -158,13 +157,10 @@ def test_all_tellings_go() -> None:
 
     assert asked is not None
     assert set(asked.exchanges) == {"o1", "o9", "t1"}
-    repeated, last = that(told, memories, LEXICON), just_said(told, memories, LEXICON)
+    repeated = that(told, memories, LEXICON)
     assert repeated is not None
-    assert last is not None
     assert set(repeated.exchanges) == {"o1", "t1"}
-    assert last.exchanges == ("t1",)
     assert merged.id in repeated.memories
-    assert merged.id not in last.memories
 
 
 def test_a_note_by_hand_goes_with_the_question_alone() -> None:
@@ -183,23 +179,10 @@ def test_a_note_by_hand_goes_with_the_question_alone() -> None:
 
 def test_nothing_said_is_nothing_to_forget() -> None:
     assert that([], {}, LEXICON) is None
-    assert just_said([], {}, LEXICON) is None
     assert since([], NOW, 10, {}, LEXICON) is None
     assert all_of([], {}, LEXICON) is None
     assert everything([], {}, LEXICON) is None
     assert read_back(None) == NOTHING
-
-
-def test_just_said_is_the_last_exchange_whatever_it_used() -> None:
-    _, memories = stored()
-    turns = turned(
-        [("My cat is Pip.", "Aw.", ""), ("What's my dog called?", "Max.", "o1")], memories
-    )
-
-    meant = just_said(turns, memories, LEXICON)
-
-    assert meant is not None
-    assert (meant.exchanges, meant.memories, meant.count) == (("t2",), (), 1)
 
 
 def test_a_span_goes_over_conversations_and_takes_what_was_written_down() -> None:
