@@ -1,6 +1,7 @@
 """The last steps of a purge: no file holds what was deleted, and that was looked for."""
 
 import time
+from dataclasses import replace
 
 from assistant.errors import StoreError
 from assistant.memory import receipts
@@ -11,6 +12,10 @@ from assistant.memory.transcript import Transcript
 
 REWRITES = 5
 """Each waits two seconds for a moment in which nobody reads."""
+GONE_BEFORE = (
+    "The words were gone already, by a purge that was interrupted: they could not be looked for."
+    " The stores were written anew."
+)
 BREATH_S = 0.001
 """Between two pieces of a search, so that the voice's thread is never waited for long."""
 
@@ -46,5 +51,7 @@ def receipt_of(
         memories=memories,
         breathe=lambda: time.sleep(BREATH_S),
     )
+    if not (needles or needles.common or needles.short):
+        receipt = replace(receipt, unprovable=(*receipt.unprovable, GONE_BEFORE))
     receipts.keep(transcript.path.parent, receipt)
     return receipt
