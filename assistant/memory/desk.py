@@ -12,6 +12,7 @@ from assistant.errors import SettingsError
 from assistant.memory import table_schema
 from assistant.memory.erasing import receipt_of, rewrite
 from assistant.memory.expiry import Lifetimes
+from assistant.memory.forgetting_marks import Hidden
 from assistant.memory.long_term import LongTermMemory
 from assistant.memory.naming import BY_HAND, matching, short, unknown
 from assistant.memory.proof import Receipt, needles_of
@@ -274,7 +275,14 @@ class MemoryDesk:
             everything[key] for named in names for key in matching(everything, named, exchange=True)
         ]
         sources = {source for memory in chosen for source in memory.sources} - {BY_HAND}
-        return self._forget(everything, chosen, sources if with_sources else of_turns(chosen))
+        exchanges = sources if with_sources else of_turns(chosen)
+        now, ids = datetime.now(UTC), tuple(memory.id for memory in chosen)
+        noted = Hidden(new_id(), self.user_id, now, now, tuple(exchanges), ids)
+        # Whatever interrupts it, the next start finishes it.
+        self._open_transcript().hide(noted)
+        forgotten = self._forget(everything, chosen, exchanges)
+        self._open_transcript().show_again(self.user_id, noted.id)
+        return forgotten
 
     def purge(self, exchanges: Collection[str], ids: Collection[str]) -> Forgotten:
         """Remove exchanges, and memories, by their ids; those that are not there any more are gone
@@ -291,7 +299,6 @@ class MemoryDesk:
         transcript = self._open_transcript()
         gone, changed = ([each.id for each in part] for part in (plan.gone, plan.changed))
         needles = needles_of(self._table, transcript, self.user_id, gone, exchanges, changed)
-        # In this order: whatever interrupts it, the memories stay in sight until all is gone.
         if exchanges:
             transcript.forget(self.user_id, exchanges)
             self._on_forgotten(exchanges)
