@@ -1,7 +1,7 @@
 """What is known of each row of a user's index beside its words and its vector."""
 
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any, TypeVar, cast
 
@@ -125,12 +125,13 @@ class Columns:
     def withheld(self, row: int) -> bool:
         return row in self._withheld
 
-    def outlines(
-        self, user_id: str, exchanges: Collection[str] | None, ids: Collection[str]
-    ) -> dict[str, Memory]:
-        """Memories by their ids, as far as RAM knows them: those that rest on these exchanges, and
-        these memories; None: all. Without what is withheld."""
-        rows = set(self.row_of.values()) if exchanges is None else self._resting_on(exchanges, ids)
+    def resting_on(self, exchanges: Collection[str], ids: Collection[str]) -> list[int]:
+        """Rows that rest on these exchanges, and those of these memories, oldest first."""
+        return sorted(self._resting_on(exchanges, ids))
+
+    def outlines(self, user_id: str, rows: Iterable[int]) -> dict[str, Memory]:
+        """The memories of these rows by their ids, as far as RAM knows them; without what is gone
+        or withheld."""
         return {
             self.ids[row]: Memory(
                 id=self.ids[row],
@@ -143,7 +144,8 @@ class Columns:
                 sources=self.sources[row],
                 superseded_by=self.superseded_by.get(row),
             )
-            for row in sorted(rows - self._withheld)
+            for row in rows
+            if self._living[row] and row not in self._withheld
         }
 
     def _resting_on(self, exchanges: Collection[str], ids: Collection[str]) -> set[int]:

@@ -252,7 +252,6 @@ class MemoryDesk:
         transcript = self._open_transcript()
         gone, changed = ([each.id for each in part] for part in (plan.gone, plan.changed))
         needles = needles_of(self._table, transcript, self.user_id, gone, exchanges, changed)
-        # In this order: whatever interrupts it, the memories stay in sight until all is gone.
         if exchanges:
             transcript.forget(self.user_id, exchanges)
             self._on_forgotten(exchanges)

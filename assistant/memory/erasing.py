@@ -12,10 +12,12 @@ from assistant.memory.transcript import Transcript
 
 REWRITES = 5
 """Each waits two seconds for a moment in which nobody reads."""
+GONE_BEFORE = (
+    "The words were gone already, by a purge that was interrupted: they could not be looked for."
+    " The stores were written anew."
+)
 BREATH_S = 0.001
 """Between two pieces of a search, so that the voice's thread is never waited for long."""
-
-NO_WORDS = "It was interrupted, and its words were no longer there to be looked for."
 
 
 def rewrite(table: MemoryTable) -> None:
@@ -49,7 +51,7 @@ def receipt_of(
         memories=memories,
         breathe=lambda: time.sleep(BREATH_S),
     )
-    if not needles.count and (exchanges or memories):
-        receipt = replace(receipt, unprovable=(*receipt.unprovable, NO_WORDS))
+    if not (needles or needles.common or needles.short):
+        receipt = replace(receipt, unprovable=(*receipt.unprovable, GONE_BEFORE))
     receipts.keep(transcript.path.parent, receipt)
     return receipt

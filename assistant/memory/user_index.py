@@ -5,6 +5,7 @@ forgotten stays as a gap without content, so that the others keep their numbers.
 """
 
 import threading
+import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -32,6 +33,9 @@ Vectors = NDArray[np.float32]
 
 CANDIDATES = 200
 """The best by words and the best by meaning; their neighbours in the conversation come on top."""
+OUTLINED_AT_ONCE = 250
+"""Two milliseconds."""
+BREATH_S = 0.0005
 REPEATING = 6
 """Ranked beyond what is asked for, in place of those that only ask the same."""
 
@@ -198,9 +202,21 @@ class UserIndex:
         self, exchanges: Collection[str] | None = None, ids: Collection[str] = ()
     ) -> dict[str, Memory]:
         """By their ids, without what only the table knows: what rests on these exchanges, and these
-        memories; default: all. What is withheld is left out."""
+        memories; default: all. What is withheld is left out. Blocking; a search waits for a
+        piece of it alone."""
         with self._lock:
-            return self._columns.outlines(self.user_id, exchanges, ids)
+            columns = self._columns
+            if exchanges is None:
+                rows: list[int] = columns.living().tolist()
+            else:
+                rows = columns.resting_on(exchanges, ids)
+        found: dict[str, Memory] = {}
+        for at in range(0, len(rows), OUTLINED_AT_ONCE):
+            if at:
+                time.sleep(BREATH_S)  # who waits for the lock would not get it in between
+            with self._lock:
+                found |= columns.outlines(self.user_id, rows[at : at + OUTLINED_AT_ONCE])
+        return found
 
     @property
     def unmerged(self) -> int:

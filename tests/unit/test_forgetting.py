@@ -13,6 +13,7 @@ from assistant.errors import StoreError
 from assistant.events import ForgettingBegan, ForgettingDone, ForgettingUndone
 from assistant.memory import receipts
 from assistant.memory.desk import MemoryDesk
+from assistant.memory.erasing import GONE_BEFORE
 from assistant.memory.forgetting_marks import Hidden
 from assistant.memory.recollection import Archive
 from assistant.memory.record import Kind, Memory, new_id
@@ -184,6 +185,43 @@ async def test_a_purge_that_fails_is_done_again_and_shows_nothing_meanwhile(
 
 def _broken(_: Hidden) -> None:
     raise StoreError("The disk is full.")
+
+
+async def test_a_purge_that_is_done_again_does_not_claim_to_have_looked(tmp_path: Path) -> None:
+    async with bench(tmp_path, Conversation.begin("ada")) as here:
+        dog = here.tell(DOG)
+        await here.memory.settled()
+        hidden = await here.forgetting.forget([dog.id], ())
+        first, again = [await asyncio.to_thread(here.forgetting._purge, hidden) for _ in range(2)]
+    assert first is not None
+    assert again is not None
+    assert GONE_BEFORE not in first.unprovable
+    assert GONE_BEFORE in again.unprovable
+    assert [GONE_BEFORE in each["unprovable"] for each in receipts.read(tmp_path)] == [False, True]
+
+
+async def test_while_the_memories_cannot_be_opened_what_is_due_stays_hidden(
+    tmp_path: Path,
+) -> None:
+    async with bench(tmp_path, Conversation.begin("ada")) as here:
+        dog, _ = here.tell(DOG), here.tell(CAT)
+        await here.memory.settled()
+        hidden = await here.forgetting.forget([dog.id], ())
+    in_use = MemoryTable.open(str(tmp_path / "memories"))
+    later = START + timedelta(seconds=61)
+    async with bench(tmp_path, Conversation.begin("ada"), later) as again:
+        assert again.memory.store.table is None
+        assert await again.recalled("What is my dog called, and my cat?") == {CAT}
+        assert not await again.forgetting.purge_due()
+        assert again.transcript.hidden("ada") == [hidden]
+        assert await again.recalled("What is my dog called, and my cat?") == {CAT}
+        in_use.close()
+        again.memory._try_again()
+        await again.memory.settled()
+        assert await again.recalled("What is my dog called, and my cat?") == {CAT}
+        assert await again.forgetting.purge_due()
+        assert again.transcript.hidden("ada") == []
+    assert kept(tmp_path) == ({CAT}, {CAT})
 
 
 async def test_what_could_not_be_noted_is_hidden_all_the_same(tmp_path: Path) -> None:

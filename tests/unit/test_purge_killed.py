@@ -16,6 +16,7 @@ import pytest
 
 from assistant.context.conversation import Conversation, Summary
 from assistant.memory import receipts
+from assistant.memory.desk import MemoryDesk
 from assistant.memory.record import USER, Kind, Memory, new_id
 from assistant.memory.verifying import verify
 from tests.support.forgetting import LEISURE_S, START, Bench, bench, kept
@@ -40,6 +41,7 @@ DERIVED = "Somebody of Norwegian descent owns a noisy animal."
 SUMMARY = "They spoke of a dog, of a roof and of dentists."
 Say = Callable[[dict[str, str]], None]
 Session = Callable[[Path, Say], Coroutine[None, None, None]]
+Look = Callable[[Path, dict[str, str], list[bytes]], Coroutine[None, None, None]]
 FORKED = multiprocessing.get_context("forkserver")
 """Each from a process that has LanceDB imported, which takes longer than all else."""
 FORKED.set_forkserver_preload(
@@ -82,6 +84,18 @@ async def purge(folder: Path, say: Say) -> None:
         await forget(here, told)
         say(told)
         await here.forgetting.purge_due()
+        say({})
+        await asyncio.Event().wait()
+
+
+async def remove(folder: Path, say: Say) -> None:
+    """A session that tells, and has it removed as the command line does, without grace time."""
+    async with bench(folder, Conversation.begin("ada")) as here:
+        told = await tell(here)
+        memory, transcript = here.memory, here.transcript
+        desk = MemoryDesk("ada", memory.table, lambda: transcript, lambda: memory, memory=memory)
+        say(told)
+        await asyncio.to_thread(desk.forget, [f"{told[text]}-{USER}" for text in GOING])
         say({})
         await asyncio.Event().wait()
 
@@ -163,7 +177,18 @@ async def check(folder: Path, told: dict[str, str], vectors: list[bytes]) -> Non
     assert found(folder, {*GOING, DERIVED, SUMMARY}, vectors) == []
 
 
-def campaign(folder: Path, kills: int) -> None:
+async def check_removed(folder: Path, told: dict[str, str], vectors: list[bytes]) -> None:
+    """Nothing has happened yet, or all of it."""
+    async with bench(folder, Conversation.begin("ada"), LATER):
+        """It finishes what was begun."""
+    said, remembered = kept(folder)
+    if said == {*GOING, *STAYING}:
+        assert {*GOING, DERIVED, *STAYING} >= remembered >= said
+    else:
+        await check(folder, told, vectors)
+
+
+def campaign(folder: Path, kills: int, session: Session = purge, look: Look = check) -> None:
     """One home each; the moments are spread over the whole purge, and every fourth time the next
     start is killed too. The first of either is killed when it is done, and says how long it is."""
     chance = random.Random(5)
@@ -173,11 +198,11 @@ def campaign(folder: Path, kills: int) -> None:
     for number in range(1 + kills):
         home = folder / f"home-{number}"
         home.mkdir()
-        told, early = purging.kill(purge, home, (number - chance.random()) / kills)
+        told, early = purging.kill(session, home, (number - chance.random()) / kills)
         in_time += early
         if number % 4 == 1:
             starting.kill(start, home, chance.random())
-        asyncio.run(check(home, told, vectors))
+        asyncio.run(look(home, told, vectors))
         shutil.rmtree(home)
     assert in_time >= kills // 2, "most are killed while they purge"
 
@@ -189,3 +214,12 @@ def test_a_purge_that_is_killed_is_finished_by_the_next_start(tmp_path: Path) ->
 @pytest.mark.long
 def test_a_purge_that_is_killed_a_hundred_times_is_finished_each_time(tmp_path: Path) -> None:
     campaign(tmp_path / "homes", 100)
+
+
+def test_a_removal_that_is_killed_is_finished_or_was_not_begun(tmp_path: Path) -> None:
+    campaign(tmp_path / "homes", 2, remove, check_removed)
+
+
+@pytest.mark.long
+def test_a_removal_that_is_killed_fifty_times_is_finished_or_was_not_begun(tmp_path: Path) -> None:
+    campaign(tmp_path / "homes", 50, remove, check_removed)
