@@ -31,12 +31,12 @@ async def test_speech_without_a_pause_is_cut_before_the_recogniser_window_is_ful
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(turns, "LONGEST_SEGMENT_S", 1.5)
-    stt = ScriptedStt(by_length=lambda seconds: "again")
+    stt = ScriptedStt(by_length=lambda seconds: "rain")
     sound = np.concatenate([speech(4.0), silence(0.6)])
     async with session(stt, ScriptedLlm(), sound, tmp_path) as talk:
         await talk.to_the_end()
         [turn] = talk.turns
-        assert turn.user.split() == ["again"] * 3
+        assert turn.user.split() == ["rain"] * 3
         assert max(stt.heard) <= 1.6
 
 

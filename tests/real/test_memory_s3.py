@@ -217,6 +217,7 @@ def test_a_writer_that_slept_too_long_has_lost_the_lease(server: ThreadedMotoSer
         sleeper.communicate()
 
 
+@pytest.mark.long
 def test_a_server_that_is_away_for_a_while(
     server: ThreadedMotoServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

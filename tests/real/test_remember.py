@@ -36,6 +36,7 @@ def test_what_was_told_is_in_the_prompt_of_the_next_session(tmp_path: Path) -> N
     assert all(set(memory) == {"id", "text", "score"} for memory in turn["memories"])
 
 
+@pytest.mark.long
 def test_another_user_is_not_told(tmp_path: Path) -> None:
     with Talk(tmp_path, *TINY, "--text", "--user", "ada", env=REMEMBERING) as talk:
         talk.wait_for("memories")

@@ -94,6 +94,7 @@ def said(turn: int) -> tuple[str, str]:
     return SAID[turn % len(SAID)]
 
 
+@pytest.mark.long
 async def test_a_long_conversation_reads_little_and_keeps_its_prefix(llm: LlamaCpp) -> None:
     session = Session(llm, max_unsummarized_messages=20, target_context_tokens=150)
     await session.run(session.memory.read_ahead(), 0)

@@ -40,6 +40,7 @@ def test_a_recording_is_answered_and_what_is_heard_is_what_is_written(
     assert turn["context_tokens"] > 20
 
 
+@pytest.mark.long
 def test_two_recordings_are_two_turns_of_one_conversation(tmp_path: Path, question: Path) -> None:
     with Talk(tmp_path, *TINY, "--input", str(question), "--input", str(question)) as talk:
         assert talk.finish() == 0

@@ -46,9 +46,11 @@ def same(one: NDArray[np.float32] | None, text: str) -> bool:
 
 
 async def encoded(held: Held, text: str) -> None:
+    """Until it was, and the vector had the time to be kept."""
     async with asyncio.timeout(WAIT_S):
         while text not in held.encoded:
             await asyncio.sleep(0.001)
+    await asyncio.sleep(0.05)
 
 
 async def test_what_was_encoded_ahead_is_there_when_it_is_asked(asking: Asking, held: Held) -> None:

@@ -116,7 +116,7 @@ def strings() -> Iterator[str]:
     gc.collect()
     for each in gc.get_objects():
         for inner in gc.get_referents(each):
-            if isinstance(inner, str):
+            if type(inner) is str:  # others may answer to `__class__` in ways of their own
                 yield inner
 
 

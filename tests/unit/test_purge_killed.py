@@ -208,7 +208,7 @@ def campaign(folder: Path, kills: int, session: Session = purge, look: Look = ch
 
 
 def test_a_purge_that_is_killed_is_finished_by_the_next_start(tmp_path: Path) -> None:
-    campaign(tmp_path / "homes", 5)
+    campaign(tmp_path / "homes", 4)
 
 
 @pytest.mark.long
