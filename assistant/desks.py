@@ -4,7 +4,6 @@ import asyncio
 import logging
 from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager
-from datetime import UTC, datetime
 
 from assistant.encryption import Vault, open_vault
 from assistant.engines import open_workshop, query_encoder
@@ -66,7 +65,7 @@ def open_desk(
             return transcript
 
         if home.transcript.exists():
-            purged_first(open_transcript(), lambda: datetime.now(UTC))(table)
+            purged_first(open_transcript())(table)
 
         def open_memory() -> LongTermMemory:
             encoder = (find_encoder or profile_encoder)(settings)
@@ -156,8 +155,6 @@ def load_memory(
         user, lambda: table, encoder, lexicon, Ranking(), _log, tiers=tiers, policy=policy
     )
     memory.store.owns_table = False
-    for hidden in transcript.hidden(user) if transcript is not None else ():
-        memory.withhold(hidden)
     asyncio.run(memory.load(transcript))
     return memory
 

@@ -128,7 +128,7 @@ class Obeying:
         self._asked = None
         try:
             if command.kind is Kind.KNOW:
-                return await self._known(command.about)
+                return await asyncio.to_thread(self._known, command.about)
             if command.kind is Kind.UNDO:
                 self._just_forgotten = False
                 return BACK if await self.forgetting.undo() is not None else TOO_LATE
@@ -154,10 +154,9 @@ class Obeying:
 
     async def _meant(self, command: Command) -> Meant | None:
         # All of it takes longer than the voice may wait; what the loop may change is copied here.
+        here = self._conversation().exchanges
         if command.kind in (Kind.FORGET_THAT, Kind.FORGET_CONVERSATION):
-            exchanges, used = tuple(self._conversation().exchanges), dict(self._used)
-            return await asyncio.to_thread(self._found_here, command.kind, exchanges, used)
-        here = tuple(self._conversation().exchanges)
+            return await asyncio.to_thread(self._found_here, command.kind, here, dict(self._used))
         return await asyncio.to_thread(self._found, command, here)
 
     def _found_here(self, kind: Kind, exchanges: Sequence[Exchange], used: Used) -> Meant | None:
@@ -189,19 +188,16 @@ class Obeying:
             minutes = -(-(local - midnight) // timedelta(minutes=1))
         return since(said, now, minutes, self._all(), self._lexicon)
 
-    async def _known(self, topic: str | None) -> str | None:
-        """None where nothing is: then it is a question like any other."""
-        return await asyncio.to_thread(self._known_of, topic)
-
-    def _known_of(self, topic: str | None) -> str | None:
-        memories = self._all()
+    def _known(self, topic: str | None) -> str | None:
+        """None where nothing is, or not yet: then it is a question like any other. Blocking."""
         if topic is None:
-            told = sorted(memories.values(), key=lambda each: each.created, reverse=True)
-        else:
-            told = memories_about(topic, memories, self._recalled(topic), self._lexicon)
-        if not told and topic is not None:
+            told = sorted(self._all().values(), key=lambda each: each.created, reverse=True)
+            return known(None, told, self._lexicon)
+        try:
+            told = memories_about(topic, self._all(), self._recalled(topic), self._lexicon)
+        except StoreError:
             return None
-        return known(topic, told, self._lexicon)
+        return known(topic, told, self._lexicon) if told else None
 
     def _around(self, exchanges: Sequence[Exchange], used: Used) -> Everything:
         """What rests on these exchanges, and what their answers were made of."""

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 from contextlib import closing
-from datetime import datetime
+from datetime import UTC, datetime
+from functools import partial
 
 from assistant.memory.desk import MemoryDesk
 from assistant.memory.forgetting_marks import Hidden
@@ -26,27 +27,19 @@ def purger(
         open_table: opens memories of earlier sessions then, where there are any.
     """
 
-    def purge(hidden: Hidden) -> Receipt | None:
-        if memory is not None:
-            memory.written()  # what is on its way to the table would come after
-            running = memory
-            desk = MemoryDesk(
-                user, running.table, lambda: transcript, lambda: running, memory=running
-            )
-            receipt = desk.purge(hidden.exchanges, hidden.memories).receipt
-            running.index.purge()
-            return receipt
-        if open_table is None:
-            transcript.forget(user, hidden.exchanges)
-            return None
-        with closing(open_table()) as table:
-            return _purged(table, transcript, hidden)
+    if memory is not None:
+        return partial(_from_running, user, transcript, memory)
+    if open_table is not None:
+        return partial(_from_disk, transcript, open_table)
+
+    def purge(hidden: Hidden) -> None:
+        transcript.forget(user, hidden.exchanges)
 
     return purge
 
 
 def purged_first(
-    transcript: Transcript, now: Callable[[], datetime]
+    transcript: Transcript, now: Callable[[], datetime] = lambda: datetime.now(UTC)
 ) -> Callable[[MemoryTable], None]:
     """For the start: purges what is due, whoever said so, from a table of which nothing is in RAM
     yet."""
@@ -59,6 +52,23 @@ def purged_first(
                     transcript.show_again(user, hidden.id)
 
     return purge
+
+
+def _from_running(
+    user: str, transcript: Transcript, memory: LongTermMemory, hidden: Hidden
+) -> Receipt:
+    memory.written()  # what is on its way to the table would come after
+    desk = MemoryDesk(user, memory.table, lambda: transcript, lambda: memory, memory=memory)
+    receipt = desk.purge(hidden.exchanges, hidden.memories).receipt
+    memory.index.purge()
+    return receipt
+
+
+def _from_disk(
+    transcript: Transcript, open_table: Callable[[], MemoryTable], hidden: Hidden
+) -> Receipt:
+    with closing(open_table()) as table:
+        return _purged(table, transcript, hidden)
 
 
 def _purged(table: MemoryTable, transcript: Transcript, hidden: Hidden) -> Receipt:

@@ -6,7 +6,6 @@ import logging
 from collections.abc import Callable, Collection
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import partial
 
 from assistant.context.short_term import ShortTermMemory
@@ -75,7 +74,7 @@ class Remembering:
 
     async def _open(self, dialogue: Dialogue, forgetting: Forgetting) -> None:
         """Read the memories, and let `assistant memory` reach them while this process has them."""
-        await self.memory.load(self.transcript, purged_first(self.transcript, _now))
+        await self.memory.load(self.transcript, purged_first(self.transcript))
         _begin_forgetting(forgetting, self.bus, self.stack)
         loop = asyncio.get_running_loop()
 
@@ -112,6 +111,7 @@ def begin_keeping(
 
 
 def _begin_forgetting(forgetting: Forgetting, bus: EventBus, stack: AsyncExitStack) -> None:
+    """What is due is purged from now on; what was at the start is known to be gone."""
 
     async def run() -> None:
         try:
@@ -121,10 +121,6 @@ def _begin_forgetting(forgetting: Forgetting, bus: EventBus, stack: AsyncExitSta
         await forgetting.run()
 
     stack.callback(asyncio.create_task(run()).cancel)
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
 
 
 async def open_remembering(

@@ -11,6 +11,7 @@ With `--json` the last line is one JSON object.
 """
 
 import argparse
+import asyncio
 import json
 import sys
 import tempfile
@@ -134,7 +135,7 @@ def hidden_from(full: Full, dimensions: int, times: int) -> Figures:
     if not times:
         return {}
     encoder = MadeUpEncoder(ENCODER, dimensions)
-    return hiding(full.table, full.transcript, USER, full.told, encoder, times)
+    return asyncio.run(hiding(full.table, full.transcript, USER, full.told, encoder, times))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -111,23 +111,21 @@ class Columns:
             self._withheld.discard(row)
             self._numbers[row], self._ends[row] = 0.0, np.inf
 
-    def withhold(self, exchanges: Collection[str], ids: Collection[str]) -> set[str]:
-        """Let memories that rest on these exchanges, and these memories, not come up; returns the
-        ids of all of them."""
-        rows = self._resting_on(exchanges, ids)
-        self._withheld |= rows
-        return {self.ids[row] for row in rows}
+    def withhold(self, exchanges: Collection[str], ids: Collection[str]) -> None:
+        """Let memories that rest on these exchanges, and these memories, not come up."""
+        self._withheld |= self.resting_on(exchanges, ids)
 
     def release(self, exchanges: Collection[str], ids: Collection[str]) -> None:
         """Let them come up again."""
-        self._withheld -= self._resting_on(exchanges, ids)
+        self._withheld -= self.resting_on(exchanges, ids)
 
     def withheld(self, row: int) -> bool:
         return row in self._withheld
 
-    def resting_on(self, exchanges: Collection[str], ids: Collection[str]) -> list[int]:
-        """Rows that rest on these exchanges, and those of these memories, oldest first."""
-        return sorted(self._resting_on(exchanges, ids))
+    def resting_on(self, exchanges: Collection[str], ids: Collection[str]) -> set[int]:
+        """Rows that rest on these exchanges, and those of these memories."""
+        rows = {self.row_of[key] for key in ids if key in self.row_of}
+        return rows.union(*(self._rows_of_source.get(source, ()) for source in exchanges))
 
     def outlines(self, user_id: str, rows: Iterable[int]) -> dict[str, Memory]:
         """The memories of these rows by their ids, as far as RAM knows them; without what is gone
@@ -147,10 +145,6 @@ class Columns:
             for row in rows
             if self._living[row] and row not in self._withheld
         }
-
-    def _resting_on(self, exchanges: Collection[str], ids: Collection[str]) -> set[int]:
-        rows = {self.row_of[key] for key in ids if key in self.row_of}
-        return rows.union(*(self._rows_of_source.get(source, ()) for source in exchanges))
 
     def living(self) -> Rows:
         """All rows that hold a memory, oldest first."""

@@ -66,13 +66,7 @@ class MemoryDesk:
 
     def newest(self, kind: Kind | None = None, limit: int | None = None) -> Listed:
         """The newest first. Reads texts only of what it returns."""
-        columns, veil = ("created", "id", "kind", "sources"), self._veil()
-        rows = [
-            (created, key)
-            for batch in self._table.scan(self.user_id, columns)
-            for created, key, found, sources in zip(*map(batch.values, columns), strict=True)
-            if kind in (None, found) and not veil.covers(key, sources)
-        ]
+        rows = [row[:2] for row in self._shown("created", "id", "kind") if kind in (None, row[2])]
         rows.sort(reverse=True)
         ids = [row[1] for row in rows[:limit]]
         found = sorted(self._table.get(self.user_id, ids), key=said, reverse=True)
@@ -224,7 +218,9 @@ class MemoryDesk:
         ]
         sources = {source for memory in chosen for source in memory.sources} - {BY_HAND}
         exchanges = sources if with_sources else of_turns(chosen)
-        noted = Hidden.due_now(self.user_id, exchanges, [memory.id for memory in chosen])
+        noted = Hidden.of(
+            self.user_id, exchanges, [memory.id for memory in chosen], datetime.now(UTC)
+        )
         self._open_transcript().hide(noted)  # whatever interrupts it, the next start goes on
         forgotten = self._forget(everything, chosen, exchanges)
         self._open_transcript().show_again(self.user_id, noted.id)
@@ -288,6 +284,14 @@ class MemoryDesk:
 
     # -- inside ---------------------------------------------------------------------------------
 
+    def _shown(self, *columns: str) -> Iterator[tuple[Any, ...]]:
+        """These of each memory that is not hidden."""
+        veil, read = self._veil(), ("id", "sources", *columns)
+        for batch in self._table.scan(self.user_id, tuple(dict.fromkeys(read))):
+            for key, sources, *wanted in zip(*map(batch.values, read), strict=True):
+                if not veil.covers(key, sources):
+                    yield tuple(wanted)
+
     def _veil(self) -> Veil:
         return Veil(self._open_transcript().hidden(self.user_id))
 
@@ -303,13 +307,7 @@ class MemoryDesk:
         return self._memory
 
     def _named(self, named: str) -> Memory:
-        veil = self._veil()
-        ids = [
-            key
-            for batch in self._table.scan(self.user_id, ("id", "sources"))
-            for key, sources in zip(batch.values("id"), batch.values("sources"), strict=True)
-            if not veil.covers(key, sources)
-        ]
+        ids = [key for (key,) in self._shown("id")]
         found = self._table.get(self.user_id, matching(ids, named))
         if not found:
             raise unknown(named)

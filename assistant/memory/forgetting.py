@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
-from assistant.context.conversation import Exchange, new_id
+from assistant.context.conversation import Exchange
 from assistant.errors import StoreError
 from assistant.events import (
     Event,
@@ -32,12 +32,13 @@ logger = logging.getLogger(__name__)
 
 AGAIN_S = 30.0
 """After a purge that failed."""
+SOON_S = 0.05
 
 
 class Withholding(Protocol):
     """The long-term memory, as far as it hides things."""
 
-    def withhold(self, hidden: Hidden) -> set[str]: ...
+    def withhold(self, hidden: Hidden) -> None: ...
 
     def release(self, hidden: Hidden) -> None: ...
 
@@ -116,9 +117,7 @@ class Forgetting:
         gone = [each for each in before if each.id not in ids | self._unnoted]
         new = [each for each in self._hidden if each.id not in ids and each not in gone]
         self._hidden = noted + new
-        if self._memory is not None:
-            for hidden in self._hidden:
-                self._memory.withhold(hidden)
+        if self._memory is not None:  # it withholds by itself what the transcript notes
             for hidden in gone:
                 self._memory.release(hidden)
 
@@ -128,9 +127,7 @@ class Forgetting:
         Raises:
             StoreError: it is hidden, but could not be noted: only this session knows of it.
         """
-        asked = self._now()
-        ids = (tuple(sorted(exchanges)), tuple(sorted(memories)))
-        hidden = Hidden(new_id(), self._user, asked, asked + self._grace, *ids)
+        hidden = Hidden.of(self._user, exchanges, memories, self._now(), self._grace)
         if self._memory is not None:
             self._memory.withhold(hidden)
         self._window.forget(hidden.exchanges)
@@ -158,8 +155,8 @@ class Forgetting:
         hidden = left[-1]
         self._hidden.remove(hidden)  # no purge may begin from here on
         try:
-            await asyncio.to_thread(self._transcript.show_again, self._user, hidden.id)
             found = await asyncio.to_thread(self._exchanges_of, hidden)
+            await asyncio.to_thread(self._transcript.show_again, self._user, hidden.id)
         except StoreError:
             self._hidden.append(hidden)
             raise
@@ -177,8 +174,7 @@ class Forgetting:
         """Purge what is due, while nobody speaks; until it is cancelled."""
         while True:
             self._changed.clear()
-            failed = not await self.purge_due()
-            pause = AGAIN_S if failed else self._until_next()
+            pause = self._until_next() if await self.purge_due() else AGAIN_S
             try:
                 async with asyncio.timeout(pause):
                     await self._changed.wait()
@@ -222,9 +218,11 @@ class Forgetting:
             self._emit(Notice(text, Severity.WARNING, "assistant memory verify-forgotten"))
 
     def _until_next(self) -> float | None:
+        """Never long: the clock may be set."""
         if not self._hidden:
             return None
-        return max(0.05, (min(each.due for each in self._hidden) - self._now()).total_seconds())
+        next_due = (min(each.due for each in self._hidden) - self._now()).total_seconds()
+        return min(max(next_due, SOON_S), AGAIN_S)
 
     def _exchanges_of(self, hidden: Hidden) -> list[tuple[str, Exchange]]:
         return list(self._transcript.exchanges(self._user, set(hidden.exchanges)))

@@ -5,7 +5,7 @@ import json
 import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from uuid import uuid4
 
 
@@ -25,11 +25,17 @@ class Hidden:
     memories: tuple[str, ...]
 
     @classmethod
-    def due_now(cls, user: str, exchanges: Iterable[str], memories: Iterable[str]) -> "Hidden":
-        """Without a grace time."""
-        now = datetime.now(UTC)
+    def of(
+        cls,
+        user: str,
+        exchanges: Iterable[str],
+        memories: Iterable[str],
+        asked: datetime,
+        grace: timedelta = timedelta(),
+    ) -> "Hidden":
+        """Due when `grace` has passed."""
         ids = (tuple(sorted(exchanges)), tuple(sorted(memories)))
-        return cls(uuid4().hex, user, now, now, *ids)
+        return cls(uuid4().hex, user, asked, asked + grace, *ids)
 
     def over(self, now: datetime) -> bool:
         """It can't be brought back any more. A clock that was set back gives no more time."""
@@ -109,10 +115,6 @@ def mark_forgotten(db: sqlite3.Connection, user: str, exchanges: Iterable[str], 
     db.executemany(
         "INSERT OR IGNORE INTO forgotten VALUES (?, ?, ?)", [(key, user, at) for key in exchanges]
     )
-
-
-def forgotten(db: sqlite3.Connection, user: str) -> set[str]:
-    return {row[0] for row in db.execute("SELECT exchange FROM forgotten WHERE user = ?", (user,))}
 
 
 def is_forgotten(db: sqlite3.Connection, exchange: str) -> bool:

@@ -98,16 +98,13 @@ class Keeper:
         self._tell_profile()
         return True
 
-    def withhold(self, hidden: Hidden) -> set[str]:
-        """Nothing of it is recalled from now on; returns the ids of its memories."""
+    def withhold(self, hidden: Hidden) -> None:
+        """Nothing of it is recalled from now on."""
         with self._taking_in:
             self._withheld[hidden.id] = hidden
-            index = self.index
-            found = (
-                index.withhold(hidden.exchanges, hidden.memories) if index is not None else set()
-            )
+            if self.index is not None:
+                self.index.withhold(hidden.exchanges, hidden.memories)
         self._tell_profile()
-        return found
 
     def release(self, hidden: Hidden) -> None:
         """It is recalled again, unless something else withholds it."""
@@ -140,6 +137,11 @@ class Keeper:
 
     def read(self) -> None:
         """What the store has, if it can be had, and what the transcript has beyond it."""
+        try:
+            self._withhold_noted()
+        except StoreError as error:  # better nothing is recalled than what is to be forgotten
+            self.store.failed(error)
+            return
         opened = self.store.open()
         if not opened and self.index is not None:
             self.store.flush()
@@ -157,6 +159,13 @@ class Keeper:
         self._tell(MemoriesRead(len(index)))
         self._tell_profile()
         self._embed(index)
+
+    def _withhold_noted(self) -> None:
+        """What an earlier session began to forget. Locked, or an undo might come between."""
+        if self._transcript is not None:
+            with self._taking_in:
+                noted = self._transcript.hidden(self._user_id)
+                self._withheld |= {hidden.id: hidden for hidden in noted}
 
     def _catch_up(self, index: UserIndex) -> None:
         """Make memories of what the transcript has and the table has not."""
@@ -296,7 +305,7 @@ class Keeper:
 
     def _veil(self, index: UserIndex) -> None:
         """What is to be forgotten comes up in no index."""
-        for hidden in self._withheld.values():
+        for hidden in tuple(self._withheld.values()):  # the loop may add to it
             index.withhold(hidden.exchanges, hidden.memories)
 
     def _tell_profile(self) -> None:

@@ -144,10 +144,10 @@ class LongTermMemory:
         if ids:
             self._writing.submit(self._keeper.count_use, list(ids), at)
 
-    def withhold(self, hidden: Hidden) -> set[str]:
-        """The user wants this forgotten: nothing of it is recalled from now on. Returns the ids of
-        its memories. Quick; any thread."""
-        return self._keeper.withhold(hidden)
+    def withhold(self, hidden: Hidden) -> None:
+        """The user wants this forgotten: nothing of it is recalled from now on. Quick; any
+        thread. What the transcript notes of it is withheld from `load` on."""
+        self._keeper.withhold(hidden)
 
     def forget_questions(self) -> None:
         """Drop the vectors of what was asked."""

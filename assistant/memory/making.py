@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Protocol
 
 from assistant.context.conversation import Exchange
+from assistant.memory.forgetting_marks import Hidden
 from assistant.memory.profile import told_of_name
 from assistant.memory.question import day_words
 from assistant.memory.record import ASSISTANT, USER, Kind, Memory
@@ -25,6 +26,8 @@ class Transcript(Protocol):
     ) -> None: ...
 
     def expired(self, user: str, now: datetime) -> set[str]: ...
+
+    def hidden(self, user: str) -> Iterable[Hidden]: ...
 
 
 def made_of(

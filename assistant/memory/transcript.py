@@ -210,15 +210,6 @@ class Transcript:
         with self._lock, explained(self._path):
             return forgetting_marks.users(self._db)
 
-    def forgotten(self, user: str) -> set[str]:
-        """Ids of exchanges that are gone for good, and must not be made again.
-
-        Raises:
-            StoreError: the file can't be read.
-        """
-        with self._lock, explained(self._path):
-            return forgetting_marks.forgotten(self._db, user)
-
     def exchanges(self, user: str, ids: Collection[str]) -> Iterator[tuple[str, Exchange]]:
         """Those of the user's exchanges, oldest first, each with its conversation's id.
 

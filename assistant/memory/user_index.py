@@ -184,13 +184,12 @@ class UserIndex:
                 self._columns.remove(rows)
                 self.profile = self._columns.profile()
 
-    def withhold(self, exchanges: Collection[str], ids: Collection[str]) -> set[str]:
+    def withhold(self, exchanges: Collection[str], ids: Collection[str]) -> None:
         """What rests on these exchanges, and these memories, is not found from now on, nor always
-        told; returns the ids of all of them. Takes microseconds."""
+        told. Takes microseconds."""
         with self._lock:
-            found = self._columns.withhold(exchanges, ids)
+            self._columns.withhold(exchanges, ids)
             self.profile = self._columns.profile()
-        return found
 
     def release(self, exchanges: Collection[str], ids: Collection[str]) -> None:
         """As before `withhold`."""
@@ -209,7 +208,7 @@ class UserIndex:
             if exchanges is None:
                 rows: list[int] = columns.living().tolist()
             else:
-                rows = columns.resting_on(exchanges, ids)
+                rows = sorted(columns.resting_on(exchanges, ids))
         found: dict[str, Memory] = {}
         for at in range(0, len(rows), OUTLINED_AT_ONCE):
             if at:

@@ -337,6 +337,7 @@ class Dialogue:
         self.emit(ended)
         self.last_answer = ended.assistant
         if self._current is None:
+            self._stale = False  # it is read below
             self._rest()
             if not self.user_speaks:
                 self._memory.summarize_if_due()

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assistant.context.conversation import Conversation, Exchange
-from assistant.events import Latency, MemoryUsed, TurnEnded
+from assistant.events import Event, Latency, MemoryUsed, Notice, TurnEnded
 from assistant.memory.encoding import QueryEncoder
 from assistant.memory.forgetting import Forgetting
 from assistant.memory.forgetting_marks import Hidden
@@ -112,7 +112,7 @@ class Watch:
         return {"ms": _spread(self.lasted), "held_ms": _spread(self.held)}
 
 
-def hiding(
+async def hiding(
     table: MemoryTable,
     transcript: Transcript,
     user: str,
@@ -121,17 +121,6 @@ def hiding(
     times: int,
 ) -> Figures:
     """Exchanges out of `told`, one by one; and "forget that", after questions."""
-    return asyncio.run(_hiding(table, transcript, user, told, encoder, times))
-
-
-async def _hiding(
-    table: MemoryTable,
-    transcript: Transcript,
-    user: str,
-    told: Sequence[str],
-    encoder: MadeUpEncoder,
-    times: int,
-) -> Figures:
     lexicon = Lexicon("en")
     queries = QueryEncoder(encoder)
     memory = LongTermMemory(user, lambda: table, queries, lexicon, Ranking(), _no_news)
@@ -224,8 +213,8 @@ def _spread(values: Sequence[float]) -> Figures:
     return {name: round(value, 2) for name, value in quantiles.items() if value is not None}
 
 
-def _no_news(event: object) -> None:
-    if "Notice" in type(event).__name__:
+def _no_news(event: Event) -> None:
+    if isinstance(event, Notice):
         print(event, file=sys.stderr)
 
 

@@ -9,15 +9,12 @@ import soundfile
 
 from assistant.voice.audio import MIC_RATE
 from models.interfaces import Samples
-from tests.support.talking import Row, Talk
+from tests.support.talking import REMEMBERING, Row, Talk
 
 pytestmark = pytest.mark.real
 
 TINY = ("--profile", "tiny")
-REMEMBERING = {
-    "ASSISTANT_MEMORY__ENABLED": "true",
-    "ASSISTANT_CONTEXT__RESUME_WITHIN_H": "0",
-    "ASSISTANT_MEMORY__DEADLINE_MS": "5000",  # this test is of what, not of how fast
+FORGETTING = REMEMBERING | {
     "ASSISTANT_LLM__MAX_ANSWER_TOKENS": "8",
     "ASSISTANT_ENCRYPTION__MODE": "off",
     "ASSISTANT_FORGET__GRACE_S": "30",
@@ -44,13 +41,13 @@ def spoken(speaker: Speaker, folder: Path, lines: Sequence[str]) -> list[str]:
 
 
 def run(home: Path, *arguments: str) -> Talk:
-    with Talk(home, *TINY, *arguments, env=REMEMBERING) as talk:
+    with Talk(home, *TINY, *arguments, env=FORGETTING) as talk:
         assert talk.finish() == 0
     return talk
 
 
 def typed(home: Path) -> Talk:
-    return Talk(home, *TINY, "--text", env=REMEMBERING)
+    return Talk(home, *TINY, "--text", env=FORGETTING)
 
 
 def tells(turn: Row, name: str) -> bool:

@@ -4,18 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.talking import Talk
+from tests.support.talking import REMEMBERING, Talk
 
 pytestmark = pytest.mark.real
 
 TINY = ("--profile", "tiny")
 
-REMEMBERING = {
-    "ASSISTANT_MEMORY__ENABLED": "true",
-    "ASSISTANT_CONTEXT__RESUME_WITHIN_H": "0",
-    "ASSISTANT_MEMORY__DEADLINE_MS": "5000",  # this test is of what, not of how fast
-    "ASSISTANT_LLM__MAX_ANSWER_TOKENS": "24",
-}
 FACT = "My dog is called Max and he loves to play fetch."
 
 
@@ -36,7 +30,6 @@ def test_what_was_told_is_in_the_prompt_of_the_next_session(tmp_path: Path) -> N
     assert all(set(memory) == {"id", "text", "score"} for memory in turn["memories"])
 
 
-@pytest.mark.long
 def test_another_user_is_not_told(tmp_path: Path) -> None:
     with Talk(tmp_path, *TINY, "--text", "--user", "ada", env=REMEMBERING) as talk:
         talk.wait_for("memories")

@@ -1,7 +1,7 @@
 """A session in which things are told, recalled and forgotten, without models: real transcript, real
 table, a clock that is set by hand."""
 
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -19,6 +19,7 @@ from assistant.memory.table import MemoryTable
 from assistant.memory.transcript import Transcript
 from assistant.obeying import Obeying
 from assistant.purging import purged_first, purger
+from scripts.bench.hiding import Running
 from tests.support.encoders import HashingEncoder
 from tests.support.memories import stored
 
@@ -27,23 +28,10 @@ START = datetime(2026, 11, 21, 10, tzinfo=UTC)
 
 
 @dataclass
-class Window:
-    """In place of the running conversation."""
+class Window(Running):
+    """Notes what can't be brought back."""
 
-    talk: Conversation
-    forgotten: list[str] = field(default_factory=list)
     dropped: list[str] = field(default_factory=list)
-
-    @property
-    def conversation(self) -> str:
-        return self.talk.id
-
-    def forget(self, exchanges: Collection[str]) -> None:
-        self.talk.forget(exchanges)
-
-    def bring_back(self, ids: Collection[str], exchanges: Sequence[Exchange]) -> None:
-        del ids
-        self.talk.bring_back(exchanges)
 
     def drop(self, exchanges: Collection[str]) -> None:
         self.dropped += exchanges

@@ -37,6 +37,12 @@ def rows(home: Path) -> Iterator[str]:
             yield from (str(row) for row in db.execute(f'SELECT * FROM "{name}"'))
 
 
+def marked(home: Path) -> set[str]:
+    """Ids of the exchanges that must not be made anew."""
+    with closing(sqlite3.connect(home / "transcript.sqlite3")) as db:
+        return {row[0] for row in db.execute("SELECT exchange FROM forgotten")}
+
+
 def found(home: Path, sentences: set[str], vectors: list[bytes]) -> list[str]:
     """Where any of it is left."""
     forms = {text.encode(code) for text in sentences for code in ("utf-8", "utf-16-le")}

@@ -37,6 +37,13 @@ Row = dict[str, Any]
 
 FORGETFUL = {"ASSISTANT_MEMORY__ENABLED": "false"}
 """Sessions that test something else start faster without a long-term memory."""
+REMEMBERING = {
+    "ASSISTANT_MEMORY__ENABLED": "true",
+    "ASSISTANT_CONTEXT__RESUME_WITHIN_H": "0",
+    "ASSISTANT_MEMORY__DEADLINE_MS": "5000",
+    "ASSISTANT_LLM__MAX_ANSWER_TOKENS": "24",
+}
+"""For tests of what is remembered, not of how fast: each session begins a new thread."""
 
 
 class Talk:

@@ -46,16 +46,23 @@ def same(one: NDArray[np.float32] | None, text: str) -> bool:
 
 
 async def encoded(held: Held, text: str) -> None:
-    """Until it was, and the vector had the time to be kept."""
     async with asyncio.timeout(WAIT_S):
         while text not in held.encoded:
             await asyncio.sleep(0.001)
-    await asyncio.sleep(0.05)
 
 
-async def test_what_was_encoded_ahead_is_there_when_it_is_asked(asking: Asking, held: Held) -> None:
+async def known(encoder: QueryEncoder, text: str) -> None:
+    """Encoded, and its vector kept."""
+    async with asyncio.timeout(WAIT_S):
+        while text not in encoder.texts():
+            await asyncio.sleep(0.001)
+
+
+async def test_what_was_encoded_ahead_is_there_when_it_is_asked(
+    asking: Asking, encoder: QueryEncoder, held: Held
+) -> None:
     asking.ahead("where is my bike")
-    await encoded(held, "where is my bike")
+    await known(encoder, "where is my bike")
     asked = await asking.ask("where is my bike", leisure())
     assert same(asked.vector, "where is my bike")
     assert not asked.late
@@ -95,9 +102,11 @@ async def test_the_same_words_are_not_encoded_twice_at_once(asking: Asking, held
     assert held.encoded == ["slow but the same"]
 
 
-async def test_at_the_deadline_the_newest_words_so_far_stand_in(asking: Asking, held: Held) -> None:
+async def test_at_the_deadline_the_newest_words_so_far_stand_in(
+    asking: Asking, encoder: QueryEncoder
+) -> None:
     asking.ahead("where is my bike")
-    await encoded(held, "where is my bike")
+    await known(encoder, "where is my bike")
     asked = await asking.ask("slow where is my bike now", time.monotonic())
     assert asked.late
     assert same(asked.vector, "where is my bike")

@@ -21,6 +21,7 @@ from assistant.memory.table import MemoryTable
 from assistant.memory.transcript import Transcript
 from assistant.purging import purged_first, purger
 from tests.support.forgetting import LEISURE_S, START, bench, kept
+from tests.support.remains import marked
 
 DOG = "My dog is called Max."
 CAT = "My cat is called Kim."
@@ -119,7 +120,7 @@ async def test_what_is_due_is_purged_at_the_next_start_before_anything_is_read(
     later = START + timedelta(seconds=61)
     async with bench(tmp_path, Conversation.begin("ada"), later) as again:
         assert again.forgetting.hidden == ()
-        assert again.transcript.forgotten("ada") == {dog.id}
+        assert marked(tmp_path) == {dog.id}
         assert await again.recalled("What is my dog called?") == {CAT}
     assert kept(tmp_path) == ({CAT}, {CAT})
 
@@ -352,7 +353,7 @@ async def test_without_a_long_term_memory_its_table_is_purged_all_the_same(tmp_p
     with closing(Transcript.open(tmp_path / "transcript.sqlite3")) as transcript:
         folder = str(tmp_path / "memories")
         purge = purger("ada", transcript, None, lambda: MemoryTable.open(folder))
-        receipt = purge(Hidden.due_now("ada", [dog.id], ()))
+        receipt = purge(Hidden.of("ada", [dog.id], (), START))
     assert receipt is not None
     assert receipt.clean
     assert kept(tmp_path) == (set(), set())
