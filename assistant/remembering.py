@@ -11,7 +11,14 @@ from functools import partial
 from assistant.context.short_term import ShortTermMemory
 from assistant.desks import Desks, load_memory, profile_encoder
 from assistant.errors import ModelError, StoreError
-from assistant.events import Event, EventBus, Notice, ProfileChanged, Severity
+from assistant.events import (
+    Event,
+    EventBus,
+    ForgettingDone,
+    Notice,
+    ProfileChanged,
+    Severity,
+)
 from assistant.memory.door import Door
 from assistant.memory.forgetting import Forgetting
 from assistant.memory.lexicon import Lexicon
@@ -74,9 +81,14 @@ class Remembering:
 
     async def _open(self, dialogue: Dialogue, forgetting: Forgetting) -> None:
         """Read the memories, and let `assistant memory` reach them while this process has them."""
-        await self.memory.load(self.transcript, purged_first(self.transcript))
-        _begin_forgetting(forgetting, self.bus, self.stack)
         loop = asyncio.get_running_loop()
+
+        def elsewhere(user: str, exchanges: Collection[str]) -> None:
+            if user == self.memory.user_id:
+                loop.call_soon_threadsafe(_forgotten_elsewhere, exchanges, dialogue, self.bus)
+
+        await self.memory.load(self.transcript, purged_first(self.transcript, on_gone=elsewhere))
+        _begin_forgetting(forgetting, self.bus, self.stack)
 
         def on_forgotten(exchanges: Collection[str]) -> None:
             loop.call_soon_threadsafe(dialogue.forget, exchanges)
@@ -121,6 +133,15 @@ def _begin_forgetting(forgetting: Forgetting, bus: EventBus, stack: AsyncExitSta
         await forgetting.run()
 
     stack.callback(asyncio.create_task(run()).cancel)
+
+
+def _forgotten_elsewhere(exchanges: Collection[str], dialogue: Dialogue, bus: EventBus) -> None:
+    """The conversation that goes on may be one of them."""
+    dialogue.forget(exchanges)
+    dialogue.drop(exchanges)
+    bus.emit(ForgettingDone("elsewhere"))
+    what = "1 exchange" if len(exchanges) == 1 else f"{len(exchanges):,} exchanges"
+    bus.emit(Notice(f"Forgotten on another machine, and now here as well: {what}."))
 
 
 async def open_remembering(

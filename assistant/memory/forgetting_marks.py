@@ -117,6 +117,18 @@ def mark_forgotten(db: sqlite3.Connection, user: str, exchanges: Iterable[str], 
     )
 
 
+def held(db: sqlite3.Connection, user: str, exchanges: Iterable[str]) -> set[str]:
+    """Which of these the transcript has of this user, hidden or not."""
+    found: set[str] = set()
+    ids = list(exchanges)
+    for at in range(0, len(ids), 500):
+        some = ids[at : at + 500]
+        places = ", ".join("?" * len(some))
+        query = f"SELECT id FROM exchange WHERE user = ? AND id IN ({places})"
+        found.update(row[0] for row in db.execute(query, (user, *some)))
+    return found
+
+
 def is_forgotten(db: sqlite3.Connection, exchange: str) -> bool:
     row = db.execute("SELECT 1 FROM forgotten WHERE exchange = ?", (exchange,)).fetchone()
     return row is not None
