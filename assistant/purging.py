@@ -55,16 +55,14 @@ def purged_first(
     """
 
     def purge(table: MemoryTable) -> None:
-        for user in table.forgotten.users():
-            if gone := _forgotten_elsewhere(user, table, transcript):
-                on_gone(user, gone)
-        if table.refused is not None:
-            return
-        for user in transcript.hiding():
+        for user in transcript.hiding() if table.refused is None else ():
             for hidden in transcript.hidden(user):
                 if hidden.over(now()):
                     _purged(table, transcript, hidden)
                     transcript.show_again(user, hidden.id)
+        for user in table.forgotten.users():
+            if gone := _forgotten_elsewhere(user, table, transcript):
+                on_gone(user, gone)
 
     return purge
 
