@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import uuid4
 
+LOOKED_UP = 500
+"""Of more ids it is faster to read all there are: each lookup takes 4 µs."""
+
 
 @dataclass(frozen=True, slots=True)
 class Hidden:
@@ -119,14 +122,13 @@ def mark_forgotten(db: sqlite3.Connection, user: str, exchanges: Iterable[str], 
 
 def held(db: sqlite3.Connection, user: str, exchanges: Iterable[str]) -> set[str]:
     """Which of these the transcript has of this user, hidden or not."""
-    found: set[str] = set()
     ids = list(exchanges)
-    for at in range(0, len(ids), 500):
-        some = ids[at : at + 500]
-        places = ", ".join("?" * len(some))
-        query = f"SELECT id FROM exchange WHERE user = ? AND id IN ({places})"
-        found.update(row[0] for row in db.execute(query, (user, *some)))
-    return found
+    if len(ids) > LOOKED_UP:
+        every = db.execute("SELECT id FROM exchange WHERE user = ?", (user,))
+        return {row[0] for row in every}.intersection(ids)
+    places = ", ".join("?" * len(ids))
+    query = f"SELECT id FROM exchange WHERE user = ? AND id IN ({places})"
+    return {row[0] for row in db.execute(query, (user, *ids))}
 
 
 def is_forgotten(db: sqlite3.Connection, exchange: str) -> bool:

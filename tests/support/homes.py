@@ -9,6 +9,7 @@ import numpy as np
 from assistant import encryption
 from assistant.context.conversation import Conversation
 from assistant.encryption import Question, Vault
+from assistant.memory.shared_marks import Marks
 from assistant.memory.table import MemoryTable
 from assistant.memory.transcript import Transcript
 from assistant.paths import Home
@@ -62,7 +63,7 @@ def whole(home: Home, vault: Vault) -> bool:
         marked = table.forgotten.of("ada")
         [batch] = table.scan("ada", vectors=("e",))
         array, present = batch.vectors("e")
-    assert (marked.exchanges, marked.unfinished) == ({FORGOTTEN}, frozenset())
+    assert marked == Marks(frozenset({FORGOTTEN}))
     np.testing.assert_allclose(array[present], [np.eye(2, 8)[0]], atol=1e-6)
     return said == [SAID] and words == [SAID, "no vector", SAID]
 

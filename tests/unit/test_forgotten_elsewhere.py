@@ -260,6 +260,16 @@ def test_of_another_user_no_turn_is_touched(tmp_path: Path) -> None:
         assert table.count("bob") == 2
 
 
+@pytest.mark.parametrize("more", [0, 2_000])
+async def test_a_transcript_tells_what_it_has_of_what_is_marked(shared: Shared, more: int) -> None:
+    ids = {*shared.told.values(), *(new_id() for _ in range(more))}
+    async with bench(shared.a, shared.talk, store=shared.store) as here:
+        assert here.transcript.held("ada", ids) == set(shared.told.values())
+        await here.forgetting.forget([shared.told[SECRET]], ())
+        assert here.transcript.held("ada", ids) == set(shared.told.values()), "hidden ones too"
+        assert here.transcript.held("bob", ids) == here.transcript.held("ada", ()) == set()
+
+
 def said(user: str, exchange: str, *others: str) -> Memory:
     sources = (exchange, *others)
     return Memory(f"{exchange}-{USER}", user, Kind.EXCHANGE, SECRET, START, sources=sources)

@@ -192,7 +192,8 @@ def test_read_while_another_drops_its_old_versions_it_is_read_again(
     table: MemoryTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table.forgotten.write([("ada", X, True)])
-    real, failed = Marker._open, []
+    real = Marker._open
+    failed: list[bool] = []
 
     def gone(self: Marker) -> Any:
         if len(failed) < 2:
