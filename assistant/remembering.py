@@ -20,7 +20,7 @@ from assistant.events import (
     Severity,
 )
 from assistant.memory.door import Door
-from assistant.memory.forgetting import Forgetting
+from assistant.memory.forgetting import Forgetting, Window
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.limits import Limits
 from assistant.memory.long_term import LongTermMemory
@@ -135,10 +135,10 @@ def _begin_forgetting(forgetting: Forgetting, bus: EventBus, stack: AsyncExitSta
     stack.callback(asyncio.create_task(run()).cancel)
 
 
-def _forgotten_elsewhere(exchanges: Collection[str], dialogue: Dialogue, bus: EventBus) -> None:
-    """The conversation that goes on may be one of them."""
-    dialogue.forget(exchanges)
-    dialogue.drop(exchanges)
+def _forgotten_elsewhere(exchanges: Collection[str], window: Window, bus: EventBus) -> None:
+    """Some of them may be of the conversation that goes on."""
+    window.forget(exchanges)
+    window.drop(exchanges)
     bus.emit(ForgettingDone("elsewhere"))
     what = "1 exchange" if len(exchanges) == 1 else f"{len(exchanges):,} exchanges"
     bus.emit(Notice(f"Forgotten on another machine, and now here as well: {what}."))

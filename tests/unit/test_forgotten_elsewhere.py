@@ -12,6 +12,7 @@ import pytest
 
 from assistant.context.conversation import Conversation
 from assistant.errors import StoreError
+from assistant.events import Event, EventBus, ForgettingDone, Notice
 from assistant.memory import receipts, store_link
 from assistant.memory.desk import MemoryDesk
 from assistant.memory.proof import OTHERS
@@ -21,7 +22,8 @@ from assistant.memory.table_schema import exported
 from assistant.memory.transcript import Transcript
 from assistant.memory.verifying import verify
 from assistant.purging import purged_first
-from tests.support.forgetting import START, Bench, bench
+from assistant.remembering import _forgotten_elsewhere
+from tests.support.forgetting import START, Bench, Window, bench
 from tests.support.memories import stored
 from tests.support.remains import pages
 
@@ -160,8 +162,7 @@ class Killed(BaseException):
     """Nothing catches it on its way out."""
 
 
-@pytest.mark.parametrize("owner", [Transcript, MemoryTable], ids=["transcript", "table"])
-@pytest.mark.parametrize("next_home", ["a", "b"])
+@pytest.mark.parametrize(("owner", "next_home"), [(Transcript, "b"), (MemoryTable, "a")])
 async def test_a_purge_that_is_killed_after_its_mark_is_finished_by_whoever_starts_next(
     shared: Shared, monkeypatch: pytest.MonkeyPatch, owner: type, next_home: str
 ) -> None:
@@ -206,6 +207,21 @@ async def test_what_is_just_being_removed_is_not_recalled_where_it_cannot_be_fin
         assert await here.recalled(SECRET) <= {KEPT}
         assert await here.recalled(DERIVED) <= {KEPT}
         assert KEPT in await here.recalled(KEPT)
+
+
+async def test_the_running_conversation_lets_go_of_it_and_its_user_is_told() -> None:
+    bus, window = EventBus(), Window(Conversation.begin("ada"))
+    events: list[Event] = []
+    bus.subscribe(events.append)
+    window.talk.append_user(1, SECRET, START)
+    gone = {window.talk.complete(1, "I see.").id, new_id()}
+    _forgotten_elsewhere(gone, window, bus)
+    assert window.talk.exchanges == ()
+    assert set(window.dropped) == gone
+    done, notice = events
+    assert isinstance(done, ForgettingDone)
+    assert isinstance(notice, Notice)
+    assert notice.text.endswith("and now here as well: 2 exchanges.")
 
 
 async def test_undone_it_leaves_no_mark(shared: Shared) -> None:
