@@ -15,11 +15,14 @@ from assistant.errors import StoreError
 from assistant.events import Event, EventBus, ForgettingDone, Notice
 from assistant.memory import receipts, store_link
 from assistant.memory.desk import MemoryDesk
+from assistant.memory.lexicon import Lexicon
 from assistant.memory.proof import OTHERS
+from assistant.memory.ranking import Ranking
 from assistant.memory.record import USER, Kind, Memory, new_id
 from assistant.memory.table import MemoryTable
 from assistant.memory.table_schema import exported
 from assistant.memory.transcript import Transcript
+from assistant.memory.user_index import UserIndex
 from assistant.memory.verifying import verify
 from assistant.purging import purged_first
 from assistant.remembering import _forgotten_elsewhere
@@ -276,6 +279,22 @@ def test_of_another_user_no_turn_is_touched(tmp_path: Path) -> None:
         assert table.count("bob") == 2
 
 
+def test_what_a_store_refused_for_a_while_waits_no_more(tmp_path: Path) -> None:
+    x = new_id()
+    with closing(MemoryTable.open(str(tmp_path))) as table:
+        table.forgotten.write([("ada", x, True)], finished=True)
+    link = store_link.StoreLink(lambda: MemoryTable.open(str(tmp_path)), print, print)
+    index = UserIndex("ada", Lexicon("en"), 4, Ranking())
+    other = replace(said("ada", new_id()), text=KEPT)
+    link.wait([said("ada", x), other])
+    assert link.open()
+    assert link.read(index, "e", 4)
+    assert set(index.outlines()) == {other.id}
+    link.flush()
+    assert link.settled
+    link.close()
+
+
 @pytest.mark.parametrize("more", [0, 2_000])
 async def test_a_transcript_tells_what_it_has_of_what_is_marked(shared: Shared, more: int) -> None:
     ids = {*shared.told.values(), *(new_id() for _ in range(more))}
@@ -334,5 +353,7 @@ async def test_an_import_leaves_out_what_was_forgotten_since(shared: Shared) -> 
         here.pass_time(GRACE_S)
         assert await here.forgetting.purge_due()
         assert await asyncio.to_thread(desk.import_, rows) == 2
+        assert await here.recalled(SECRET) <= {KEPT}
+        await asyncio.to_thread(memory.put, [said("ada", shared.told[SECRET])])
         assert await here.recalled(SECRET) <= {KEPT}
     assert shared.in_store() == {KEPT}
