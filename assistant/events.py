@@ -151,9 +151,13 @@ class PromptSection:
 
 @dataclass(frozen=True, slots=True)
 class PromptBuilt(Event):
+    """What the model is shown in a turn. `left_out` are the ids of memories that were recalled and
+    are not in it, each with the reason in words."""
+
     turn: int
     sections: tuple[PromptSection, ...]
     budget_tokens: int
+    left_out: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

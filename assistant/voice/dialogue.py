@@ -236,7 +236,8 @@ class Dialogue:
         attempt.context_tokens = prompt.tokens
         if prompt.notice is not None:
             attempt.when_confirmed(partial(self.emit, prompt.notice))
-        built = PromptBuilt(attempt.turn, prompt.sections, prompt.budget)
+        left_out = tuple((note.id, reason.value) for note, reason in prompt.notes.left_out)
+        built = PromptBuilt(attempt.turn, prompt.sections, prompt.budget, left_out)
         attempt.when_confirmed(partial(self.emit, built))
         return Generation(
             messages=prompt.messages,
