@@ -17,9 +17,9 @@ Row = dict[str, Any]
 
 def encode(event: Event) -> Row:
     """An event as JSON knows it."""
-    kind = type(event)
-    row: Row = _adapter(kind).dump_python(event, mode="json")
-    return {"type": kind.__name__, **row}
+    name = type(event).__name__
+    row: Row = _adapters()[name].dump_python(event, mode="json")
+    return {"type": name, **row}
 
 
 def decode(row: Row) -> Event:
@@ -29,20 +29,17 @@ def decode(row: Row) -> Event:
         StoreError: it is none, or of a version that knows other events.
     """
     fields = dict(row)
-    kind = _kinds().get(fields.pop("type", ""))
-    if kind is None:
+    name = fields.pop("type", "")
+    adapter = _adapters().get(name)
+    if adapter is None:
         raise StoreError("This is not an event that this version knows.")
     try:
-        return _adapter(kind).validate_python(fields)
+        return adapter.validate_python(fields)
     except ValidationError as error:
-        raise StoreError(f"This is not a {kind.__name__} as this version knows it.") from error
+        raise StoreError(f"This is not a {name} as this version knows it.") from error
 
 
 @cache
-def _kinds() -> dict[str, type[Event]]:
-    return {kind.__name__: kind for kind in Event.__subclasses__()}
-
-
-@cache
-def _adapter(kind: type[Event]) -> TypeAdapter[Event]:
-    return TypeAdapter(kind)
+def _adapters() -> dict[str, TypeAdapter[Event]]:
+    """By the events' names."""
+    return {kind.__name__: TypeAdapter(kind) for kind in Event.__subclasses__()}

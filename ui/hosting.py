@@ -5,8 +5,9 @@ import json
 import logging
 import sys
 from collections.abc import Callable
+from dataclasses import asdict
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING
 
 from assistant import wire
 from assistant.encryption import Vault
@@ -15,6 +16,9 @@ from assistant.events import Event
 from assistant.paths import Home
 from assistant.settings import Settings
 from ui.hosted import Order
+
+if TYPE_CHECKING:
+    from ui.session import Plan
 
 logger = logging.getLogger(__name__)
 
@@ -47,9 +51,9 @@ class Hosted:
         self,
         home: Home,
         vault: Vault,
+        plan: "Plan",
         hear: Heard,
         ended: Callable[[AssistantError], None],
-        **plan: Any,
     ) -> None:
         self._home = home
         self._vault = vault
@@ -66,7 +70,7 @@ class Hosted:
     async def start(self, settings: Settings) -> None:
         """Raises StoreError: no process can be started."""
         key = self._vault.key.secret.hex() if self._vault.key is not None else None
-        order = Order(home=self._home.root, settings=settings, key=key, **self._plan)
+        order = Order(home=self._home.root, settings=settings, key=key, **asdict(self._plan))
         try:
             self._process = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-m", "ui.hosted"),
@@ -127,5 +131,3 @@ class Hosted:
             told = f"The assistant's process ended unexpectedly (code {code})."
             mend = f"The log tells more: {self._home.log}"
             self._ended(failed or Failed(told, mend, 70))
-
-
