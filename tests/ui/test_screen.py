@@ -18,6 +18,8 @@ from assistant.events import (
     AnswerText,
     Event,
     ForgettingBegan,
+    ForgettingDone,
+    ForgettingUndone,
     Latency,
     MemoriesRead,
     MemoryUsed,
@@ -75,6 +77,7 @@ TURN: tuple[Event, ...] = (
         (DOG,),
         context_tokens=1252,
         read_tokens=52,
+        exchange="x1",
     ),
 )
 
@@ -278,12 +281,41 @@ async def test_the_newest_trouble_covers_nothing(tmp_path: Path) -> None:
 
 
 async def test_undo_is_offered_while_there_is_something_to_undo(tmp_path: Path) -> None:
-    session = ToldSession((*READY, ForgettingBegan("f", 1, 2, AT)))
+    session = ToldSession((*READY, ForgettingBegan("f", ("x",), (), AT)))
     session.answers = {"undo": [{"event": "undone"}]}
     async with opened(session, tmp_path) as (app, pilot):
         assert "u undoes" in text_of(app)
         await pilot.press("u")
         assert session.asked == [{"act": "undo"}]
+
+
+async def test_what_is_forgotten_leaves_the_screen_and_undo_brings_it_back(tmp_path: Path) -> None:
+    session = ToldSession((*READY, *TURN))
+    async with opened(session, tmp_path) as (app, pilot):
+        session.tell(ForgettingBegan("f", ("x1",), ("dog",), AT))
+        await settled(pilot)
+        shown = text_of(app)
+        assert "forgotten" in shown
+        for words in ("What does my dog", "He loves fetch", "called Max"):
+            assert words not in shown
+        app.query_one("#context OptionList", OptionList).focus()
+        await pilot.press("enter")
+        assert "not shown any more" in text_of(app)
+        await pilot.press("escape")
+        session.tell(ForgettingUndone("f"))
+        await settled(pilot)
+        assert "What does my dog like?" in text_of(app)
+        assert "called Max" in text_of(app)
+
+
+async def test_what_is_gone_is_not_in_the_screens_memory_either(tmp_path: Path) -> None:
+    session = ToldSession((*READY, *TURN))
+    async with opened(session, tmp_path) as (app, pilot):
+        session.tell(ForgettingBegan("f", ("x1",), ("dog",), AT), ForgettingDone("f"))
+        await settled(pilot)
+        left = repr(app.state)
+    for words in ("What does my dog", "He loves fetch", "called Max"):
+        assert words not in left
 
 
 async def test_a_narrow_terminal_shows_one_part_at_a_time(tmp_path: Path) -> None:
