@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 from textual.binding import Binding
@@ -246,7 +247,7 @@ async def test_a_memory_is_changed_where_it_is_shown(tmp_path: Path) -> None:
                 await pilot.press(key)
                 if key == "e" and len(app.screen_stack) == 1:
                     await until(pilot, lambda: len(app.screen_stack) == 2)
-            await until(pilot, lambda wanted=request: session.asked[-1:] == [wanted])
+            await until(pilot, partial(session.has_asked, request))
             await until(pilot, lambda: len(app.screen_stack) == 1)
 
 
