@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Collection
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
 
 from assistant.context.short_term import ShortTermMemory
@@ -14,6 +15,7 @@ from assistant.errors import ModelError, StoreError
 from assistant.events import (
     Event,
     EventBus,
+    ForgettingBegan,
     ForgettingDone,
     Notice,
     ProfileChanged,
@@ -27,6 +29,7 @@ from assistant.memory.long_term import LongTermMemory
 from assistant.memory.place import Place, open_place
 from assistant.memory.ranking import Ranking
 from assistant.memory.recollection import Archive, Recollection
+from assistant.memory.record import new_id
 from assistant.memory.retention import Retention
 from assistant.memory.tiers import Tiers
 from assistant.memory.transcript import Transcript
@@ -139,7 +142,9 @@ def _forgotten_elsewhere(exchanges: Collection[str], window: Window, bus: EventB
     """Some of them may be of the conversation that goes on."""
     window.forget(exchanges)
     window.drop(exchanges)
-    bus.emit(ForgettingDone("elsewhere"))
+    key = new_id()
+    bus.emit(ForgettingBegan(key, tuple(sorted(exchanges)), (), datetime.now(UTC)))
+    bus.emit(ForgettingDone(key))
     what = "1 exchange" if len(exchanges) == 1 else f"{len(exchanges):,} exchanges"
     bus.emit(Notice(f"Forgotten on another machine, and now here as well: {what}."))
 

@@ -12,7 +12,7 @@ import pytest
 
 from assistant.context.conversation import Conversation
 from assistant.errors import StoreError
-from assistant.events import Event, EventBus, ForgettingDone, Notice
+from assistant.events import Event, EventBus, ForgettingBegan, ForgettingDone, Notice
 from assistant.memory import receipts, store_link
 from assistant.memory.desk import MemoryDesk
 from assistant.memory.lexicon import Lexicon
@@ -221,8 +221,10 @@ async def test_the_running_conversation_lets_go_of_it_and_its_user_is_told() -> 
     _forgotten_elsewhere(gone, window, bus)
     assert window.talk.exchanges == ()
     assert set(window.dropped) == gone
-    done, notice = events
-    assert isinstance(done, ForgettingDone)
+    began, done, notice = events
+    assert isinstance(began, ForgettingBegan)
+    assert set(began.exchanges) == gone, "a screen erases what it shows of them"
+    assert done == ForgettingDone(began.id)
     assert isinstance(notice, Notice)
     assert notice.text.endswith("and now here as well: 2 exchanges.")
 
