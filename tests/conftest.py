@@ -1,6 +1,7 @@
 """What all tests share."""
 
 import os
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -8,8 +9,35 @@ import pytest
 from assistant.paths import Home
 from assistant.settings import ENVIRONMENT_PREFIX
 from tests.support import keyrings
+from tests.support.company import Room, company_of, order
 
 MODELS_CACHE = "ASSISTANT_MODELS_CACHE"
+ROOM = pytest.StashKey[Room]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """One of several processes (`-n`) shares a room with the others."""
+    if hasattr(config, "workerinput"):
+        config.stash[ROOM] = Room(Path(config.getoption("basetemp")).parent)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if ROOM in config.stash:
+        config.stash[ROOM].close()
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if ROOM in config.stash:
+        items.sort(key=order(items))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Around fixtures and all: loading a model keeps a machine as busy as asking it."""
+    if ROOM not in item.config.stash:
+        return (yield)
+    with item.config.stash[ROOM].entered(company_of(item)):
+        return (yield)
 
 
 @pytest.fixture(autouse=True)
