@@ -9,16 +9,21 @@ import pytest
 from assistant.paths import Home
 from assistant.settings import ENVIRONMENT_PREFIX
 from tests.support import keyrings
-from tests.support.company import Room, company_of, order
+from tests.support.company import Company, Cores, Room, company_of, order
 
 MODELS_CACHE = "ASSISTANT_MODELS_CACHE"
 ROOM = pytest.StashKey[Room]()
+CORES = pytest.StashKey[Cores]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """One of several processes (`-n`) shares a room with the others."""
-    if hasattr(config, "workerinput"):
-        config.stash[ROOM] = Room(Path(config.getoption("basetemp")).parent)
+    """One of several processes (`-n`) shares a room and the cores with the others."""
+    worker = getattr(config, "workerinput", None)
+    if worker is None:
+        return
+    config.stash[ROOM] = Room(Path(config.getoption("basetemp")).parent)
+    config.stash[CORES] = Cores(int(worker["workerid"].removeprefix("gw")), worker["workercount"])
+    config.stash[CORES].use(Company.ANY)  # before libraries count them
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -36,7 +41,9 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
     """Around fixtures and all: loading a model keeps a machine as busy as asking it."""
     if ROOM not in item.config.stash:
         return (yield)
-    with item.config.stash[ROOM].entered(company_of(item)):
+    company = company_of(item)
+    with item.config.stash[ROOM].entered(company):
+        item.config.stash[CORES].use(company)
         return (yield)
 
 

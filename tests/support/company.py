@@ -2,10 +2,14 @@
 
 What hears and speaks in real time fails on a machine that is busy with something else. So a test
 that wants the machine to itself waits until the others have left, and they wait for it; what is
-paced, but works little, runs beside its like. All else is shared as it comes.
+paced, but works little, runs beside its like. All else is shared as it comes, each process on
+cores of its own: the threads of the models' engines wait for each other by spinning, and two such
+teams on the same cores take more than twice the time of one.
 """
 
 import fcntl
+import os
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -25,8 +29,8 @@ class Company(IntEnum):
 
 
 def company_of(item: pytest.Item) -> Company:
-    """By marker (`alone` or `paced`), or by folder."""
-    if item.get_closest_marker("alone"):
+    """By marker, or by folder."""
+    if item.get_closest_marker("alone") or item.get_closest_marker("sound"):
         return Company.NONE
     paced = item.get_closest_marker("paced") or item.path.parent.name == "pipeline"
     return Company.PACED if paced else Company.ANY
@@ -82,3 +86,18 @@ def _locked(file: IO[bytes], how: int) -> Iterator[None]:
         yield
     finally:
         fcntl.flock(file, fcntl.LOCK_UN)
+
+
+class Cores:
+    """Those of one process of several. What it starts inherits them."""
+
+    def __init__(self, number: int, processes: int) -> None:
+        self._all: list[int] = []
+        if sys.platform == "linux":  # elsewhere the system moves threads as it likes
+            self._all = sorted(os.sched_getaffinity(0))
+        self._own = self._all[number % processes :: processes] or self._all
+
+    def use(self, company: Company) -> None:
+        """Its own ones; all of them where it works alone or little."""
+        if sys.platform == "linux":
+            os.sched_setaffinity(0, self._own if company is Company.ANY else self._all)

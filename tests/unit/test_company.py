@@ -1,5 +1,6 @@
 """Tests that share a machine: who is inside together with whom."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.company import Company, Room
+from tests.support.company import Company, Cores, Room
 
 ROOT = Path(__file__).resolve().parents[2]
 ANY, PACED, NONE = Company
@@ -20,7 +21,7 @@ BESIDE = {(ANY, ANY), (PACED, PACED)}
 STAYING = """
 import sys, time
 from pathlib import Path
-from tests.support.company import Company, Room
+from tests.support.company import Company, Cores, Room
 
 with Room(Path(sys.argv[1])).entered(Company.NONE):
     print("in", flush=True)
@@ -150,3 +151,28 @@ def test_two_processes_keep_to_it(tmp_path: Path) -> None:
     assert begun.count(NONE) == 6
     assert begun[0] is ANY
     assert begun[-1] is NONE
+
+
+@pytest.mark.parametrize("processes", [1, 2, 200])
+def test_each_process_has_cores_of_its_own_and_all_when_it_is_alone(processes: int) -> None:
+    """In threads, which have theirs each on Linux, or this test would bind its own process."""
+
+    def cores(number: int) -> tuple[set[int], set[int]]:
+        share = Cores(number, processes)
+        share.use(ANY)
+        own = usable()
+        share.use(NONE)
+        return own, usable()
+
+    with ThreadPoolExecutor(1) as pool:
+        found = [pool.submit(cores, number).result() for number in range(processes)]
+    everything = usable()
+    assert all(all_of_them == everything for _, all_of_them in found)
+    assert set().union(*(own for own, _ in found)) == everything
+    if processes <= len(everything):
+        assert sum(len(own) for own, _ in found) == len(everything)
+
+
+def usable() -> set[int]:
+    """To the thread that asks."""
+    return os.sched_getaffinity(0) if sys.platform == "linux" else set()
