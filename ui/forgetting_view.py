@@ -50,14 +50,15 @@ def question(preview: Row) -> str:
 
 
 def _preview(row: Row) -> Iterator[str]:
-    for name, total in (("going", "memories"), ("exchange", "exchanges"), ("changing", "changing")):
+    for name, total, one, many in (
+        ("going", "memories", "memory", "memories"),
+        ("changing", "changing", "memory that would change", "memories that would change"),
+    ):
         more = row[total] - row["shown"][name]
         if more > 0:
-            what = {"exchange": exchanges(more)}.get(name, memories(more))
-            yield f"… and {what} more{' that would stay' if name == 'changing' else ''}"
-    derived = f" ({row['derived']:,} of them derived)" if row["derived"] else ""
-    there = f"{memories(row['memories'])}{derived} and {exchanges(row['exchanges'])}"
-    yield f"{there} of the transcript would go."
+            yield f"… and {more:,} more {one if more == 1 else many}"
+    derived = f", {row['derived']:,} of them derived" if row["derived"] else ""
+    yield f"{_counted(row['memories'], row['exchanges'])} would go{derived}."
     yield from _staying(row)
     if row["by_words_alone"]:
         yield "The encoder failed: this was found by its words alone."
@@ -90,11 +91,13 @@ def _receipt(receipt: Row) -> Iterator[str]:
 
 
 def _what(row: Row) -> str:
-    parts = []
-    if row["memories"]:
-        parts.append(memories(len(row["memories"])))
-    if row["exchanges"]:
-        parts.append(f"{exchanges(len(row['exchanges']))} of the transcript")
+    return _counted(len(row["memories"]), len(row["exchanges"]))
+
+
+def _counted(of_memories: int, of_exchanges: int) -> str:
+    parts = [memories(of_memories)] if of_memories else []
+    if of_exchanges:
+        parts.append(f"{exchanges(of_exchanges)} of the transcript")
     return ", and ".join(parts) or "Nothing"
 
 
