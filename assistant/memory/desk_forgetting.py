@@ -6,7 +6,6 @@ The same as by voice, and by the same rules; but whoever asks here sees first wh
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 
 from assistant.context.conversation import Exchange
 from assistant.errors import ModelError, SettingsError, StoreError
@@ -104,7 +103,6 @@ class DeskForgetting:
         hiding: Hiding,
         lexicon: Lexicon,
         settle: Callable[[], None],
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self.hiding = hiding
         self._user_id = user_id
@@ -113,7 +111,6 @@ class DeskForgetting:
         self._ready = ready
         self._lexicon = lexicon
         self._settle = settle
-        self._now = now
 
     def plan(self, wish: Wish) -> Plan:
         """
@@ -155,7 +152,7 @@ class DeskForgetting:
         Raises:
             StoreError: there is nothing, or it is over.
         """
-        now = self._now()
+        now = self.hiding.now()
         left = [each for each in self.pending() if not each.over(now)]
         if named is not None:
             left = [each for each in left if each.id.startswith(named) and len(named) >= LEAST_NAME]
@@ -186,11 +183,11 @@ class DeskForgetting:
             nothing = f"Nothing is known about {wish.about!r:.60}."
         elif wish.minutes is not None:
             said = self._said(here)
-            found = meant.since(said, self._now(), wish.minutes, visible, self._lexicon)
+            found = meant.since(said, self.hiding.now(), wish.minutes, visible, self._lexicon)
             nothing = "Nothing was said or written down in that time."
         else:
-            last = max(self._said(here), key=lambda each: each.started, default=None)
-            found = meant.all_of([last], visible, self._lexicon) if last is not None else None
+            last = sorted(self._said(here), key=lambda each: each.started)[-1:]
+            found = meant.all_of(last, visible, self._lexicon)
             nothing = "Nothing has been said yet."
         if found is None:
             raise StoreError(nothing, mend="assistant memory list")

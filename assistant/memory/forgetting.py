@@ -107,6 +107,10 @@ class Forgetting:
         """What is forgotten can be brought back for a while."""
         return self._grace > timedelta()
 
+    def now(self) -> datetime:
+        """UTC."""
+        return self._now()
+
     @property
     def hidden(self) -> tuple[Hidden, ...]:
         """What is not gone yet, oldest first."""

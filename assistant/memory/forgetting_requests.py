@@ -12,7 +12,6 @@
 """
 
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
 from typing import Any
 
 from assistant.errors import SettingsError, StoreError
@@ -75,7 +74,7 @@ def undo(desk: DeskForgetting, request: Request) -> Iterator[Row]:
 
 
 def pending(desk: DeskForgetting) -> Iterator[Row]:
-    now, found = datetime.now(UTC), desk.pending()
+    now, found = desk.hiding.now(), desk.pending()
     for hidden in found:
         left = 0.0 if hidden.over(now) else (hidden.due - now).total_seconds()
         yield {"event": "pending", **_hidden(hidden), "left_s": round(left, 1)}

@@ -32,6 +32,10 @@ class Hiding(Protocol):
         """What is forgotten can be brought back for a while."""
         ...
 
+    def now(self) -> datetime:
+        """UTC, by the clock that decides what is over."""
+        ...
+
     def here(self) -> Sequence[Exchange]:
         """The exchanges of the running conversation, kept or not."""
         ...
@@ -86,6 +90,9 @@ class OnDisk:
     @property
     def gives_time(self) -> bool:
         return self._grace > timedelta()
+
+    def now(self) -> datetime:
+        return self._now()
 
     def here(self) -> Sequence[Exchange]:
         return ()
@@ -145,6 +152,9 @@ class InSession:
     @property
     def gives_time(self) -> bool:
         return self._forgetting.gives_time
+
+    def now(self) -> datetime:
+        return self._forgetting.now()
 
     def here(self) -> Sequence[Exchange]:
         return self._on_loop(self._here())
