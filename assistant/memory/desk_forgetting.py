@@ -21,6 +21,7 @@ from assistant.memory.naming import BY_HAND, matching
 from assistant.memory.record import Memory
 from assistant.memory.removal import chosen_of, of_turns, removal
 from assistant.memory.renewal import in_order
+from assistant.memory.renewal import said as said_at
 from assistant.memory.table import MemoryTable
 from assistant.memory.taking_in import checked
 from assistant.memory.tellings import Told
@@ -224,7 +225,7 @@ class DeskForgetting:
         return Plan(
             tuple(sorted(going)),
             tuple(sorted(chosen.memories)),
-            tuple(sorted(_seen(gone, veil), key=lambda each: each.created, reverse=True)),
+            tuple(sorted(_seen(gone, veil), key=said_at, reverse=True)),
             tuple(_seen(removed.changed, veil)),
             tuple(sorted(said.values(), key=lambda each: each.started, reverse=True)),
             tuple(sorted(sources - going)),

@@ -1,5 +1,9 @@
 """Forgetting by voice and by keyboard, through the command, real models and restarts."""
 
+import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -7,6 +11,7 @@ import numpy as np
 import pytest
 import soundfile
 
+from assistant.paths import models_cache
 from assistant.voice.audio import MIC_RATE
 from models.interfaces import Samples
 from tests.support.talking import REMEMBERING, Row, Talk
@@ -85,3 +90,37 @@ def test_spoken_forgetting_holds_across_a_restart_and_undo_brings_back(
     asked_dog, asked_cat = again.of("turn")
     assert not tells(asked_dog, "Max")
     assert tells(asked_cat, "sleeps all day")
+
+
+def asked(home: Path, *words: str) -> Row:
+    """What a command answers, in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-m", "ui.cli", "--home", str(home), "--json", "memory", *words, *TINY],
+        env={**os.environ, **FORGETTING, "ASSISTANT_MODELS_CACHE": str(models_cache())},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return dict(json.loads(done.stdout.splitlines()[-1]))
+
+
+def test_commands_forget_in_the_running_conversation_and_faces_see_it(tmp_path: Path) -> None:
+    with typed(tmp_path) as talk:
+        talk.wait_for("memories")
+        talk.say(DOG)
+        talk.wait_for("turn")
+        hidden = asked(tmp_path, "forget", "--about", "my dog", "--yes")
+        assert (hidden["event"], hidden["attended"]) == ("forgetting", True)
+        assert talk.wait_for("forgetting")["id"] == hidden["id"]
+        assert asked(tmp_path, "undo")["id"] == talk.wait_for("undone")["id"] == hidden["id"]
+        gone = asked(tmp_path, "forget", "--last", "--now")
+        seen = talk.wait_for("forgotten")
+        assert seen["searched"] == gone["receipt"]["searched"]
+        assert (seen["files"], seen["clean"]) == (gone["receipt"]["files"], True)
+        talk.say(ASK_DOG)
+        assert not tells(talk.wait_for("turn"), "Max")
+        talk.end_input()
+        assert talk.finish() == 0
+    data = [each.read_bytes() for each in tmp_path.rglob("*") if each.is_file()]
+    assert not any(DOG.encode() in each for each in data)
