@@ -22,6 +22,8 @@ FORMS = {
 }
 MEND = "assistant memory forget --help"
 NOT_AGREED_EXIT = 1
+STANDARD_STREAM = "-"
+"""In place of a text: what stands on a command line is kept by the shell and the system."""
 
 
 def add_actions(actions: "argparse._SubParsersAction[Any]") -> None:
@@ -34,7 +36,7 @@ def add_actions(actions: "argparse._SubParsersAction[Any]") -> None:
     )
     forgetting.add_argument("ids", nargs="*", metavar="ID", help="memories, or their beginnings")
     for flag, more in (
-        ("about", {"metavar": "TEXT", "help": "all that is about something"}),
+        ("about", {"metavar": "TEXT", "help": "all that is about it; - is standard input"}),
         ("last", {"action": "store_true", "help": "the last exchange"}),
         ("minutes", {"metavar": "N", "type": float, "help": "what was said in the last N minutes"}),
         ("everything", {"action": "store_true", "help": "all there is"}),
@@ -66,6 +68,8 @@ def request_of(args: argparse.Namespace) -> Row:
     given = {name: value for name, value in given.items() if value not in (None, False, [])}
     if args.minutes is not None:
         given["minutes"] = args.minutes  # 0 is no minutes at all, and not nothing
+    if args.about == STANDARD_STREAM:
+        given["about"] = sys.stdin.buffer.read().decode("utf-8", errors="replace")
     if len(given) != 1:
         which = " and ".join(FORMS[name] for name in given)
         raise SettingsError(

@@ -24,13 +24,13 @@ from assistant.paths import Home
 from assistant.settings import Settings
 from ui import forget_command
 from ui.console import print_json
+from ui.forget_command import STANDARD_STREAM
 from ui.memory_view import lines
 from ui.unlocking import unlock
 
 Request = Mapping[str, Any]
 Row = dict[str, Any]
 
-STANDARD_STREAM = "-"
 STARTING_S = 10.0
 """For how long another process may have the memories open without opening its door: an assistant
 that starts, or another of these commands."""

@@ -158,10 +158,10 @@ class DeskForgetting:
         if named is not None:
             left = [each for each in left if each.id.startswith(named) and len(named) >= LEAST_NAME]
             if len(left) > 1:
-                raise StoreError(f"{named!r:.40} may mean {len(left)} of them.", mend=PENDING)
+                raise StoreError(f"{named[:40]!r} may mean {len(left)} of them.", mend=PENDING)
         back = self.hiding.undo(left[-1].id) if left else None
         if back is None:
-            what = NOTHING_LEFT if named is None else f"{named!r:.40} can't be brought back."
+            what = NOTHING_LEFT if named is None else f"{named[:40]!r} can't be brought back."
             raise StoreError(what, mend=PENDING)
         return back
 
@@ -181,7 +181,7 @@ class DeskForgetting:
         elif wish.about is not None:
             said = self._said(here)
             found = meant.about(wish.about, visible, said, recalled, self._lexicon)
-            nothing = f"Nothing is known about {wish.about!r:.60}."
+            nothing = "Nothing is known about that."  # the topic is not for the log
         elif wish.minutes is not None:
             said = self._said(here)
             found = meant.since(said, self.hiding.now(), wish.minutes, visible, self._lexicon)
@@ -198,7 +198,7 @@ class DeskForgetting:
         """What is like a topic, and whether that could not be told."""
         if not stems(checked(topic), self._lexicon):
             raise SettingsError(
-                f"{topic!r:.60} names nothing that could be looked for.",
+                f"{topic[:60]!r} names nothing that could be looked for.",
                 mend='assistant memory forget --about "my dog"',
             )
         try:

@@ -25,6 +25,7 @@ FORGETTING = REMEMBERING | {
     "ASSISTANT_FORGET__GRACE_S": "30",
 }
 DOG = "My dog is called Max and he loves to play fetch."
+PIN = b"seventy-one forty-four"
 CAT = "My cat is called Bella and she sleeps all day."
 ASK_DOG = "What is my dog called?"
 ASK_CAT = "What is my cat called?"
@@ -60,12 +61,43 @@ def tells(turn: Row, name: str) -> bool:
     return any(name in memory["text"] for memory in turn["memories"])
 
 
-def test_spoken_forgetting_holds_across_a_restart_and_undo_brings_back(
+def asked(home: Path, *words: str) -> Row:
+    """What a command answers, in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-m", "ui.cli", "--home", str(home), "--json", "memory", *words, *TINY],
+        env={**os.environ, **FORGETTING, "ASSISTANT_MODELS_CACHE": str(models_cache())},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return dict(json.loads(done.stdout.splitlines()[-1]))
+
+
+def forget_by_commands(home: Path, talk: Talk) -> None:
+    """What was told last leaves the running conversation, and the faces see it."""
+    talk.wait_for("turn")
+    hidden = asked(home, "forget", "--last")
+    assert (hidden["event"], hidden["attended"]) == ("forgetting", True)
+    assert talk.wait_for("forgetting")["id"] == hidden["id"]
+    assert asked(home, "undo")["id"] == talk.wait_for("undone")["id"] == hidden["id"]
+    gone = asked(home, "forget", "--last", "--now")
+    seen = talk.wait_for("forgotten")
+    assert seen["searched"] == gone["receipt"]["searched"]
+    assert (seen["files"], seen["clean"]) == (gone["receipt"]["files"], True)
+    left = [each.name for each in home.rglob("*") if each.is_file() and PIN in each.read_bytes()]
+    assert left == []
+
+
+def test_forgetting_by_command_and_voice_holds_across_a_restart_and_undo_brings_back(
     tmp_path: Path, speaker: Speaker
 ) -> None:
     home, clips = tmp_path / "home", tmp_path / "clips"
     clips.mkdir()
     with typed(home) as first:
+        first.wait_for("memories")
+        first.say(f"The code of my bicycle lock is {PIN.decode()}.")
+        forget_by_commands(home, first)
         first.say(DOG)
         first.end_input()
         assert first.finish() == 0
@@ -90,37 +122,3 @@ def test_spoken_forgetting_holds_across_a_restart_and_undo_brings_back(
     asked_dog, asked_cat = again.of("turn")
     assert not tells(asked_dog, "Max")
     assert tells(asked_cat, "sleeps all day")
-
-
-def asked(home: Path, *words: str) -> Row:
-    """What a command answers, in a process of its own."""
-    done = subprocess.run(
-        [sys.executable, "-m", "ui.cli", "--home", str(home), "--json", "memory", *words, *TINY],
-        env={**os.environ, **FORGETTING, "ASSISTANT_MODELS_CACHE": str(models_cache())},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    return dict(json.loads(done.stdout.splitlines()[-1]))
-
-
-def test_commands_forget_in_the_running_conversation_and_faces_see_it(tmp_path: Path) -> None:
-    with typed(tmp_path) as talk:
-        talk.wait_for("memories")
-        talk.say(DOG)
-        talk.wait_for("turn")
-        hidden = asked(tmp_path, "forget", "--about", "my dog", "--yes")
-        assert (hidden["event"], hidden["attended"]) == ("forgetting", True)
-        assert talk.wait_for("forgetting")["id"] == hidden["id"]
-        assert asked(tmp_path, "undo")["id"] == talk.wait_for("undone")["id"] == hidden["id"]
-        gone = asked(tmp_path, "forget", "--last", "--now")
-        seen = talk.wait_for("forgotten")
-        assert seen["searched"] == gone["receipt"]["searched"]
-        assert (seen["files"], seen["clean"]) == (gone["receipt"]["files"], True)
-        talk.say(ASK_DOG)
-        assert not tells(talk.wait_for("turn"), "Max")
-        talk.end_input()
-        assert talk.finish() == 0
-    data = [each.read_bytes() for each in tmp_path.rglob("*") if each.is_file()]
-    assert not any(DOG.encode() in each for each in data)

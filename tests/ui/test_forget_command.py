@@ -193,7 +193,7 @@ def test_it_is_gone_with_the_next_command_when_the_time_is_over(
         (["--last", "--limit", "3"], 2, "--limit goes with --preview."),
         (["--last", "--preview", "--limit", "0"], 2, "--limit takes a number, 1 or more."),
         (["--about", "him"], 2, "'him' names nothing that could be looked for."),
-        (["--about", "submarines"], 5, "Nothing is known about 'submarines'."),
+        (["--about", "submarines"], 5, "Nothing is known about that."),
         (["0123456789"], 5, "There is no memory '0123456789'."),
     ],
 )
@@ -204,3 +204,18 @@ def test_errors_are_a_sentence_and_a_mend(
     assert (ended, out, len(err)) == (code, [], 2)
     assert err[0].startswith(sentence)
     assert err[1].startswith("→ ")
+
+
+def test_a_topic_stands_in_no_log_nor_need_it_stand_on_the_command_line(
+    run: Run, home: Home, told: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic = "the submarine that lies in the harbour of Anna's home town, and what is in it"
+    assert run("forget", "--about", topic)[0] == 5
+    assert run("forget", topic)[0] == 5
+    assert run("undo", topic)[0] == 5
+    assert home.log.exists()
+    assert "submarine" not in home.log.read_text(encoding="utf-8")
+    stream = io.TextIOWrapper(io.BytesIO(b"my dog\n"))
+    monkeypatch.setattr(sys, "stdin", stream)
+    assert run("forget", "--about", "-")[0] == 0
+    assert left(run) == {ROOF, CELLO}
