@@ -18,7 +18,7 @@ from assistant.errors import SettingsError, StoreError
 from assistant.memory.desk_forgetting import DeskForgetting, Plan, Wish
 from assistant.memory.desk_rows import Row, exchange_row, row
 from assistant.memory.forgetting_marks import Hidden
-from assistant.memory.record import Kind, Memory
+from assistant.memory.record import Kind
 
 Request = Mapping[str, Any]
 
@@ -115,9 +115,10 @@ def wish_of(request: Request) -> Wish:
 
 def _preview(plan: Plan, limit: int, *, gives_time: bool) -> Iterator[Row]:
     remembered = {source for each in plan.going for source in each.sources}
+    derived = _derived(plan)
     going, said, changing = plan.going[:limit], plan.said[:limit], plan.changing[:limit]
     for memory in going:
-        yield row(memory, event="going", derived=_derived(memory, plan))
+        yield row(memory, event="going", derived=memory.id in derived)
     for exchange in said:
         yield exchange_row(exchange, event="exchange", remembered=exchange.id in remembered)
     for memory in changing:
@@ -125,7 +126,7 @@ def _preview(plan: Plan, limit: int, *, gives_time: bool) -> Iterator[Row]:
     yield {
         "event": "preview",
         "memories": len(plan.going),
-        "derived": sum(_derived(each, plan) for each in plan.going),
+        "derived": len(derived),
         "exchanges": len(plan.exchanges),
         "changing": len(plan.changing),
         "things": plan.things,
@@ -137,10 +138,11 @@ def _preview(plan: Plan, limit: int, *, gives_time: bool) -> Iterator[Row]:
     }
 
 
-def _derived(memory: Memory, plan: Plan) -> bool:
-    """Somebody made it of what goes."""
-    made = memory.kind is not Kind.EXCHANGE and bool(memory.sources)
-    return made and set(plan.exchanges).issuperset(memory.sources)
+def _derived(plan: Plan) -> set[str]:
+    """Ids of what was made of what goes."""
+    exchanges = set(plan.exchanges)
+    made = (each for each in plan.going if each.kind is not Kind.EXCHANGE and each.sources)
+    return {each.id for each in made if exchanges.issuperset(each.sources)}
 
 
 def _hidden(hidden: Hidden) -> Row:
