@@ -140,7 +140,7 @@ class Assistant:
         await self._loop.stop_speaking()
 
     async def command(self, name: str) -> None:
-        """One of mute, unmute, talk, stop, sleep, wake."""
+        """One of mute, unmute, talk, stop, sleep, wake, off-record, on-record."""
         if name in ("mute", "unmute"):
             await self.mute(muted=name == "mute")
         elif name == "talk":
@@ -152,6 +152,10 @@ class Assistant:
             self._dialogue.sleep()
         elif name == "wake":
             self._dialogue.wake()
+        elif name in ("off-record", "on-record") and self._dialogue.off_record != (
+            name == "off-record"
+        ):
+            self._dialogue.record(off=name == "off-record")
 
     async def start(self) -> None:
         """Begin to listen."""

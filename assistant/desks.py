@@ -71,7 +71,7 @@ def open_desk(
             return transcript
 
         user = settings.general.user
-        if home.transcript.exists() and table.refused is None:
+        if home.transcript.exists() or table.forgotten.unfinished:
             gone = _told_of(user, tell or _log)
             purged_first(open_transcript(), done=gone)(table)
 

@@ -195,6 +195,14 @@ class Forget(Section):
     across a restart too; then it is gone for good. 0 gives no time."""
 
 
+class Screen(Section):
+    theme: str = "ansi-dark"
+    """Colours of the screen; `ansi-dark` and `ansi-light` are the terminal's own."""
+    keys: dict[str, str] = {}
+    """Other keys for what the screen does, by its name: `{ "voice.mute" = "m" }`. Several are
+    divided by commas."""
+
+
 class Encryption(Section):
     mode: Literal["auto", "keyring", "passphrase", "off"] = "auto"
     """How a new home keeps its key: in the system's keyring, behind a passphrase, or `off`, plain.
@@ -215,6 +223,7 @@ class Settings(Section):
     transcript: Transcript = Transcript()
     memory: Memory = Memory()
     forget: Forget = Forget()
+    screen: Screen = Screen()
     encryption: Encryption = Encryption()
 
 

@@ -23,7 +23,8 @@ from ui.quiet import ensure_standard_streams, logs_in, quiet
 logger = logging.getLogger(__name__)
 
 COMMANDS = {
-    "talk": "talk with the assistant; also what runs when no command is given",
+    "screen": "talk with the assistant and watch it; what runs when no command is given",
+    "talk": "talk with the assistant in plain lines",
     "models": "list, pull, verify or remove models",
     "devices": "show microphones and loudspeakers",
     "doctor": "check this machine, and say what to mend",
@@ -81,7 +82,8 @@ def _run(arguments: list[str]) -> int:
     home = Home(shared.home.expanduser()) if shared.home else default_home()
     command = next((word for word in rest if not word.startswith("-")), None)
     if not rest or (rest[0].startswith("-") and rest[0] not in ("-h", "--help", "--version")):
-        command, rest = "talk", ["talk", *rest]
+        command = _default_command(rest)
+        rest = [command, *rest]
     logged = command in COMMANDS and command != "config"
     with ExitStack() as stack:
         if logged:
@@ -101,6 +103,12 @@ def _run(arguments: list[str]) -> int:
             raise
         except Exception as error:
             raise _unforeseen(error, home, logged) from error
+
+
+def _default_command(flags: list[str]) -> str:
+    """The screen, where there is a terminal to draw it on and nothing that wants lines."""
+    terminal = sys.stdin.isatty() and sys.stdout.isatty()
+    return "screen" if terminal and "--json" not in flags and "--text" not in flags else "talk"
 
 
 def _globals_parser() -> Parser:
@@ -136,15 +144,15 @@ def _parser(command: str | None) -> Parser:
     for name, summary in COMMANDS.items():
         if name != command:
             commands.add_parser(name, help=summary)
-        elif name == "talk":
-            _add_talk(commands.add_parser(name, help=summary, description=summary))
+        elif name in ("talk", "screen"):
+            _add_talk(commands.add_parser(name, help=summary, description=summary), name)
         else:
             import_module(f"ui.{name}_command").add_parser(commands)
     return parser
 
 
-def _add_talk(parser: argparse.ArgumentParser) -> None:
-    import_module("ui.talk").add_arguments(parser)
+def _add_talk(parser: argparse.ArgumentParser, name: str) -> None:
+    import_module("ui.talk" if name == "talk" else "ui.screen_command").add_arguments(parser)
     parser.add_argument("--microphone", metavar="NAME", help="part of its name, or its number")
     parser.add_argument("--loudspeaker", metavar="NAME", help="part of its name, or its number")
     parser.add_argument("--llm", metavar="MODEL", help="catalogue name, GGUF file or repository")
@@ -154,7 +162,7 @@ def _add_talk(parser: argparse.ArgumentParser) -> None:
 
 
 def _dispatch(args: argparse.Namespace, home: Home) -> int:
-    if args.command == "talk":
+    if args.command in ("talk", "screen"):
         return _talk(args, home)
     module = import_module(f"ui.{args.command}_command")
     code: int
@@ -172,10 +180,14 @@ def _dispatch(args: argparse.Namespace, home: Home) -> int:
 
 
 def _talk(args: argparse.Namespace, home: Home) -> int:
-    settings = load_settings(args, home).settings
+    loaded = load_settings(args, home)
+    settings = loaded.settings
     if args.pull:
         import_module("ui.pulling").pull_missing(settings, sys.stderr)
     vault = import_module("ui.unlocking").unlock(home, settings)
+    if args.command == "screen":
+        screen: int = import_module("ui.screen_command").run(args, home, loaded, vault)
+        return screen
     talk = import_module("ui.talk")
     with quiet(home) as streams:
         code: int = talk.run(args, home, settings, streams.out, vault)

@@ -61,6 +61,8 @@ class _View:
                 yield f"{memories(row['count'])} stand for themselves now."
             case "imported":
                 yield f"{memories(row['count'])} imported."
+                if row["forgotten"]:
+                    yield f"Left out, because you had it forgotten: {memories(row['forgotten'])}."
             case "rebuilt":
                 yield f"Built anew: {memories(row['count'])}."
             case "stats":

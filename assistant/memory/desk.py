@@ -199,7 +199,8 @@ class MemoryDesk:
         return self._changed(self._memory, self._named(named), how)
 
     def import_(self, rows: Iterable[Mapping[str, Any]]) -> int:
-        """Take in what `export` gave, in place of what has the same id; returns how many.
+        """Take in what `export` gave, in place of what has the same id, but for what was forgotten
+        since; returns how many.
 
         Raises:
             SettingsError: a row is not as it must be; nothing was taken in.
@@ -207,9 +208,10 @@ class MemoryDesk:
         """
         memories = [read_row(row, number, self.user_id) for number, row in enumerate(rows, start=1)]
         distinct = {memory.id: memory for memory in memories}  # of several the last
-        if distinct:
-            self._ready().put(sorted(distinct.values(), key=said))
-        return len(distinct)
+        kept = self._table.forgotten.kept(distinct.values())
+        if kept:
+            self._ready().put(sorted(kept, key=said))
+        return len(kept)
 
     def rebuild(self) -> int:
         """Make anew what the transcript tells, all vectors and the indexes; returns how many
@@ -238,9 +240,10 @@ class MemoryDesk:
         transcript = self._open_transcript()
         gone, changed = ([each.id for each in part] for part in (plan.gone, plan.changed))
         needles = needles_of(self._table, transcript, self.user_id, gone, going, changed)
-        if going:
-            transcript.forget(self.user_id, going)
-        self._remove(plan.gone, plan.changed)
+        with self._table.forgotten.during(self.user_id, going, plan.gone):
+            if going:
+                transcript.forget(self.user_id, going)
+            self._remove(plan.gone, plan.changed)
         receipt = receipt_of(needles, self._table, transcript, len(going), len(plan.ids))
         staying = tuple(sorted(sources - going))
         return Forgotten(plan.ids, tuple(sorted(going)), staying, receipt)

@@ -176,8 +176,8 @@ class Forgetting:
             await asyncio.to_thread(self._transcript.hide, hidden)
             self._unnoted.discard(hidden.id)
         finally:
-            counts = (len(hidden.exchanges), len(hidden.memories))
-            self._emit(ForgettingBegan(hidden.id, *counts, hidden.due))
+            ids = (tuple(hidden.exchanges), tuple(hidden.memories))
+            self._emit(ForgettingBegan(hidden.id, *ids, hidden.due))
 
     async def undo(self, key: str | None = None) -> Hidden | None:
         """Bring back what was forgotten last, or under this id; None where that can't be brought

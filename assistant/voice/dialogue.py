@@ -8,7 +8,7 @@ event. Everything here runs on the event loop.
 import asyncio
 import time
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 
@@ -241,7 +241,8 @@ class Dialogue:
         attempt.context_tokens = prompt.tokens
         if prompt.notice is not None:
             attempt.when_confirmed(partial(self.emit, prompt.notice))
-        built = PromptBuilt(attempt.turn, prompt.sections, prompt.budget)
+        left_out = tuple((note.id, reason.value) for note, reason in prompt.notes.left_out)
+        built = PromptBuilt(attempt.turn, prompt.sections, prompt.budget, left_out)
         attempt.when_confirmed(partial(self.emit, built))
         return Generation(
             messages=prompt.messages,
@@ -333,7 +334,8 @@ class Dialogue:
             tokens_per_s=attempt.tokens_per_s,
         )
         try:
-            await self._memory.keep(ended, attempt.started or self._started_at)
+            exchange = await self._memory.keep(ended, attempt.started or self._started_at)
+            ended = replace(ended, exchange=exchange)
             await asyncio.to_thread(self._ledger.write, ended)
         except AssistantError as error:
             self.emit(Notice(str(error), Severity.WARNING, error.mend))

@@ -1,0 +1,264 @@
+"""The whole screen: tabs, keys and what they do; events in, commands out."""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import ClassVar
+
+from textual.app import App, ComposeResult, SystemCommand
+from textual.binding import Binding, BindingType
+from textual.css.query import NoMatches
+from textual.driver import Driver
+from textual.screen import Screen
+from textual.widgets import Footer, Input, TabbedContent, TabPane
+
+from assistant.errors import AssistantError
+from assistant.events import Event, Notice, Phase, Severity
+from assistant.paths import Home
+from assistant.settings import Loaded
+from ui.screen.latency_tab import LatencyTab
+from ui.screen.logs_tab import LogsTab
+from ui.screen.memory_tab import MemoryTab
+from ui.screen.messages import OpenMemory, OpenTurn, Trouble
+from ui.screen.pane import Pane
+from ui.screen.settings_tab import SettingsTab
+from ui.screen.status_line import StatusLine
+from ui.screen.talk_tab import NARROW_CSS, TalkTab
+from ui.screen.trouble_line import TroubleLine
+from ui.session import Session
+from ui.state import State, fold
+
+FRAME_S = 1 / 15
+"""Between two drawings of the state."""
+TABS = ("talk", "memory", "latency", "settings", "logs")
+
+
+class AssistantScreen(App[int]):
+    """Draws the state that the session's events fold into. Exits with a code, as a command does."""
+
+    TITLE = "assistant"
+    ENABLE_COMMAND_PALETTE = True
+    CSS = (
+        """
+        TabbedContent, TabPane { height: 1fr; padding: 0; }
+        """
+        + NARROW_CSS
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *(
+            Binding(str(number), f"tab('{name}')", name.capitalize(), id=f"tab.{name}", show=False)
+            for number, name in enumerate(TABS, start=1)
+        ),
+        Binding("space", "mute", "Mute", id="voice.mute"),
+        Binding("x", "stop", "Stop speaking", id="voice.stop"),
+        Binding("t", "talk", "Talk (push)", id="voice.talk", show=False),
+        Binding("s", "sleep", "Sleep or wake", id="voice.sleep", show=False),
+        Binding("o", "record", "On or off the record", id="voice.off_record", show=False),
+        Binding("i", "type", "Type", id="voice.type"),
+        Binding("slash", "find", "Find", id="find"),
+        Binding("u", "undo", "Undo", id="undo"),
+        Binding("y", "copy", "Copy", id="copy", show=False),
+        Binding("escape", "dismiss", "Dismiss", id="dismiss", show=False),
+        Binding("question_mark", "help", "Help", id="help"),
+        Binding("ctrl+q", "quit", "Quit", id="quit", priority=True),
+    ]
+
+    def __init__(
+        self, session: Session, home: Home, loaded: Loaded, driver: type[Driver] | None = None
+    ) -> None:
+        super().__init__(driver_class=driver)
+        self.HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
+        self.session = session
+        self.home = home
+        self.loaded = loaded
+        self.state = State()
+        self.error: AssistantError | None = None
+        """Why the assistant ended, if it did."""
+        self._drawn = -1
+        self._due = False
+
+    # -- life -----------------------------------------------------------------------------------
+
+    def compose(self) -> ComposeResult:
+        yield StatusLine(self.session.live)
+        yield TroubleLine()
+        with TabbedContent(initial="talk"):
+            with TabPane("1 Talk", id="talk"):
+                yield TalkTab(self.session, self.loaded.settings.persona.name)
+            with TabPane("2 Memory", id="memory"):
+                yield MemoryTab(self.session)
+            with TabPane("3 Latency", id="latency"):
+                yield LatencyTab()
+            with TabPane("4 Settings", id="settings"):
+                yield SettingsTab(self.session, self.home, self.loaded)
+            with TabPane("5 Logs", id="logs"):
+                yield LogsTab(self.home)
+        yield Footer(show_command_palette=False)
+
+    def on_mount(self) -> None:
+        screen = self.loaded.settings.screen
+        self.theme = screen.theme
+        self.set_keymap(screen.keys)
+        self.theme_changed_signal.subscribe(self, self._keep_theme)
+        self.call_after_refresh(self._start)
+
+    async def _start(self) -> None:
+        """After the first frame is painted."""
+        try:
+            await self.session.start(self.hear, self.ended)
+        except AssistantError as error:
+            self.ended(error)
+
+    async def action_quit(self) -> None:
+        await self.session.close()
+        self.exit(self.error.exit_code if self.error is not None else 0)
+
+    # -- what happened --------------------------------------------------------------------------
+
+    def hear(self, event: Event, at: datetime) -> None:
+        """Take an event in; it is drawn with the next frame."""
+        fold(self.state, event, at)
+        self._draw_soon()
+
+    def ended(self, error: AssistantError | None) -> None:
+        """There is nothing more to come."""
+        self.error = error
+        if error is not None:
+            self.tell(error, Severity.ERROR)
+
+    def tell(self, error: AssistantError, severity: Severity = Severity.WARNING) -> None:
+        """In the line of troubles, until it is dismissed."""
+        self.hear(Notice(str(error), severity, error.mend), datetime.now(UTC))
+
+    def on_trouble(self, message: Trouble) -> None:
+        self.tell(message.error)
+
+    @property
+    def up_to_date(self) -> bool:
+        """All that was heard is drawn."""
+        return self._drawn == self.state.version
+
+    def _draw_soon(self) -> None:
+        if not self._due:
+            self._due = True
+            self.set_timer(FRAME_S, self._draw)
+
+    def _draw(self) -> None:
+        self._due = False
+        if self.state.version == self._drawn:
+            return
+        self._drawn = self.state.version
+        for pane in self.screen_stack[0].query(Pane):
+            if all(node.display for node in pane.ancestors if isinstance(node, TabPane)):
+                pane.show(self.state)
+
+    def on_tabbed_content_tab_activated(self) -> None:
+        self.call_after_refresh(self._draw_anew)
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self._draw_anew)
+
+    def _draw_anew(self) -> None:
+        self._drawn = -1
+        self._draw()
+
+    # -- keys -----------------------------------------------------------------------------------
+
+    def action_tab(self, name: str) -> None:
+        self.query_one(TabbedContent).active = name
+        tab = self.query_one(f"#{name}", TabPane)
+        for widget in tab.query("*"):
+            if widget.focusable and not isinstance(widget, Input):
+                widget.focus()
+                return
+
+    def action_mute(self) -> None:
+        """With push-to-talk it opens and closes the microphone."""
+        if self.loaded.settings.audio.push_to_talk:
+            self.session.do("talk")
+        else:
+            self.session.do("unmute" if self.state.phase is Phase.MUTED else "mute")
+
+    def action_talk(self) -> None:
+        self.session.do("talk")
+
+    def action_stop(self) -> None:
+        self.session.do("stop")
+
+    def action_sleep(self) -> None:
+        self.session.do("wake" if self.state.phase is Phase.ASLEEP else "sleep")
+
+    def action_record(self) -> None:
+        self.session.do("on-record" if self.state.off_record else "off-record")
+
+    def action_type(self) -> None:
+        self.action_tab("talk")
+        self.query_one(TalkTab).type()
+
+    def action_find(self) -> None:
+        self.action_tab("memory")
+        self.query_one(MemoryTab).find()
+
+    async def action_undo(self) -> None:
+        try:
+            rows = await self.session.ask({"act": "undo"})
+        except AssistantError as error:
+            self.tell(error)
+            return
+        self.notify("It is all back." if rows else "There is nothing left to bring back.")
+
+    def action_copy(self) -> None:
+        turn = self.state.turn
+        if turn is not None:
+            self.copy_to_clipboard(turn.heard or turn.user)
+            self.notify("The last answer is copied.")
+
+    def action_dismiss(self) -> None:
+        trouble = self.state.trouble
+        if trouble is not None:
+            trouble.dismissed = True
+            self.state.version += 1
+            self._draw_soon()
+        elif isinstance(self.focused, Input):
+            self.screen.set_focus(None)
+
+    def action_help(self) -> None:
+        """The keys of what has the focus, and everywhere's."""
+        try:
+            self.screen.query_one("HelpPanel")
+        except NoMatches:
+            self.action_show_help_panel()
+        else:
+            self.action_hide_help_panel()
+
+    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+        """The palette: every action that has a key here, and the themes."""
+        seen = set()
+        for node, binding, enabled, _ in screen.active_bindings.values():
+            if enabled and binding.description and binding.action not in seen:
+                seen.add(binding.action)
+                keys = self.get_key_display(binding)
+                yield SystemCommand(
+                    binding.description,
+                    f"{keys}: {binding.tooltip or binding.description.lower()}",
+                    lambda action=binding.action, node=node: self.run_action(action, node),
+                )
+        yield SystemCommand("Theme", "colours of the screen", self.action_change_theme)
+
+    # -- from one part to another ---------------------------------------------------------------
+
+    def on_open_turn(self, message: OpenTurn) -> None:
+        self.action_tab("talk")
+        self.query_one(TalkTab).open_turn(message.turn)
+
+    def on_open_memory(self, message: OpenMemory) -> None:
+        self.action_tab("memory")
+        self.query_one(MemoryTab).open(message.memory)
+
+    def _keep_theme(self, _: object) -> None:
+        if self.theme != self.loaded.settings.screen.theme:
+            from ui.config_command import set_setting
+
+            try:
+                set_setting(self.home, "screen.theme", self.theme)
+            except AssistantError as error:
+                self.tell(error)

@@ -1,0 +1,101 @@
+"""One line, always there: what the assistant is doing, and with what."""
+
+from collections.abc import Iterator
+
+from rich.text import Text
+from textual.app import RenderResult
+
+from assistant.events import Phase
+from ui.screen.pane import Pane
+from ui.state import State
+
+SIGNS = {
+    Phase.STARTING: ("…", "starting", "dim"),
+    Phase.LISTENING: ("●", "listening", "green"),
+    Phase.HEARING: ("◉", "hearing you", "bold green"),
+    Phase.THINKING: ("◌", "thinking", "yellow"),
+    Phase.SPEAKING: ("▶", "speaking", "bold cyan"),
+    Phase.ASLEEP: ("☾", "asleep", "blue"),
+    Phase.MUTED: ("⊘", "muted", "red"),
+    Phase.PAUSED: ("‖", "no sound", "red"),
+}
+METER = 8
+"""Cells."""
+QUIET_DBFS, LOUD_DBFS = -60.0, -6.0
+EIGHTHS = " ▏▎▍▌▋▊▉█"
+CLOSED = (Phase.STARTING, Phase.MUTED, Phase.PAUSED)
+
+
+class StatusLine(Pane):
+    """What is least needed leaves first when the terminal is narrow."""
+
+    DEFAULT_CSS = "StatusLine { height: 1; background: $panel; color: $foreground; }"
+
+    def __init__(self, live: bool) -> None:
+        super().__init__()
+        self._live = live
+        self._text = Text("")
+
+    def show(self, state: State) -> None:
+        text = self._line(state)
+        if text != self._text or text.spans != self._text.spans:
+            self._text = text
+            self.refresh()
+
+    def render(self) -> RenderResult:
+        return self._text
+
+    def on_resize(self) -> None:
+        self.refresh()
+
+    def _line(self, state: State) -> Text:
+        text = Text(no_wrap=True, overflow="ellipsis")
+        sign, word, style = SIGNS[state.phase]
+        text.append(f" {sign} {word} ", style=f"{style} reverse")
+        if not self._live:
+            text.append(" replay ", style="bold reverse")
+        if state.off_record:
+            text.append(" off the record ", style="bold magenta reverse")
+        text.append(" ")
+        text.append_text(meter(state.level_dbfs, closed=state.phase in CLOSED))
+        for part in _details(state):
+            if text.cell_len + len(part) + 3 > self.size.width:
+                break
+            text.append("  " + part, style="dim")
+        return text
+
+
+def meter(dbfs: float, *, closed: bool = False, cells: int = METER) -> Text:
+    """A level as a bar; with words where there is no colour to tell."""
+    if closed:
+        return Text("mic closed".ljust(cells), style="dim")
+    share = (dbfs - QUIET_DBFS) / (LOUD_DBFS - QUIET_DBFS)
+    eighths = round(min(max(share, 0.0), 1.0) * cells * 8)
+    full, rest = divmod(eighths, 8)
+    bar = ("█" * full + (EIGHTHS[rest] if full < cells else "")).ljust(cells)[:cells]
+    style = "red" if dbfs > LOUD_DBFS else "yellow" if dbfs > -15 else "green"
+    return Text.assemble("mic ", (bar, f"{style} on grey23"))
+
+
+def _details(state: State) -> Iterator[str]:
+    """What matters most first."""
+    turn = state.turn
+    pending = state.undoable
+    if pending is not None:
+        yield "u undoes forgetting"
+    if turn is not None:
+        yield f"turn {turn.number}"
+        first = turn.latency.first_audio or turn.latency.first_token
+        if first is not None:
+            yield f"{first:.0f} ms"
+        if turn.budget:
+            yield f"context {turn.tokens:,}/{turn.budget:,}"
+    if state.memories is not None:
+        yield f"{state.memories:,} memories"
+    elif state.models:
+        yield "reading memories"
+    if "llm" in state.models:
+        yield state.models["llm"]
+    for role in ("stt", "tts"):
+        if role in state.models:
+            yield state.models[role]
