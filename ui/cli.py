@@ -184,10 +184,10 @@ def _talk(args: argparse.Namespace, home: Home) -> int:
     settings = loaded.settings
     if args.pull:
         import_module("ui.pulling").pull_missing(settings, sys.stderr)
-    vault = import_module("ui.unlocking").unlock(home, settings)
     if args.command == "screen":
-        screen: int = import_module("ui.screen_command").run(args, home, loaded, vault)
+        screen: int = import_module("ui.screen_command").run(args, home, loaded)
         return screen
+    vault = import_module("ui.unlocking").unlock(home, settings)
     talk = import_module("ui.talk")
     with quiet(home) as streams:
         code: int = talk.run(args, home, settings, streams.out, vault)
