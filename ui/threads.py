@@ -24,5 +24,5 @@ async def in_thread(function: Callable[..., T], *arguments: object) -> T:
             if not future.cancelled():
                 future.set_result(result)
 
-    threading.Thread(target=work, name=function.__qualname__, daemon=True).start()
+    threading.Thread(target=work, name="work", daemon=True).start()
     return await asyncio.wrap_future(future)

@@ -325,6 +325,7 @@ class AssistantScreen(Sturdy):
             self.session.do("mute")
 
     def _resumed(self, _: object) -> None:
+        self.refresh(layout=True)  # the terminal has forgotten the picture
         if self._muted_for_now and not self.loaded.settings.audio.push_to_talk:
             self.session.do("unmute")
 

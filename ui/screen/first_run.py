@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from ui.pulling import Needed
     from ui.screen.microphone_step import Check, Row
 
+LOADING = "The models are being loaded; in a moment you can speak."
+HELLO = "Say hello, or press i and type. ? shows the keys."
+
 logger = logging.getLogger(__name__)
 
 
@@ -140,13 +143,16 @@ class FirstExchange(Pane):
 
     def __init__(self) -> None:
         super().__init__()
-        self._words = "The models are being loaded; in a moment you can speak."
+        self._words = LOADING
 
     def show(self, state: State) -> None:
         if state.turn is not None and state.turn.over:
             self.remove()
-        elif state.phase is not Phase.STARTING and "hello" not in self._words:
-            self._words = "Say hello, or press i and type. ? shows the keys."
+            return
+        self.display = state.phase is not Phase.STOPPED
+        words = LOADING if state.phase is Phase.STARTING else HELLO
+        if words != self._words:
+            self._words = words
             self.refresh(layout=True)
 
     def render(self) -> RenderResult:

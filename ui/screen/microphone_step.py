@@ -77,6 +77,7 @@ class MicrophoneStep(Step[str | None]):
             self._hear(row["dbfs"])
         else:
             failed = row["failed"]
+            self.query_one("#device", Static).update("The microphone can't be heard.")
             mend = f" → {as_typed(failed['mend'])}" if failed.get("mend") else ""
             self.query_one("#level", Static).update(meter(-96.0, closed=True, cells=CELLS))
             self._say(f"{failed['message']}{mend}", "bold yellow", sign="! ")

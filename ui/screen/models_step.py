@@ -14,6 +14,7 @@ from assistant.errors import AssistantError
 from models import sources
 from models.disk import size_text
 from models.sources import PullStopped, Report
+from ui.console import as_typed
 from ui.pulling import Needed, Progress
 from ui.screen.step import Step
 from ui.threads import in_thread
@@ -23,7 +24,7 @@ logger = logging.getLogger(__name__)
 Bring = Callable[[Report, threading.Event], None]
 """Downloads them, blocking; raises AssistantError."""
 DRAW_S = 0.25
-BAR = 30
+BAR = 20
 
 
 class ModelsStep(Step[bool]):
@@ -85,7 +86,7 @@ class ModelsStep(Step[bool]):
             self._say("Stopped; what has come is kept, and the download goes on from there.")
         except AssistantError as error:
             logger.error("The models did not come", exc_info=error)
-            mend = f" → {error.mend}" if error.mend else ""
+            mend = f" → {as_typed(error.mend)}" if error.mend else ""
             self._say(f"{error}{mend}", "! ")
         else:
             self.dismiss(True)

@@ -95,7 +95,7 @@ def _details(state: State) -> Iterator[str]:
             yield f"context {turn.tokens:,}/{turn.budget:,}"
     if state.memories is not None:
         yield f"{state.memories:,} memories"
-    elif state.models:
+    elif state.models and state.phase is not Phase.STOPPED:
         yield "reading memories"
     if "llm" in state.models:
         yield state.models["llm"]
