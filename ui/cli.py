@@ -85,9 +85,11 @@ def _run(arguments: list[str]) -> int:
         command = _default_command(rest)
         rest = [command, *rest]
     logged = command in COMMANDS and command != "config"
+    if command == "screen":
+        os.environ["LOGURU_AUTOINIT"] = "False"  # should a library bring it, it is silent
     with ExitStack() as stack:
         if logged:
-            stack.enter_context(logs_in(home))
+            stack.enter_context(logs_in(home, pipecat=command != "screen"))
         try:
             if rest == ["--version"]:
                 print(f"assistant {version('local-voice-assistant')}")

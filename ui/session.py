@@ -5,21 +5,23 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from assistant.encryption import Vault
 from assistant.errors import AssistantError, StoreError
 from assistant.events import Event
 from assistant.memory import door
 from assistant.paths import Home
 from assistant.settings import Settings
-from ui.hosting import Hosted
+
+if TYPE_CHECKING:
+    from assistant.encryption import Vault
+    from ui.hosting import Hosted
 
 Request = Mapping[str, Any]
 Row = dict[str, Any]
 Heard = Callable[[Event, datetime], None]
 Ended = Callable[[AssistantError | None], None]
-Unlock = Callable[[], Awaitable[Vault]]
+Unlock = Callable[[], Awaitable["Vault"]]
 
 
 class Session(Protocol):
@@ -77,7 +79,7 @@ class Live:
 
     live = True
 
-    def __init__(self, home: Home, settings: Settings, vault: Vault | Unlock, plan: Plan) -> None:
+    def __init__(self, home: Home, settings: Settings, vault: "Vault | Unlock", plan: Plan) -> None:
         self._home = home
         self._settings = settings
         self._unlock = vault if callable(vault) else None
@@ -93,6 +95,8 @@ class Live:
         if vault is None:
             assert self._unlock is not None
             vault = self._vault = await self._unlock()
+        from ui.hosting import Hosted  # encryption comes with it, which the first frame did without
+
         self._hosted = Hosted(self._home, vault, self._plan, hear, ended)
         await self._hosted.start(self._settings)
 
