@@ -98,7 +98,7 @@ class ModelsStep(Step[bool]):
     def _show(self, *, go: str, off: str, busy: bool) -> None:
         first, second = self.query_one("#go", Button), self.query_one("#not", Button)
         first.label, second.label, first.disabled = go, off, busy
-        (second if busy else first).focus()
+        self.set_focus(second if busy else first)  # at once: a key may follow
         if busy:
             self._say("")
 

@@ -35,7 +35,7 @@ class Unlocking:
 
     async def __call__(self) -> "Vault":
         """Raises StoreError: see `open_vault`."""
-        vault = await in_thread(self._open, asyncio.get_running_loop())
+        vault = await in_thread(self._open)
         app = self.app
         if app is not None and vault.recovery is not None:
             self.unseen = vault.recovery
@@ -49,11 +49,11 @@ class Unlocking:
         if written_down:
             self.unseen = None
 
-    def _open(self, loop: asyncio.AbstractEventLoop) -> "Vault":
+    def _open(self) -> "Vault":
         from assistant.encryption import open_vault
 
         def ask(question: "Question") -> str | None:
-            return asyncio.run_coroutine_threadsafe(self._ask(question), loop).result()
+            return self.app.call_from_thread(self._ask, question) if self.app is not None else None
 
         return open_vault(self._home, self._settings, ask, create=True)
 
