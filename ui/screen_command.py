@@ -4,6 +4,7 @@ What is drawn first is imported first: encryption, models and sound come behind 
 """
 
 import argparse
+import os
 import sys
 from pathlib import Path
 
@@ -56,5 +57,8 @@ def run(args: argparse.Namespace, home: Home, loaded: Loaded) -> int:
     error = app.error if app.crash is None else UnexpectedError(app.crash, home.log)
     if error is not None:
         render_error(error, as_json=False, out=sys.stdout, err=sys.stderr)
-        return code or error.exit_code
-    return code
+        code = code or error.exit_code
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # A thread in the middle of an import or a download can't be stopped, and can hold up the end.
+    os._exit(code)

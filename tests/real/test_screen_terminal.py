@@ -75,10 +75,8 @@ def restored(terminal: Terminal) -> bool:
 def test_a_clean_home_is_led_to_a_conversation_and_its_key_is_not_lost(tmp_path: Path) -> None:
     home = Home(tmp_path / "home")
     env = {**keyrings.environment(tmp_path / "keyring"), "ASSISTANT_MEMORY__ENABLED": "false"}
-    nowhere = {"ALSA_CONFIG_PATH": "/dev/null", "PULSE_SERVER": "unix:/nowhere"}
-    with Terminal(assistant_screen(home.root), env={**env, **nowhere}) as terminal:
+    with Terminal(assistant_screen(home.root), env=env) as terminal:
         terminal.wait_for("First steps: the microphone")
-        terminal.wait_for("The microphone can't be heard.")
         terminal.press("Escape")
         shown = terminal.wait_for("First steps: the recovery key")
         found = re.search(r"(?:[A-Z0-9]{4}-){6}[A-Z0-9]{4}", shown)

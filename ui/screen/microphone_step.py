@@ -62,7 +62,6 @@ class MicrophoneStep(Step[str | None]):
         return [Button("Go on", id="on", variant="primary"), Button("Without", id="without")]
 
     def on_mount(self) -> None:
-        super().on_mount()
         self.run_worker(self._check.listen(self._wanted))
 
     def _told(self, row: Row) -> None:

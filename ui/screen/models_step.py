@@ -49,7 +49,6 @@ class ModelsStep(Step[bool]):
         return [Button("Download", id="go", variant="primary"), Button("Not now", id="not")]
 
     def on_mount(self) -> None:
-        super().on_mount()
         self.set_interval(DRAW_S, self._draw)
 
     def on_unmount(self) -> None:

@@ -32,6 +32,8 @@ class Step(ModalScreen[T]):
     Step Button { margin-left: 2; }
     """
     HEADING: ClassVar[str]
+    FOCUS: ClassVar[str] = "Button"
+    """Of the buttons, as a selector; the first by default."""
 
     def body(self) -> ComposeResult:
         raise NotImplementedError
@@ -48,7 +50,7 @@ class Step(ModalScreen[T]):
         yield box
 
     def on_mount(self) -> None:
-        self.query(Button).first().focus()
+        self.query(self.FOCUS).first().focus()
 
     def action_skip(self) -> None:
         raise NotImplementedError

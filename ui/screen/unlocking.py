@@ -110,6 +110,8 @@ class RecoveryStep(Step[bool]):
     when the screen closes."""
 
     HEADING = "First steps: the recovery key"
+    FOCUS = "#later"
+    """A key pressed in haste does no harm there."""
 
     def __init__(self, recovery: str) -> None:
         super().__init__()
@@ -128,10 +130,6 @@ class RecoveryStep(Step[bool]):
             Button("I have written it down", id="written", variant="primary"),
             Button("Later", id="later"),
         ]
-
-    def on_mount(self) -> None:
-        """The focus is where a key pressed in haste does no harm."""
-        self.query_one("#later", Button).focus()
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
         self.dismiss(event.button.id == "written")
