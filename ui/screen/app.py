@@ -1,6 +1,7 @@
 """The whole screen: tabs, keys and what they do; events in, commands out."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import ClassVar
 
@@ -12,13 +13,14 @@ from textual.screen import Screen
 from textual.widgets import Footer, Input, TabbedContent, TabPane
 
 from assistant.errors import AssistantError
-from assistant.events import Event, Notice, Phase, Severity
+from assistant.events import Event, Notice, Phase, PhaseChanged, Severity
 from assistant.paths import Home
 from assistant.settings import Loaded
+from assistant.settings import Screen as ScreenSettings
 from ui.screen.latency_tab import LatencyTab
 from ui.screen.logs_tab import LogsTab
 from ui.screen.memory_tab import MemoryTab
-from ui.screen.messages import OpenMemory, OpenTurn, Trouble
+from ui.screen.messages import OpenMemory, OpenTurn, SettingsChanged, Trouble
 from ui.screen.pane import Pane
 from ui.screen.settings_tab import SettingsTab
 from ui.screen.status_line import StatusLine
@@ -162,7 +164,8 @@ class AssistantScreen(App[int]):
         self.query_one(TabbedContent).active = name
         tab = self.query_one(f"#{name}", TabPane)
         for widget in tab.query("*"):
-            if widget.focusable and not isinstance(widget, Input):
+            shown = all(node.display for node in widget.ancestors_with_self if node is not tab)
+            if shown and widget.focusable and not isinstance(widget, Input):
                 widget.focus()
                 return
 
@@ -249,6 +252,22 @@ class AssistantScreen(App[int]):
         self.action_tab("memory")
         self.query_one(MemoryTab).open(message.memory)
 
+    def on_settings_changed(self, message: SettingsChanged) -> None:
+        """Those of the screen count at once, all others once the assistant knows them too."""
+        screen = message.loaded.settings.screen
+        if message.restarted:
+            self.error = None
+            self.hear(PhaseChanged(Phase.STARTING), datetime.now(UTC))
+            self.loaded = message.loaded
+        else:
+            self._apply(screen)
+        self.theme = screen.theme if screen.theme in self.available_themes else self.theme
+        self.set_keymap(screen.keys)
+
+    def _apply(self, screen: ScreenSettings) -> None:
+        settings = self.loaded.settings.model_copy(update={"screen": screen})
+        self.loaded = replace(self.loaded, settings=settings)
+
     def _keep_theme(self, _: object) -> None:
         if self.theme != self.loaded.settings.screen.theme:
             from ui.config_command import set_setting
@@ -257,3 +276,6 @@ class AssistantScreen(App[int]):
                 set_setting(self.home, "screen.theme", self.theme)
             except AssistantError as error:
                 self.tell(error)
+                return
+            kept = self.loaded.settings.screen.model_copy(update={"theme": self.theme})
+            self._apply(kept)
