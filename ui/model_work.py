@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 Doing = Literal["download", "check"]
-WORDS = {"ready": "here", "missing": "-", "partial": "in part", "corrupt": "damaged"}
+WORDS = {"ready": "here", "missing": "missing", "partial": "in part", "corrupt": "damaged"}
 """For `models.store.State`."""
 
 

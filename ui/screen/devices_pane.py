@@ -54,7 +54,9 @@ class DevicesPane(Pane):
     ]
     DEFAULT_CSS = """
     DevicesPane { layout: vertical; height: 1fr; }
-    DevicesPane > DevicesList { height: 1fr; padding: 0 1; }
+    DevicesPane > DevicesList {
+        height: 1fr; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis;
+    }
     DevicesPane > #device { height: 3; padding: 0 1; border-top: solid $primary; }
     """
 

@@ -52,7 +52,10 @@ class LatencyTab(Pane):
     DEFAULT_CSS = """
     LatencyTab { layout: vertical; }
     LatencyTab > #usual { height: auto; padding: 0 1; }
-    LatencyTab > Turns { border: round $primary; padding: 0 1; display: none; }
+    LatencyTab > Turns {
+        border: round $primary; padding: 0 1; display: none;
+        text-wrap: nowrap; text-overflow: ellipsis;
+    }
     LatencyTab > Turns:focus { border: round $accent; }
     LatencyTab > Turns.-filled { display: block; }
     """

@@ -56,7 +56,9 @@ class ModelsPane(Pane):
     ]
     DEFAULT_CSS = """
     ModelsPane { layout: vertical; height: 1fr; }
-    ModelsPane > ModelsList { height: 1fr; padding: 0 1; }
+    ModelsPane > ModelsList {
+        height: 1fr; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis;
+    }
     ModelsPane > #model { height: auto; min-height: 3; padding: 0 1; border-top: solid $primary; }
     """
 

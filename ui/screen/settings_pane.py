@@ -24,7 +24,9 @@ from ui.screen.filter_line import FilterLine, focus_later
 from ui.screen.messages import Trouble
 from ui.settings_book import MOST_WANTED, Setting, SettingsBook, shown, typed
 
-KEY, VALUE = 34, 24
+KEY, VALUE = 34, 18
+WIDE, MEANING = 110, 76
+"""So wide, a row has room for what the setting means, from this column on."""
 WAITS = "restart needed"
 NONE = "No setting has these words in its name, its value or its meaning. esc shows all."
 ELSEWHERE = {
@@ -66,7 +68,9 @@ class SettingsPane(Container):
     ]
     DEFAULT_CSS = """
     SettingsPane { layout: vertical; height: 1fr; }
-    SettingsPane > SettingsList { height: 1fr; padding: 0 1; }
+    SettingsPane > SettingsList {
+        height: 1fr; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis;
+    }
     SettingsPane > #meaning {
         height: auto; min-height: 4; max-height: 8; padding: 0 1; border-top: solid $primary;
     }
@@ -85,6 +89,9 @@ class SettingsPane(Container):
     def on_mount(self) -> None:
         self.renew()
 
+    def on_resize(self) -> None:
+        self.renew()
+
     def renew(self) -> None:
         """Draw what the book says; the cursor stays."""
         settings = self._book.settings()
@@ -93,11 +100,18 @@ class SettingsPane(Container):
         place = listing.highlighted
         here = listing.get_option_at_index(place).id if place is not None else None
         options = list(self._options(settings, self.query_one(FilterLine).words))
-        listing.clear_options()
-        listing.add_options(options)
         ids = [option.id for option in options]
-        open_ = [index for index, option in enumerate(options) if not option.disabled]
-        listing.highlighted = ids.index(here) if here in ids else open_[0] if open_ else None
+        if ids == [option.id for option in listing.options]:
+            for index, option in enumerate(options):
+                if option.prompt != listing.options[index].prompt:
+                    listing.replace_option_prompt_at_index(index, option.prompt)
+        else:
+            listing.clear_options()
+            listing.add_options(options)
+            named = [index for index, each in enumerate(ids) if each is not None]
+            listing.highlighted = (
+                ids.index(here) if here and here in ids else min(named, default=None)
+            )
         self._explain()
 
     def chosen(self) -> Setting | None:
@@ -110,16 +124,17 @@ class SettingsPane(Container):
     # -- drawing --------------------------------------------------------------------------------
 
     def _options(self, settings: list[Setting], words: list[str]) -> Iterator[Option]:
+        meant = self.size.width >= WIDE
         if not words:
             yield _heading("Most wanted")
             for key in MOST_WANTED:
-                yield Option(row(self._by_key[key], key), id=f"wanted:{key}")
+                yield Option(row(self._by_key[key], meant), id=f"wanted:{key}")
         section = ""
         for setting in _with(settings, words):
             if setting.section != section:
                 section = setting.section
                 yield _heading(section)
-            yield Option(row(setting, setting.key), id=setting.key)
+            yield Option(row(setting, meant), id=setting.key)
 
     def _explain(self) -> None:
         setting = self.chosen()
@@ -210,18 +225,20 @@ class SettingsPane(Container):
         self.post_message(Written())
 
 
-def row(setting: Setting, name: str) -> Text:
-    """Name, value, and what there is to say of it."""
+def row(setting: Setting, meant: bool) -> Text:
+    """Name, value, what there is to say of it, and where there is room what it means."""
     value = plain(" ".join(shown(setting.value).split()))
     long = cell_len(value) > VALUE
-    text = Text(f"  {name:<{KEY}}", no_wrap=True, overflow="ellipsis")
+    text = Text(f"  {setting.key:<{KEY}}", no_wrap=True, overflow="ellipsis")
     style = "" if setting.source == "default" else "bold"
     text.append(f"{set_cell_size(value, VALUE - 1)}…" if long else value, style=style)
     text.append(" " * (VALUE + 2 - min(cell_len(value), VALUE)))
     if setting.waits:
         text.append(f"{WAITS} ", style="bold yellow")
     if setting.source != "default":
-        text.append(_origin(setting), style="dim")
+        text.append(f"{_origin(setting)} ", style="dim")
+    if meant:
+        text.append(" " * max(MEANING - text.cell_len, 0) + setting.meaning, style="dim")
     return text
 
 
