@@ -139,8 +139,8 @@ class DevicesPane(Pane):
     def _row(self, kind: Kind, device: Device | None) -> Text:
         name = plain(device.name) if device is not None else DEFAULT
         wanted = self._book.loaded.settings.audio.model_dump()[KEYS[kind].partition(".")[2]]
-        chosen = self._found(kind, wanted)
-        mark = "●" if (device is None and wanted is None) or (device and device is chosen) else " "
+        chosen = self._found(kind, wanted) if wanted is not None else None
+        mark = "●" if device is chosen else " "
         text = Text(f"  {mark} {name:<{NAME}.{NAME}} ", no_wrap=True, overflow="ellipsis")
         if device is not None and device is self._listening and kind == "microphone":
             level = self._level
@@ -219,7 +219,9 @@ class DevicesPane(Pane):
             self.workers.cancel_group(self, "meter")
             if stops:
                 return
-        if device is not None and not self._is_in_use("microphone", device):
+        if device is not None and self._is_in_use("microphone", device):
+            self.notify("The assistant listens to this one; its level is shown all the time.")
+        elif device is not None:
             self.run_worker(self._listen(device), exclusive=True, group="meter")
 
     async def _listen(self, device: Device) -> None:

@@ -53,11 +53,10 @@ class LatencyTab(Pane):
     LatencyTab { layout: vertical; }
     LatencyTab > #usual { height: auto; padding: 0 1; }
     LatencyTab > Turns {
-        border: round $primary; padding: 0 1; display: none;
+        border: round $primary; padding: 0 1;
         text-wrap: nowrap; text-overflow: ellipsis;
     }
     LatencyTab > Turns:focus { border: round $accent; }
-    LatencyTab > Turns.-filled { display: block; }
     """
 
     def __init__(self) -> None:
@@ -90,8 +89,7 @@ class LatencyTab(Pane):
         chosen = self._over[place] if place is not None and place < len(self._over) else None
         following = chosen is None or chosen is self._over[-1] or chosen not in over
         self._over = over
-        turns.add_class("-filled")
-        # The list is laid out only now, if it was empty: its border, padding and scrollbar.
+        # Its border, padding and scrollbar, which is there only when it is needed.
         cells = max(self.size.width - 6, FIGURES + LEAST_BAR)
         whole = scale(over)
         turns.clear_options()
