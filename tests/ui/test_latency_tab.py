@@ -1,14 +1,13 @@
 """The latency tab: a bar for each turn, and what is usual."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from textual.pilot import Pilot
 from textual.widgets import Static, TabbedContent
 
 from assistant.events import Event, Latency, Recalled, TurnEnded, TurnHeard
-from assistant.paths import Home
-from assistant.settings import load
-from tests.support.quiet_session import NOON, QuietSession
+from tests.support.screens import AT, ToldSession, screen
 from ui.screen.app import AssistantScreen
 from ui.screen.context_pane import ContextPane
 from ui.screen.latency_tab import BEYOND, Turns, bar, row, scale, usual
@@ -29,12 +28,8 @@ def turns(*latencies: Latency) -> list[Turn]:
     state = State()
     for number, latency in enumerate(latencies, 1):
         for event in spoken(number, latency, missed=number == 1):
-            fold(state, event, NOON)
+            fold(state, event, AT)
     return state.turns
-
-
-def app(home: Home, *events: Event) -> AssistantScreen:
-    return AssistantScreen(QuietSession(events), home, load(home.settings_file))
 
 
 async def settle(pilot: Pilot[int]) -> None:
@@ -43,8 +38,8 @@ async def settle(pilot: Pilot[int]) -> None:
     await pilot.pause()
 
 
-def prompts(screen: AssistantScreen) -> list[str]:
-    return [str(option.prompt) for option in screen.query_one(Turns).options]
+def prompts(app: AssistantScreen) -> list[str]:
+    return [str(option.prompt) for option in app.query_one(Turns).options]
 
 
 # -- drawing ------------------------------------------------------------------------------------
@@ -120,59 +115,76 @@ def test_what_is_usual_is_told_by_step_and_from_the_end_of_speech() -> None:
 # -- keys ---------------------------------------------------------------------------------------
 
 
-async def test_before_the_first_turn_it_says_what_will_be_there(home: Home) -> None:
-    screen = app(home)
-    async with screen.run_test(size=(80, 24)) as pilot:
+async def test_before_the_first_turn_it_says_what_will_be_there(tmp_path: Path) -> None:
+    app = screen(ToldSession(), tmp_path)
+    async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("3")
         await settle(pilot)
 
         assert "Every turn gets a bar here" in str(
-            screen.query_one("LatencyTab > #usual", Static).render()
+            app.query_one("LatencyTab > #usual", Static).render()
         )
-        assert screen.query_one(Turns).option_count == 0
+        assert app.query_one(Turns).option_count == 0
 
 
-async def test_enter_opens_the_turn_under_the_cursor(home: Home) -> None:
-    screen = app(home, *spoken(1), *spoken(2), *spoken(3))
-    async with screen.run_test(size=(120, 40)) as pilot:
+async def test_enter_opens_the_turn_under_the_cursor(tmp_path: Path) -> None:
+    app = screen(
+        ToldSession(
+            (
+                *spoken(1),
+                *spoken(2),
+                *spoken(3),
+            )
+        ),
+        tmp_path,
+    )
+    async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)
         await pilot.press("3")
         await settle(pilot)
-        assert screen.query_one(Turns).highlighted == 2
+        assert app.query_one(Turns).highlighted == 2
         await pilot.press("k", "enter")
         await settle(pilot)
 
-        assert screen.query_one(TabbedContent).active == "talk"
-        assert screen.query_one(ContextPane)._chosen == 2
+        assert app.query_one(TabbedContent).active == "talk"
+        assert app.query_one(ContextPane)._chosen == 2
 
 
-async def test_the_cursor_follows_the_newest_until_it_is_moved(home: Home) -> None:
-    screen = app(home, *spoken(1), *spoken(2))
-    async with screen.run_test(size=(80, 24)) as pilot:
+async def test_the_cursor_follows_the_newest_until_it_is_moved(tmp_path: Path) -> None:
+    app = screen(
+        ToldSession(
+            (
+                *spoken(1),
+                *spoken(2),
+            )
+        ),
+        tmp_path,
+    )
+    async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot)
         await pilot.press("3")
         await settle(pilot)
         for event in spoken(3):
-            screen.hear(event, NOON)
+            app.hear(event, AT)
         await settle(pilot)
-        assert screen.query_one(Turns).highlighted == 2
+        assert app.query_one(Turns).highlighted == 2
         await pilot.press("g")
         for event in spoken(4, words="And now?"):
-            screen.hear(event, NOON)
+            app.hear(event, AT)
         await settle(pilot)
 
-        assert screen.query_one(Turns).highlighted == 0
-        assert [line.split()[0] for line in prompts(screen)] == ["1", "2", "3", "4"]
+        assert app.query_one(Turns).highlighted == 0
+        assert [line.split()[0] for line in prompts(app)] == ["1", "2", "3", "4"]
 
 
-async def test_no_row_is_wider_than_the_terminal(home: Home) -> None:
-    screen = app(home, *spoken(1, missed=True, words="word " * 80))
-    async with screen.run_test(size=(80, 24)) as pilot:
+async def test_no_row_is_wider_than_the_terminal(tmp_path: Path) -> None:
+    app = screen(ToldSession((*spoken(1, missed=True, words="word " * 80),)), tmp_path)
+    async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot)
         await pilot.press("3")
         await settle(pilot)
         for width in (80, 120, 200):
             await pilot.resize_terminal(width, 40)
             await settle(pilot)
-            [line] = prompts(screen)
-            assert len(line) <= screen.query_one(Turns).scrollable_content_region.width
+            [line] = prompts(app)
+            assert len(line) <= app.query_one(Turns).scrollable_content_region.width

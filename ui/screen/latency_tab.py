@@ -75,7 +75,7 @@ class LatencyTab(Pane):
 
     def show(self, state: State) -> None:
         over = [turn for turn in state.turns if turn.over]
-        drawn = (len(over), over[-1].at if over else None, self.size.width)
+        drawn = (len(over), over[-1].number if over else 0, self.size.width)
         if not over or drawn == self._drawn:
             return
         self._drawn = drawn

@@ -86,10 +86,8 @@ class SettingsPane(Container):
         yield FilterLine("words of a setting's name, value or meaning")
         yield Static(id="meaning", markup=False)
 
-    def on_mount(self) -> None:
-        self.renew()
-
     def on_resize(self) -> None:
+        """The first time when it is first seen: what nobody looks at is not laid out."""
         self.renew()
 
     def renew(self) -> None:
