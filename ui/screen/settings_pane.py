@@ -56,6 +56,9 @@ class SettingsList(Listing):
         Binding("enter", "select", "Change", id="settings.change")
     ]
 
+    def on_resize(self) -> None:
+        self.scroll_to_highlight()
+
 
 class SettingsPane(Container):
     """A list of them, and below it what is known of the one under the cursor."""
@@ -72,7 +75,7 @@ class SettingsPane(Container):
         height: 1fr; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis;
     }
     SettingsPane > #meaning {
-        height: auto; min-height: 4; max-height: 8; padding: 0 1; border-top: solid $primary;
+        height: 6; overflow-y: auto; padding: 0 1; border-top: solid $primary;
     }
     """
 
