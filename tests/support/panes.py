@@ -33,7 +33,7 @@ class PaneApp(App[None]):
     def on_settings_changed(self, message: SettingsChanged) -> None:
         self.changes.append(message)
 
-    def notify(self, message: str, **_options: object) -> None:  # type: ignore[override]
+    def notify(self, message: str, **_options: object) -> None:
         self.told.append(message)
 
 

@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from textual.pilot import Pilot
-from textual.widgets import Static, TabbedContent
+from textual.widgets import TabbedContent
 
 from assistant.events import Event, Latency, Recalled, TurnEnded, TurnHeard
+from tests.support.panes import PaneApp, shown
 from tests.support.screens import AT, ToldSession, screen
-from ui.screen.app import AssistantScreen
 from ui.screen.context_pane import ContextPane
-from ui.screen.latency_tab import BEYOND, Turns, bar, row, scale, usual
+from ui.screen.latency_tab import BEYOND, LatencyTab, Turns, bar, row, scale, usual
 from ui.state import State, Turn, fold
 
 FAST = Latency(100.0, 150.0, 155.0, 300.0, 400.0)
@@ -38,7 +38,7 @@ async def settle(pilot: Pilot[int]) -> None:
     await pilot.pause()
 
 
-def prompts(app: AssistantScreen) -> list[str]:
+def prompts(app: PaneApp) -> list[str]:
     return [str(option.prompt) for option in app.query_one(Turns).options]
 
 
@@ -115,16 +115,12 @@ def test_what_is_usual_is_told_by_step_and_from_the_end_of_speech() -> None:
 # -- keys ---------------------------------------------------------------------------------------
 
 
-async def test_before_the_first_turn_it_says_what_will_be_there(tmp_path: Path) -> None:
-    app = screen(ToldSession(), tmp_path)
+async def test_before_the_first_turn_it_says_what_will_be_there() -> None:
+    app = PaneApp(LatencyTab())
     async with app.run_test(size=(80, 24)) as pilot:
-        await pilot.press("3")
-        await settle(pilot)
+        await pilot.pause()
 
-        assert "Every turn gets a bar here" in str(
-            app.query_one("LatencyTab > #usual", Static).render()
-        )
-        assert app.query_one(Turns).option_count == 0
+        assert "Every turn gets a bar here" in shown(app)
 
 
 async def test_enter_opens_the_turn_under_the_cursor(tmp_path: Path) -> None:
@@ -150,41 +146,38 @@ async def test_enter_opens_the_turn_under_the_cursor(tmp_path: Path) -> None:
         assert app.query_one(ContextPane)._chosen == 2
 
 
-async def test_the_cursor_follows_the_newest_until_it_is_moved(tmp_path: Path) -> None:
-    app = screen(
-        ToldSession(
-            (
-                *spoken(1),
-                *spoken(2),
-            )
-        ),
-        tmp_path,
-    )
-    async with app.run_test(size=(80, 24)) as pilot:
-        await settle(pilot)
-        await pilot.press("3")
-        await settle(pilot)
-        for event in spoken(3):
-            app.hear(event, AT)
-        await settle(pilot)
-        assert app.query_one(Turns).highlighted == 2
-        await pilot.press("g")
-        for event in spoken(4, words="And now?"):
-            app.hear(event, AT)
-        await settle(pilot)
+async def test_the_cursor_follows_the_newest_until_it_is_moved() -> None:
+    tab, state = LatencyTab(), State()
+    app = PaneApp(tab)
 
-        assert app.query_one(Turns).highlighted == 0
+    async def tell(pilot: Pilot[None], *numbers: int) -> int | None:
+        for number in numbers:
+            for event in spoken(number):
+                fold(state, event, AT)
+        tab.show(state)
+        await pilot.pause()
+        return app.query_one(Turns).highlighted
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        assert await tell(pilot, 1, 2) == 1
+        assert await tell(pilot, 3) == 2
+        app.query_one(Turns).focus()
+        await pilot.press("g")
+
+        assert await tell(pilot, 4) == 0
         assert [line.split()[0] for line in prompts(app)] == ["1", "2", "3", "4"]
 
 
-async def test_no_row_is_wider_than_the_terminal(tmp_path: Path) -> None:
-    app = screen(ToldSession((*spoken(1, missed=True, words="word " * 80),)), tmp_path)
+async def test_no_row_is_wider_than_the_terminal() -> None:
+    tab, state = LatencyTab(), State()
+    for event in spoken(1, missed=True, words="word " * 80):
+        fold(state, event, AT)
+    app = PaneApp(tab)
     async with app.run_test(size=(80, 24)) as pilot:
-        await settle(pilot)
-        await pilot.press("3")
-        await settle(pilot)
         for width in (80, 120, 200):
             await pilot.resize_terminal(width, 40)
-            await settle(pilot)
+            tab.show(state)
+            await pilot.pause()
             [line] = prompts(app)
             assert len(line) <= app.query_one(Turns).scrollable_content_region.width
+            assert "recall late" in shown(app)
