@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Literal
 
 from assistant.errors import AssistantError
@@ -36,6 +37,8 @@ class ModelRow:
     licence: str
     state: str
     """Of `models.store.State`."""
+    stem: str
+    """Of the file that an engine is pointed at: some engines call the model so."""
 
     @property
     def here(self) -> bool:
@@ -113,6 +116,7 @@ class ModelWork:
                 languages=model.languages,
                 licence=model.licence,
                 state=store.state(model.name).value,
+                stem=PurePosixPath(model.files[0].name).stem,
             )
             for model in store.catalogue.models.values()
         ]

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 from textual.pilot import Pilot
 from textual.widgets import TabbedContent
 
@@ -181,3 +182,26 @@ async def test_no_row_is_wider_than_the_terminal() -> None:
             [line] = prompts(app)
             assert len(line) <= app.query_one(Turns).scrollable_content_region.width
             assert "recall late" in shown(app)
+
+
+async def test_without_colour_the_terminals_own_two_are_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    app = screen(ToldSession((*spoken(1),)), tmp_path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        await pilot.press("3")
+        await settle(pilot)
+        filters = app.get_line_filters()
+        strips = app.screen._compositor.render_strips()[: app.size.height]
+        shown = [
+            strip.apply_filter(each, app.background_colors[1])
+            for strip in strips
+            for each in filters
+        ]
+        styles = [segment.style for strip in shown for segment in strip if segment.style]
+
+        assert {style.color.name for style in styles if style.color} == {"default"}
+        assert {style.bgcolor.name for style in styles if style.bgcolor} == {"default"}
+        assert any("E▬" in strip.text for strip in shown)

@@ -1,5 +1,6 @@
 """The whole screen: tabs, keys and what they do; events in, commands out."""
 
+import os
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -67,7 +68,9 @@ class AssistantScreen(App[int]):
     def __init__(
         self, session: Session, home: Home, loaded: Loaded, driver: type[Driver] | None = None
     ) -> None:
-        super().__init__(driver_class=driver)
+        # Without colour everything is in the terminal's own two: shades of grey that Textual makes
+        # of colours which only the terminal knows are black on black.
+        super().__init__(driver_class=driver, ansi_color=True if "NO_COLOR" in os.environ else None)
         self.HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
         self.session = session
         self.home = home

@@ -127,11 +127,14 @@ class ModelsPane(Pane):
             text.append_text(progress(job, time.monotonic()))
             return text
         text.append(f"{WORDS[row.state]:<{STATE}}", style=STYLES.get(row.state, "dim"))
-        if row.name in self._in_use:
+        if self._is_used(row):
             text.append(" in use", style="bold cyan")
         if row.name == self._named(row.role):
             text.append(" chosen", style="bold")
         return text
+
+    def _is_used(self, row: ModelRow) -> bool:
+        return row.name in self._in_use or row.stem in self._in_use
 
     def _named(self, role: str) -> str | None:
         """What the settings name for a role."""
@@ -213,7 +216,7 @@ class ModelsPane(Pane):
             return
         used = "The assistant uses it now, and will need it at its next start."
         question = f"Remove {row.name} from this machine ({size_text(row.bytes)})?"
-        details = used if row.name in self._in_use else "It can be downloaded again."
+        details = used if self._is_used(row) else "It can be downloaded again."
         if not await self.app.push_screen_wait(Confirm(question, details, do="Remove")):
             return
         try:

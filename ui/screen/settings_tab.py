@@ -70,6 +70,7 @@ class SettingsTab(Container):
         self._store = store or open_store
         self._sound = sound or SoundProbe()
         self._missing = missing or missing_models
+        self._restarting = False
 
     def compose(self) -> ComposeResult:
         yield PartTabs(*(Tab(label, id=f"settings-{part}") for part, label in PARTS.items()))
@@ -134,8 +135,9 @@ class SettingsTab(Container):
     # -- restart --------------------------------------------------------------------------------
 
     def action_restart(self) -> None:
-        if self._session.live:
-            self.run_worker(self._restart(), exclusive=True, group="restart")
+        if self._session.live and not self._restarting:
+            self._restarting = True
+            self.run_worker(self._restart(), group="restart")
 
     async def _restart(self) -> None:
         settings = self._book.loaded.settings
@@ -152,6 +154,8 @@ class SettingsTab(Container):
         except AssistantError as error:
             self.post_message(Trouble(error))
             return
+        finally:
+            self._restarting = False
         self._book.restarted()
         self._renew()
 
