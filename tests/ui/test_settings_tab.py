@@ -9,7 +9,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from assistant.errors import SettingsError
+from assistant.errors import SettingsError, StoreError
 from assistant.paths import Home
 from assistant.settings import Settings, load
 from tests.support.panes import PaneApp, shown, until
@@ -295,6 +295,26 @@ async def test_it_is_not_started_anew_without_its_models(home: Home) -> None:
 
         assert "Not on this machine yet: whisper-base." in str(app.troubles[0])
         assert session.restarted == []
+
+
+async def test_a_start_that_fails_is_told_and_can_be_tried_again(home: Home) -> None:
+    class Failing(ToldSession):
+        async def restart(self, settings: Settings) -> None:
+            await super().restart(settings)
+            raise StoreError("The assistant can't be started.")
+
+    session = Failing()
+    async with opened(home, session) as (app, pilot):
+        go_to(app, "wanted:general.sounds")
+        await pilot.press("space")
+        await written(pilot, app)
+        await pilot.press("r")
+        await until(pilot, lambda: len(app.troubles) == 1)
+        await pilot.press("r")
+        await until(pilot, lambda: len(app.troubles) == 2)
+
+        assert len(session.restarted) == 2
+        assert "Restart needed for general.sounds" in shown(app)
 
 
 def test_models_that_are_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -38,8 +38,8 @@ class LogView(ScrollView, can_focus=True):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("j,down", "scroll_down", show=False, id="list.down"),
         Binding("k,up", "scroll_up", show=False, id="list.up"),
-        Binding("pageup", "page_up", show=False),
-        Binding("pagedown", "page_down", show=False),
+        Binding("pageup", "page_up", show=False, id="list.page_up"),
+        Binding("pagedown", "page_down", show=False, id="list.page_down"),
         Binding("g,home", "scroll_home", show=False, id="list.top"),
         Binding("G,end", "end", "To the end", id="list.bottom"),
     ]
