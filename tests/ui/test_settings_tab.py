@@ -317,6 +317,18 @@ async def test_a_start_that_fails_is_told_and_can_be_tried_again(home: Home) -> 
         assert "Restart needed for general.sounds" in shown(app)
 
 
+async def test_a_start_from_elsewhere_counts_too(home: Home) -> None:
+    async with opened(home) as (app, pilot):
+        go_to(app, "wanted:general.sounds")
+        await pilot.press("space")
+        await written(pilot, app)
+        assert "Restart needed" in shown(app)
+        app.query_one(SettingsTab).runs(load(home.settings_file).settings)
+        await pilot.pause()
+
+        assert "Restart needed" not in shown(app)
+
+
 def test_models_that_are_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(os.environ, "ASSISTANT_MODELS_CACHE", str(tmp_path))
     settings = Settings.model_validate({"general": {"profile": "tiny"}})

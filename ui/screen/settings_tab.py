@@ -132,6 +132,11 @@ class SettingsTab(Container):
         told = f"Restart needed for {', '.join(waiting)}: press r."
         line.update(Text(told, style="bold yellow", no_wrap=True, overflow="ellipsis"))
 
+    def runs(self, settings: Settings) -> None:
+        """The assistant was started from elsewhere, with these."""
+        self._book.started = settings
+        self._renew()
+
     # -- restart --------------------------------------------------------------------------------
 
     def action_restart(self) -> None:
