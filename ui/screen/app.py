@@ -1,5 +1,6 @@
 """The whole screen: tabs, keys and what they do; events in, commands out."""
 
+import os
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -16,11 +17,12 @@ from assistant.errors import AssistantError
 from assistant.events import Event, Notice, Phase, PhaseChanged, Severity
 from assistant.paths import Home
 from assistant.settings import Loaded
+from assistant.settings import Screen as ScreenSettings
 from ui.screen.first_run import FirstRun
 from ui.screen.latency_tab import LatencyTab
 from ui.screen.logs_tab import LogsTab
 from ui.screen.memory_tab import MemoryTab
-from ui.screen.messages import OpenMemory, OpenTurn, Trouble
+from ui.screen.messages import OpenMemory, OpenTurn, SettingsChanged, Trouble
 from ui.screen.pane import Pane
 from ui.screen.settings_tab import SettingsTab
 from ui.screen.small import LEAST_HEIGHT, LEAST_WIDTH, SMALL_CSS, TooSmall
@@ -76,7 +78,9 @@ class AssistantScreen(Sturdy):
         driver: type[Driver] | None = None,
         first_run: FirstRun | None = None,
     ) -> None:
-        super().__init__(driver_class=driver)
+        # Without colour everything is in the terminal's own two: shades of grey that Textual makes
+        # of colours which only the terminal knows are black on black.
+        super().__init__(driver_class=driver, ansi_color=True if "NO_COLOR" in os.environ else None)
         self.HORIZONTAL_BREAKPOINTS = [(0, "-slim"), (LEAST_WIDTH, "-narrow"), (100, "-wide")]
         self.VERTICAL_BREAKPOINTS = [(0, "-low"), (LEAST_HEIGHT, "-high")]
         self.session = session
@@ -221,7 +225,8 @@ class AssistantScreen(Sturdy):
         self.query_one(TabbedContent).active = name
         tab = self.query_one(f"#{name}", TabPane)
         for widget in tab.query("*"):
-            if widget.focusable and not isinstance(widget, Input):
+            shown = all(node.display for node in widget.ancestors_with_self if node is not tab)
+            if shown and widget.focusable and not isinstance(widget, Input):
                 widget.focus()
                 return
 
@@ -329,6 +334,22 @@ class AssistantScreen(Sturdy):
         if self._muted_for_now and not self.loaded.settings.audio.push_to_talk:
             self.session.do("unmute")
 
+    def on_settings_changed(self, message: SettingsChanged) -> None:
+        """Those of the screen count at once, all others once the assistant knows them too."""
+        screen = message.loaded.settings.screen
+        if message.restarted:
+            self.error = None
+            self.hear(PhaseChanged(Phase.STARTING), datetime.now(UTC))
+            self.loaded = message.loaded
+        else:
+            self._apply(screen)
+        self.theme = screen.theme if screen.theme in self.available_themes else self.theme
+        self.set_keymap(screen.keys)
+
+    def _apply(self, screen: ScreenSettings) -> None:
+        settings = self.loaded.settings.model_copy(update={"screen": screen})
+        self.loaded = replace(self.loaded, settings=settings)
+
     def _keep_theme(self, _: object) -> None:
         if self.theme != self.loaded.settings.screen.theme:
             from ui.config_command import set_setting
@@ -337,3 +358,6 @@ class AssistantScreen(Sturdy):
                 set_setting(self.home, "screen.theme", self.theme)
             except AssistantError as error:
                 self.tell(error)
+                return
+            kept = self.loaded.settings.screen.model_copy(update={"theme": self.theme})
+            self._apply(kept)
