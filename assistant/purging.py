@@ -39,17 +39,24 @@ def purger(
 
 
 def purged_first(
-    transcript: Transcript, now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    transcript: Transcript,
+    now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    done: Callable[[Hidden, Receipt], object] = lambda _, __: None,
 ) -> Callable[[MemoryTable], None]:
     """For the start: purges what is due, whoever said so, from a table of which nothing is in RAM
-    yet."""
+    yet.
+
+    Args:
+        done: told of each; not on the event loop.
+    """
 
     def purge(table: MemoryTable) -> None:
         for user in transcript.hiding():
             for hidden in transcript.hidden(user):
                 if hidden.over(now()):
-                    _purged(table, transcript, hidden)
+                    receipt = _purged(table, transcript, hidden)
                     transcript.show_again(user, hidden.id)
+                    done(hidden, receipt)
 
     return purge
 
@@ -59,9 +66,7 @@ def _from_running(
 ) -> Receipt:
     memory.written()  # what is on its way to the table would come after
     desk = MemoryDesk(user, memory.table, lambda: transcript, lambda: memory, memory=memory)
-    receipt = desk.purge(hidden.exchanges, hidden.memories).receipt
-    memory.index.purge()
-    return receipt
+    return desk.purge(hidden.exchanges, hidden.memories).receipt
 
 
 def _from_disk(

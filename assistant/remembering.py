@@ -3,7 +3,7 @@ exchange, what is recalled for the next one, and what goes on beside the convers
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -13,11 +13,14 @@ from assistant.desks import Desks, load_memory, profile_encoder
 from assistant.errors import ModelError, StoreError
 from assistant.events import Event, EventBus, Notice, ProfileChanged, Severity
 from assistant.memory.door import Door
-from assistant.memory.forgetting import Forgetting
+from assistant.memory.forgetting import Forgetting, done
+from assistant.memory.forgetting_marks import Hidden
+from assistant.memory.hiding import InSession
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.limits import Limits
 from assistant.memory.long_term import LongTermMemory
 from assistant.memory.place import Place, open_place
+from assistant.memory.proof import Receipt
 from assistant.memory.ranking import Ranking
 from assistant.memory.recollection import Archive, Recollection
 from assistant.memory.retention import Retention
@@ -70,20 +73,23 @@ class Remembering:
                 dialogue.refresh()
 
         self.stack.callback(self.bus.subscribe(follow))
-        self.stack.callback(asyncio.create_task(self._open(dialogue, forgetting)).cancel)
+        self.stack.callback(asyncio.create_task(self._open(forgetting)).cancel)
 
-    async def _open(self, dialogue: Dialogue, forgetting: Forgetting) -> None:
+    async def _open(self, forgetting: Forgetting) -> None:
         """Read the memories, and let `assistant memory` reach them while this process has them."""
-        await self.memory.load(self.transcript, purged_first(self.transcript))
+        emit = _from_threads(self.bus)
+
+        def gone(hidden: Hidden, receipt: Receipt) -> None:
+            if hidden.user == self.memory.user_id:
+                emit(done(hidden, receipt))
+
+        await self.memory.load(self.transcript, purged_first(self.transcript, done=gone))
         _begin_forgetting(forgetting, self.bus, self.stack)
-        loop = asyncio.get_running_loop()
-
-        def on_forgotten(exchanges: Collection[str]) -> None:
-            loop.call_soon_threadsafe(dialogue.forget, exchanges)
-
         await self.memory.writable.wait()  # until then the commands open the memories themselves
         try:
-            desks = Desks(self.memory, self.transcript, self._another_users, on_forgotten)
+            hiding = InSession(forgetting, asyncio.get_running_loop())
+            parts = (self.memory, self.transcript, self._another_users, self.settings, hiding)
+            desks = Desks(*parts)
             door = await asyncio.to_thread(Door, self.home.door, desks.answer)
         except StoreError as error:
             logger.error("commands can't reach the memories: %s", error)

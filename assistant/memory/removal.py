@@ -32,6 +32,20 @@ def of_turns(memories: Iterable[Memory]) -> set[str]:
     }
 
 
+def chosen_of(
+    everything: Mapping[str, Memory], ids: Iterable[str], exchanges: Collection[str]
+) -> list[Memory]:
+    """Of these memories those that go when the exchanges do: what was told again elsewhere stays,
+    as that."""
+    going = set(exchanges)
+    found = (everything[key] for key in ids if key in everything)
+    return [
+        memory
+        for memory in found
+        if memory.kind is not Kind.EXCHANGE or going.issuperset(memory.sources)
+    ]
+
+
 def removal(
     everything: Mapping[str, Memory],
     chosen: Iterable[Memory],
