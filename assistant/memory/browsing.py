@@ -5,7 +5,7 @@ read of the page alone. Only looking for a text reads all texts, and keeps none.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from hashlib import blake2b
@@ -178,10 +178,6 @@ class Browsing:
             for key, said in zip(batch.values("id"), batch.values("text"), strict=True)
             if wanted in _plain(said)
         }
-
-
-def without_text(which: Which) -> Which:
-    return replace(which, text="")
 
 
 def _plain(text: str) -> str:

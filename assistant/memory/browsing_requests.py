@@ -26,6 +26,10 @@ Row = dict[str, Any]
 
 CUT = 200
 """Characters of a text in a light row."""
+FILTERED_FROM = 200
+"""Memories that recall finds, where only some are wanted."""
+WHY = ("event", "score", "parts", "words")
+"""Of what was found, beside what a list shows."""
 HELP = "assistant memory list --help"
 
 
@@ -66,8 +70,26 @@ def light_rows(browsing: Browsing, entries: Sequence[Entry]) -> Iterator[Row]:
         yield _light(each, texts.get(each.id, ""))
 
 
-def light_found(browsing: Browsing, found: Sequence[Found], row: Row) -> Row:
-    """What recall found, as a table shows it."""
+def looked_at(request: Request, limit: int) -> int:
+    """How many recall is to find, that so many are left once the others are taken out."""
+    return max(limit, FILTERED_FROM) if is_filtered(request) else limit
+
+
+def found_rows(
+    browsing: Browsing, found: Sequence[Found], request: Request, limit: int
+) -> Iterator[Row]:
+    """What recall found, best first, as far as it is wanted. Raises as `which_of`."""
+    light = request.get("light") is True
+    which = which_of({**request, "act": "list"})
+    filtered = is_filtered(request)
+    known = {each.id: each for each in browsing.chosen(which)} if filtered or light else {}
+    wanted = [each for each in found if not filtered or each.id in known]
+    for each in wanted[:limit]:
+        row = _found(each)
+        entry = known.get(each.id)
+        if light and entry is not None:
+            row = _light(entry, each.text) | {key: row[key] for key in WHY}
+        yield row
 
 
 def listed(browsing: Browsing, page: Page, request: Request) -> Row:
@@ -122,6 +144,24 @@ def kind_of(request: Request) -> Kind | None:
 # -- inside -------------------------------------------------------------------------------------
 
 
+def _found(found: Found) -> Row:
+    return {
+        "event": "found",
+        "id": found.id,
+        "short": short(found.id),
+        "score": round(found.score, 4),
+        "parts": {name: round(value, 4) for name, value in found.parts.items()},
+        "words": list(found.words),
+        "kind": found.kind.value,
+        "speaker": found.speaker,
+        "created": found.created.astimezone(UTC).isoformat(),
+        "superseded_by": found.superseded_by,
+        "sources": list(found.sources),
+        "tier": found.tier,
+        "text": found.text,
+    }
+
+
 def _light(entry: Entry, text: str, **more: Any) -> Row:
     return {
         "event": "memory",
@@ -147,7 +187,8 @@ def _moment(request: Request, name: str) -> datetime | None:
         return datetime.fromisoformat(value).astimezone(UTC)
     except (TypeError, ValueError, OverflowError):
         raise SettingsError(
-            f"{value!r:.40} is no day and no time.", mend=f"assistant memory list --{name} 2026-11-22"
+            f"{value!r:.40} is no day and no time.",
+            mend=f"assistant memory list --{name} 2026-11-22",
         ) from None
 
 
