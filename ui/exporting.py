@@ -9,6 +9,14 @@ from assistant.errors import StoreError
 from ui.console import print_json
 
 
+def named(path: str) -> Path:
+    """A file as a person types it. Raises StoreError: there is no such user's home."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError as error:
+        raise StoreError(f"There is no home for {path}.", mend="Name another file.") from error
+
+
 def write(rows: Iterable[dict[str, Any]], file: Path) -> int:
     """One JSON object a line, readable by the owner alone; returns how many.
 

@@ -260,7 +260,7 @@ def _export(rows: Iterator[Row], args: argparse.Namespace) -> int:
         for row in rows:
             print_json(row, sys.stdout)
         return 0
-    file = Path(args.file).expanduser()
+    file = exporting.named(args.file)
     count = exporting.write(rows, file)
     if args.json:
         print_json({"event": "exported", "file": str(file), "count": count}, sys.stdout)
