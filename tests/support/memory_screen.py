@@ -3,11 +3,11 @@ desk, in a session that really forgets, by a clock that is set by hand."""
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 from textual.pilot import Pilot
 
@@ -78,7 +78,6 @@ class Stage:
     session: AtDesk
     desk: MemoryDesk
     bench: Bench
-    shown: dict[str, Any] = field(default_factory=dict)
 
     @property
     def tab(self) -> MemoryTab:
@@ -91,6 +90,9 @@ class Stage:
     @property
     def detail(self) -> MemoryDetail:
         return self.app.query_one(MemoryDetail)
+
+    def clock(self) -> datetime:
+        return self.bench.clock[0].astimezone()
 
     @property
     def here(self) -> str:
@@ -117,7 +119,7 @@ class Stage:
             await asyncio.sleep(0.01)
         await self.pilot.pause()
 
-    async def until(self, what: Any) -> None:
+    async def until(self, what: Callable[[], object]) -> None:
         """Wait for something that comes of what was done."""
         async with asyncio.timeout(WAIT_S):
             while not what():
@@ -148,6 +150,6 @@ async def stage(
         app = AssistantScreen(session, home, load(folder / "settings.toml"))
         async with app.run_test(size=size) as pilot:
             here = Stage(app, pilot, session, desk, behind)
-            here.tab.now = lambda: behind.clock[0].astimezone()
+            here.tab.now = here.clock
             await here.press("2")
             yield here

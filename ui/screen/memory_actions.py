@@ -1,11 +1,13 @@
 """What can be done to memories wherever they are shown: the same keys, the same requests as
 `assistant memory` sends."""
 
+from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any, ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
+from textual.worker import WorkType
 
 from assistant.errors import AssistantError
 from ui.screen.dialogs import Confirm, LineDialog
@@ -28,6 +30,12 @@ class MemoryActions(Widget):
 
     BINDINGS: ClassVar[list[BindingType]] = MEMORY_BINDINGS
     session: Session
+
+    def work(self, do: Callable[[], Coroutine[None, None, None]], group: str) -> None:
+        """Beside what else goes on; what is under way of this group ends."""
+        # A function: the coroutine of a worker that never began would be complained about.
+        begun: WorkType[None] = do
+        self.run_worker(begun, exclusive=True, group=group)
 
     def chosen(self) -> list[str]:
         """Ids of the memories that an action is about."""
@@ -63,7 +71,7 @@ class MemoryActions(Widget):
         return done
 
     def action_pin(self) -> None:
-        self.run_worker(self._pin, exclusive=True, group="mark")
+        self.work(self._pin, "mark")
 
     async def _pin(self) -> None:
         """As the first of them is not yet."""
@@ -72,7 +80,7 @@ class MemoryActions(Widget):
             self.notify("No longer pinned." if row["pinned"] else "Pinned.")
 
     def action_never_recall(self) -> None:
-        self.run_worker(self._never_recall, exclusive=True, group="mark")
+        self.work(self._never_recall, "mark")
 
     async def _never_recall(self) -> None:
         row = await self._row()
@@ -81,14 +89,14 @@ class MemoryActions(Widget):
             self.notify(again if row["never_recall"] else "Never recalled from now on.")
 
     def action_wrong(self) -> None:
-        self.run_worker(self._wrong, exclusive=True, group="mark")
+        self.work(self._wrong, "mark")
 
     async def _wrong(self) -> None:
         if self.chosen() and await self._mark(feedback=-1):
             self.notify("Noted: it should not have come up.")
 
     def action_edit(self) -> None:
-        self.run_worker(self._edit, exclusive=True, group="edit")
+        self.work(self._edit, "edit")
 
     async def _edit(self) -> None:
         row = await self._row()
@@ -111,7 +119,7 @@ class MemoryActions(Widget):
         Args:
             sources: of what was derived the exchanges too that it rests on.
         """
-        self.run_worker(partial(self._forget, sources), exclusive=True, group="forget")
+        self.work(partial(self._forget, sources), "forget")
 
     async def _forget(self, sources: bool) -> None:
         ids = self.chosen()

@@ -1,6 +1,5 @@
 """All memories: look for them, look into them, change and forget them."""
 
-import asyncio
 from collections.abc import Callable
 from datetime import datetime
 from functools import partial
@@ -13,18 +12,15 @@ from textual.timer import Timer
 from textual.widgets import Input, Static
 
 from assistant.errors import AssistantError
-from ui import exporting
 from ui.forgetting_view import memories
 from ui.screen.countdown import countdown
-from ui.screen.dialogs import LineDialog
-from ui.screen.memory_actions import MemoryActions
 from ui.screen.memory_detail import MemoryDetail, of_this_conversation
 from ui.screen.memory_filters import FilterDialog, Filters
+from ui.screen.memory_keys import MemoryKeys
 from ui.screen.memory_source import Source
 from ui.screen.memory_table import MemoryTable
-from ui.screen.messages import OpenTurn, Trouble
+from ui.screen.messages import Trouble
 from ui.screen.pane import Pane
-from ui.screen.receipts_view import ReceiptsDialog
 from ui.session import Row, Session
 from ui.state import State
 
@@ -51,42 +47,13 @@ class SearchLine(Input):
     ]
 
 
-class MemoryTab(Pane, MemoryActions):
+class MemoryTab(Pane, MemoryKeys):
     """Wide, a table and the memory under its cursor; below 100 columns one over the other.
 
     Args:
         now: the clock on the wall.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("a", "add", "Add", id="memory.add"),
-        Binding("f", "filter", "Filter", id="memory.filter"),
-        Binding("F", "no_filter", "No filter", show=False, id="memory.no_filter"),
-        Binding("ctrl+r", "way", "Recall or plain text", show=False, id="memory.way"),
-        Binding("ctrl+a", "choose_all", "Select all", show=False, id="memory.choose_all"),
-        Binding("T", "turn", "Go to the turn", show=False, id="memory.turn"),
-        Binding("h", "beside('before')", "What was said before", show=False, id="memory.before"),
-        Binding("l", "beside('after')", "What was said after", show=False, id="memory.after"),
-        Binding(
-            "left_square_bracket",
-            "beside('replaced')",
-            "What it replaces",
-            show=False,
-            id="memory.older",
-        ),
-        Binding(
-            "right_square_bracket",
-            "beside('replaced_by')",
-            "What replaced it",
-            show=False,
-            id="memory.newer",
-        ),
-        Binding("R", "receipts", "Receipts", id="memory.receipts"),
-        Binding("E", "export", "Export", show=False, id="memory.export"),
-        Binding("y", "copy", "Copy the memory", show=False, id="memory.copy"),
-        Binding("u", "undo", "Undo", show=False, id="memory.undo"),
-        Binding("escape", "back", "Back", show=False, id="memory.back"),
-    ]
     SCOPED_CSS = False
     DEFAULT_CSS = """
     MemoryTab { height: 1fr; layout: vertical; }
@@ -111,7 +78,7 @@ class MemoryTab(Pane, MemoryActions):
         self.session = session
         self.source = Source(session, self._clock)
         self.now = now
-        self._state = State()
+        self.state = State()
         self._loaded = False
         self._news: object = None
         self._pending: list[Row] = []
@@ -138,7 +105,7 @@ class MemoryTab(Pane, MemoryActions):
     # -- what the whole screen calls ------------------------------------------------------------
 
     def show(self, state: State) -> None:
-        self._state = state
+        self.state = state
         done = [(each.id, each.undone, each.receipt is not None) for each in state.forgettings]
         news = (sum(turn.over for turn in state.turns), state.memories, done)
         if not self._loaded:
@@ -171,7 +138,7 @@ class MemoryTab(Pane, MemoryActions):
             anew: from the top.
         """
         if self.session.live:
-            self.run_worker(partial(self._load, around, anew), exclusive=True, group="list")
+            self.work(partial(self._load, around, anew), "list")
 
     async def _load(self, around: str | None, anew: bool) -> None:
         table = self.table
@@ -204,7 +171,7 @@ class MemoryTab(Pane, MemoryActions):
         """Load again, if something has changed."""
         seen = all(node.display for node in self.ancestors_with_self)
         if self.session.live and self._loaded and seen:
-            self.run_worker(self._looked, exclusive=True, group="look")
+            self.work(self._looked, "look")
 
     async def _looked(self) -> None:
         try:
@@ -216,7 +183,7 @@ class MemoryTab(Pane, MemoryActions):
             self.load()
 
     async def on_memory_table_needs(self) -> None:
-        self.run_worker(self._read_pages, exclusive=True, group="pages")
+        self.work(self._read_pages, "pages")
 
     async def _read_pages(self) -> None:
         seen = self.source.seen
@@ -285,7 +252,7 @@ class MemoryTab(Pane, MemoryActions):
 
     def _show_detail(self) -> None:
         if self.detail.display or self.has_class("-open"):
-            self.run_worker(self._detailed, exclusive=True, group="detail")
+            self.work(self._detailed, "detail")
 
     async def _detailed(self) -> None:
         here = self.table.here
@@ -302,7 +269,7 @@ class MemoryTab(Pane, MemoryActions):
         except AssistantError:  # it went meanwhile, and the table will say so
             self._look()
             return
-        self.detail.show(row, here, of_this_conversation(row, self._state.turns))
+        self.detail.show(row, here, of_this_conversation(row, self.state.turns))
 
     # -- searching and filtering ----------------------------------------------------------------
 
@@ -335,7 +302,7 @@ class MemoryTab(Pane, MemoryActions):
             self.load(anew=True)
 
     def action_filter(self) -> None:
-        self.run_worker(self._filter, exclusive=True, group="dialog")
+        self.work(self._filter, "dialog")
 
     async def _filter(self) -> None:
         try:
@@ -401,66 +368,3 @@ class MemoryTab(Pane, MemoryActions):
             self._filter_by(Filters())
         else:
             self.app.call_later(self.app.run_action, "dismiss")
-
-    def action_add(self) -> None:
-        self.run_worker(self._add, exclusive=True, group="dialog")
-
-    async def _add(self) -> None:
-        dialog = LineDialog("Write down something to remember", hint="My sister lives in Lisbon.")
-        text = await self.app.push_screen_wait(dialog)
-        if text is not None and (rows := await self.request(act="add", text=text)):
-            self.notify("Remembered.")
-            self.load(rows[0]["id"])
-
-    def action_turn(self) -> None:
-        turn = of_this_conversation(self.detail.row or {}, self._state.turns)
-        if turn is None:
-            self.notify("It was not said in this conversation.")
-        else:
-            self.post_message(OpenTurn(turn.number))
-
-    def action_beside(self, which: str) -> None:
-        other = (self.detail.row or {}).get(which)
-        if isinstance(other, list):
-            other = other[-1] if other else None
-        if other is None:
-            self.notify("There is none.")
-        else:
-            self.open(other["id"])
-
-    def action_receipts(self) -> None:
-        self.run_worker(self._receipts, exclusive=True, group="dialog")
-
-    async def _receipts(self) -> None:
-        try:
-            rows = await self.session.ask({"act": "receipts"})
-        except AssistantError as error:
-            self.post_message(Trouble(error))
-            return
-        receipts = [row["receipt"] for row in rows if row["event"] == "receipt"]
-        await self.app.push_screen_wait(ReceiptsDialog(receipts))
-
-    def action_export(self) -> None:
-        self.run_worker(self._export, exclusive=True, group="dialog")
-
-    async def _export(self) -> None:
-        path = await self.app.push_screen_wait(LineDialog("Export all memories to", EXPORT_TO))
-        if path is None:
-            return
-        try:
-            rows = await self.session.ask({"act": "export", **self.source.filters.whose})
-            count = await asyncio.to_thread(exporting.write, rows, exporting.named(path))
-        except AssistantError as error:
-            self.post_message(Trouble(error))
-            return
-        self.notify(f"{memories(count)} written to {path}.")
-
-    def action_copy(self) -> None:
-        row = self.detail.row or self.table.here
-        if row is not None:
-            self.app.copy_to_clipboard(row["text"])
-            self.notify("The memory is copied.")
-
-    async def action_undo(self) -> None:
-        if await self.request(act="undo"):
-            self.notify("It is all back.")
