@@ -6,7 +6,7 @@ import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from textual.pilot import Pilot
@@ -26,6 +26,7 @@ from ui.screen.memory_table import MemoryTable
 from ui.session import Ended, Heard, Request, Row
 
 WAIT_S = 10.0
+APART_S = 60
 
 
 class AtDesk:
@@ -133,10 +134,12 @@ async def stage(
 ) -> AsyncIterator[Stage]:
     """With these exchanges told."""
     home = Home(folder).create()
-    async with bench(folder, Conversation.begin("ada")) as behind:
+    # The desk goes by the clock on the wall: so that it is now, once all was told.
+    begun = datetime.now(UTC) - timedelta(seconds=APART_S * len(told))
+    async with bench(folder, Conversation.begin("ada"), begun) as behind:
         for said in told:
             behind.tell(said)
-            behind.pass_time(60)
+            behind.pass_time(APART_S)
         await behind.memory.settled()
         desk = MemoryDesk(
             "ada",
@@ -150,6 +153,6 @@ async def stage(
         app = AssistantScreen(session, home, load(folder / "settings.toml"))
         async with app.run_test(size=size) as pilot:
             here = Stage(app, pilot, session, desk, behind)
-            here.tab.now = here.clock
+            here.tab.now, here.tab.soon_s = here.clock, 0.01
             await here.press("2")
             yield here

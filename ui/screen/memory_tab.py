@@ -78,6 +78,7 @@ class MemoryTab(Pane, MemoryKeys):
         self.session = session
         self.source = Source(session, self._clock)
         self.now = now
+        self.soon_s = SOON_S
         self.state = State()
         self._loaded = False
         self._news: object = None
@@ -208,7 +209,7 @@ class MemoryTab(Pane, MemoryKeys):
 
         if what in self._soon:
             self._soon[what].stop()
-        self._soon[what] = self.set_timer(SOON_S, now)
+        self._soon[what] = self.set_timer(self.soon_s, now)
 
     @property
     def waiting(self) -> bool:

@@ -190,10 +190,14 @@ class MemoryTable(ScrollView, can_focus=True):
         row, here = self.row(index), index == self.cursor
         if row is None and not self._asked:
             self._asked = True
-            self.post_message(self.Needs())
+            self.call_later(self._need)
         chosen = row is not None and row["id"] in self.selection
         line = layout.line(row, self._styles(here, chosen), self._now(), here=here, chosen=chosen)
         return Strip(line, width)
+
+    def _need(self) -> None:
+        """Not while it is drawn: a message that the screen sends does not go up."""
+        self.post_message(self.Needs())
 
     def _styles(self, here: bool, chosen: bool) -> Styles:
         style = self.get_component_rich_style
