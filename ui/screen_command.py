@@ -1,6 +1,7 @@
 """`assistant`, or `assistant screen`: talk with it and watch it listen, think and remember."""
 
 import argparse
+import gc
 import sys
 from pathlib import Path
 
@@ -39,6 +40,7 @@ def run(args: argparse.Namespace, home: Home, loaded: Loaded, vault: Vault) -> i
         from ui.screen.terminal import drawing_on
 
         app = AssistantScreen(session, home, loaded, drawing_on(streams.out))
+        gc.freeze()  # to look through all that was imported costs a frame of 0.1 s
         code = app.run()
     vault.close()
     if app.error is not None:

@@ -105,19 +105,16 @@ async def test_filters_narrow_and_are_taken_off(tmp_path: Path) -> None:
         await filtered(here, "kind:fact")
         await here.until(lambda: here.texts() == ["Rent is due on the first."])
         assert "fact" in words(here, "#about")
-        await filtered(here, "kind:")
         await filtered(here, "state:pinned")
         await here.until(lambda: here.table.total == 0)
         assert "esc shows all" in here.table.render_line(1).text
         await here.press("escape")
         await here.until(lambda: here.table.total == 7)
-        await filtered(here, "age:older than a year")
-        await here.until(lambda: here.table.total == 0)
-        await here.press("F")
-        await here.until(lambda: here.table.total == 7)
         await filtered(here, "user:ada")
-        await here.until(lambda: here.table.total == 7)
-        assert here.session.asked[-1]["user"] == "ada"
+        await here.until(lambda: here.session.asked[-1].get("user") == "ada")
+        assert here.table.total == 7
+        await here.press("F")
+        await here.until(lambda: "user" not in here.session.asked[-1])
 
 
 async def test_marks_are_put_on_one_and_on_several(tmp_path: Path) -> None:

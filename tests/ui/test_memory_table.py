@@ -192,9 +192,8 @@ async def test_the_mouse_moves_selects_and_opens() -> None:
         assert app.table.selection == {row(6)["id"]}
         await pilot.click(MemoryTable, offset=(30, 0))
         assert app.table.cursor == 6
-        wheel = {"widget": app.table, "x": 5, "y": 5, "delta_x": 0, "delta_y": 0, "button": 0}
-        keys = {"shift": False, "meta": False, "ctrl": False}
-        app.table.post_message(events.MouseScrollDown(**wheel, **keys))
+        wheel = events.MouseScrollDown(app.table, 5, 5, 0, 0, 0, False, False, False)
+        app.table.post_message(wheel)
         await drawn(pilot)
         assert app.table.scroll_offset.y > 0
         assert app.table.cursor == 6
