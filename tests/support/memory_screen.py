@@ -130,7 +130,7 @@ class Stage:
 
 @asynccontextmanager
 async def stage(
-    folder: Path, size: tuple[int, int] = (120, 30), told: tuple[str, ...] = ()
+    folder: Path, size: tuple[int, int] = (100, 24), told: tuple[str, ...] = ()
 ) -> AsyncIterator[Stage]:
     """With these exchanges told."""
     home = Home(folder).create()

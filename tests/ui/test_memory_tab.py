@@ -30,7 +30,8 @@ def detail(stage: Stage) -> str:
 
 
 async def typed(stage: Stage, text: str) -> None:
-    await stage.press("slash", *("space" if letter == " " else letter for letter in text))
+    await stage.press("slash", text[0])
+    stage.app.query_one("#search", Input).value = text
     await stage.settled()
 
 
@@ -56,7 +57,7 @@ async def test_an_empty_store_says_what_will_be_there(tmp_path: Path) -> None:
         assert here.app.state.trouble is not None  # there is nothing to bring back
 
 
-async def test_all_are_shown_with_where_they_come_from(tmp_path: Path) -> None:
+async def test_all_are_shown_with_where_they_come_from_and_the_turn(tmp_path: Path) -> None:
     async with stage(tmp_path, told=TOLD) as here:
         assert isinstance(here.app.focused, MemoryTable)
         assert here.texts()[1::2] == [TEA, LISBON, DOG]
@@ -68,10 +69,7 @@ async def test_all_are_shown_with_where_they_come_from(tmp_path: Path) -> None:
         assert here.here == "I see."
         await here.press("escape", "l")
         assert here.here == LISBON
-
-
-async def test_the_turn_of_this_conversation_can_be_gone_to(tmp_path: Path) -> None:
-    async with stage(tmp_path, told=TOLD) as here:
+        await here.press("escape")
         here.session.hear(TurnHeard(2, LISBON))
         here.session.hear(TurnEnded(2, LISBON, "I see.", False, Latency()))
         await at(here, DOG)
@@ -117,23 +115,7 @@ async def test_filters_narrow_and_are_taken_off(tmp_path: Path) -> None:
         await here.until(lambda: "user" not in here.session.asked[-1])
 
 
-async def test_marks_are_put_on_one_and_on_several(tmp_path: Path) -> None:
-    async with stage(tmp_path, told=TOLD) as here:
-        await at(here, DOG)
-        await here.press("p")
-        await here.until(lambda: "[pinned]" in detail(here))
-        assert here.here == DOG
-        await here.press("p", "n", "w")
-        await here.until(lambda: "[never recalled]" in detail(here) and "-1" in detail(here))
-        assert "[pinned]" not in detail(here)
-        await here.press("g", "space", "space", "p")
-        await here.until(lambda: here.desk.stats().pinned == 2)
-        assert "2 selected" in words(here, "#about")
-        await here.press("escape")
-        assert here.table.selection == set()
-
-
-async def test_a_memory_is_added_and_edited(tmp_path: Path) -> None:
+async def test_memories_are_added_edited_and_marked(tmp_path: Path) -> None:
     async with stage(tmp_path, told=TOLD) as here:
         await here.press("a")
         await here.until(lambda: isinstance(here.app.screen, LineDialog))
@@ -149,9 +131,21 @@ async def test_a_memory_is_added_and_edited(tmp_path: Path) -> None:
         await at(here, DOG)
         await here.press("e")
         assert not isinstance(here.app.screen, LineDialog)  # what was said can't be edited
+        await at(here, DOG)
+        await here.press("p")
+        await here.until(lambda: "[pinned]" in detail(here))
+        assert here.here == DOG
+        await here.press("p", "n", "w")
+        await here.until(lambda: "[never recalled]" in detail(here) and "-1" in detail(here))
+        assert "[pinned]" not in detail(here)
+        await here.press("g", "space", "space", "p")
+        await here.until(lambda: here.desk.stats().pinned == 2)
+        assert "2 selected" in words(here, "#about")
+        await here.press("escape")
+        assert here.table.selection == set()
 
 
-async def test_one_is_forgotten_and_brought_back(tmp_path: Path) -> None:
+async def test_one_is_forgotten_and_brought_back_and_others_come_in(tmp_path: Path) -> None:
     async with stage(tmp_path, told=TOLD) as here:
         await at(here, LISBON)
         await here.press("d")
@@ -165,6 +159,14 @@ async def test_one_is_forgotten_and_brought_back(tmp_path: Path) -> None:
         await here.press("escape", "u")
         await here.until(lambda: here.table.total == 6)
         assert not here.app.query_one("#countdown").display
+        await at(here, LISBON)
+        await here.press("space", "k")
+        exchange: Exchange = here.bench.tell("The plumber comes on Monday.")
+        await here.bench.memory.settled()
+        here.session.hear(TurnEnded(exchange.turn, exchange.user_text, "I see.", False, Latency()))
+        await here.until(lambda: here.table.total == 8)
+        assert here.here == LISBON
+        assert len(here.table.selection) == 1
 
 
 async def test_several_are_forgotten_for_good_after_a_question(tmp_path: Path) -> None:
@@ -205,18 +207,6 @@ async def test_all_are_exported_to_where_one_says(tmp_path: Path) -> None:
         rows = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
         assert [row["text"] for row in rows if row["speaker"] == "user"] == list(TOLD)
         assert file.stat().st_mode & 0o077 == 0
-
-
-async def test_what_is_told_meanwhile_comes_in_and_leaves_the_cursor(tmp_path: Path) -> None:
-    async with stage(tmp_path, told=TOLD) as here:
-        await at(here, LISBON)
-        await here.press("space", "k")
-        exchange: Exchange = here.bench.tell("The plumber comes on Monday.")
-        await here.bench.memory.settled()
-        here.session.hear(TurnEnded(exchange.turn, exchange.user_text, "I see.", False, Latency()))
-        await here.until(lambda: here.table.total == 8)
-        assert here.here == LISBON
-        assert len(here.table.selection) == 1
 
 
 @pytest.mark.parametrize("size", [(80, 24)])

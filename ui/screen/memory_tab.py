@@ -165,7 +165,7 @@ class MemoryTab(Pane, MemoryKeys):
 
     def _failed(self, error: AssistantError) -> None:
         """Where it would be shown; it is tried again."""
-        self.query_one("#about", Static).update(f"{error} {error.mend or ''}".strip())
+        self._say(f"{error} {error.mend or ''}".strip())
         self.source.seen = ""
 
     def _look(self) -> None:
@@ -231,13 +231,17 @@ class MemoryTab(Pane, MemoryKeys):
         parts += filter(None, [source.filters.words()])
         if table.selection:
             parts.append(f"{len(table.selection):,} selected")
-        self.query_one("#about", Static).update(" · ".join(parts))
+        self._say(" · ".join(parts))
+
+    def _say(self, text: str) -> None:
+        """The line has its place whatever it says: nothing is to be laid out anew."""
+        self.query_one("#about", Static).update(text, layout=False)
 
     def _count_down(self) -> None:
         line = self.query_one("#countdown", Static)
         text = countdown(self._pending, self.now())
         line.set_class(bool(text), "-counting")
-        line.update(text)
+        line.update(text, layout=False)
 
     def on_memory_table_moved(self) -> None:
         self._tell()
