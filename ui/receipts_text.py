@@ -32,12 +32,11 @@ def details(receipt: Receipt) -> Iterator[str]:
     yield ""
     yield "Looked for in:"
     for each in receipt["searched"]:
-        files = "1 file" if each["files"] == 1 else f"{each['files']:,} files"
-        looked = [files, size_text(each["bytes"])]
-        if each["versions"]:
-            looked.insert(1, f"{each['versions']:,} version{'s'[: each['versions'] > 1]}")
+        counts = ((each["files"], "file"), (each["versions"], "version"))
+        looked = [f"{count:,} {name}{'s'[: count > 1]}" for count, name in counts if count]
+        looked.append(size_text(each["bytes"]))
         where = f"still found in {', '.join(each['found'])}" if each["found"] else "nothing found"
-        yield f"  {each['name']:<14} {', '.join(looked)}: {where}"
+        yield f"  {each['name']:<20} {', '.join(looked)}: {where}"
     yield ""
     if receipt["clean"]:
         yield "Nothing was found."

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 from textual.binding import Binding, BindingType
+from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.worker import WorkType
 
@@ -36,6 +37,10 @@ class MemoryActions(Widget):
         # A function: the coroutine of a worker that never began would be complained about.
         begun: WorkType[None] = do
         self.run_worker(begun, exclusive=True, group=group)
+
+    async def asked(self, window: ModalScreen[Any]) -> Any:
+        """What is answered in a window; None too where another window was faster."""
+        return await self.app.push_screen_wait(window) if self.screen.is_current else None
 
     def chosen(self) -> list[str]:
         """Ids of the memories that an action is about."""
@@ -108,7 +113,7 @@ class MemoryActions(Widget):
                 severity="warning",
             )
             return
-        text = await self.app.push_screen_wait(LineDialog("Edit this memory", row["text"]))
+        text = await self.asked(LineDialog("Edit this memory", row["text"]))
         changed = text is not None and text != row["text"]
         if changed and await self.request(act="edit", id=row["id"], text=text):
             self.changed()
@@ -132,7 +137,7 @@ class MemoryActions(Widget):
                 return
             told = preview[-1]
             asked = Confirm(question(told), details(preview))
-            if not await self.app.push_screen_wait(asked):
+            if not await self.asked(asked):
                 return
             wish["seen"] = told["seen"]
         rows = await self.request(**wish)

@@ -24,7 +24,7 @@ EMPTY = (
     "The memory under the cursor appears here: its words, where they come from, and its history."
 )
 FORGETTING = "It is being forgotten. u brings it back; until then nothing else shows it."
-LABEL = 13
+LABEL = 12
 
 
 class MemoryDetail(VerticalScroll, can_focus=True):

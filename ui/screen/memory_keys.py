@@ -70,7 +70,7 @@ class MemoryKeys(MemoryActions):
 
     async def _add(self) -> None:
         dialog = LineDialog("Write down something to remember", hint="My sister lives in Lisbon.")
-        text = await self.app.push_screen_wait(dialog)
+        text = await self.asked(dialog)
         if text is not None and (rows := await self.request(act="add", text=text)):
             self.notify("Remembered.")
             self.load(rows[0]["id"])
@@ -101,13 +101,13 @@ class MemoryKeys(MemoryActions):
             self.post_message(Trouble(error))
             return
         receipts = [row["receipt"] for row in rows if row["event"] == "receipt"]
-        await self.app.push_screen_wait(ReceiptsDialog(receipts))
+        await self.asked(ReceiptsDialog(receipts))
 
     def action_export(self) -> None:
         self.work(self._export, "dialog")
 
     async def _export(self) -> None:
-        path = await self.app.push_screen_wait(LineDialog("Export all memories to", EXPORT_TO))
+        path = await self.asked(LineDialog("Export all memories to", EXPORT_TO))
         if path is None:
             return
         try:

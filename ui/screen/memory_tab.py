@@ -88,10 +88,10 @@ class MemoryTab(Pane, MemoryKeys):
     def compose(self) -> ComposeResult:
         yield SearchLine(placeholder=WORDS, compact=True, id="search")
         yield Static(id="about", markup=False)
+        yield Static(id="countdown", markup=False)
         with Horizontal():
             yield MemoryTable(self._clock)
             yield MemoryDetail(self._clock)
-        yield Static(id="countdown", markup=False)
 
     def _clock(self) -> datetime:
         return self.now()
@@ -315,7 +315,7 @@ class MemoryTab(Pane, MemoryKeys):
         except AssistantError as error:
             self.post_message(Trouble(error))
             return
-        chosen = await self.app.push_screen_wait(FilterDialog(self.source.filters, users))
+        chosen = await self.asked(FilterDialog(self.source.filters, users))
         if chosen is not None:
             self._filter_by(chosen)
 
