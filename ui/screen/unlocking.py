@@ -1,7 +1,8 @@
 """A home's key behind the screen: asks for a passphrase there, and shows a new recovery key."""
 
 import asyncio
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
@@ -53,7 +54,11 @@ class Unlocking:
         from assistant.encryption import open_vault
 
         def ask(question: "Question") -> str | None:
-            return self.app.call_from_thread(self._ask, question) if self.app is not None else None
+            if self.app is None:
+                return None
+            asking: Callable[..., Any] = self._ask
+            given: str | None = self.app.call_from_thread(asking, question)
+            return given
 
         return open_vault(self._home, self._settings, ask, create=True)
 
