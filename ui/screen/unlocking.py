@@ -1,8 +1,8 @@
 """A home's key behind the screen: asks for a passphrase there, and shows a new recovery key."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
@@ -56,9 +56,9 @@ class Unlocking:
         def ask(question: "Question") -> str | None:
             if self.app is None:
                 return None
-            asking: Callable[..., Awaitable[str | None] | str | None] = self._ask
-            answer: str | None = self.app.call_from_thread(asking, question)
-            return answer
+            asking: Callable[..., Any] = self._ask
+            given: str | None = self.app.call_from_thread(asking, question)
+            return given
 
         return open_vault(self._home, self._settings, ask, create=True)
 
