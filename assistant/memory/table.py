@@ -115,8 +115,6 @@ class MemoryTable:
         """Why it can only be read: another assistant writes to it."""
         return self._lock.refused if isinstance(self._lock, OnlyReading) else None
 
-    # -- encoders -------------------------------------------------------------------------------
-
     def encoders(self) -> dict[str, int]:
         """Names of the encoders that have a column, and their dimensions."""
         with self._reading() as table:
@@ -254,11 +252,9 @@ class MemoryTable:
 
     def users(self) -> list[str]:
         """Who has memories here."""
-        found: set[str] = set()
         with self._reading() as table:
-            for batch in table.search().select(["user_id"]).to_batches(ROWS_AT_ONCE):
-                found.update(batch.column("user_id").unique().to_pylist())
-        return sorted(found)
+            batches = table.search().select(["user_id"]).to_batches(ROWS_AT_ONCE)
+            return sorted({user for each in batches for user in each["user_id"].to_pylist()})
 
     def count(self, user_id: str) -> int:
         with self._reading() as table:
@@ -336,8 +332,6 @@ class MemoryTable:
                 self._closed = True
                 self.proved()
                 self._lock.release()
-
-    # -- carrying over --------------------------------------------------------------------------
 
     def import_(self, rows: Iterable[Mapping[str, Any]]) -> int:
         """Write what `exported` gave; those that are there already are replaced. Returns how many.
