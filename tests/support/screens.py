@@ -23,7 +23,8 @@ class ToldSession:
         self.done: list[str] = []
         self.said: list[str] = []
         self.asked: list[dict[str, Any]] = []
-        self.answers: dict[str, list[Row]] = {}
+        listed = {"shown": 0, "total": 0, "offset": 0, "place": None, "version": "0"}
+        self.answers: dict[str, list[Row]] = {"list": [listed], "version": [{"version": "0"}]}
         self.restarted: list[Settings] = []
         self.closed = False
         self._events = events

@@ -146,6 +146,7 @@ class AssistantScreen(Sturdy):
             self.ended(error)
 
     async def _begin(self) -> None:
+        self.query_one(SettingsTab).runs(self.loaded.settings)
         if self._begun or self.first_run is not None:
             await self.session.restart(self.loaded.settings)
         if not self._begun:
