@@ -197,7 +197,7 @@ class TurnEnded(Event):
 
     `assistant` holds the words that were heard, no more. `read_tokens` is what the model had to
     read between the end of the turn and its first token; `tokens_per_s` how fast it then wrote,
-    None for answers too short to tell.
+    None for answers too short to tell. `exchange` is the id by which it is kept, and forgotten.
     """
 
     turn: int
@@ -209,6 +209,7 @@ class TurnEnded(Event):
     context_tokens: int = 0
     read_tokens: int = 0
     tokens_per_s: float | None = None
+    exchange: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,6 +245,14 @@ class RecordChanged(Event):
     """Off the record nothing is kept of what is said."""
 
     off: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RecordingChanged(Event):
+    """The conversation's events are written to this file from now on; or no more, if there is
+    none."""
+
+    path: str | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from assistant.memory.desk import MemoryDesk
 from assistant.memory.forgetting_marks import Hidden
 from assistant.memory.long_term import LongTermMemory
 from assistant.memory.proof import Receipt
+from assistant.memory.recording_words import Gone
 from assistant.memory.table import MemoryTable
 from assistant.memory.transcript import Transcript
 
@@ -33,6 +34,8 @@ def purger(
         return partial(_from_disk, transcript, open_table)
 
     def purge(hidden: Hidden) -> None:
+        gone = Gone.told(transcript, user, hidden.exchanges, hidden.memories)
+        transcript.recordings.purge(gone)
         transcript.forget(user, hidden.exchanges)
 
     return purge

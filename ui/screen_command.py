@@ -11,6 +11,7 @@ from assistant.settings import Loaded
 from ui.console import render_error
 from ui.quiet import quiet
 from ui.session import Live, Plan
+from ui.talk import add_record
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,6 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="speak this recording to the assistant instead of a microphone; may be repeated",
     )
     parser.add_argument("--output", type=Path, metavar="WAV", help="record what it says here")
+    add_record(parser)
 
 
 def run(args: argparse.Namespace, home: Home, loaded: Loaded, vault: Vault) -> int:
@@ -33,7 +35,9 @@ def run(args: argparse.Namespace, home: Home, loaded: Loaded, vault: Vault) -> i
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise SettingsError("The screen needs a terminal.", mend="assistant talk")
-    session = Live(home, loaded.settings, vault, Plan(tuple(args.input), args.output))
+    session = Live(
+        home, loaded.settings, vault, Plan(tuple(args.input), args.output, record=args.record)
+    )
     with quiet(home) as streams:
         from ui.screen.app import AssistantScreen
         from ui.screen.terminal import drawing_on

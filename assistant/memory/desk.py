@@ -17,6 +17,7 @@ from assistant.memory.long_term import LongTermMemory
 from assistant.memory.naming import BY_HAND, matching, short, unknown
 from assistant.memory.proof import needles_of
 from assistant.memory.record import Kind, Memory, new_id
+from assistant.memory.recording_words import Gone
 from assistant.memory.removal import of_turns, removal
 from assistant.memory.renewal import in_order, said
 from assistant.memory.table import MemoryTable
@@ -248,10 +249,13 @@ class MemoryDesk:
         transcript = self._open_transcript()
         gone, changed = ([each.id for each in part] for part in (plan.gone, plan.changed))
         needles = needles_of(self._table, transcript, self.user_id, gone, exchanges, changed)
+        words = Gone.of(transcript, self.user_id, exchanges, gone, needles)
+        transcript.recordings.purge(words)  # while the transcript still knows which turns they are
         if exchanges:
             transcript.forget(self.user_id, exchanges)
             self._on_forgotten(exchanges)
         self._remove(plan.gone, plan.changed)
+        transcript.recordings.purge(words)  # what a turn under way has added since
         receipt = receipt_of(needles, self._table, transcript, len(exchanges), len(plan.ids))
         staying = tuple(sorted(sources - exchanges))
         return Forgotten(plan.ids, tuple(sorted(exchanges)), staying, receipt)

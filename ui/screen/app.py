@@ -53,6 +53,7 @@ class AssistantScreen(App[int]):
         Binding("t", "talk", "Talk (push)", id="voice.talk", show=False),
         Binding("s", "sleep", "Sleep or wake", id="voice.sleep", show=False),
         Binding("o", "record", "On or off the record", id="voice.off_record", show=False),
+        Binding("r", "keep", "Record, or no more", id="session.record", show=False),
         Binding("i", "type", "Type", id="voice.type"),
         Binding("slash", "find", "Find", id="find"),
         Binding("u", "undo", "Undo", id="undo"),
@@ -184,6 +185,10 @@ class AssistantScreen(App[int]):
 
     def action_record(self) -> None:
         self.session.do("on-record" if self.state.off_record else "off-record")
+
+    def action_keep(self) -> None:
+        """Write the conversation to a file that can be replayed, or end that."""
+        self.session.do("record")
 
     def action_type(self) -> None:
         self.action_tab("talk")
