@@ -32,6 +32,7 @@ VERSION = 1
 PURPOSE = "recordings"
 LOCK_S = 10.0
 """A purge of long recordings takes some seconds."""
+LONGEST_HEADER = 10_000
 LISTED = "assistant replay"
 
 Row = dict[str, Any]
@@ -320,6 +321,19 @@ class Recordings:
                 f"The recordings in {self.folder} are in use by another program.",
                 mend="Close the other one, and try again.",
             ) from error
+
+
+def is_sealed(path: Path) -> bool:
+    """A key is needed to read it.
+
+    Raises:
+        StoreError: it can't be read, or is no recording.
+    """
+    with _explained(path), path.open("rb") as file:
+        first = file.readline(LONGEST_HEADER)
+    if not first.strip():
+        raise NotARecording(f"The recording {path} is empty.", mend=LISTED)
+    return bool(_header(first, path).key)
 
 
 class NotARecording(StoreError):

@@ -1,6 +1,6 @@
 """The whole screen: tabs, keys and what they do; events in, commands out."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import ClassVar
 
@@ -64,13 +64,23 @@ class AssistantScreen(App[int]):
     ]
 
     def __init__(
-        self, session: Session, home: Home, loaded: Loaded, driver: type[Driver] | None = None
+        self,
+        session: Session,
+        home: Home,
+        loaded: Loaded,
+        driver: type[Driver] | None = None,
+        now: Callable[[], datetime] = lambda: datetime.now().astimezone(),
     ) -> None:
+        """
+        Args:
+            now: the local time that ages are told by.
+        """
         super().__init__(driver_class=driver)
         self.HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
         self.session = session
         self.home = home
         self.loaded = loaded
+        self.now = now
         self.state = State()
         self.error: AssistantError | None = None
         """Why the assistant ended, if it did."""
@@ -84,7 +94,7 @@ class AssistantScreen(App[int]):
         yield TroubleLine()
         with TabbedContent(initial="talk"):
             with TabPane("1 Talk", id="talk"):
-                yield TalkTab(self.session, self.loaded.settings.persona.name)
+                yield TalkTab(self.session, self.loaded.settings.persona.name, self.now)
             with TabPane("2 Memory", id="memory"):
                 yield MemoryTab(self.session)
             with TabPane("3 Latency", id="latency"):
