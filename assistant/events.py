@@ -214,11 +214,12 @@ class TurnEnded(Event):
 
 @dataclass(frozen=True, slots=True)
 class ForgettingBegan(Event):
-    """Something is out of sight, and will be gone for good at `due` (UTC)."""
+    """Something is out of sight, and will be gone for good at `due` (UTC): exchanges and memories,
+    by their ids."""
 
     id: str
-    exchanges: int
-    memories: int
+    exchanges: tuple[str, ...]
+    memories: tuple[str, ...]
     due: datetime
 
 

@@ -1,4 +1,4 @@
-"""A recorded conversation in place of an assistant: the same events, at their own pace or another."""
+"""A recorded conversation in place of an assistant: the same events, at their own pace or not."""
 
 import asyncio
 from collections.abc import Callable

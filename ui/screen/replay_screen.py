@@ -38,9 +38,9 @@ class ReplayLine(Widget):
         replay = self._replay
         here, whole = replay.seconds
         done = round(BAR * here / whole) if whole else BAR
-        sign, word = (
-            ("■", "end") if replay.over else ("‖", "paused") if replay.paused else ("▶", "")
-        )
+        sign, word = ("‖", "paused") if replay.paused else ("▶", "playing")
+        if replay.over:
+            sign, word = "■", "the end"
         return Text.assemble(
             (f" {sign} {word:<7}", "bold"),
             ("━" * done, "cyan"),
