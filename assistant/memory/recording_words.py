@@ -84,7 +84,7 @@ class Gone:
         if turns or here:
             left = [_without_summary(row) for row in left]
         left = [row for row in left if not self._remarked(row)]
-        if self.needles and self._quotes(left):
+        if self.needles:
             left = self._cleaned(left)
         return None if left == list(rows) else left
 
@@ -109,24 +109,31 @@ class Gone:
         mine = _words(self.needles.texts)
         return bool(mine & _words([str(event.get("text", ""))]))
 
-    def _quotes(self, rows: Sequence[Row]) -> bool:
-        texts = [text for row in rows for text in texts_of(row)]
-        return bool(self.needles.found_in_text([*texts, *_answers(rows).values()]))
-
     def _cleaned(self, rows: Sequence[Row]) -> list[Row]:
         """An answer is in pieces, none of which may give it away: it goes as a whole."""
-        found = {
-            turn for turn, text in _answers(rows).items() if self.needles.found_in_text([text])
-        } | {
-            row["event"].get("turn")
-            for row in rows
-            if row["event"].get("type") in ANSWERED and self.needles.found_in_text(texts_of(row))
+        hit = set(self._found([texts_of(row) for row in rows]))
+        answers = _answers(rows)
+        turns = list(answers)
+        found = {turns[at] for at in self._found([[text] for text in answers.values()])}
+        found |= {
+            rows[at]["event"].get("turn") for at in hit if rows[at]["event"].get("type") in ANSWERED
         }
         return [
-            {**row, "event": self._clean(row["event"])}
-            for row in rows
+            {**row, "event": self._clean(row["event"])} if at in hit else row
+            for at, row in enumerate(rows)
             if row["event"].get("type") not in ANSWERED or row["event"].get("turn") not in found
         ]
+
+    def _found(self, texts: Sequence[list[str]], begin: int = 0) -> Iterator[int]:
+        """Which of these have something of it, by halves: mostly few do."""
+        if not texts or not self.needles.found_in_text(text for some in texts for text in some):
+            return
+        if len(texts) == 1:
+            yield begin
+            return
+        middle = len(texts) // 2
+        yield from self._found(texts[:middle], begin)
+        yield from self._found(texts[middle:], begin + middle)
 
     def _clean(self, value: Any) -> Any:
         """The value without these words; the names of fields stay."""

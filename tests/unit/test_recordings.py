@@ -1,317 +1,455 @@
-"""Files in place of devices."""
+"""Recorded conversations on the disk: written, read, encrypted, and purged of what is forgotten."""
 
-import asyncio
+import json
+import multiprocessing
+import os
+import signal
+import stat
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Collection, Sequence
+from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 
-import numpy as np
 import pytest
-import soundfile
 
-from assistant.errors import AudioError, RecordingUnreadable
-from assistant.voice.audio import BLOCK, MIC_RATE, Loudspeaker, Microphone, dbfs
-from assistant.voice.recordings import (
-    FastLoudspeaker,
-    NullLoudspeaker,
-    RecordingMicrophone,
-    WavLoudspeaker,
-    read_recording,
+from assistant import conversion, wire
+from assistant.context.conversation import Conversation
+from assistant.encryption import open_vault
+from assistant.errors import StoreError, StoreLocked
+from assistant.events import (
+    AnswerHeard,
+    AnswerText,
+    Event,
+    Latency,
+    MemoryUsed,
+    Notice,
+    Phase,
+    PhaseChanged,
+    PromptBuilt,
+    PromptSection,
+    Recalled,
+    Remarked,
+    TurnEnded,
+    TurnHeard,
 )
-from models.interfaces import Samples
+from assistant.memory.desk import MemoryDesk
+from assistant.memory.forgetting_marks import Hidden
+from assistant.memory.keys import KeyFile, MasterKey
+from assistant.memory.needles import Needles
+from assistant.memory.recording_words import MARK, Gone
+from assistant.memory.recordings import Recordings, Row
+from assistant.memory.table import MemoryTable
+from assistant.memory.transcript import Transcript
+from assistant.memory.verifying import verify
+from assistant.paths import Home
+from assistant.purging import purger
+from assistant.settings import Settings
+from tests.support import homes
+
+AT = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)
+SECRET = "The silver parrot hides under the third brick of the cellar."
+ANSWER = "I see, a parrot below a brick."
+OTHER = "On Fridays I play the cello with three dentists."
+NICE = "How very nice of them."
 
 
-def tone(rate: int, seconds: float, hertz: float = 440.0) -> Samples:
-    return (8000 * np.sin(2 * np.pi * hertz * np.arange(int(rate * seconds)) / rate)).astype(
-        np.int16
-    )
+def rows(events: Sequence[Event]) -> list[Row]:
+    return [{"at": AT.isoformat(), "event": wire.encode(event)} for event in events]
 
 
-# -- reading ------------------------------------------------------------------------------------
+def turn(number: int, said: str, answer: str, exchange: str) -> list[Event]:
+    """As it happens."""
+    pieces = answer.split(" ")
+    return [
+        TurnHeard(number, said),
+        *(AnswerText(number, f"{piece} ") for piece in pieces),
+        *(AnswerHeard(number, " ".join(pieces[: n + 1])) for n in range(len(pieces))),
+        TurnEnded(number, said, answer, False, Latency(), exchange=exchange),
+    ]
+
+
+def told(recordings: Recordings, path: Path) -> str:
+    """All of its events."""
+    return json.dumps([row["event"] for row in recordings.read(path).rows])
+
+
+def gone(
+    texts: Sequence[str],
+    exchanges: Collection[str] = (),
+    memories: Collection[str] = (),
+    turns: dict[str, frozenset[int]] | None = None,
+    kept: Sequence[str] = (),
+) -> Gone:
+    needles = Needles.of(texts, kept=kept)
+    return Gone(frozenset(exchanges), frozenset(memories), turns or {}, needles)
+
+
+@pytest.fixture(params=[None, MasterKey(b"k" * 32)], ids=["plain", "encrypted"])
+def recordings(request: pytest.FixtureRequest, home: Home) -> Recordings:
+    return Recordings(home.recordings, request.param)
+
+
+# -- the file -----------------------------------------------------------------------------------
+
+
+def test_what_is_written_is_read(recordings: Recordings) -> None:
+    path = recordings.begin("talk")
+    written = rows(turn(1, SECRET, ANSWER, "e1"))
+    recordings.append(path, written[:3])
+    recordings.append(path, written[3:])
+    read = recordings.read(path)
+    assert list(read.rows) == written
+    assert (read.header.conversation, read.damaged, read.cut) == ("talk", 0, False)
+    assert recordings.paths() == [path]
+    assert recordings.begin("talk") != path
+
+
+def test_only_its_owner_may_read_it(recordings: Recordings) -> None:
+    path = recordings.begin("talk")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    recordings.append(path, rows([TurnHeard(1, SECRET)]))
+    assert recordings.purge(gone([SECRET])) == 1
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+
+
+def test_an_encrypted_one_has_nothing_plain(home: Home) -> None:
+    key = MasterKey.new()
+    recordings = Recordings(home.recordings, key)
+    path = recordings.begin("talk")
+    recordings.append(path, rows(turn(1, SECRET, ANSWER, "e1")))
+    raw = path.read_bytes()
+    assert b"parrot" not in raw
+    assert b"TurnHeard" not in raw
+    with pytest.raises(StoreLocked, match="there is no key"):
+        Recordings(home.recordings).read(path)
+    with pytest.raises(StoreLocked, match="another key"):
+        Recordings(home.recordings, MasterKey.new()).read(path)
+
+
+def test_lines_of_another_recording_do_not_open(home: Home) -> None:
+    recordings = Recordings(home.recordings, MasterKey.new())
+    one, other = recordings.begin("a"), recordings.begin("b")
+    recordings.append(one, rows([TurnHeard(1, SECRET)]))
+    with other.open("ab") as file:
+        file.write(one.read_bytes().splitlines(keepends=True)[1])
+    assert recordings.read(other).rows == ()
+    assert recordings.read(other).damaged == 1
+
+
+def test_a_line_that_is_cut_off_at_the_end_costs_itself(recordings: Recordings) -> None:
+    path = recordings.begin("talk")
+    recordings.append(path, rows([TurnHeard(1, "one"), TurnHeard(2, "two")]))
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-10])
+    read = recordings.read(path)
+    assert [row["event"]["text"] for row in read.rows] == ["one"]
+    assert (read.damaged, read.cut) == (0, True)
 
 
 @pytest.mark.parametrize(
-    ("name", "rate", "channels", "subtype"),
+    ("content", "sentence"),
     [
-        ("a.wav", 16000, 1, "PCM_16"),
-        ("b.wav", 44100, 2, "FLOAT"),
-        ("c.flac", 48000, 1, "PCM_16"),
-        ("d.ogg", 22050, 2, "VORBIS"),
-        ("e.wav", 8000, 1, "ULAW"),
-        ("f.mp3", 44100, 1, "MPEG_LAYER_III"),
+        (b"", "is empty"),
+        (b"hello\n", "is no recorded conversation"),
+        (b"\xff\xfe\x00{}\n[1]\n", "is no recorded conversation"),
+        (b"[1]\n", "is no recorded conversation"),
+        (b'{"at": "x"}\n', "is no recorded conversation"),
+        (
+            b'{"recording": 2, "id": "", "began": "", "conversation": "", "key": ""}\n',
+            "another version",
+        ),
     ],
 )
-def test_any_format_becomes_16_khz_mono(
-    tmp_path: Path, name: str, rate: int, channels: int, subtype: str
-) -> None:
-    path = tmp_path / name
-    sound = tone(rate, 1.0)
-    soundfile.write(path, np.stack([sound / 32768] * channels, axis=1), rate, subtype=subtype)
-    samples = read_recording(path)
-    assert samples.dtype == np.int16
-    assert len(samples) == pytest.approx(MIC_RATE, abs=1700 if name.endswith("mp3") else 160)
-    assert dbfs(samples[2000:14000]) == pytest.approx(dbfs(sound), abs=0.5)
-    spectrum = np.abs(np.fft.rfft(samples[2000:14000].astype(float)))
-    assert np.argmax(spectrum) * MIC_RATE / 12000 == pytest.approx(440, abs=2)
+def test_what_is_no_recording_is_told(home: Home, content: bytes, sentence: str) -> None:
+    path = home.root / "x.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(StoreError, match=sentence):
+        Recordings(home.recordings).read(path)
 
 
-def test_16_khz_is_not_touched(tmp_path: Path) -> None:
-    sound = tone(MIC_RATE, 0.5)
-    soundfile.write(tmp_path / "a.wav", sound, MIC_RATE)
-    assert np.array_equal(read_recording(tmp_path / "a.wav"), sound)
+def test_nothing_is_written_over_what_is_there(home: Home) -> None:
+    path = home.root / "mine.jsonl"
+    path.write_text("precious")
+    with pytest.raises(StoreError, match="there already"):
+        Recordings(home.recordings).begin("talk", path)
+    assert path.read_text() == "precious"
 
 
-def _nothing(path: Path) -> None:
-    path.unlink(missing_ok=True)
-
-
-def _no_samples(path: Path) -> None:
-    soundfile.write(path, np.zeros(0, np.int16), 16000, format="WAV")
-
-
-@pytest.mark.parametrize(
-    ("prepare", "says"),
-    [
-        (_nothing, "There is no recording"),
-        (lambda path: path.mkdir(), "is not a file"),
-        (lambda path: path.write_bytes(b""), "is empty"),
-        (lambda path: path.write_text("Dear diary,\n" * 50), "is not audio"),
-        (lambda path: path.write_bytes(b"RIFF\x10\0\0\0WAVEfmt "), "is not audio"),
-        (_no_samples, "holds no sound"),
-    ],
-)
-def test_what_is_not_a_recording_gives_one_sentence(
-    tmp_path: Path, prepare: Callable[[Path], object], says: str
-) -> None:
-    path = tmp_path / "voice.wav"
-    prepare(path)
-    with pytest.raises(RecordingUnreadable, match=says) as caught:
-        read_recording(path)
-    assert str(path) in str(caught.value)
-    assert "\n" not in str(caught.value)
-
-
-# -- the microphone -----------------------------------------------------------------------------
-
-
-class Listener:
-    def __init__(self) -> None:
-        self.blocks: list[Samples] = []
-        self.times: list[float] = []
-
-    def deliver(self, block: Samples, captured: float) -> None:
-        self.blocks.append(block)
-        self.times.append(captured)
-
-    def heard(self) -> Samples:
-        return np.concatenate(self.blocks)
-
-
-async def test_recordings_are_delivered_whole_one_after_the_other_when_told(tmp_path: Path) -> None:
-    first, second = tone(MIC_RATE, 0.11), tone(MIC_RATE, 0.05, 900)
-    soundfile.write(tmp_path / "first.wav", first, MIC_RATE)
-    microphone = RecordingMicrophone([tmp_path / "first.wav", second], lead_in_s=0.04)
-    as_protocol: Microphone = microphone
-    listener = Listener()
-    await as_protocol.open(listener.deliver)
-    await microphone.waiting.wait()
-    assert not microphone.exhausted.is_set()
-    blocks = len(listener.blocks)
-    while len(listener.blocks) < blocks + 4:
-        await asyncio.sleep(0.01)
-    assert len(microphone.ends) == 1
-    microphone.next()
-    assert not microphone.waiting.is_set()
-    await microphone.exhausted.wait()
-    await microphone.close()
-
-    assert all(len(block) == BLOCK for block in listener.blocks)
-    heard = listener.heard()
-    origin = listener.times[0] - BLOCK / MIC_RATE
-    for sound, start, end in zip((first, second), microphone.starts, microphone.ends, strict=True):
-        begin = round((start - origin) * MIC_RATE)
-        assert np.array_equal(heard[begin : begin + len(sound)], sound)
-        assert round((end - start) * MIC_RATE) == len(sound)
-    between = heard[round((microphone.ends[0] - origin) * MIC_RATE) :][: 4 * BLOCK]
-    assert between.any()
-    assert dbfs(between) == pytest.approx(-80, abs=2)
-
-
-async def test_blocks_carry_the_time_at_which_they_were_captured() -> None:
-    microphone, listener = RecordingMicrophone([tone(MIC_RATE, 0.1)]), Listener()
-    before = time.monotonic()
-    await microphone.open(listener.deliver)
-    while len(listener.times) < 10:
-        await asyncio.sleep(0.01)
-    await microphone.close()
-    count = len(listener.times)
-    assert np.allclose(np.diff(listener.times), BLOCK / MIC_RATE)
-    assert before < listener.times[0]
-    assert listener.times[-1] <= time.monotonic()
-    await asyncio.sleep(0.05)
-    assert len(listener.times) == count
-
-
-async def test_a_stalled_loop_loses_nothing() -> None:
-    sound = tone(MIC_RATE, 0.2)
-    microphone, listener = RecordingMicrophone([sound], lead_in_s=0), Listener()
-    await microphone.open(listener.deliver)
-    await asyncio.sleep(0.05)
-    threading.Event().wait(0.1)
-    await microphone.exhausted.wait()
-    await microphone.close()
-    start = round((microphone.starts[0] - listener.times[0]) * MIC_RATE) + BLOCK
-    assert np.array_equal(listener.heard()[start : start + len(sound)], sound)
-
-
-async def test_without_recordings_there_is_silence() -> None:
-    microphone, listener = RecordingMicrophone([]), Listener()
-    await microphone.open(listener.deliver)
-    await microphone.exhausted.wait()
-    while not listener.blocks:
-        await asyncio.sleep(0.01)
-    await microphone.close()
-    assert dbfs(listener.heard()) < -70
-
-
-# -- loudspeakers -------------------------------------------------------------------------------
-
-
-async def play(loudspeaker: Loudspeaker, sound: Samples) -> None:
-    step = loudspeaker.sample_rate // 50
-    for offset in range(0, len(sound), step):
-        await loudspeaker.play(sound[offset : offset + step])
-
-
-async def test_a_wav_is_the_true_timeline(tmp_path: Path) -> None:
-    path, sound = tmp_path / "out.wav", tone(22050, 0.3)
-    loudspeaker = WavLoudspeaker(path)
-    await loudspeaker.open(22050)
-    await asyncio.sleep(0.1)
-    await play(loudspeaker, sound)
-    await loudspeaker.drain()
-    assert loudspeaker.played() == len(sound)
-    await asyncio.sleep(0.05)
+def test_one_that_is_removed_meanwhile_is_not_made_again(recordings: Recordings) -> None:
+    path = recordings.begin("talk")
+    path.unlink()
+    with pytest.raises(StoreError, match="There is no recording"):
+        recordings.append(path, rows([TurnHeard(1, SECRET)]))
     assert not path.exists()
-    await loudspeaker.close()
-    await loudspeaker.close()
-
-    written, rate = soundfile.read(path, dtype="int16")
-    assert rate == 22050
-    start = int(np.flatnonzero(written)[0]) - 1
-    assert start > 0.09 * rate
-    assert np.array_equal(written[start : start + len(sound)], sound)
-    assert len(written) >= start + len(sound)
-    assert list(tmp_path.iterdir()) == [path]
 
 
-async def test_a_wav_can_leave_the_silences_out(tmp_path: Path) -> None:
-    path, sound = tmp_path / "out.wav", tone(16000, 0.1)
-    loudspeaker = WavLoudspeaker(path, timeline=False)
-    await loudspeaker.open(16000)
-    for _ in range(2):
-        await asyncio.sleep(0.05)
-        await play(loudspeaker, sound)
-        await loudspeaker.drain()
-    await loudspeaker.close()
-    written, _ = soundfile.read(path, dtype="int16")
-    assert np.array_equal(written, np.concatenate([sound, sound]))
+def _write_on(folder: Path) -> None:
+    recordings = Recordings(folder)
+    path = recordings.begin("talk")
+    for number in range(100_000):
+        recordings.append(path, rows([TurnHeard(number, f"{number} " * 200)]))
 
 
-async def test_an_interruption_is_audible_in_the_wav_and_in_the_account(tmp_path: Path) -> None:
-    path = tmp_path / "out.wav"
-    loudspeaker = WavLoudspeaker(path)
-    await loudspeaker.open(16000)
-    sound = np.full(8000, 5000, np.int16)
-    await loudspeaker.play(sound[:3200])
-    speaking = asyncio.create_task(loudspeaker.play(sound[3200:]))
-    while loudspeaker.played() < 3200:
-        await asyncio.sleep(0.005)
-    dropped = loudspeaker.flush()
-    await speaking
-    await loudspeaker.drain()
-    assert dropped > 0
-    assert loudspeaker.played() + dropped == len(sound)
-    played = loudspeaker.played()
-    await loudspeaker.close()
-    written, _ = soundfile.read(path, dtype="int16")
-    assert np.count_nonzero(written) == pytest.approx(played, abs=2)
+def test_a_kill_costs_the_last_line_at_most(home: Home) -> None:
+    child = multiprocessing.get_context("fork").Process(target=_write_on, args=(home.recordings,))
+    child.start()
+    recordings = Recordings(home.recordings)
+    while not (paths := recordings.paths()) or paths[0].stat().st_size < 100_000:
+        assert child.is_alive()
+        time.sleep(0.01)
+    assert child.pid is not None
+    os.kill(child.pid, signal.SIGKILL)
+    child.join()
+    read = recordings.read(paths[0])
+    assert [row["event"]["turn"] for row in read.rows] == list(range(len(read.rows)))
+    assert read.damaged == 0
+    recordings.append(paths[0], rows([]))  # nobody holds the lock
 
 
-async def test_the_wav_is_valid_after_cancellation(tmp_path: Path) -> None:
-    path = tmp_path / "out.wav"
-
-    async def assistant() -> None:
-        loudspeaker = WavLoudspeaker(path)
-        await loudspeaker.open(16000)
-        await play(loudspeaker, np.full(160_000, 5000, np.int16))
-
-    task = asyncio.create_task(assistant())
-    await asyncio.sleep(0.15)
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    # What asyncio.run does at its end, to whatever still runs:
-    for other in asyncio.all_tasks() - {asyncio.current_task()}:
-        other.cancel()
-        await asyncio.gather(other, return_exceptions=True)
-    written, _ = soundfile.read(path, dtype="int16")
-    assert np.count_nonzero(written) > 0
-    assert list(tmp_path.iterdir()) == [path]
+# -- forgetting ---------------------------------------------------------------------------------
 
 
-async def test_a_wav_that_cannot_be_written_says_so(tmp_path: Path) -> None:
-    loudspeaker = WavLoudspeaker(tmp_path / "nowhere" / "out.wav")
-    with pytest.raises(AudioError, match=r"out\.wav can't be written: No such file"):
-        await loudspeaker.open(16000)
-    await loudspeaker.close()
+def test_a_forgotten_turn_leaves_and_its_words_leave_what_quotes_them(
+    recordings: Recordings,
+) -> None:
+    path = recordings.begin("talk")
+    memory = MemoryUsed("e1-user", SECRET, 0.9)
+    staying = MemoryUsed("e0-user", OTHER, 0.5)
+    sections = (
+        PromptSection("system", "You are Ada.", 3),
+        PromptSection("summary", "They spoke of a bird below a stone.", 9),
+        PromptSection("history", f"user: {SECRET}\nassistant: {ANSWER}\nuser: {OTHER}", 30),
+        PromptSection("memories", "(it hides under the third brick of something)", 9),
+    )
+    events: list[Event] = [
+        PhaseChanged(Phase.LISTENING),
+        *turn(1, SECRET, ANSWER, "e1"),
+        Recalled(2, (memory, staying), missed=False),
+        PromptBuilt(2, sections, 100, (("e1-user", "over budget"),)),
+        *turn(2, OTHER, NICE, "e2"),
+        Remarked("Forgotten: your silver parrot. Say undo to keep it."),
+        Remarked("Good night."),
+        Notice(f"Not stored: {SECRET}"),
+    ]
+    recordings.append(path, rows(events))
+    going = gone([SECRET, ANSWER], ["e1"], ["e1-user"], {"talk": frozenset({1})}, [OTHER, NICE])
+    assert recordings.purge(going) == 1
+    raw, left = path.read_bytes(), told(recordings, path)
+    for word in ("parrot", "brick", "e1-user", "stone"):
+        assert word not in left
+        assert word.encode() not in raw
+    read = recordings.read(path)
+    assert {row["event"].get("turn") for row in read.rows} == {None, 2}
+    assert [row["event"]["text"] for row in read.rows if row["event"]["type"] == "Remarked"] == [
+        "Good night."
+    ]
+    built = next(row["event"] for row in read.rows if row["event"]["type"] == "PromptBuilt")
+    texts = {section["name"]: section["text"] for section in built["sections"]}
+    assert texts == {
+        "system": "You are Ada.",
+        "summary": MARK,
+        "history": f"user: {MARK}\nassistant: {MARK}\nuser: {OTHER}",
+        "memories": MARK,
+    }
+    kept = [row for row in rows(events) if row["event"].get("turn") == 2][2:]
+    assert [row for row in read.rows if row["event"].get("turn") == 2][2:] == kept
+    assert recordings.purge(going) == 0
+    assert recordings.search(going.needles)[2] == ()
 
 
-async def test_ducking_is_in_the_wav(tmp_path: Path) -> None:
-    path = tmp_path / "out.wav"
-    loudspeaker = WavLoudspeaker(path)
-    loudspeaker.gain = 0.25
-    await loudspeaker.open(16000)
-    await play(loudspeaker, np.full(3200, 8000, np.int16))
-    await loudspeaker.drain()
-    await loudspeaker.close()
-    written, _ = soundfile.read(path, dtype="int16")
-    assert written[np.flatnonzero(written)[-1]] == 2000
+def test_an_answer_in_pieces_that_repeats_it_goes(recordings: Recordings) -> None:
+    path = recordings.begin("talk")
+    recordings.append(path, rows(turn(5, "What did I say?", f"You said: {SECRET}", "e5")))
+    assert recordings.purge(gone([SECRET], memories=["m"])) == 1
+    left = told(recordings, path)
+    assert "parrot" not in left
+    assert "AnswerText" not in left
+    assert "What did I say?" in left
 
 
-async def test_the_caller_is_never_far_ahead() -> None:
-    loudspeaker = NullLoudspeaker()
-    await loudspeaker.open(16000)
-    accepted = 0
-    for _ in range(20):
-        await loudspeaker.play(np.ones(320, np.int16))
-        accepted += 320
-        assert accepted - loudspeaker.played() <= 0.06 * 16000
-    await loudspeaker.drain()
-    assert loudspeaker.played() == accepted
-    await loudspeaker.close()
+def test_of_a_turn_whose_end_was_not_recorded_the_conversation_tells(
+    recordings: Recordings,
+) -> None:
+    path, other = recordings.begin("talk"), recordings.begin("another")
+    for each in (path, other):
+        recordings.append(each, rows([TurnHeard(7, "short"), TurnHeard(8, OTHER)]))
+    going = gone(["unlike"], ["e7"], turns={"talk": frozenset({7})})
+    assert recordings.purge(going) == 1
+    assert [row["event"]["turn"] for row in recordings.read(path).rows] == [8]
+    assert len(recordings.read(other).rows) == 2
 
 
-async def test_the_reference_is_what_is_played() -> None:
-    loudspeaker, parts = NullLoudspeaker(), list[Samples]()
-    loudspeaker.set_reference(lambda samples, rate: parts.append(samples))
-    await loudspeaker.open(16000)
-    sound = tone(16000, 0.1)
-    await play(loudspeaker, sound)
-    await loudspeaker.drain()
-    await loudspeaker.close()
-    heard = np.concatenate(parts)
-    start = int(np.flatnonzero(heard)[0]) - 1
-    assert start >= 0
-    assert np.array_equal(heard[start : start + len(sound)], sound)
+def test_a_number_that_was_given_twice_is_told_by_its_exchange(recordings: Recordings) -> None:
+    path = recordings.begin("talk")
+    recordings.append(path, rows(turn(7, OTHER, NICE, "another")))
+    assert recordings.purge(gone(["unlike"], ["e7"], turns={"talk": frozenset({7})})) == 0
 
 
-async def test_the_fast_loudspeaker_takes_all_at_once() -> None:
-    loudspeaker: Loudspeaker = FastLoudspeaker()
-    await loudspeaker.open(22050)
-    await loudspeaker.play(np.zeros(22050 * 60, np.int16))
-    await loudspeaker.drain()
-    assert loudspeaker.played() == 22050 * 60
-    assert loudspeaker.flush() == 0
-    await loudspeaker.close()
+def test_what_is_left_of_a_cut_line_goes_too(home: Home) -> None:
+    recordings = Recordings(home.recordings)
+    path = recordings.begin("talk")
+    recordings.append(path, rows([TurnHeard(1, OTHER), TurnHeard(2, SECRET)]))
+    path.write_bytes(path.read_bytes()[:-12])
+    (home.recordings / "killed.new").write_text(SECRET)
+    recordings.purge(gone(["something else"]))
+    assert homes.holds(home.root, "parrot") == []
+    assert len(recordings.read(path).rows) == 1
+
+
+def test_what_is_no_recording_and_what_no_key_opens_is_left_alone(home: Home) -> None:
+    strange = home.recordings / "strange.jsonl"
+    foreign = Recordings(home.recordings, MasterKey.new()).begin("talk")
+    strange.write_text(SECRET)
+    before = foreign.read_bytes()
+    recordings = Recordings(home.recordings)
+    assert recordings.purge(gone([SECRET])) == 0
+    assert recordings.foreign() == 1
+    assert (strange.read_text(), foreign.read_bytes()) == (SECRET, before)
+
+
+def test_one_that_is_written_elsewhere_is_purged_while_it_is(home: Home, tmp_path: Path) -> None:
+    recordings = Recordings(home.recordings)
+    path = recordings.begin("talk", tmp_path / "elsewhere.jsonl")
+    recordings.append(path, rows([TurnHeard(1, SECRET)]))
+    assert recordings.purge(gone([SECRET])) == 1
+    assert b"parrot" not in path.read_bytes()
+    recordings.append(path, rows([TurnHeard(2, SECRET)]))
+    recordings.end(path)
+    assert recordings.purge(gone([SECRET])) == 0
+
+
+def test_what_is_being_written_is_purged_and_goes_on(recordings: Recordings) -> None:
+    path = recordings.begin("talk")
+    stop = threading.Event()
+    written = []
+
+    def write() -> None:
+        while not stop.is_set():
+            written.append(len(written))
+            text = SECRET if written[-1] < 5 else OTHER
+            recordings.append(path, rows([TurnHeard(written[-1], text)]))
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    while len(written) < 20:
+        time.sleep(0.001)
+    for _ in range(5):
+        recordings.purge(gone([SECRET], kept=[OTHER]))
+    stop.set()
+    thread.join()
+    texts = [row["event"]["text"] for row in recordings.read(path).rows]
+    assert texts == [MARK] * 5 + [OTHER] * (len(written) - 5)
+
+
+# -- in a home ----------------------------------------------------------------------------------
+
+
+def _recorded(transcript: Transcript) -> tuple[Path, str]:
+    """A conversation of two turns, kept and recorded; the id of the first exchange."""
+    talk = Conversation.begin("me")
+    recordings = transcript.recordings
+    path = recordings.begin(talk.id)
+    ids = []
+    for number, (said, answer) in enumerate(((SECRET, ANSWER), (OTHER, NICE)), start=1):
+        talk.append_user(number, said, AT)
+        exchange = talk.complete(number, answer)
+        transcript.store(talk, exchange)
+        ids.append(exchange.id)
+        recordings.append(path, rows(turn(number, said, answer, exchange.id)))
+    history = PromptSection("history", f"user: {SECRET}", 9)
+    recordings.append(path, rows([PromptBuilt(3, (history,), 100)]))
+    return path, ids[0]
+
+
+@pytest.mark.parametrize("mode", ["off", "passphrase"])
+def test_a_purge_reaches_recordings_and_its_receipt_says_so(
+    home: Home, mode: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("assistant.memory.keys.ARGON2", homes.CHEAP_ARGON2)
+    answers = homes.knowing(new_passphrase=homes.PASSPHRASE, passphrase=homes.PASSPHRASE)
+    vault = open_vault(home, homes.settings(mode), answers, create=True)
+    with (
+        closing(vault),
+        closing(Transcript.open(home.transcript, vault.key)) as transcript,
+        closing(MemoryTable.open(str(home.memories), key=vault.key)) as table,
+    ):
+        path, exchange = _recorded(transcript)
+        recordings = transcript.recordings
+        assert (homes.holds(home.recordings, "parrot") == []) == (mode != "off")
+        [found] = [
+            each
+            for each in verify(table, transcript, [SECRET]).receipt.searched
+            if each.name == "recordings"
+        ]
+        assert found.found == (f"recordings/{path.name}",)
+        desk = MemoryDesk("me", table, lambda: transcript, _no_memory)
+        receipt = desk.purge([exchange], ()).receipt
+        assert receipt is not None
+        assert receipt.clean
+        names = {each.name: each for each in receipt.searched}
+        assert names["recordings"].versions == names["files of recordings"].files - 1 == 1
+        assert any("copied out" in sentence for sentence in receipt.unprovable)
+        assert "parrot" not in told(recordings, path)
+        assert OTHER in told(recordings, path)
+    assert homes.holds(home.root, "parrot") == []
+
+
+def _no_memory() -> None:
+    raise AssertionError("nothing is recalled")
+
+
+def test_a_purge_reaches_recordings_where_there_is_a_transcript_alone(home: Home) -> None:
+    with closing(Transcript.open(home.transcript)) as transcript:
+        path, exchange = _recorded(transcript)
+        purger("me", transcript, None)(Hidden.of("me", [exchange], (), AT))
+        assert "parrot" not in told(transcript.recordings, path)
+        assert OTHER in told(transcript.recordings, path)
+    assert homes.holds(home.root, "parrot") == []
+
+
+def _purge_until_killed(folder: Path, begun: "multiprocessing.synchronize.Event") -> None:
+    recordings = Recordings(folder)
+    going = gone([SECRET], kept=[OTHER])
+    begun.set()
+    recordings.purge(going)
+
+
+def test_a_purge_that_is_killed_leaves_the_old_or_the_new_file(home: Home) -> None:
+    """And the next one finishes it."""
+    events = rows([TurnHeard(n, SECRET if n % 2 else OTHER) for n in range(400)])
+    recordings = Recordings(home.recordings)
+    context = multiprocessing.get_context("fork")
+    for kill in range(3):
+        path = recordings.begin("talk")
+        recordings.append(path, events)
+        begun = context.Event()
+        child = context.Process(target=_purge_until_killed, args=(home.recordings, begun))
+        child.start()
+        assert begun.wait(10)
+        time.sleep(0.02 * kill)
+        child.kill()
+        child.join()
+        texts = [row["event"]["text"] for row in recordings.read(path).rows]
+        assert len(texts) == 400
+        assert set(texts) in ({SECRET, OTHER}, {MARK, OTHER})
+        recordings.purge(gone([SECRET], kept=[OTHER]))
+        assert homes.holds(home.root, "parrot") == []
+        path.unlink()
+
+
+def test_a_conversion_takes_recordings_along(home: Home) -> None:
+    vault = open_vault(home, Settings())
+    homes.talk_in(home, vault)
+    vault.close()
+    with closing(Transcript.open(home.transcript)) as transcript:
+        path, _ = _recorded(transcript)
+        before = transcript.recordings.read(path).rows
+    key = MasterKey.new()
+    conversion.convert(home, None, key, KeyFile.locked(key, "keyring", "0" * 64))
+    assert homes.holds(home.root, "parrot") == []
+    assert Recordings(home.recordings, key).read(path).rows == before
+    conversion.convert(home, key, None, None)
+    assert Recordings(home.recordings).read(path).rows == before
