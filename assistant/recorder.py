@@ -78,10 +78,10 @@ class Recorder:
         self._changing = asyncio.Lock()
         self._state: dict[type[Event], Event] = {}
         self._off = False
-        self._open: int | None = None
-        """The turn that has begun and not ended."""
-        self._stale: int | None = None
-        """A turn whose prompt may hold what must not be recorded any more."""
+        self._open: set[int] = set()
+        """Turns that have begun and not ended: one is answered while the next begins."""
+        self._stale: set[int] = set()
+        """Those whose prompt was made before something went that must not be recorded."""
         self._partials: list[Line] = []
         self._level_at = datetime.min.replace(tzinfo=UTC)
         bus.subscribe(self._hear)
@@ -145,26 +145,28 @@ class Recorder:
             self._take(event)
 
     def _follow(self, event: Event) -> None:
-        """Which turn is under way."""
+        """Which turns are under way."""
         if isinstance(event, TurnEnded):
-            self._open = None
+            self._open.discard(event.turn)
         elif isinstance(turn := getattr(event, "turn", None), int):
-            self._open = turn
+            self._open.add(turn)
+            if isinstance(event, TurnStarted):  # its prompt is yet to be made
+                self._stale.discard(turn)
         elif isinstance(event, RecordChanged | ForgettingBegan):
-            self._stale = self._open
+            self._stale = set(self._open)
 
     def _go_off(self, event: RecordChanged) -> None:
-        """Of the turn under way nothing is kept, and so nothing recorded."""
+        """Of turns under way nothing is kept, and so nothing recorded."""
         self._partials.clear()
-        turn, writer = self._open, self._writer
-        if writer is not None and turn is not None:
-            writer.put(lambda path: writer.recordings.drop_turn(path, turn))
+        turns, writer = frozenset(self._open), self._writer
+        if writer is not None and turns:
+            writer.put(lambda path: writer.recordings.drop_turns(path, turns))
         self._write(event)
 
     def _take(self, event: Event) -> None:
         if isinstance(event, RecordingChanged):
             return
-        if isinstance(event, PromptBuilt | Recalled) and event.turn == self._stale:
+        if isinstance(event, PromptBuilt | Recalled) and event.turn in self._stale:
             return
         if isinstance(event, MicrophoneLevel):
             now = self._now()

@@ -41,9 +41,9 @@ EARLIER = (
 )
 """Days ago, what was said, and the answer."""
 TALK: tuple[tuple[float | str, ...], ...] = (
-    (7.0, "What does my dog love to do in the park?"),
+    (15.0, "What does my dog love to do in the park?"),
     (0.3, "Where did my sister move to?"),
-    (0.3, "Tell me a long story about an old lighthouse.", 7.0, "Stop. That is enough for now."),
+    (0.3, "Tell me a long story about an old lighthouse.", 8.0, "Okay. Let us talk about something else."),
     (0.3, "Where is my spare key?"),
     (0.3, "Forget that."),
     (0.3, "Where is my spare key?"),

@@ -14,7 +14,7 @@ import binascii
 import json
 import os
 import secrets
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -151,11 +151,11 @@ class Recordings:
         """Nothing more comes. A recording elsewhere is its owner's from now on."""
         self._elsewhere.discard(path)
 
-    def drop_turn(self, path: Path, turn: int) -> None:
-        """Take what was recorded of a turn out again. Raises StoreError."""
+    def drop_turns(self, path: Path, turns: Collection[int]) -> None:
+        """Take what was recorded of them out again. Raises StoreError."""
         with self._locked():
             found = self._read(path)
-            rows = [row for row in found.rows if row["event"].get("turn") != turn]
+            rows = [row for row in found.rows if row["event"].get("turn") not in turns]
             self._write_anew(path, replace(found, rows=tuple(rows)), self._key)
 
     # -- reading --------------------------------------------------------------------------------
