@@ -40,13 +40,15 @@ EARLIER = (
     (2, "The spare key lies under the blue flower pot.", "Good to know."),
 )
 """Days ago, what was said, and the answer."""
+STORY = "Tell me a long story about an old lighthouse."
+STORY_S = 14.0
+"""After so long it is interrupted; a busy machine needs some seconds to begin."""
 TALK: tuple[tuple[float | str, ...], ...] = (
     (15.0, "What does my dog love to do in the park?"),
-    (0.3, "Where did my sister move to?"),
-    (0.3, "Tell me a long story about an old lighthouse.", 8.0, "Okay. Let us talk about something else."),
-    (0.3, "Where is my spare key?"),
+    (0.3, STORY, STORY_S, "Okay, wait. Where did my sister move to?"),
+    (0.3, "The code of my garage is four two seven."),
     (0.3, "Forget that."),
-    (0.3, "Where is my spare key?"),
+    (0.3, "What is the code of my garage?"),
 )
 """Recordings, each of silence (in seconds) and words; the next is played when one is answered. The
 first silence is for reading the memories."""

@@ -37,6 +37,7 @@ from assistant.events import (
 from assistant.memory.desk import MemoryDesk
 from assistant.memory.forgetting_marks import Hidden
 from assistant.memory.keys import KeyFile, MasterKey
+from assistant.memory.long_term import LongTermMemory
 from assistant.memory.needles import Needles
 from assistant.memory.recording_words import MARK, Gone
 from assistant.memory.recordings import Recordings, Row
@@ -324,7 +325,7 @@ def test_one_that_is_written_elsewhere_is_purged_while_it_is(home: Home, tmp_pat
 def test_what_is_being_written_is_purged_and_goes_on(recordings: Recordings) -> None:
     path = recordings.begin("talk")
     stop = threading.Event()
-    written = []
+    written: list[int] = []
 
     def write() -> None:
         while not stop.is_set():
@@ -397,7 +398,7 @@ def test_a_purge_reaches_recordings_and_its_receipt_says_so(
     assert homes.holds(home.root, "parrot") == []
 
 
-def _no_memory() -> None:
+def _no_memory() -> LongTermMemory:
     raise AssertionError("nothing is recalled")
 
 
