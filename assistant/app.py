@@ -206,10 +206,9 @@ async def open_assistant(
         if vault is None:
             vault = await asyncio.to_thread(open_vault, home, settings)
         stack.callback(vault.close)
-        key = vault.key
         recorder = Recorder(bus)
         stack.push_async_callback(recorder.stop)
-        place = place_of(home, settings, key)
+        place = place_of(home, settings, vault.key)
         recordings = RecordingMicrophone(plan.recordings) if plan.recordings else None
         parts: list[VoiceLoop] = []
 
@@ -223,22 +222,19 @@ async def open_assistant(
         stack.callback(detectors.cancel)
         models = await load_models(home, settings, bus, hears=hears, speaks=sound.speaks)
         stack.push_async_callback(models.llm.close)
-        transcript, conversation = await asyncio.to_thread(_thread, home, settings, bus, key)
-        store: Store | None = transcript
+        transcript, conversation = await asyncio.to_thread(_thread, home, settings, bus, vault.key)
         remembering: Remembering | None = None
         if transcript is not None:
             stack.callback(transcript.close)
             remembering = await open_remembering(home, settings, bus, place, transcript, stack)
-        if remembering is not None:
-            store = remembering.archive
+        store: Store | None = remembering.archive if remembering is not None else transcript
         profile = remembering.memory.profile if remembering is not None else tuple
         memory = ShortTermMemory.of(conversation, models.llm, settings, store, bus.emit, profile)
-        if transcript is not None:
-            recorder.keep_in(transcript.recordings, lambda: memory.conversation.id)
         recaller: Recaller = remembering.recaller(memory) if remembering else NoMemories()
         dialogue = Dialogue(settings, bus, models.llm, memory, Ledger(home.ledger))
         obeying: Obeying | None = None
         if transcript is not None:
+            recorder.keep_in(transcript.recordings, lambda: memory.conversation.id)
             kept = Kept(transcript, remembering, place)
             obeying = await open_obeying(settings, bus, dialogue, memory, kept)
         loop = VoiceLoop(settings, dialogue, models, sound, recaller, await detectors, obeying)

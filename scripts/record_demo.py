@@ -41,11 +41,11 @@ EARLIER = (
 )
 """Days ago, what was said, and the answer."""
 STORY = "Tell me a long story about an old lighthouse."
-STORY_S = 14.0
+STORY_S = 22.0
 """After so long it is interrupted; a busy machine needs some seconds to begin."""
 TALK: tuple[tuple[float | str, ...], ...] = (
-    (15.0, "What does my dog love to do in the park?"),
-    (0.3, STORY, STORY_S, "Okay, wait. Where did my sister move to?"),
+    (15.0, "What does my dog Max love to do?"),
+    (0.3, STORY, STORY_S, "Okay, wait. Where did Clara move to last spring?"),
     (0.3, "The code of my garage is four two seven."),
     (0.3, "Forget that."),
     (0.3, "What is the code of my garage?"),
@@ -56,7 +56,7 @@ SETTINGS = (
     "encryption.mode=off",
     "forget.grace_s=3600",
     "llm.temperature=0",
-    "llm.max_answer_tokens=90",
+    "llm.max_answer_tokens=160",
 )
 TIMEOUT_S = 600
 LOUDER_DB = 3.0

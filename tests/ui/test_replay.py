@@ -23,6 +23,7 @@ from assistant.events import (
     PromptBuilt,
     PromptSection,
     Recalled,
+    RecordingChanged,
     TurnEnded,
     TurnHeard,
 )
@@ -31,9 +32,12 @@ from assistant.memory.recordings import Recordings
 from assistant.paths import Home
 from assistant.settings import load as load_settings
 from tests.support import homes
+from tests.support.screens import ToldSession
+from tests.support.screens import screen as told_screen
 from ui import cli
 from ui.replaying import NOBODY, Reel, Replay, load
 from ui.screen.replay_screen import ReplayScreen
+from ui.screen.status_line import StatusLine
 
 AT = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)
 MEMORY = MemoryUsed("m", "My dog is called Max.", 0.9, said=AT - timedelta(days=1))
@@ -161,6 +165,23 @@ async def test_letters_are_typed_where_one_types(home: Home, reel: Reel) -> None
         await pilot.press("enter")
         await pilot.pause()
         assert [each.message for each in app._notifications] == [NOBODY]
+
+
+# -- recording on the screen --------------------------------------------------------------------
+
+
+async def test_r_records_and_the_status_line_says_so(tmp_path: Path) -> None:
+    session = ToldSession([PhaseChanged(Phase.LISTENING)])
+    app = told_screen(session, tmp_path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("r")
+        assert session.done == ["record"]
+        for path, shown in (("/x/y.jsonl", True), (None, False)):
+            session.tell(RecordingChanged(path))
+            while not app.up_to_date:
+                await pilot.pause(0.01)
+            status = str(app.query_one(StatusLine).render())
+            assert ("recording" in status) == shown
 
 
 # -- the command --------------------------------------------------------------------------------
