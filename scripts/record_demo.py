@@ -44,8 +44,8 @@ STORY = "Tell me a long story about an old lighthouse."
 STORY_S = 22.0
 """After so long it is interrupted; a busy machine needs some seconds to begin."""
 TALK: tuple[tuple[float | str, ...], ...] = (
-    (15.0, "What does my dog Max love to do?"),
-    (0.3, STORY, STORY_S, "Okay, wait. Where did Clara move to last spring?"),
+    (15.0, "Where did my sister move to?"),
+    (0.3, STORY, STORY_S, "Okay, wait. What does my dog love to do in the park?"),
     (0.3, "The code of my garage is four two seven."),
     (0.3, "Forget that."),
     (0.3, "What is the code of my garage?"),
