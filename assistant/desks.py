@@ -64,7 +64,7 @@ def open_desk(
             stack.callback(transcript.close)
             return transcript
 
-        if home.transcript.exists():
+        if home.transcript.exists() or table.forgotten.unfinished:
             purged_first(open_transcript())(table)
 
         def open_memory() -> LongTermMemory:

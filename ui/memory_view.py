@@ -57,6 +57,8 @@ class _View:
                 yield f"{_memories(row['count'])} stand for themselves now."
             case "imported":
                 yield f"{_memories(row['count'])} imported."
+                if row["forgotten"]:
+                    yield f"Left out, because you had it forgotten: {_memories(row['forgotten'])}."
             case "rebuilt":
                 yield f"Built anew: {_memories(row['count'])}."
             case "stats":

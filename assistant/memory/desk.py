@@ -188,7 +188,8 @@ class MemoryDesk:
         return self._changed(self._memory, self._named(named), how)
 
     def import_(self, rows: Iterable[Mapping[str, Any]]) -> int:
-        """Take in what `export` gave, in place of what has the same id; returns how many.
+        """Take in what `export` gave, in place of what has the same id, but for what was forgotten
+        since; returns how many.
 
         Raises:
             SettingsError: a row is not as it must be; nothing was taken in.
@@ -196,9 +197,10 @@ class MemoryDesk:
         """
         memories = [read_row(row, number, self.user_id) for number, row in enumerate(rows, start=1)]
         distinct = {memory.id: memory for memory in memories}  # of several the last
-        if distinct:
-            self._ready().put(sorted(distinct.values(), key=said))
-        return len(distinct)
+        kept = self._table.forgotten.kept(distinct.values())
+        if kept:
+            self._ready().put(sorted(kept, key=said))
+        return len(kept)
 
     def rebuild(self) -> int:
         """Make anew what the transcript tells, all vectors and the indexes; returns how many
@@ -251,10 +253,11 @@ class MemoryDesk:
         needles = needles_of(self._table, transcript, self.user_id, gone, exchanges, changed)
         words = Gone.of(transcript, self.user_id, exchanges, gone, needles)
         transcript.recordings.purge(words)  # while the transcript still knows which turns they are
-        if exchanges:
-            transcript.forget(self.user_id, exchanges)
-            self._on_forgotten(exchanges)
-        self._remove(plan.gone, plan.changed)
+        with self._table.forgotten.during(self.user_id, exchanges, plan.gone):
+            if exchanges:
+                transcript.forget(self.user_id, exchanges)
+                self._on_forgotten(exchanges)
+            self._remove(plan.gone, plan.changed)
         transcript.recordings.purge(words)  # what a turn under way has added since
         receipt = receipt_of(needles, self._table, transcript, len(exchanges), len(plan.ids))
         staying = tuple(sorted(sources - exchanges))

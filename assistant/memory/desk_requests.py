@@ -155,7 +155,9 @@ def _import(desk: MemoryDesk, request: Request) -> Iterator[Row]:
     rows = request.get("rows")
     if not isinstance(rows, list):
         raise SettingsError("There is nothing to import.", mend="assistant memory export FILE")
-    yield {"event": "imported", "count": desk.import_(rows)}
+    count = desk.import_(rows)
+    left_out = len({row["id"] for row in rows}) - count
+    yield {"event": "imported", "count": count, "forgotten": left_out}
 
 
 def _stats(desk: MemoryDesk, request: Request) -> Iterator[Row]:

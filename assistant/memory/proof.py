@@ -35,6 +35,10 @@ NOBODY = "nobody"
 COPY = "import shutil, sys; shutil.copyfileobj(open(sys.argv[1], 'rb'), sys.stdout.buffer)"
 TEXTS = ("id", "user_id", "text", "context", "speaker", "conversation", *sorted(LISTS))
 """Columns of the table that could hold words."""
+OTHERS = (
+    "Other machines that share this store forget it too when they next open it. Whether one does,"
+    " and what copies hold, can't be known here."
+)
 
 Breath = Callable[[], object]
 
@@ -147,6 +151,7 @@ def prove(
     searched = [
         *search_files(home, needles, folder, breathe),
         search_table(table, needles, breathe),
+        search_marker(table, needles),
         search_transcript(transcript, needles),
         *search_recordings(transcript.recordings, needles),
     ]
@@ -200,6 +205,15 @@ def search_table(table: MemoryTable, needles: Needles, breathe: Breath = lambda:
     return Searched("memories", versions=len(seen), bytes=total, found=places)
 
 
+def search_marker(table: MemoryTable, needles: Needles) -> Searched:
+    """Every version of the list of what was forgotten. Raises StoreError: it can't be read."""
+    versions = [[text for row in rows for text in row] for rows in table.forgotten.versions()]
+    texts = [text for version in versions for text in version]
+    found = ("the list of what was forgotten",) if needles.found_in_text(texts) else ()
+    size = sum(map(len, texts))
+    return Searched("marker", versions=len(versions), bytes=size, found=found)
+
+
 def search_transcript(transcript: Transcript, needles: Needles) -> Searched:
     """Every row of every table. Raises StoreError: it can't be read."""
     texts = transcript.texts()
@@ -228,12 +242,13 @@ def what_cannot_be_proved(home: Home, table: MemoryTable, needles: Needles) -> I
     """In sentences."""
     folder = folder_of(table.uri)
     if folder is not None and not folder.is_relative_to(home.root):
-        yield "What other machines hold that share this store can't be searched."
+        yield OTHERS
     if folder is None:
         yield (
             "What the provider of the object store keeps (backups, versions of objects, uploads"
-            " that were broken off) and what other machines hold that share it can't be searched."
+            " that were broken off) can't be searched."
         )
+        yield OTHERS
     if header_of(home.transcript) not in (b"", PLAIN_HEADER):
         yield (
             "The files are encrypted: rows were searched after decryption; what else is in the"

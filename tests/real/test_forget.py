@@ -11,7 +11,7 @@ from assistant.voice.audio import MIC_RATE
 from models.interfaces import Samples
 from tests.support.talking import REMEMBERING, Row, Talk
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.alone]
 
 TINY = ("--profile", "tiny")
 FORGETTING = REMEMBERING | {

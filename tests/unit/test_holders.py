@@ -83,9 +83,19 @@ def test_nothing_that_runs_makes_a_file_without_a_holder(
         for number in range(20):
             logging.getLogger("assistant").info("line %d", number)
         assert unclaimed(home) == []
+        with table.forgotten.during("me", [talk.id], []):
+            assert unclaimed(home) == []
         assert table.rewrite()
         assert unclaimed(home) == []
-        assert names(home) >= {"transcript", "memories", "settings", "ledger", "logs", "door"}
+        assert names(home) >= {
+            "transcript",
+            "memories",
+            "marker",
+            "settings",
+            "ledger",
+            "logs",
+            "door",
+        }
     assert (home.log.with_name("assistant.log.3")).exists()
     assert names(home) >= {"transcript", "memories", "settings", "ledger", "logs", "use"}
     assert unclaimed(home) == []
