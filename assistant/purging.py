@@ -95,6 +95,7 @@ def _forgotten_elsewhere(user: str, table: MemoryTable, transcript: Transcript) 
     held = transcript.held(user, marks.exchanges)
     if table.refused is not None:  # the table is the other's to write
         if held:
+            transcript.recordings.purge(Gone.told(transcript, user, held))
             transcript.forget(user, held)
         return held
     if not held and not marks.unfinished:

@@ -40,8 +40,8 @@ EARLIER = (
     (2, "The spare key lies under the blue flower pot.", "Good to know."),
 )
 """Days ago, what was said, and the answer."""
-STORY = "Tell me a long story about an old lighthouse."
-STORY_S = 22.0
+STORY = "Tell me a long story about a sailor and an old lighthouse."
+STORY_S = 11.0
 """After so long it is interrupted; a busy machine needs some seconds to begin."""
 TALK: tuple[tuple[float | str, ...], ...] = (
     (15.0, "Where did my sister move to?"),
