@@ -1,6 +1,6 @@
 """The README's picture: the screen over the recorded conversation that ships, in an SVG.
 
-    python scripts/picture.py [--turns 4]
+    python scripts/picture.py [--turns 3]
 
 `scripts/record_demo.py` makes the recording.
 """
@@ -21,7 +21,7 @@ from ui.screen.replay_screen import ReplayScreen
 PICTURE = Path(__file__).resolve().parent.parent / "docs" / "screen.svg"
 SIZE = (120, 40)
 THEME = "ansi-dark"
-TURNS = 4
+TURNS = 3
 DRAWN_S = 0.3
 
 
@@ -31,6 +31,8 @@ async def picture(folder: Path, turns: int) -> str:
     loaded = load_settings(folder / "settings.toml", {}, {"screen.theme": THEME})
     app = ReplayScreen(replay, Home(folder), loaded, now=lambda: replay.now.astimezone(UTC))
     async with app.run_test(size=SIZE) as pilot:
+        while not replay.started:
+            await pilot.pause(DRAWN_S)
         await pilot.press(*["n"] * turns)
         while not app.up_to_date:
             await pilot.pause(DRAWN_S)

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from assistant import wire
@@ -16,6 +16,8 @@ from ui.session import Ended, Heard, Request
 LONGEST_GAP_S = 4.0
 """Nobody wants to watch minutes of silence."""
 SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
+AFTER = timedelta(milliseconds=50)
+"""What comes so soon after a turn's end belongs to it, such as that it listens again."""
 NOBODY = "This is a recording: there is no assistant that could do this."
 
 
@@ -126,6 +128,11 @@ class Replay:
     # -- of a player ----------------------------------------------------------------------------
 
     @property
+    def started(self) -> bool:
+        """Somebody is told; before, nothing moves."""
+        return self._hear is not None
+
+    @property
     def over(self) -> bool:
         return self.place >= len(self._reel.events)
 
@@ -158,21 +165,24 @@ class Replay:
     def next_event(self) -> None:
         """Pause, and tell the next one that can be seen."""
         self.paused = True
-        while not self.over:
+        while self.started and not self.over:
             if not isinstance(self._tell_next(), MicrophoneLevel):
                 break
         self._changed.set()
 
     def next_turn(self) -> None:
         """Tell all up to the end of the next turn at once; what is paused stays so."""
-        while not self.over:
+        while self.started and not self.over:
             if isinstance(self._tell_next(), TurnEnded):
                 break
+        ended = self.now
+        while self.started and not self.over and self._reel.events[self.place][0] < ended + AFTER:
+            self._tell_next()
         self._changed.set()
 
     def to_the_end(self) -> None:
         """Tell all that is left, at once."""
-        while not self.over:
+        while self.started and not self.over:
             self._tell_next()
         self._changed.set()
 

@@ -1,7 +1,8 @@
 """Recorded conversations played back: by keys on the screen, and by the command line."""
 
 import json
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -81,6 +82,15 @@ def screen(replay: Replay, home: Home) -> ReplayScreen:
     return ReplayScreen(replay, home, load_settings(home.settings_file, environment={}))
 
 
+@asynccontextmanager
+async def started(app: ReplayScreen, size: tuple[int, int] = (80, 24)) -> AsyncIterator[Pilot[int]]:
+    """A screen whose recording is under way."""
+    async with app.run_test(size=size) as pilot:
+        while not app.replay.started:
+            await pilot.pause(0.01)
+        yield pilot
+
+
 async def settle(pilot: Pilot[int]) -> None:
     """Until it is drawn."""
     app = pilot.app
@@ -97,8 +107,7 @@ async def settle(pilot: Pilot[int]) -> None:
 async def test_it_is_stepped_through_by_keys(home: Home, reel: Reel) -> None:
     replay = Replay(reel, paused=True)
     app = screen(replay, home)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await pilot.pause()
+    async with started(app, size=(120, 40)) as pilot:
         assert replay.place == 0
         await pilot.press("right", "right")
         assert (replay.place, app.state.turn and app.state.turn.user) == (2, "Question 1?")
@@ -122,7 +131,7 @@ async def test_it_plays_at_its_pace_pauses_and_goes_on(home: Home) -> None:
     recordings = Recordings(home.recordings)
     replay = Replay(load(recordings, record(recordings, EVENTS, seconds=0.01)))
     app = screen(replay, home)
-    async with app.run_test(size=(80, 24)) as pilot:
+    async with started(app) as pilot:
         while not replay.over:
             await pilot.pause(0.01)
         assert len(app.state.turns) == 3
@@ -131,7 +140,7 @@ async def test_it_plays_at_its_pace_pauses_and_goes_on(home: Home) -> None:
 async def test_space_pauses_and_plus_and_minus_change_the_pace(home: Home, reel: Reel) -> None:
     replay = Replay(reel)
     app = screen(replay, home)
-    async with app.run_test(size=(80, 24)) as pilot:
+    async with started(app) as pilot:
         await pilot.press("space")
         place, paused = replay.place, replay.paused
         assert paused
@@ -150,7 +159,7 @@ async def test_space_pauses_and_plus_and_minus_change_the_pace(home: Home, reel:
 @pytest.mark.parametrize("key", ["x", "s", "o", "r", "t", "u"])
 async def test_what_needs_an_assistant_says_one_sentence(home: Home, reel: Reel, key: str) -> None:
     app = screen(Replay(reel, paused=True), home)
-    async with app.run_test(size=(80, 24)) as pilot:
+    async with started(app) as pilot:
         await pilot.press("n", key)
         await pilot.pause()
         assert [each.message for each in app._notifications] == [NOBODY]
@@ -159,7 +168,7 @@ async def test_what_needs_an_assistant_says_one_sentence(home: Home, reel: Reel,
 async def test_letters_are_typed_where_one_types(home: Home, reel: Reel) -> None:
     replay = Replay(reel, paused=True)
     app = screen(replay, home)
-    async with app.run_test(size=(80, 24)) as pilot:
+    async with started(app) as pilot:
         await pilot.press("i", "n", "space", "n")
         assert (replay.place, app.query_one("#typed", Input).value) == (0, "n n")
         await pilot.press("enter")

@@ -18,9 +18,9 @@ from ui.replaying import Replay, load
 from ui.screen.replay_screen import ReplayScreen
 
 SIZES = ((80, 24), (120, 40), (200, 50))
-THEMES = {"dark": "ansi-dark", "light": "ansi-light"}
+THEMES = {"dark": "ansi-dark", "light": "textual-light"}
 TABS = {"talk": "1", "latency": "3"}
-TURNS = 4
+TURNS = 3
 """So far it is played: the newest turn has memories, the one before was interrupted."""
 
 
@@ -57,6 +57,8 @@ async def test_the_demo_looks_as_it_did(
     app = ReplayScreen(replay, home, loaded, now=lambda: replay.now.astimezone(UTC))
     different = {}
     async with app.run_test(size=size) as pilot:
+        while not replay.started:
+            await pilot.pause(0.01)
         await pilot.press(*["n"] * TURNS)
         for tab, key in TABS.items():
             await pilot.press(key)
