@@ -48,12 +48,14 @@ def purger(
 def purged_first(
     transcript: Transcript,
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    done: Callable[[Hidden, Receipt], object] = lambda _, __: None,
     on_gone: Callable[[str, Collection[str]], None] = lambda _user, _ids: None,
 ) -> Callable[[MemoryTable], None]:
     """For the start: purges what is due, whoever said so, and what was forgotten on other machines
     that share the table, of which nothing is in RAM yet.
 
     Args:
+        done: told of what was due; not on the event loop.
         on_gone: told whose exchanges, and which, were forgotten elsewhere and were here too.
     """
 
@@ -61,8 +63,9 @@ def purged_first(
         for user in transcript.hiding() if table.refused is None else ():
             for hidden in transcript.hidden(user):
                 if hidden.over(now()):
-                    _purged(table, transcript, hidden)
+                    receipt = _purged(table, transcript, hidden)
                     transcript.show_again(user, hidden.id)
+                    done(hidden, receipt)
         for user in table.forgotten.users():
             if gone := _forgotten_elsewhere(user, table, transcript):
                 on_gone(user, gone)
@@ -75,9 +78,7 @@ def _from_running(
 ) -> Receipt:
     memory.written()  # what is on its way to the table would come after
     desk = MemoryDesk(user, memory.table, lambda: transcript, lambda: memory, memory=memory)
-    receipt = desk.purge(hidden.exchanges, hidden.memories).receipt
-    memory.index.purge()
-    return receipt
+    return desk.purge(hidden.exchanges, hidden.memories).receipt
 
 
 def _from_disk(

@@ -22,11 +22,14 @@ from assistant.events import (
     Severity,
 )
 from assistant.memory.door import Door
-from assistant.memory.forgetting import Forgetting, Window
+from assistant.memory.forgetting import Forgetting, Window, done
+from assistant.memory.forgetting_marks import Hidden
+from assistant.memory.hiding import InSession
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.limits import Limits
 from assistant.memory.long_term import LongTermMemory
 from assistant.memory.place import Place, open_place
+from assistant.memory.proof import Receipt
 from assistant.memory.ranking import Ranking
 from assistant.memory.recollection import Archive, Recollection
 from assistant.memory.record import new_id
@@ -84,21 +87,24 @@ class Remembering:
 
     async def _open(self, dialogue: Dialogue, forgetting: Forgetting) -> None:
         """Read the memories, and let `assistant memory` reach them while this process has them."""
-        loop = asyncio.get_running_loop()
+        loop, emit = asyncio.get_running_loop(), _from_threads(self.bus)
+
+        def gone(hidden: Hidden, receipt: Receipt) -> None:
+            if hidden.user == self.memory.user_id:
+                emit(done(hidden, receipt))
 
         def elsewhere(user: str, exchanges: Collection[str]) -> None:
             if user == self.memory.user_id:
                 loop.call_soon_threadsafe(_forgotten_elsewhere, exchanges, dialogue, self.bus)
 
-        await self.memory.load(self.transcript, purged_first(self.transcript, on_gone=elsewhere))
+        first = purged_first(self.transcript, done=gone, on_gone=elsewhere)
+        await self.memory.load(self.transcript, first)
         _begin_forgetting(forgetting, self.bus, self.stack)
-
-        def on_forgotten(exchanges: Collection[str]) -> None:
-            loop.call_soon_threadsafe(dialogue.forget, exchanges)
-
         await self.memory.writable.wait()  # until then the commands open the memories themselves
         try:
-            desks = Desks(self.memory, self.transcript, self._another_users, on_forgotten)
+            hiding = InSession(forgetting, loop)
+            parts = (self.memory, self.transcript, self._another_users, self.settings, hiding)
+            desks = Desks(*parts)
             door = await asyncio.to_thread(Door, self.home.door, desks.answer)
         except StoreError as error:
             logger.error("commands can't reach the memories: %s", error)

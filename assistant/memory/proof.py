@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from assistant.errors import StoreError
+from assistant.events import Searched
 from assistant.memory import holders
 from assistant.memory.needles import Needles
 from assistant.memory.recordings import Recordings
@@ -44,18 +45,6 @@ Breath = Callable[[], object]
 
 
 @dataclass(frozen=True, slots=True)
-class Searched:
-    """A store: how many files, versions and bytes of it were looked through, and where something
-    was found; no words."""
-
-    name: str
-    files: int = 0
-    versions: int = 0
-    bytes: int = 0
-    found: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Receipt:
     """`exchanges` and `memories` are how many were forgotten; `unprovable` are sentences."""
 
@@ -69,6 +58,16 @@ class Receipt:
     def clean(self) -> bool:
         return not any(each.found for each in self.searched)
 
+    @property
+    def files(self) -> int:
+        """How many were looked through, in all stores."""
+        return sum(each.files for each in self.searched)
+
+    @property
+    def bytes(self) -> int:
+        """How many were looked through, in all stores."""
+        return sum(each.bytes for each in self.searched)
+
     def as_json(self) -> dict[str, Any]:
         """As JSON can hold it."""
         plain = asdict(self)
@@ -77,6 +76,8 @@ class Receipt:
             "at": self.at.astimezone(UTC).isoformat(timespec="seconds"),
             "searched": searched,
             "unprovable": list(self.unprovable),
+            "files": self.files,
+            "bytes": self.bytes,
             "clean": self.clean,
         }
 

@@ -58,6 +58,8 @@ class Verified:
             "log_bytes": self.pages.log,
             "unknown_files": list(self.unknown),
             "searched": self.receipt.as_json()["searched"],
+            "files": self.receipt.files,
+            "bytes": self.receipt.bytes,
             "at": self.receipt.at.astimezone(UTC).isoformat(timespec="seconds"),
         }
 

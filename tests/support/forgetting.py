@@ -105,7 +105,7 @@ async def bench(
         window.forget(exchanges)
         window.drop(exchanges)
 
-    first = purged_first(transcript, lambda: clock[0], elsewhere)
+    first = purged_first(transcript, lambda: clock[0], on_gone=elsewhere)
     await memory.load(transcript, first)
     await forgetting.load()
     try:
