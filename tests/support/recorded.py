@@ -12,7 +12,7 @@ from assistant.memory.recording_words import Gone
 from assistant.memory.recordings import Recordings, Row
 
 AT = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)
-SECRET = "The silver parrot hides under the third brick of the cellar."
+SECRET = "The silver parrot sleeps under the third brick of the cellar."
 ANSWER = "I see, a parrot below a brick."
 OTHER = "On Fridays I play the cello with three dentists."
 NICE = "How very nice of them."

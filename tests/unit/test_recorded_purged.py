@@ -57,7 +57,7 @@ def test_a_forgotten_turn_leaves_and_its_words_leave_what_quotes_them(
         PromptSection("system", "You are Ada.", 3),
         PromptSection("summary", "They spoke of a bird below a stone.", 9),
         PromptSection("history", f"user: {SECRET}\nassistant: {ANSWER}\nuser: {OTHER}", 30),
-        PromptSection("memories", "(it hides under the third brick of something)", 9),
+        PromptSection("memories", "(it sleeps under the third brick of something)", 9),
     )
     events: list[Event] = [
         PhaseChanged(Phase.LISTENING),

@@ -50,7 +50,7 @@ from assistant.recorder import Recorder
 from ui.replaying import Replay, load
 
 AT = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)
-SECRET = "The silver parrot hides under the third brick."
+SECRET = "The silver parrot sleeps under the third brick."
 MEMORY = MemoryUsed("m", "I like tea.", 0.5, said=AT, parts=(("words", 0.5),), words=("tea",))
 EVERY: tuple[Event, ...] = (
     PhaseChanged(Phase.LISTENING),
