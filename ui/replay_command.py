@@ -119,11 +119,11 @@ def _list(home: Home, *, as_json: bool) -> int:
 def _play(reel: Reel, speed: float, home: Home, loaded: Loaded) -> int:
     with quiet(home) as streams:
         from ui.screen.replay_screen import ReplayScreen
+        from ui.screen.running import draw
         from ui.screen.terminal import drawing_on
 
         replay = Replay(reel, speed)
-        code = ReplayScreen(replay, home, loaded, drawing_on(streams.out)).run()
-    return code or 0
+        return draw(ReplayScreen(replay, home, loaded, drawing_on(streams.out)), replay)
 
 
 def _print(reel: Reel, name: str) -> None:

@@ -73,7 +73,7 @@ class ReplayScreen(AssistantScreen):
         driver: type[Driver] | None = None,
         now: Callable[[], datetime] | None = None,
     ) -> None:
-        super().__init__(replay, home, loaded, driver, now or replay.clock)
+        super().__init__(replay, home, loaded, driver, now=now or replay.clock)
         self.replay = replay
         replay.refused = self._refused
 
