@@ -123,7 +123,11 @@ def _play(reel: Reel, speed: float, home: Home, loaded: Loaded) -> int:
         from ui.screen.terminal import drawing_on
 
         replay = Replay(reel, speed)
-        return draw(ReplayScreen(replay, home, loaded, drawing_on(streams.out)), replay)
+        app = ReplayScreen(replay, home, loaded, drawing_on(streams.out))
+        code: int = draw(app, replay)
+    if app.crash is not None:
+        raise app.crash
+    return code
 
 
 def _print(reel: Reel, name: str) -> None:

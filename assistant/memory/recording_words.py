@@ -104,7 +104,8 @@ class Gone:
     def _remarked(self, row: Row) -> bool:
         """It is something that the assistant said of itself, and may be of this."""
         event = row["event"]
-        if event.get("type") != "Remarked":
+        aloud = event.get("type") == "AnswerText" and not event.get("turn")
+        if event.get("type") != "Remarked" and not aloud:
             return False
         mine = _words(self.needles.texts)
         return bool(mine & _words([str(event.get("text", ""))]))

@@ -12,6 +12,7 @@ from assistant import conversion
 from assistant.context.conversation import Conversation
 from assistant.encryption import open_vault
 from assistant.events import (
+    AnswerText,
     Event,
     MemoryUsed,
     Notice,
@@ -66,6 +67,7 @@ def test_a_forgotten_turn_leaves_and_its_words_leave_what_quotes_them(
         PromptBuilt(2, sections, 100, (("e1-user", "over budget"),)),
         *turn(2, OTHER, NICE, "e2"),
         Remarked("Forgotten: your silver parrot. Say undo to keep it."),
+        AnswerText(0, "Forgotten: your silver parrot. Say undo to keep it."),
         Remarked("Good night."),
         Notice(f"Not stored: {SECRET}"),
     ]

@@ -20,6 +20,7 @@ from assistant.events import (
     ForgettingDone,
     ForgettingUndone,
     Latency,
+    Loading,
     MemoriesRead,
     MemoryUsed,
     MicrophoneLevel,
@@ -54,6 +55,7 @@ SECRET = "The silver parrot sleeps under the third brick."
 MEMORY = MemoryUsed("m", "I like tea.", 0.5, said=AT, parts=(("words", 0.5),), words=("tea",))
 EVERY: tuple[Event, ...] = (
     PhaseChanged(Phase.LISTENING),
+    Loading("llm", "a model"),
     ModelsReady({"llm": "a model"}),
     MemoriesRead(3),
     ProfileChanged(1),
