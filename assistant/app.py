@@ -9,6 +9,7 @@ import logging
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import timedelta
+from pathlib import Path
 
 from assistant.context.conversation import Conversation
 from assistant.context.short_term import ShortTermMemory, Store
@@ -31,6 +32,7 @@ from assistant.memory.place import place_of
 from assistant.memory.transcript import Transcript
 from assistant.obeying import Kept, Obeying, open_obeying
 from assistant.paths import Home
+from assistant.recorder import Recorder
 from assistant.remembering import (
     Remembering,
     begin_keeping,
@@ -66,10 +68,12 @@ class Assistant:
         dialogue: Dialogue,
         loop: VoiceLoop,
         recordings: RecordingMicrophone | None,
+        recorder: Recorder,
         *,
         push_to_talk: bool,
     ) -> None:
         self._bus = bus
+        self._recorder = recorder
         self._dialogue = dialogue
         self._loop = loop
         self._recordings = recordings
@@ -139,8 +143,20 @@ class Assistant:
     async def stop_speaking(self) -> None:
         await self._loop.stop_speaking()
 
+    async def record(self, path: Path | None = None) -> None:
+        """Write the conversation's events to a file from now on; default: in the home.
+
+        Raises:
+            StoreError: it can't be written.
+        """
+        await self._recorder.start(path)
+
     async def command(self, name: str) -> None:
-        """One of mute, unmute, talk, stop, sleep, wake, off-record, on-record."""
+        """One of mute, unmute, talk, stop, sleep, wake, off-record, on-record, record (or no more).
+
+        Raises:
+            StoreError: nothing can be recorded.
+        """
         if name in ("mute", "unmute"):
             await self.mute(muted=name == "mute")
         elif name == "talk":
@@ -152,6 +168,8 @@ class Assistant:
             self._dialogue.sleep()
         elif name == "wake":
             self._dialogue.wake()
+        elif name == "record":
+            await (self._recorder.stop() if self._recorder.path else self._recorder.start())
         elif name in ("off-record", "on-record") and self._dialogue.off_record != (
             name == "off-record"
         ):
@@ -188,8 +206,9 @@ async def open_assistant(
         if vault is None:
             vault = await asyncio.to_thread(open_vault, home, settings)
         stack.callback(vault.close)
-        key = vault.key
-        place = place_of(home, settings, key)
+        recorder = Recorder(bus)
+        stack.push_async_callback(recorder.stop)
+        place = place_of(home, settings, vault.key)
         recordings = RecordingMicrophone(plan.recordings) if plan.recordings else None
         parts: list[VoiceLoop] = []
 
@@ -203,26 +222,25 @@ async def open_assistant(
         stack.callback(detectors.cancel)
         models = await load_models(home, settings, bus, hears=hears, speaks=sound.speaks)
         stack.push_async_callback(models.llm.close)
-        transcript, conversation = await asyncio.to_thread(_thread, home, settings, bus, key)
-        store: Store | None = transcript
+        transcript, conversation = await asyncio.to_thread(_thread, home, settings, bus, vault.key)
         remembering: Remembering | None = None
         if transcript is not None:
             stack.callback(transcript.close)
             remembering = await open_remembering(home, settings, bus, place, transcript, stack)
-        if remembering is not None:
-            store = remembering.archive
+        store: Store | None = remembering.archive if remembering is not None else transcript
         profile = remembering.memory.profile if remembering is not None else tuple
         memory = ShortTermMemory.of(conversation, models.llm, settings, store, bus.emit, profile)
         recaller: Recaller = remembering.recaller(memory) if remembering else NoMemories()
         dialogue = Dialogue(settings, bus, models.llm, memory, Ledger(home.ledger))
         obeying: Obeying | None = None
         if transcript is not None:
+            recorder.keep_in(transcript.recordings, lambda: memory.conversation.id)
             kept = Kept(transcript, remembering, place)
             obeying = await open_obeying(settings, bus, dialogue, memory, kept)
         loop = VoiceLoop(settings, dialogue, models, sound, recaller, await detectors, obeying)
         parts.append(loop)
         assistant = Assistant(
-            bus, dialogue, loop, recordings, push_to_talk=settings.audio.push_to_talk
+            bus, dialogue, loop, recordings, recorder, push_to_talk=settings.audio.push_to_talk
         )
         stack.push_async_callback(assistant.close)
         await assistant.start()

@@ -20,6 +20,7 @@ import numpy as np
 
 from assistant.errors import StoreError
 from assistant.memory.keys import KeyFile, MasterKey
+from assistant.memory.recordings import Recordings
 from assistant.memory.table import MemoryTable
 from assistant.memory.table_schema import Batch
 from assistant.memory.transcript import Transcript
@@ -90,6 +91,7 @@ def convert(
         tell("The memories …")
         if home.memories.exists():
             _copy_memories(home.memories, old, fresh.memories, new)
+        Recordings(home.recordings, old).copy_to(fresh.recordings, new)
         if locked is not None:
             locked.write(fresh.key_file)
         (fresh.root / PLAN).write_text(json.dumps({"encrypted": new is not None}), "utf-8")
@@ -118,6 +120,10 @@ def _swap(home: Home, fresh: Home) -> None:
         if home.memories.exists():
             shutil.rmtree(home.memories)
         fresh.memories.rename(home.memories)
+    if fresh.recordings.exists():
+        if home.recordings.exists():
+            shutil.rmtree(home.recordings)
+        fresh.recordings.rename(home.recordings)
     if fresh.key_file.exists():
         fresh.key_file.replace(home.key_file)
     elif not encrypted:

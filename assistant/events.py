@@ -275,6 +275,14 @@ class RecordChanged(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class RecordingChanged(Event):
+    """The conversation's events are written to this file from now on; or no more, if there is
+    none."""
+
+    path: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class MicrophoneLevel(Event):
     """Root mean square of the last stretch of sound, in dBFS."""
 

@@ -36,6 +36,11 @@ class Home:
         return self.root / "memories"
 
     @property
+    def recordings(self) -> Path:
+        """Conversations that were recorded, as JSON lines."""
+        return self.root / "recordings"
+
+    @property
     def key_file(self) -> Path:
         """The key of the transcript and the memories, locked; absent where they are plain."""
         return self.root / "encryption.json"

@@ -10,6 +10,7 @@ from assistant.memory.desk import MemoryDesk
 from assistant.memory.forgetting_marks import Hidden
 from assistant.memory.long_term import LongTermMemory
 from assistant.memory.proof import Receipt
+from assistant.memory.recording_words import Gone
 from assistant.memory.renewal import in_order
 from assistant.memory.table import MemoryTable
 from assistant.memory.transcript import Transcript
@@ -37,6 +38,8 @@ def purger(
         return partial(_from_disk, transcript, open_table)
 
     def purge(hidden: Hidden) -> None:
+        gone = Gone.told(transcript, user, hidden.exchanges, hidden.memories)
+        transcript.recordings.purge(gone)
         transcript.forget(user, hidden.exchanges)
 
     return purge
@@ -93,6 +96,7 @@ def _forgotten_elsewhere(user: str, table: MemoryTable, transcript: Transcript) 
     held = transcript.held(user, marks.exchanges)
     if table.refused is not None:  # the table is the other's to write
         if held:
+            transcript.recordings.purge(Gone.told(transcript, user, held))
             transcript.forget(user, held)
         return held
     if not held and not marks.unfinished:

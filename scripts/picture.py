@@ -1,62 +1,52 @@
-"""The README's picture: a real conversation, as the terminal shows it, in an SVG.
+"""The README's picture: the screen over the recorded conversation that ships, in an SVG.
 
-    python scripts/picture.py [--profile small]
+    python scripts/picture.py [--turns 3]
 
-Speaks the recordings that ship with the project to the assistant and draws what it printed.
+`scripts/record_demo.py` makes the recording.
 """
 
 import argparse
-import io
-import subprocess
-import sys
+import asyncio
 import tempfile
+from datetime import UTC
 from pathlib import Path
 
-from rich.console import Console
-from rich.text import Text
+from assistant.memory.recordings import Recordings
+from assistant.paths import Home
+from assistant.settings import load as load_settings
+from data import located
+from ui.replaying import Replay, load
+from ui.screen.replay_screen import ReplayScreen
 
-ROOT = Path(__file__).resolve().parent.parent
-PICTURE = ROOT / "docs" / "conversation.svg"
-RECORDINGS = ("book_a_room.flac", "today.flac", "two_people.flac")
-WIDTH = 92
-
-
-def conversation(profile: str) -> list[str]:
-    """What a session prints, line by line."""
-    arguments = [part for name in RECORDINGS for part in ("--input", f"data/recordings/{name}")]
-    with tempfile.TemporaryDirectory() as home:
-        command = [sys.executable, "-m", "ui.cli", "--home", home, "--profile", profile]
-        sure = ["--set", "llm.temperature=0", "--set", "encryption.mode=off"]
-        done = subprocess.run(
-            [*command, *sure, "talk", *arguments],
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-    return done.stdout.splitlines()
+PICTURE = Path(__file__).resolve().parent.parent / "docs" / "screen.svg"
+SIZE = (120, 40)
+THEME = "ansi-dark"
+TURNS = 3
+DRAWN_S = 0.3
 
 
-def painted(line: str) -> Text:
-    """A line in the colours of who speaks."""
-    who, colon, words = line.partition(": ")
-    if not colon or line.startswith(("·", "!")):
-        return Text(line, style="dim")
-    words, bracket, took = words.rpartition("  (")
-    text = Text(f"{who}: ", style="bold cyan" if who == "you" else "bold green")
-    text.append(words if bracket else took)
-    return text.append(f"  ({took}" if bracket else "", style="dim")
+async def picture(folder: Path, turns: int) -> str:
+    """As it looks after so many turns."""
+    replay = Replay(load(Recordings(folder), located("recordings/demo.jsonl")), paused=True)
+    loaded = load_settings(folder / "settings.toml", {}, {"screen.theme": THEME})
+    app = ReplayScreen(replay, Home(folder), loaded, now=lambda: replay.now.astimezone(UTC))
+    async with app.run_test(size=SIZE) as pilot:
+        while not replay.started:
+            await pilot.pause(DRAWN_S)
+        await pilot.press(*["n"] * turns)
+        while not app.up_to_date:
+            await pilot.pause(DRAWN_S)
+        await pilot.pause(DRAWN_S)
+        return app.export_screenshot(title="assistant")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--profile", default="small")
+    parser.add_argument("--turns", type=int, default=TURNS)
     args = parser.parse_args()
-    console = Console(record=True, width=WIDTH, file=io.StringIO())
-    console.print(Text("$ ./scripts/run", style="bold"))
-    for line in conversation(args.profile):
-        console.print(painted(line))
-    console.save_svg(str(PICTURE), title="assistant")
+    with tempfile.TemporaryDirectory() as folder:
+        svg = asyncio.run(picture(Path(folder), args.turns))
+    PICTURE.write_text(svg, encoding="utf-8")
     print(PICTURE)
 
 

@@ -30,6 +30,7 @@ COMMANDS = {
     "doctor": "check this machine, and say what to mend",
     "config": "show the settings and where each comes from; change them",
     "encryption": "encrypt what is kept, or undo that; recover a lost key",
+    "replay": "play a recorded conversation back",
     "memory": "look into what is remembered; search, add, change, forget",
 }
 FLAG_SETTINGS = {
@@ -176,6 +177,8 @@ def _dispatch(args: argparse.Namespace, home: Home) -> int:
             code = module.run(args)
         case "doctor" | "memory" | "encryption":
             code = module.run(args, home, load_settings(args, home).settings)
+        case "replay":
+            code = module.run(args, home, load_settings(args, home))
         case _:
             code = module.run(args, home, settings_flags(args))
     return code

@@ -60,6 +60,8 @@ class Order(BaseModel):
     output: Path | None = None
     typed: bool = False
     speak: bool = True
+    record: Path | None = None
+    """Of no name: in the home."""
 
 
 class Outbox:
@@ -155,6 +157,8 @@ async def _session(
     vault = Vault(key, HomeLock(home, alone=False))
     plan = SoundPlan(order.recordings, order.output, order.typed, order.speak)
     async with open_assistant(home, order.settings, plan, bus, vault) as assistant:
+        if order.record is not None:
+            await assistant.record(order.record if order.record.name else None)
         playing = asyncio.create_task(assistant.recordings_ended())
         try:
             while (row := await commands.get()) is not None:

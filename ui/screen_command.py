@@ -13,6 +13,7 @@ from assistant.paths import Home
 from assistant.settings import Loaded
 from ui.console import UnexpectedError, render_error
 from ui.quiet import quiet
+from ui.talk import add_record
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,6 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="speak this recording to the assistant instead of a microphone; may be repeated",
     )
     parser.add_argument("--output", type=Path, metavar="WAV", help="record what it says here")
+    add_record(parser)
 
 
 def run(args: argparse.Namespace, home: Home, loaded: Loaded) -> int:
@@ -44,7 +46,7 @@ def run(args: argparse.Namespace, home: Home, loaded: Loaded) -> int:
         from ui.session import Live, Plan
 
         unlocking = Unlocking(home, loaded.settings)
-        plan = Plan(tuple(args.input), args.output)
+        plan = Plan(tuple(args.input), args.output, record=args.record)
         session = Live(home, loaded.settings, unlocking, plan)
         guide = FirstRun(home, new=is_new(home), listens=not plan.recordings)
         app = AssistantScreen(session, home, loaded, drawing_on(streams.out), guide)

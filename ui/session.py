@@ -68,6 +68,8 @@ class Plan:
     output: Path | None = None
     typed: bool = False
     speak: bool = True
+    record: Path | None = None
+    """Where to write the conversation to; of no name: in the home."""
 
 
 class Live:

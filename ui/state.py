@@ -26,6 +26,7 @@ from assistant.events import (
     PromptSection,
     Recalled,
     RecordChanged,
+    RecordingChanged,
     Remarked,
     SessionEnded,
     Severity,
@@ -143,6 +144,8 @@ class State:
     version: int = 0
     phase: Phase = Phase.STARTING
     off_record: bool = False
+    recording: str | None = None
+    """The file that the conversation is written to."""
     ended: bool = False
     models: dict[str, str] = field(default_factory=dict)
     loading: dict[str, str] = field(default_factory=dict)
@@ -222,6 +225,8 @@ def fold(state: State, event: Event, at: datetime) -> None:
         case RecordChanged(off):
             state.off_record = off
             state.add(Line(at, "note", _record(off)))
+        case RecordingChanged(path):
+            state.recording = path
         case SessionEnded():
             state.ended = True
         case Remarked(text):

@@ -12,7 +12,8 @@ from typing import TextIO
 
 from assistant.app import Assistant, open_assistant
 from assistant.encryption import Vault
-from assistant.events import Event, EventBus, Notice
+from assistant.errors import AssistantError
+from assistant.events import Event, EventBus, Notice, Severity
 from assistant.paths import Home
 from assistant.settings import Settings
 from assistant.sounds import SoundPlan
@@ -27,6 +28,7 @@ TYPED_COMMANDS = {
     "/stop": "stop speaking",
     "/sleep": "heed nothing until woken",
     "/wake": "listen again",
+    "/record": "write the conversation to a file that can be replayed; the next /record ends it",
     "/quit": "end",
 }
 
@@ -48,6 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="speak this recording to the assistant instead of a microphone; may be repeated",
     )
     parser.add_argument("--output", type=Path, metavar="WAV", help="record what it says here")
+    add_record(parser)
     parser.add_argument(
         "--text", action="store_true", help="read turns from standard input, one a line"
     )
@@ -56,6 +59,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action=argparse.BooleanOptionalAction,
         default=None,
         help="with --text: speak the answers too (default: on a terminal)",
+    )
+
+
+def add_record(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--record",
+        nargs="?",
+        type=Path,
+        const=Path(),
+        metavar="FILE",
+        help="record the conversation, to be replayed; default: in your data folder",
     )
 
 
@@ -68,11 +82,16 @@ def run(args: argparse.Namespace, home: Home, settings: Settings, out: TextIO, v
         typed=args.text,
         speak=args.speak if args.speak is not None else not args.text or sys.stdin.isatty(),
     )
-    return asyncio.run(_converse(home, settings, plan, view, vault))
+    return asyncio.run(_converse(home, settings, plan, view, vault, args.record))
 
 
 async def _converse(
-    home: Home, settings: Settings, plan: SoundPlan, view: View, vault: Vault
+    home: Home,
+    settings: Settings,
+    plan: SoundPlan,
+    view: View,
+    vault: Vault,
+    record: Path | None,
 ) -> int:
     bus = EventBus()
     ended = asyncio.Event()
@@ -97,7 +116,7 @@ async def _converse(
     for number in (signal.SIGINT, signal.SIGTERM):
         with suppress(NotImplementedError):  # Windows: there Ctrl-C raises KeyboardInterrupt
             loop.add_signal_handler(number, stop, number)
-    session = asyncio.create_task(_session(home, settings, plan, bus, view, vault))
+    session = asyncio.create_task(_session(home, settings, plan, bus, view, vault, record))
     waiting = asyncio.create_task(ended.wait())
     await asyncio.wait({session, waiting}, return_when=asyncio.FIRST_COMPLETED)
     waiting.cancel()
@@ -116,9 +135,17 @@ async def _converse(
 
 
 async def _session(
-    home: Home, settings: Settings, plan: SoundPlan, bus: EventBus, view: View, vault: Vault
+    home: Home,
+    settings: Settings,
+    plan: SoundPlan,
+    bus: EventBus,
+    view: View,
+    vault: Vault,
+    record: Path | None,
 ) -> None:
     async with open_assistant(home, settings, plan, bus, vault) as assistant:
+        if record is not None:
+            await assistant.record(record if record.name else None)
         view.ready(hears=assistant.hears)
         if plan.typed or (not assistant.hears and not sys.stdin.isatty()):
             await _typed(assistant, bus)
@@ -159,7 +186,10 @@ async def _commanded(assistant: Assistant, bus: EventBus) -> None:
 
 async def _obey(assistant: Assistant, text: str, bus: EventBus) -> None:
     if text in TYPED_COMMANDS:
-        await assistant.command(text[1:])
+        try:
+            await assistant.command(text[1:])
+        except AssistantError as error:
+            bus.emit(Notice(str(error), Severity.WARNING, error.mend))
     else:
         known = ", ".join(f"{name} ({what})" for name, what in TYPED_COMMANDS.items())
         bus.emit(Notice(f"There is no {text}. There are: {known}."))

@@ -18,6 +18,7 @@ from assistant.events import (
     Phase,
     PhaseChanged,
     RecordChanged,
+    RecordingChanged,
     Remarked,
     SessionEnded,
     Severity,
@@ -97,6 +98,8 @@ class JsonView:
             self._print({"event": "forgotten", **asdict(event)})
         elif isinstance(event, RecordChanged):
             self._print({"event": "record", "off": event.off})
+        elif isinstance(event, RecordingChanged):
+            self._print({"event": "recording", "path": event.path})
         elif isinstance(event, SessionEnded):
             self._print({"event": "ended", "turns": event.turns})
 
@@ -152,6 +155,8 @@ class PlainView:
             self._line("· off the record" if event.off else "· on the record")
         elif isinstance(event, ForgettingDone):
             self._line("· gone for good" if event.clean else "· purged")
+        elif isinstance(event, RecordingChanged):
+            self._line(f"· recording to {event.path}" if event.path else "· no longer recording")
         elif isinstance(event, ModelsReady):
             self._line("· " + ", ".join(f"{role} {name}" for role, name in event.names.items()))
 

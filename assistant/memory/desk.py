@@ -21,6 +21,7 @@ from assistant.memory.long_term import LongTermMemory
 from assistant.memory.naming import BY_HAND, matching, short, unknown
 from assistant.memory.proof import Receipt, needles_of
 from assistant.memory.record import Kind, Memory, new_id
+from assistant.memory.recording_words import Gone
 from assistant.memory.removal import chosen_of, removal
 from assistant.memory.renewal import in_order, said
 from assistant.memory.table import MemoryTable
@@ -244,10 +245,13 @@ class MemoryDesk:
         transcript = self._open_transcript()
         gone, changed = ([each.id for each in part] for part in (plan.gone, plan.changed))
         needles = needles_of(self._table, transcript, self.user_id, gone, going, changed)
+        words = Gone.of(transcript, self.user_id, going, gone, needles)
+        transcript.recordings.purge(words)  # while the transcript still knows which turns they are
         with self._table.forgotten.during(self.user_id, going, plan.gone):
             if going:
                 transcript.forget(self.user_id, going)
             self._remove(plan.gone, plan.changed)
+        transcript.recordings.purge(words)  # what a turn under way has added since
         receipt = receipt_of(needles, self._table, transcript, len(going), len(plan.ids))
         staying = tuple(sorted(sources - going))
         return Forgotten(plan.ids, tuple(sorted(going)), staying, receipt)

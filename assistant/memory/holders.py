@@ -27,6 +27,7 @@ MEMORIES = "memories"
 TRANSCRIPT = "transcript"
 ASIDE = "damaged"
 LOGS = "logs"
+RECORDINGS = "recordings"
 
 HOLDERS: tuple[Holder, ...] = (
     Holder(
@@ -67,6 +68,12 @@ HOLDERS: tuple[Holder, ...] = (
         ("converting/*", "converted/*"),
         True,
     ),
+    Holder(
+        RECORDINGS,
+        "recorded conversations, and their lock",
+        ("recordings/*.jsonl", "recordings/*.new", "recordings/.lock"),
+        True,
+    ),
     Holder("receipts", "what was forgotten when", ("receipts.jsonl", "receipts.new"), False),
     Holder("ledger", "times of turns", ("ledger.jsonl",), False),
     Holder(
@@ -88,6 +95,7 @@ HOLDERS: tuple[Holder, ...] = (
     Holder("encoder", "vectors of questions and texts, by their words", (), True),
     Holder("link", "memories that wait for the store", (), True),
     Holder("profile", "what is always in the prompt", (), True),
+    Holder("recorder", "events on their way to a recording", (), True),
     Holder("model", "the language model's cache of the prompt", (), True),
 )
 """The files first, then what is in RAM alone."""

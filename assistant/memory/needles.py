@@ -56,6 +56,8 @@ class Needles:
     common: int = 0
     short: int = 0
     any_case: bool = False
+    texts: tuple[str, ...] = field(default=(), repr=False)
+    """Those that stand in nothing that is kept, whole."""
     _anchored: dict[int, list[Form]] = field(default_factory=dict, repr=False)
     _short: list[Form] = field(default_factory=list, repr=False)
     _longest: int = 1
@@ -96,7 +98,9 @@ class Needles:
         pieces = [(len(texts) + n, piece) for n, blob in enumerate(blobs) for piece in _cut(blob)]
         forms += [Form(piece, number) for number, piece in pieces]
         count = len({form.secret for form in forms})
-        return cls._made(forms, count, common, any_case=any_case)
+        needles = cls._made(forms, count, common, any_case=any_case)
+        needles.texts = tuple(text for text in texts if text not in staying)
+        return needles
 
     @classmethod
     def _made(
@@ -116,7 +120,7 @@ class Needles:
         longest = max((len(form.content) for form in forms), default=1)
         short.sort(key=lambda form: len(form.content), reverse=True)
         left_out = len({form.secret for form in short[SHORT_ONES:]})
-        return cls(count, common, left_out, any_case, anchored, short[:SHORT_ONES], longest)
+        return cls(count, common, left_out, any_case, (), anchored, short[:SHORT_ONES], longest)
 
     def __bool__(self) -> bool:
         return bool(self._anchored or self._short)

@@ -21,6 +21,7 @@ from assistant.errors import StoreError
 from assistant.events import Searched
 from assistant.memory import holders
 from assistant.memory.needles import Needles
+from assistant.memory.recordings import Recordings
 from assistant.memory.table import MemoryTable
 from assistant.memory.table_open import folder_of
 from assistant.memory.table_queries import IDS_AT_ONCE
@@ -153,8 +154,9 @@ def prove(
         search_table(table, needles, breathe),
         search_marker(table, needles),
         search_transcript(transcript, needles),
+        *search_recordings(transcript.recordings, needles),
     ]
-    unprovable = tuple(what_cannot_be_proved(home, table, needles))
+    unprovable = (*what_cannot_be_proved(home, table, needles), *elsewhere(transcript.recordings))
     return Receipt(datetime.now(UTC), exchanges, memories, tuple(searched), unprovable)
 
 
@@ -218,6 +220,23 @@ def search_transcript(transcript: Transcript, needles: Needles) -> Searched:
     texts = transcript.texts()
     found = ("a row of the transcript",) if needles.found_in_text(texts) else ()
     return Searched("transcript", versions=1, bytes=sum(map(len, texts)), found=found)
+
+
+def search_recordings(recordings: Recordings, needles: Needles) -> Iterator[Searched]:
+    """Their events, decrypted. Raises StoreError: one can't be read."""
+    count, size, found = recordings.search(needles) if recordings.folder.is_dir() else (0, 0, ())
+    if count:
+        yield Searched("recordings", versions=count, bytes=size, found=found)
+
+
+def elsewhere(recordings: Recordings) -> Iterator[str]:
+    """What can't be proved of them, in sentences."""
+    if recordings.paths():
+        yield "Recordings that were copied out of the data folder can't be searched."
+    foreign = recordings.foreign()
+    if foreign:
+        which = "1 recording is" if foreign == 1 else f"{foreign:,} recordings are"
+        yield f"{which} encrypted with another key, and can't be searched."
 
 
 def what_cannot_be_proved(home: Home, table: MemoryTable, needles: Needles) -> Iterator[str]:

@@ -24,6 +24,7 @@ from assistant.events import Latency, MemoryUsed
 from assistant.memory import expired_marks, forgetting_marks, transcript_pages
 from assistant.memory.forgetting_marks import Hidden
 from assistant.memory.keys import MasterKey
+from assistant.memory.recordings import Recordings
 from assistant.memory.transcript_errors import explained
 from assistant.memory.transcript_file import connect
 from assistant.memory.transcript_rows import (
@@ -34,6 +35,7 @@ from assistant.memory.transcript_rows import (
     time_of,
 )
 from assistant.memory.transcript_schema import migrate
+from assistant.paths import Home
 
 BUSY_S = 2.0
 """How long to wait for another process that writes."""
@@ -42,9 +44,11 @@ BUSY_S = 2.0
 class Transcript:
     """One file, any number of users. Every query names the user."""
 
-    def __init__(self, db: sqlite3.Connection, path: Path) -> None:
+    def __init__(self, db: sqlite3.Connection, path: Path, key: MasterKey | None = None) -> None:
         self._db = db
         self._path = path
+        self.recordings = Recordings(Home(path.parent).recordings, key)
+        """What else holds the words of exchanges, in the same home."""
         self._lock = threading.Lock()
 
     @classmethod
@@ -71,7 +75,7 @@ class Transcript:
         except BaseException:
             db.close()
             raise
-        return cls(db, path)
+        return cls(db, path, key)
 
     def begin_conversation(self, user: str) -> Conversation:
         """A new thread. It is on disk from its first exchange on."""

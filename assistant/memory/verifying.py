@@ -15,7 +15,7 @@ from typing import Any
 from assistant.errors import StoreError
 from assistant.memory import holders
 from assistant.memory.needles import Needles
-from assistant.memory.proof import Receipt, prove, what_cannot_be_proved
+from assistant.memory.proof import Receipt, elsewhere, prove, what_cannot_be_proved
 from assistant.memory.table import MemoryTable
 from assistant.memory.table_open import folder_of
 from assistant.memory.table_rewrite import Layout
@@ -119,7 +119,8 @@ def verify(
     if needles:
         receipt = prove(needles, table, transcript)
     else:
-        unprovable = tuple(what_cannot_be_proved(home, table, needles))
+        sentences = what_cannot_be_proved(home, table, needles)
+        unprovable = (*sentences, *elsewhere(transcript.recordings))
         receipt = Receipt(datetime.now(UTC), 0, 0, (), unprovable)
     return Verified(
         table.layout(),

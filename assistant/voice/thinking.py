@@ -88,7 +88,8 @@ class Think(FrameProcessor):
         await self._write(attempt, text)
 
     async def _write(self, attempt: Attempt, text: str) -> None:
-        attempt.when_confirmed(lambda: self._dialogue.emit(AnswerText(attempt.turn, text)))
+        if not attempt.remark:  # that is told as a whole
+            attempt.when_confirmed(lambda: self._dialogue.emit(AnswerText(attempt.turn, text)))
         await self.push_frame(AnswerTextFrame(attempt, text))
 
     async def _apologise(self, attempt: Attempt, error: Exception) -> None:

@@ -1,7 +1,7 @@
 """The whole screen: tabs, keys and what they do; events in, commands out."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import ClassVar
@@ -60,6 +60,7 @@ class AssistantScreen(Sturdy):
         Binding("t", "talk", "Talk (push)", id="voice.talk", show=False),
         Binding("s", "sleep", "Sleep or wake", id="voice.sleep", show=False),
         Binding("o", "record", "On or off the record", id="voice.off_record", show=False),
+        Binding("r", "keep", "Record, or no more", id="session.record", show=False),
         Binding("i", "type", "Type", id="voice.type"),
         Binding("slash", "find", "Find", id="find"),
         Binding("u", "undo", "Undo", id="undo"),
@@ -77,7 +78,12 @@ class AssistantScreen(Sturdy):
         loaded: Loaded,
         driver: type[Driver] | None = None,
         first_run: FirstRun | None = None,
+        now: Callable[[], datetime] = lambda: datetime.now().astimezone(),
     ) -> None:
+        """
+        Args:
+            now: the local time that ages are told by.
+        """
         # Without colour everything is in the terminal's own two: shades of grey that Textual makes
         # of colours which only the terminal knows are black on black.
         super().__init__(driver_class=driver, ansi_color=True if "NO_COLOR" in os.environ else None)
@@ -86,6 +92,7 @@ class AssistantScreen(Sturdy):
         self.session = session
         self.home = home
         self.loaded = loaded
+        self.now = now
         self.first_run = first_run
         self.state = State()
         self.error: AssistantError | None = None
@@ -102,7 +109,7 @@ class AssistantScreen(Sturdy):
         yield TroubleLine()
         with TabbedContent(initial="talk"):
             with TabPane("1 Talk", id="talk"):
-                yield TalkTab(self.session, self.loaded.settings.persona.name)
+                yield TalkTab(self.session, self.loaded.settings.persona.name, self.now)
             with TabPane("2 Memory", id="memory"):
                 yield MemoryTab(self.session)
             with TabPane("3 Latency", id="latency"):
@@ -259,6 +266,10 @@ class AssistantScreen(Sturdy):
 
     def action_record(self) -> None:
         self.session.do("on-record" if self.state.off_record else "off-record")
+
+    def action_keep(self) -> None:
+        """Write the conversation to a file that can be replayed, or end that."""
+        self.session.do("record")
 
     def action_type(self) -> None:
         self.action_tab("talk")

@@ -1,6 +1,6 @@
 """The memories of a turn: those that the model saw, and why, and those that just missed."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from datetime import datetime
 from typing import ClassVar
 
@@ -36,8 +36,9 @@ class InjectedPane(Pane, MemoryActions):
     InjectedPane > #none { height: auto; color: $text-muted; }
     """
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, now: Callable[[], datetime]) -> None:
         super().__init__(id="injected")
+        self._now = now
         self.session = session
         self.border_title = "Injected memories"
         self._drawn: tuple[object, ...] = ()
@@ -59,7 +60,7 @@ class InjectedPane(Pane, MemoryActions):
             return
         self._drawn = drawn
         self.border_title = f"Injected memories, turn {turn.number}"
-        lines = list(_options(turn, datetime.now().astimezone(), veiled))
+        lines = list(_options(turn, self._now(), veiled))
         told = NONE if not lines else LATE if turn.missed else ""
         none = self.query_one("#none", Static)
         none.update(told)

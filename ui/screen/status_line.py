@@ -57,6 +57,8 @@ class StatusLine(Pane):
             text.append(" replay ", style="bold reverse")
         if state.off_record:
             text.append(" off the record ", style="bold magenta reverse")
+        if state.recording is not None:
+            text.append(" recording ", style="bold red reverse")
         text.append(" ")
         text.append_text(meter(state.level_dbfs, closed=state.phase in CLOSED))
         for part in _details(state):

@@ -1,5 +1,8 @@
 """The conversation, and beside it what the model saw of it."""
 
+from collections.abc import Callable
+from datetime import datetime
+
 from textual.app import ComposeResult
 from textual.containers import Container, Vertical
 from textual.widgets import Input, Tab, Tabs
@@ -42,8 +45,9 @@ class TalkTab(Container):
     TalkTab #typed.-open { display: block; }
     """
 
-    def __init__(self, session: Session, name: str) -> None:
+    def __init__(self, session: Session, name: str, now: Callable[[], datetime]) -> None:
         super().__init__()
+        self._now = now
         self._session = session
         self._assistant = name
 
@@ -54,7 +58,7 @@ class TalkTab(Container):
             yield Input(placeholder="Type a turn; enter sends it, esc leaves", id="typed")
         with Vertical(id="right"):
             yield ContextPane()
-            yield InjectedPane(self._session)
+            yield InjectedPane(self._session, self._now)
             yield Waterfall()
 
     def on_mount(self) -> None:

@@ -1,0 +1,129 @@
+"""Makes the demo that ships: a real conversation, spoken by a voice and held with real models.
+
+    python scripts/record_demo.py [--profile small]
+
+What somebody told on other days is in the memory; then the assistant is asked, is interrupted, is
+told to forget and is asked again. Writes data/recordings/demo.jsonl, some minutes later. Who speaks
+is made up, and so is what they say.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+import soundfile
+
+from assistant.context.conversation import Conversation
+from assistant.memory.transcript import Transcript
+from assistant.paths import Home, models_cache
+from assistant.voice.audio import MIC_RATE, Resampler
+from models import catalogue
+from models.interfaces import Samples
+from models.piper import Piper
+from models.store import ModelStore
+
+ROOT = Path(__file__).resolve().parent.parent
+DEMO = ROOT / "data" / "recordings" / "demo.jsonl"
+VOICE = "piper-en-us-joe-medium"
+EARLIER = (
+    (21, "My dog is called Max, and he loves to fetch sticks in the park.", "What a good dog."),
+    (12, "I'm allergic to walnuts, so I always read the label.", "I will keep that in mind."),
+    (9, "My sister Clara moved to Lisbon last spring.", "How exciting for her."),
+    (5, "On Thursdays I play the cello with three dentists.", "That sounds like a fine quartet."),
+    (3, "For my birthday I would like a red bicycle.", "A red one would suit you."),
+    (2, "The spare key lies under the blue flower pot.", "Good to know."),
+)
+"""Days ago, what was said, and the answer."""
+STORY = "Tell me a long story about a sailor and an old lighthouse."
+STORY_S = 11.0
+"""After so long it is interrupted; a busy machine needs some seconds to begin."""
+TALK: tuple[tuple[float | str, ...], ...] = (
+    (15.0, "Where did my sister move to?"),
+    (0.3, STORY, STORY_S, "Okay, wait. What does my dog love to do in the park?"),
+    (0.3, "The code of my garage is four two seven."),
+    (0.3, "Forget that."),
+    (0.3, "What is the code of my garage?"),
+)
+"""Recordings, each of silence (in seconds) and words; the next is played when one is answered. The
+first silence is for reading the memories."""
+SETTINGS = (
+    "encryption.mode=off",
+    "forget.grace_s=3600",
+    "llm.temperature=0",
+    "llm.max_answer_tokens=160",
+)
+TIMEOUT_S = 600
+LOUDER_DB = 3.0
+"""Levels of the microphone that differ less from the last one shown are left out: it is to be
+small."""
+
+
+def tell_earlier(home: Home) -> None:
+    """Conversations of other days, as the transcript keeps them; the start remembers them."""
+    with closing(Transcript.open(home.transcript)) as transcript:
+        for days, said, answer in EARLIER:
+            at = datetime.now(UTC) - timedelta(days=days)
+            talk = Conversation.begin("me")
+            talk.append_user(1, said, at)
+            transcript.store(talk, talk.complete(1, answer, ended=at + timedelta(seconds=9)))
+
+
+def speak(folder: Path) -> list[Path]:
+    """What is said, as recordings."""
+    voice = Piper(ModelStore(models_cache(), catalogue.read()).weights(VOICE))
+    voice.load()
+    paths = []
+    for number, parts in enumerate(TALK):
+        sound = [
+            said(voice, part) if isinstance(part, str) else np.zeros(int(part * MIC_RATE), np.int16)
+            for part in parts
+        ]
+        paths.append(folder / f"{number}.wav")
+        soundfile.write(paths[-1], np.concatenate(sound), MIC_RATE)
+    return paths
+
+
+def said(voice: Piper, text: str) -> Samples:
+    sound = np.concatenate([chunk.samples for chunk in voice.synthesize(text)])
+    return Resampler(voice.sample_rate, MIC_RATE).process(sound)
+
+
+def small(lines: list[str]) -> list[str]:
+    """Without levels that show nothing new."""
+    kept, shown = [], 0.0
+    for line in lines:
+        event = json.loads(line).get("event", {})
+        if event.get("type") == "MicrophoneLevel":
+            if abs(event["dbfs"] - shown) < LOUDER_DB:
+                continue
+            shown = event["dbfs"]
+        kept.append(line)
+    return kept
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--profile", default="small")
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        home = Home(Path(folder) / "home").create()
+        tell_earlier(home)
+        file = Path(folder) / "demo.jsonl"
+        command = [sys.executable, "-m", "ui.cli", "--home", str(home.root)]
+        command += ["--profile", args.profile, *(f"--set={each}" for each in SETTINGS)]
+        command += ["talk", "--record", str(file)]
+        command += [f"--input={path}" for path in speak(Path(folder))]
+        subprocess.run(command, cwd=ROOT, check=True, timeout=TIMEOUT_S)
+        lines = small(file.read_text("utf-8").splitlines())
+    DEMO.write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    print(f"{DEMO}: {len(lines):,} lines, {DEMO.stat().st_size / 1000:,.0f} kB")
+
+
+if __name__ == "__main__":
+    main()

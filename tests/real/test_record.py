@@ -1,0 +1,48 @@
+"""A conversation recorded by the assistant itself, forgotten, and replayed by the command."""
+
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from assistant.memory.forgetting_marks import Hidden
+from assistant.memory.transcript import Transcript
+from assistant.paths import Home
+from assistant.purging import purger
+from tests.support.talking import Talk
+from ui import cli
+
+pytestmark = pytest.mark.real
+
+PLAIN = {"ASSISTANT_ENCRYPTION__MODE": "off", "ASSISTANT_LLM__MAX_ANSWER_TOKENS": "8"}
+DOG = "My dog is called Max and barks at every postman."
+
+
+def test_what_is_recorded_is_replayed_until_it_is_forgotten(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    home = Home(tmp_path / "home")
+    with Talk(home.root, "--profile", "tiny", "--text", "--record", env=PLAIN) as talk:
+        path = Path(talk.wait_for("recording")["path"])
+        talk.say(DOG)
+        talk.wait_for("turn")
+        talk.say("/record")
+        talk.wait_for("recording", path=None)
+        talk.say("Nobody hears this.")
+        talk.end_input()
+        assert talk.finish() == 0
+    assert path.parent == home.recordings
+
+    assert cli.main(["--home", str(home.root), "replay", path.stem]) == 0
+    told = capsys.readouterr().out
+    assert f"you: {DOG}" in told
+    assert "Nobody" not in told
+
+    with closing(Transcript.open(home.transcript)) as transcript:
+        ids = transcript.exchange_ids("me")
+        [dog] = [each.id for _, each in transcript.exchanges("me", ids) if each.user_text == DOG]
+        purger("me", transcript, None)(Hidden.of("me", [dog], (), datetime.now(UTC)))
+    assert b"postman" not in path.read_bytes()
+    assert cli.main(["--home", str(home.root), "replay", path.stem]) == 0
+    assert "Max" not in capsys.readouterr().out

@@ -1,0 +1,49 @@
+"""Conversations as they are recorded, and what is to be forgotten of them."""
+
+import json
+from collections.abc import Collection, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from assistant import wire
+from assistant.events import AnswerHeard, AnswerText, Event, Latency, TurnEnded, TurnHeard
+from assistant.memory.needles import Needles
+from assistant.memory.recording_words import Gone
+from assistant.memory.recordings import Recordings, Row
+
+AT = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)
+SECRET = "The silver parrot sleeps under the third brick of the cellar."
+ANSWER = "I see, a parrot below a brick."
+OTHER = "On Fridays I play the cello with three dentists."
+NICE = "How very nice of them."
+
+
+def rows(events: Sequence[Event]) -> list[Row]:
+    return [{"at": AT.isoformat(), "event": wire.encode(event)} for event in events]
+
+
+def turn(number: int, said: str, answer: str, exchange: str) -> list[Event]:
+    """As it happens."""
+    pieces = answer.split(" ")
+    return [
+        TurnHeard(number, said),
+        *(AnswerText(number, f"{piece} ") for piece in pieces),
+        *(AnswerHeard(number, " ".join(pieces[: n + 1])) for n in range(len(pieces))),
+        TurnEnded(number, said, answer, False, Latency(), exchange=exchange),
+    ]
+
+
+def told(recordings: Recordings, path: Path) -> str:
+    """All of its events."""
+    return json.dumps([row["event"] for row in recordings.read(path).rows])
+
+
+def gone(
+    texts: Sequence[str],
+    exchanges: Collection[str] = (),
+    memories: Collection[str] = (),
+    turns: dict[str, frozenset[int]] | None = None,
+    kept: Sequence[str] = (),
+) -> Gone:
+    needles = Needles.of(texts, kept=kept)
+    return Gone(frozenset(exchanges), frozenset(memories), turns or {}, needles)

@@ -1,0 +1,305 @@
+"""Recorded conversations played back: by keys on the screen, and by the command line."""
+
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Input
+
+from assistant import wire
+from assistant.errors import StoreError
+from assistant.events import (
+    AnswerHeard,
+    AnswerText,
+    Event,
+    Latency,
+    MemoryUsed,
+    MicrophoneLevel,
+    Phase,
+    PhaseChanged,
+    PromptBuilt,
+    PromptSection,
+    Recalled,
+    RecordingChanged,
+    TurnEnded,
+    TurnHeard,
+)
+from assistant.memory.keys import KeyFile, MasterKey
+from assistant.memory.recordings import Recordings
+from assistant.paths import Home
+from assistant.settings import load as load_settings
+from tests.support import homes
+from tests.support.screens import ToldSession
+from tests.support.screens import screen as told_screen
+from ui import cli
+from ui.replaying import NOBODY, Reel, Replay, load
+from ui.screen.replay_screen import ReplayScreen
+from ui.screen.status_line import StatusLine
+
+AT = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)
+MEMORY = MemoryUsed("m", "My dog is called Max.", 0.9, said=AT - timedelta(days=1))
+Run = Callable[..., tuple[int, str, str]]
+
+
+def turn(number: int) -> list[Event]:
+    said, answer = f"Question {number}?", f"Answer {number}."
+    return [
+        TurnHeard(number, said),
+        Recalled(number, (MEMORY,), missed=False),
+        PromptBuilt(number, (PromptSection("newest message", said, 4),), 100),
+        MicrophoneLevel(-30.0),
+        AnswerText(number, answer),
+        AnswerHeard(number, answer),
+        TurnEnded(number, said, answer, False, Latency(1, 2, 3, 4, 5), (MEMORY,)),
+    ]
+
+
+EVENTS = [PhaseChanged(Phase.LISTENING), *turn(1), *turn(2), *turn(3)]
+
+
+def record(recordings: Recordings, events: list[Event], seconds: float = 1.0) -> Path:
+    """These, so many seconds apart."""
+    path = recordings.begin("talk")
+    rows = [
+        {"at": (AT + timedelta(seconds=n * seconds)).isoformat(), "event": wire.encode(event)}
+        for n, event in enumerate(events)
+    ]
+    recordings.append(path, rows)
+    return path
+
+
+@pytest.fixture
+def reel(home: Home) -> Reel:
+    recordings = Recordings(home.recordings)
+    return load(recordings, record(recordings, EVENTS))
+
+
+def screen(replay: Replay, home: Home) -> ReplayScreen:
+    return ReplayScreen(replay, home, load_settings(home.settings_file, environment={}))
+
+
+@asynccontextmanager
+async def started(app: ReplayScreen, size: tuple[int, int] = (80, 24)) -> AsyncIterator[Pilot[int]]:
+    """A screen whose recording is under way."""
+    async with app.run_test(size=size) as pilot:
+        while not app.replay.started:
+            await pilot.pause(0.01)
+        yield pilot
+
+
+async def settle(pilot: Pilot[int]) -> None:
+    """Until it is drawn."""
+    app = pilot.app
+    assert isinstance(app, ReplayScreen)
+    while True:
+        await pilot.pause(0.01)
+        if app.up_to_date:
+            return
+
+
+# -- keys ---------------------------------------------------------------------------------------
+
+
+async def test_it_is_stepped_through_by_keys(home: Home, reel: Reel) -> None:
+    replay = Replay(reel, paused=True)
+    app = screen(replay, home)
+    async with started(app, size=(120, 40)) as pilot:
+        assert replay.place == 0
+        await pilot.press("right", "right")
+        assert (replay.place, app.state.turn and app.state.turn.user) == (2, "Question 1?")
+        assert app.now() == AT + timedelta(seconds=1)
+        await pilot.press("n")
+        await settle(pilot)
+        assert app.state.turn is not None
+        assert (app.state.turn.number, app.state.turn.over) == (1, True)
+        picture = app.export_screenshot()
+        assert "Answer&#160;1." in picture
+        assert "yesterday" in picture
+        assert "replay" in picture
+        await pilot.press("right", "right", "right", "right")
+        assert replay.place == 8 + 5  # a level alone is no step
+        await pilot.press("n", "n", "n")
+        assert replay.over
+        assert [each.heard for each in app.state.turns] == [f"Answer {n}." for n in (1, 2, 3)]
+
+
+async def test_it_plays_at_its_pace_pauses_and_goes_on(home: Home) -> None:
+    recordings = Recordings(home.recordings)
+    replay = Replay(load(recordings, record(recordings, EVENTS, seconds=0.01)))
+    app = screen(replay, home)
+    async with started(app) as pilot:
+        while not replay.over:
+            await pilot.pause(0.01)
+        assert len(app.state.turns) == 3
+
+
+async def test_space_pauses_and_plus_and_minus_change_the_pace(home: Home, reel: Reel) -> None:
+    replay = Replay(reel)
+    app = screen(replay, home)
+    async with started(app) as pilot:
+        await pilot.press("space")
+        place, paused = replay.place, replay.paused
+        assert paused
+        await pilot.press("plus", "plus", "minus")
+        assert replay.speed == 2.0
+        await pilot.press(*["minus"] * 9)
+        assert replay.speed == 0.25
+        await pilot.press(*["plus"] * 20)
+        assert replay.speed == 16.0
+        assert replay.place == place
+        await pilot.press("space")
+        while not replay.over:
+            await pilot.pause(0.02)
+
+
+@pytest.mark.parametrize("key", ["x", "s", "o", "r", "t", "u"])
+async def test_what_needs_an_assistant_says_one_sentence(home: Home, reel: Reel, key: str) -> None:
+    app = screen(Replay(reel, paused=True), home)
+    async with started(app) as pilot:
+        await pilot.press("n", key)
+        await pilot.pause()
+        assert [each.message for each in app._notifications] == [NOBODY]
+
+
+async def test_letters_are_typed_where_one_types(home: Home, reel: Reel) -> None:
+    replay = Replay(reel, paused=True)
+    app = screen(replay, home)
+    async with started(app) as pilot:
+        await pilot.press("i", "n", "space", "n")
+        assert (replay.place, app.query_one("#typed", Input).value) == (0, "n n")
+        await pilot.press("enter")
+        await pilot.pause()
+        assert [each.message for each in app._notifications] == [NOBODY]
+
+
+# -- recording on the screen --------------------------------------------------------------------
+
+
+async def test_r_records_and_the_status_line_says_so(tmp_path: Path) -> None:
+    session = ToldSession([PhaseChanged(Phase.LISTENING)])
+    app = told_screen(session, tmp_path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("r")
+        assert session.done == ["record"]
+        for path, shown in (("/x/y.jsonl", True), (None, False)):
+            session.tell(RecordingChanged(path))
+            while not app.up_to_date:
+                await pilot.pause(0.01)
+            status = str(app.query_one(StatusLine).render())
+            assert ("recording" in status) == shown
+
+
+# -- the command --------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def run(home: Home, capsys: pytest.CaptureFixture[str]) -> Run:
+    def command(*words: str) -> tuple[int, str, str]:
+        code = cli.main(["replay", *words])
+        told = capsys.readouterr()
+        return code, told.out, told.err
+
+    return command
+
+
+def test_without_a_terminal_it_is_printed(run: Run, home: Home) -> None:
+    path = record(Recordings(home.recordings), EVENTS)
+    code, out, err = run(str(path))
+    assert (code, err) == (0, "")
+    assert "you: Question 2?\nAda: Answer 2.  (0.0 s)" in out
+    assert run(path.stem) == (0, out, "")
+    code, out, _ = run(path.stem, "--json")
+    assert [json.loads(line)["event"] for line in out.splitlines()] == [
+        wire.encode(event) for event in EVENTS
+    ]
+
+
+def test_what_there_is_is_listed(run: Run, home: Home) -> None:
+    code, out, _ = run()
+    assert code == 0
+    assert out.startswith("Nothing was recorded.")
+    path = record(Recordings(home.recordings), EVENTS)
+    assert run()[1].startswith(path.stem)
+    assert json.loads(run("--json")[1]) == {"event": "recording", "path": str(path)}
+
+
+def test_the_demo_ships(run: Run) -> None:
+    code, out, err = run("demo")
+    assert (code, err) == (0, "")
+    assert "Forgotten: " in out
+    assert "interrupted" in out
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ("", "is empty."),
+        ("hello\n", "is no recorded conversation."),
+        ('{"recording": 9, "id": "", "began": "", "conversation": "", "key": ""}\n', "version"),
+        ('{"recording": 1, "id": "", "began": "", "conversation": "", "key": ""}\n', "nothing."),
+    ],
+)
+def test_a_bad_file_is_told_in_a_sentence(
+    run: Run, tmp_path: Path, content: str, sentence: str
+) -> None:
+    path = tmp_path / "bad.jsonl"
+    path.write_text(content)
+    code, out, err = run(str(path))
+    assert (code, out) == (5, "")
+    assert sentence in err.splitlines()[0]
+    assert len(err.splitlines()) == 2
+
+
+def test_one_that_is_not_there_and_a_folder(run: Run, tmp_path: Path) -> None:
+    for named in ("nothing", str(tmp_path)):
+        code, _, err = run(named)
+        assert code == 5
+        assert err.startswith(f"There is no recording {named}.")
+
+
+@pytest.mark.parametrize("speed", ["0", "-1", "fast", "nan", "1e9"])
+def test_the_speed_is_a_number(run: Run, speed: str) -> None:
+    code, _, err = run("demo", f"--speed={speed}")
+    assert code == 2
+    assert "The speed is a number" in err
+
+
+def test_events_of_another_version_are_left_out_and_counted_once(run: Run, home: Home) -> None:
+    recordings = Recordings(home.recordings)
+    path = record(recordings, turn(1))
+    strange = {"at": AT.isoformat(), "event": {"type": "TeaMade", "cups": 2}}
+    recordings.append(path, [strange, {"at": "noon", "event": wire.encode(turn(2)[0])}])
+    with path.open("ab") as file:
+        file.write(b"\x00garbage\n" + path.read_bytes().splitlines()[1][:40])
+    code, out, err = run(str(path))
+    assert (code, err) == (0, "")
+    assert out.count("3 events of this recording were left out") == 1
+    assert "Answer 1." in out
+
+
+def test_one_of_another_key_is_told(
+    run: Run, home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine, other = MasterKey.new(), MasterKey.new()
+    foreign = record(Recordings(tmp_path / "elsewhere", other), EVENTS)
+    code, _, err = run(str(foreign))
+    assert (code, "is encrypted, and there is no key." in err) == (5, True)
+    monkeypatch.setattr("assistant.memory.keys.ARGON2", homes.CHEAP_ARGON2)
+    KeyFile.locked(mine, "passphrase", homes.PASSPHRASE).write(home.key_file)
+    monkeypatch.setenv("ASSISTANT_PASSPHRASE", homes.PASSPHRASE)
+    code, _, err = run(str(foreign))
+    assert (code, "is encrypted with another key." in err) == (5, True)
+    own = record(Recordings(home.recordings, mine), EVENTS)
+    code, out, _ = run(str(own))
+    assert (code, "Answer 3." in out) == (0, True)
+
+
+async def test_a_session_without_an_assistant_refuses_what_is_asked(reel: Reel) -> None:
+    replay = Replay(reel)
+    assert not replay.live
+    with pytest.raises(StoreError, match="This is a recording"):
+        await replay.ask({"act": "list"})

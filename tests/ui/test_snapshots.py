@@ -1,0 +1,76 @@
+"""What the screen looks like: a recorded conversation at several sizes, in dark and light.
+
+`./scripts/test tests/ui/test_snapshots.py --snapshot-update` keeps what is drawn now. Look at it.
+"""
+
+from datetime import UTC
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from assistant.memory.recordings import Recordings
+from assistant.paths import Home
+from assistant.settings import load as load_settings
+from data import located
+from tests.support.snapshots import difference
+from ui.replaying import Replay, load
+from ui.screen.replay_screen import ReplayScreen
+
+SIZES = ((80, 24), (120, 40), (200, 50))
+THEMES = {"dark": "ansi-dark", "light": "textual-light"}
+TABS = {"talk": "1", "latency": "3"}
+TURNS = 3
+"""So far it is played: the newest turn has memories, the one before was interrupted."""
+
+
+@pytest.fixture
+def update(request: pytest.FixtureRequest) -> bool:
+    return bool(request.config.getoption("--snapshot-update"))
+
+
+async def settle(pilot: Pilot[int], app: ReplayScreen) -> None:
+    """Until all is drawn, and laid out after that."""
+    while True:
+        await pilot.pause(0.1)
+        if app.up_to_date:
+            await pilot.pause(0.1)
+            return
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+async def test_the_demo_looks_as_it_did(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    update: bool,
+    theme: str,
+    size: tuple[int, int],
+) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    path = located("recordings/demo.jsonl")
+    replay = Replay(load(Recordings(tmp_path), path), paused=True)
+    home = Home(tmp_path)
+    loaded = load_settings(
+        home.settings_file, environment={}, flags={"screen.theme": THEMES[theme]}
+    )
+    app = ReplayScreen(replay, home, loaded, now=lambda: replay.now.astimezone(UTC))
+    different = {}
+    async with app.run_test(size=size) as pilot:
+        while not replay.started:
+            await pilot.pause(0.01)
+        await pilot.press(*["n"] * TURNS)
+        for tab, key in TABS.items():
+            await pilot.press(key)
+            await settle(pilot, app)
+            name = f"{tab}_{size[0]}x{size[1]}_{theme}"
+            different[name] = difference(name, app.export_screenshot(), update=update)
+    assert {name: lines for name, lines in different.items() if lines} == {}
+
+
+def test_a_difference_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.support.snapshots.KEPT", tmp_path)
+    assert "there is no x.svg" in difference("x", "<svg>terminal-12</svg>", update=False)
+    assert difference("x", "<svg>terminal-12</svg>", update=True) == ""
+    assert difference("x", "<svg>terminal-99</svg>", update=False) == ""
+    assert "+<svg>another</svg>" in difference("x", "<svg>another</svg>", update=False)

@@ -1,0 +1,125 @@
+"""The screen over a recorded conversation: the same parts, and the keys of a player."""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import ClassVar
+
+from rich.text import Text
+from textual.app import ComposeResult, RenderResult
+from textual.binding import Binding, BindingType
+from textual.driver import Driver
+from textual.widget import Widget
+from textual.widgets import Input
+
+from assistant.errors import AssistantError
+from assistant.events import Severity
+from assistant.paths import Home
+from assistant.settings import Loaded
+from ui.replaying import Replay
+from ui.screen.app import AssistantScreen
+
+TICK_S = 0.25
+BAR = 20
+
+
+class ReplayLine(Widget):
+    """How far it is, how fast, and the keys."""
+
+    DEFAULT_CSS = "ReplayLine { height: 1; dock: bottom; background: $panel; }"
+
+    def __init__(self, replay: Replay) -> None:
+        super().__init__(id="replay-line")
+        self._replay = replay
+
+    def on_mount(self) -> None:
+        self.set_interval(TICK_S, self.refresh)
+
+    def render(self) -> RenderResult:
+        replay = self._replay
+        here, whole = replay.seconds
+        done = round(BAR * here / whole) if whole else BAR
+        sign, word = ("‖", "paused") if replay.paused else ("▶", "playing")
+        if replay.over:
+            sign, word = "■", "the end"
+        return Text.assemble(
+            (f" {sign} {word:<7}", "bold"),
+            ("━" * done, "cyan"),
+            ("─" * (BAR - done), "dim"),
+            f" {_clock(here)} of {_clock(whole)}  ×{replay.speed:g}",
+            ("   space pauses · n next turn · → next event · + − speed", "dim"),
+            no_wrap=True,
+            overflow="ellipsis",
+        )
+
+
+class ReplayScreen(AssistantScreen):
+    """Shows what happened when it happened: ages are told as of then."""
+
+    CSS = AssistantScreen.CSS + "Footer { display: none; }"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("space", "pause", "Pause", id="replay.pause", priority=True),
+        Binding("n", "next_turn", "Next turn", id="replay.turn", priority=True),
+        Binding("right", "next_event", "Next event", id="replay.event"),
+        Binding("plus,equals_sign", "speed(1)", "Faster", id="replay.faster"),
+        Binding("minus", "speed(-1)", "Slower", id="replay.slower"),
+        Binding("E", "to_the_end", "To its end", id="replay.end", show=False),
+    ]
+
+    def __init__(
+        self,
+        replay: Replay,
+        home: Home,
+        loaded: Loaded,
+        driver: type[Driver] | None = None,
+        now: Callable[[], datetime] | None = None,
+    ) -> None:
+        super().__init__(replay, home, loaded, driver, now=now or replay.clock)
+        self.replay = replay
+        replay.refused = self._refused
+
+    def compose(self) -> ComposeResult:
+        yield from super().compose()
+        yield ReplayLine(self.replay)
+
+    def tell(self, error: AssistantError, severity: Severity = Severity.WARNING) -> None:
+        """A recording has troubles of its own in its line; this one passes."""
+        self._refused(str(error), severity)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Letters are typed where there is something to type in."""
+        if action in ("pause", "next_turn") and isinstance(self.focused, Input):
+            return False
+        return super().check_action(action, parameters)
+
+    def action_pause(self) -> None:
+        self.replay.pause()
+        self._moved()
+
+    def action_next_turn(self) -> None:
+        self.replay.next_turn()
+        self._moved()
+
+    def action_next_event(self) -> None:
+        self.replay.next_event()
+        self._moved()
+
+    def action_speed(self, steps: int) -> None:
+        self.replay.faster(steps)
+        self._moved()
+
+    def action_to_the_end(self) -> None:
+        self.replay.to_the_end()
+        self._moved()
+
+    def _moved(self) -> None:
+        self.query_one(ReplayLine).refresh()
+
+    def _refused(self, sentence: str, severity: Severity = Severity.INFO) -> None:
+        wrong = "information" if severity is Severity.INFO else "warning"
+        self.clear_notifications()
+        self.notify(sentence, severity="information" if wrong == "information" else "warning")
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(int(seconds), 60)
+    return f"{minutes}:{rest:02d}"
