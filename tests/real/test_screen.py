@@ -22,6 +22,7 @@ ENVIRONMENT = REMEMBERING | {
 }
 DOG = "My dog is called Max and he loves to play fetch."
 ASK = "What is my dog called?"
+FORGET = "d Forget"
 BACK = "Forgotten. u brings it back"
 
 
@@ -39,6 +40,7 @@ class Panes:
 
     def __init__(self, screen: str) -> None:
         self.left = ""
+        """In one line."""
         self.right: dict[str, str] = {}
         title = ""
         for line in screen.splitlines():
@@ -50,6 +52,12 @@ class Panes:
                 title = found[1]
             else:
                 self.right[title] = self.right.get(title, "") + f"{cells[3].rstrip()}\n"
+
+    @property
+    def sections(self) -> dict[str, str]:
+        """The prompt's: names, and tokens as they are shown."""
+        rows = re.findall(r"^ ([a-z ]+?) +([\d,]+)  ", self.right.get("Context", ""), re.MULTILINE)
+        return dict(rows)
 
 
 def injected(name: str, turn: int) -> Callable[[str], bool]:
@@ -67,9 +75,29 @@ def over(turn: int) -> Callable[[str], bool]:
     return lambda screen: f"Latency of turn {turn} " in screen
 
 
-def prompt(terminal: Terminal) -> str:
-    """The newest turn's whole prompt, section by section, as `enter` opens each."""
-    return ""
+def focus(terminal: Terminal, pane: str) -> None:
+    """Click on a pane: on its last line, where its list has nothing."""
+    lines = terminal.text().splitlines()
+    [(top, left)] = [(y, line.index(pane)) for y, line in enumerate(lines) if pane in line]
+    bottom = next(y for y in range(top, len(lines)) if lines[y][left - 2] in "╰")
+    place = f"{left + 1};{bottom}"  # both count from 1
+    terminal.type(f"\x1b[<0;{place}M\x1b[<0;{place}m")
+
+
+def prompt(terminal: Terminal) -> dict[str, str]:
+    """The newest turn's sections, opened one after the other."""
+    focus(terminal, "Context of turn")
+    terminal.press("g")
+    names = Panes(terminal.text()).sections
+    found = {}
+    for name in names:
+        terminal.press("Enter")
+        screen = terminal.wait_for(re.compile(rf"{name}, [\d,]+ tokens ─"))
+        found[name] = " ".join(re.sub("[│╭╮╰╯─]", " ", screen).split())
+        terminal.press("Escape")
+        terminal.wait_gone("esc closes")
+        terminal.press("j")
+    return found
 
 
 def test_what_was_recalled_is_seen_and_forgotten_with_a_key(
@@ -78,12 +106,28 @@ def test_what_was_recalled_is_seen_and_forgotten_with_a_key(
     home = tmp_path / "home"
     tell(home)
     with Terminal(assistant_screen(home), env=pulse.env | ENVIRONMENT) as terminal:
-        terminal.wait_for("listening")
         terminal.wait_for("2 memories")
+        terminal.wait_for("● listening")
         pulse.speak(speaker(ASK))
-        screen = terminal.wait_for(over(1))
-        print(screen)
-        panes = Panes(screen)
-        print(panes.left, panes.right)
+        panes = Panes(terminal.wait_for(over(1)))
+        assert "you  What is my dog called?" in panes.left
+        assert {"system", "memories", "newest message"} <= set(panes.sections)
+        assert all(int(tokens) > 0 for tokens in panes.sections.values())
+        assert injected("Max", 1)(terminal.text())
+        for step in ("end of turn", "words", "recall", "first token", "first sound"):
+            assert re.search(rf"^ {step} .* \d+ ms$", panes.right["Latency"], re.MULTILINE)
+        assert "fetch" in prompt(terminal)["memories"]
+
+        focus(terminal, "Injected memories")
+        terminal.wait_for(FORGET)  # the last line tells the keys of what has the focus
+        terminal.press("g", "d")
+        terminal.wait_for(BACK)
+        pulse.speak(speaker(ASK))
+        panes = Panes(terminal.wait_for(over(2)))
+        assert "No memory came up in this turn." in panes.right["Injected"]
+        sections = prompt(terminal)
+        assert "What is my dog called?" in sections["newest message"]
+        assert not any("fetch" in text or "Max" in text for text in sections.values())
         terminal.press("C-q")
         assert terminal.wait_end() == 0
+        assert terminal.wait_processes_end() == []
