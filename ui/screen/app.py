@@ -132,6 +132,11 @@ class AssistantScreen(App[int]):
     def on_trouble(self, message: Trouble) -> None:
         self.tell(message.error)
 
+    @property
+    def up_to_date(self) -> bool:
+        """All that was heard is drawn."""
+        return self._drawn == self.state.version
+
     def _draw_soon(self) -> None:
         if not self._due:
             self._due = True

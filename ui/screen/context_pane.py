@@ -64,6 +64,8 @@ class ContextPane(Pane):
             return
         self._turn, self._drawn = turn, drawn
         self.border_title = f"Context of turn {turn.number}"
+        read = turn.read_tokens
+        self.border_subtitle = f"{read:,} tokens read anew" if read is not None else ""
         self.query_one("#budget", Static).update(_budget(turn))
         listing = self.query_one(Listing)
         place = listing.highlighted
@@ -89,12 +91,9 @@ def _chosen(state: State, number: int | None) -> Turn | None:
 def _budget(turn: Turn) -> Text:
     share = min(turn.tokens / turn.budget, 1.0) if turn.budget else 0.0
     bar = "█" * round(share * BAR)
-    text = Text.assemble(
+    return Text.assemble(
         f"{turn.tokens:,} of {turn.budget:,} tokens ", (bar.ljust(BAR), "cyan on grey23")
     )
-    if turn.read_tokens is not None:
-        text.append(f" {turn.read_tokens:,} read anew")
-    return text
 
 
 def _line(name: str, tokens: int, cached: int, whole: int) -> Text:

@@ -97,15 +97,16 @@ def _line(memory: MemoryUsed, now: datetime) -> Text:
     day = (when(memory.said, now) or f"{memory.said:%Y-%m-%d}") if memory.said else ""
     parts = " ".join(f"{name} {value:+.2f}" for name, value in memory.parts if value)
     source = {"user": "you said", "assistant": "it said"}.get(memory.speaker, memory.speaker)
-    about = [source if memory.kind == "exchange" else memory.kind, day, parts]
-    if memory.words:
-        about.append(f"words: {', '.join(map(plain, memory.words))}")
+    about = [source if memory.kind == "exchange" else memory.kind, day]
     if memory.superseded_by:
         about.append("superseded")
+    if memory.words:
+        about.append(f"words: {', '.join(map(plain, memory.words))}")
     return Text.assemble(
         (f"{memory.score:.2f} ", "bold"),
         " ".join(plain(memory.text).split()),
-        ("\n     " + " · ".join(filter(None, about)), "dim"),
+        ("\n" + " · ".join(filter(None, about)), "dim"),
+        (f"\n= {parts}" if parts else "", "dim"),
     )
 
 

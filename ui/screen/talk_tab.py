@@ -57,6 +57,7 @@ class TalkTab(Container):
 
     def on_mount(self) -> None:
         self._choose("conversation")
+        self.query_one("#entries").focus()
 
     def on_tabs_tab_activated(self, event: Tabs.TabActivated) -> None:
         event.stop()

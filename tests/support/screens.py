@@ -1,0 +1,62 @@
+"""A screen to drive with keys: without an assistant, told what happens by the test."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from assistant.events import Event
+from assistant.paths import Home
+from assistant.settings import Settings, load
+from ui.screen.app import AssistantScreen
+from ui.session import Ended, Heard, Row
+
+AT = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)
+
+
+class ToldSession:
+    """Tells what the test says, notes what the screen asks for, and answers with `answers`."""
+
+    live = True
+
+    def __init__(self, events: Sequence[Event] = ()) -> None:
+        self.done: list[str] = []
+        self.said: list[str] = []
+        self.asked: list[dict[str, Any]] = []
+        self.answers: dict[str, list[Row]] = {}
+        self.restarted: list[Settings] = []
+        self.closed = False
+        self._events = events
+        self._hear: Heard | None = None
+
+    async def start(self, hear: Heard, ended: Ended) -> None:
+        del ended
+        self._hear = hear
+        self.tell(*self._events)
+
+    def tell(self, *events: Event) -> None:
+        assert self._hear is not None
+        for event in events:
+            self._hear(event, AT)
+
+    def do(self, command: str) -> None:
+        self.done.append(command)
+
+    def say(self, text: str) -> None:
+        self.said.append(text)
+
+    async def ask(self, request: Mapping[str, Any]) -> list[Row]:
+        self.asked.append(dict(request))
+        return self.answers.get(request["act"], [])
+
+    async def restart(self, settings: Settings) -> None:
+        self.restarted.append(settings)
+
+    async def close(self) -> None:
+        self.closed = True
+
+
+def screen(session: ToldSession, folder: Path) -> AssistantScreen:
+    """With the settings of a home in `folder`, which need not be there."""
+    home = Home(folder)
+    return AssistantScreen(session, home, load(home.settings_file, environment={}))

@@ -1,0 +1,373 @@
+"""The screen by keys: what it shows of a conversation, and what it asks for."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from textual.binding import Binding
+from textual.dom import DOMNode
+from textual.pilot import Pilot
+from textual.widget import Widget
+from textual.widgets import OptionList, TabbedContent
+
+from assistant.errors import StoreError
+from assistant.events import (
+    AnswerHeard,
+    AnswerText,
+    Event,
+    ForgettingBegan,
+    Latency,
+    MemoriesRead,
+    MemoryUsed,
+    MicrophoneLevel,
+    ModelsReady,
+    Notice,
+    PartialTranscript,
+    Phase,
+    PhaseChanged,
+    PromptBuilt,
+    PromptSection,
+    Recalled,
+    RecordChanged,
+    Severity,
+    TurnEnded,
+    TurnHeard,
+)
+from tests.support.screens import AT, ToldSession, screen
+from ui.screen.app import AssistantScreen
+from ui.screen.dialogs import TextDialog
+
+DOG = MemoryUsed(
+    "dog",
+    "My dog is called Max.",
+    0.91,
+    said=AT - timedelta(days=3),
+    parts=(("meaning", 0.6), ("words", 0.31)),
+    words=("dog",),
+)
+RUN = MemoryUsed("run", "I run on Tuesdays.", 0.42, said=AT)
+SECTIONS = (
+    PromptSection("system", "You are Ada.", 300),
+    PromptSection("history", "the words of before", 900),
+    PromptSection("memories", "(Notes: - My dog is called Max.)", 40),
+    PromptSection("newest message", "What does my dog like?", 12),
+)
+READY: tuple[Event, ...] = (
+    ModelsReady({"stt": "tiny.en", "llm": "qwen", "tts": "joe"}),
+    MemoriesRead(1234),
+    PhaseChanged(Phase.LISTENING),
+    MicrophoneLevel(-20.0),
+)
+TURN: tuple[Event, ...] = (
+    Recalled(1, (DOG, RUN), missed=False),
+    TurnHeard(1, "What does my dog like?"),
+    PromptBuilt(1, SECTIONS, 8000, (("run", "over budget"),)),
+    AnswerText(1, "He loves fetch and long walks."),
+    AnswerHeard(1, "He loves fetch"),
+    TurnEnded(
+        1,
+        "What does my dog like?",
+        "He loves fetch",
+        True,
+        Latency(180.0, 220.0, 226.0, 410.0, 560.0),
+        (DOG,),
+        context_tokens=1252,
+        read_tokens=52,
+    ),
+)
+
+
+@asynccontextmanager
+async def opened(
+    session: ToldSession, folder: Path, size: tuple[int, int] = (120, 40)
+) -> AsyncIterator[tuple[AssistantScreen, Pilot[int]]]:
+    app = screen(session, folder)
+    async with app.run_test(size=size) as pilot:
+        await settled(pilot)
+        yield app, pilot
+
+
+async def settled(pilot: Pilot[int]) -> None:
+    """All that was told is drawn."""
+    app = pilot.app
+    assert isinstance(app, AssistantScreen)
+    for _ in range(100):
+        await pilot.pause(0.02)
+        if app.up_to_date:
+            await pilot.pause()
+            return
+    raise AssertionError("it is never drawn")
+
+
+async def until(pilot: Pilot[int], happened: Callable[[], bool]) -> None:
+    for _ in range(100):
+        if happened():
+            return
+        await pilot.pause(0.02)
+    raise AssertionError("it never happens")
+
+
+def text_of(app: AssistantScreen) -> str:
+    """All that stands on the screen, line by line."""
+    height = app.size.height
+    return "\n".join(
+        "".join(segment.text for segment in strip)
+        for strip in app.screen._compositor.render_strips()[:height]
+    )
+
+
+async def test_a_turn_is_shown_with_all_that_belongs_to_it(tmp_path: Path) -> None:
+    async with opened(ToldSession((*READY, *TURN)), tmp_path, (140, 40)) as (app, _):
+        shown = text_of(app)
+    for words in (
+        "listening",
+        "1,234 memories",
+        "turn 1",
+        "560 ms",
+        "What does my dog like?",
+        "He loves fetch and long walks. ⟂ interrupted",
+        "1,252 of 8,000 tokens",
+        "52 tokens read anew",
+        f"{'history':<15}{900:>6}",
+        "0.91 My dog is called Max.",
+        "meaning +0.60 words +0.31",
+        "words: dog",
+        "0.42 I run on Tuesdays. — over budget",
+        "first sound",
+        "session p50 560 ms",
+    ):
+        assert words in shown, words
+
+
+async def test_empty_panes_say_what_will_be_there(tmp_path: Path) -> None:
+    async with opened(ToldSession(), tmp_path) as (app, _):
+        shown = text_of(app)
+    for words in ("Nothing was said yet", "What the model is shown", "Memories that a turn"):
+        assert words in shown, words
+
+
+async def test_words_are_shown_while_they_are_spoken(tmp_path: Path) -> None:
+    session = ToldSession((*READY, PhaseChanged(Phase.HEARING)))
+    async with opened(session, tmp_path) as (app, pilot):
+        session.tell(PartialTranscript(1, "what does my"))
+        await settled(pilot)
+        assert "hearing you" in text_of(app)
+        assert "what does my" in text_of(app)
+
+
+@pytest.mark.parametrize(
+    ("key", "events", "command"),
+    [
+        ("space", (), "mute"),
+        ("space", (PhaseChanged(Phase.MUTED),), "unmute"),
+        ("x", (), "stop"),
+        ("t", (), "talk"),
+        ("s", (), "sleep"),
+        ("s", (PhaseChanged(Phase.ASLEEP),), "wake"),
+        ("o", (), "off-record"),
+        ("o", (RecordChanged(off=True),), "on-record"),
+    ],
+)
+async def test_keys_are_commands(
+    key: str, events: tuple[Event, ...], command: str, tmp_path: Path
+) -> None:
+    session = ToldSession((*READY, *events))
+    async with opened(session, tmp_path) as (_, pilot):
+        await pilot.press(key)
+        assert session.done == [command]
+
+
+async def test_space_opens_and_closes_the_microphone_in_push_to_talk(tmp_path: Path) -> None:
+    (tmp_path / "settings.toml").write_text("[audio]\npush_to_talk = true\n")
+    session = ToldSession(READY)
+    async with opened(session, tmp_path) as (_, pilot):
+        await pilot.press("space")
+        assert session.done == ["talk"]
+
+
+async def test_a_turn_can_be_typed_and_letters_are_letters_there(tmp_path: Path) -> None:
+    session = ToldSession(READY)
+    async with opened(session, tmp_path) as (_, pilot):
+        await pilot.press("i", *"xu1 ?", "enter")
+        assert session.said == ["xu1 ?"]
+        assert session.done == []
+        await pilot.press("escape", "x")
+        assert session.done == ["stop"]
+
+
+async def test_scrolling_up_pauses_following_and_counts_what_is_new(tmp_path: Path) -> None:
+    session = ToldSession(READY)
+    async with opened(session, tmp_path, (100, 24)) as (app, pilot):
+        conversation = app.query_one("#conversation", Widget)
+        session.tell(*(TurnHeard(number, f"turn number {number}") for number in range(1, 30)))
+        await settled(pilot)
+        assert "turn number 29" in text_of(app)
+        await pilot.press("g")
+        session.tell(TurnHeard(30, "turn number 30"), TurnHeard(31, "turn number 31"))
+        await settled(pilot)
+        assert "turn number 31" not in text_of(app)
+        assert "+2 new" in str(conversation.border_subtitle)
+        await pilot.press("G")
+        await settled(pilot)
+        assert "turn number 31" in text_of(app)
+        assert not conversation.border_subtitle
+
+
+async def test_a_section_opens_to_its_text_and_is_copied(tmp_path: Path) -> None:
+    async with opened(ToldSession((*READY, *TURN)), tmp_path) as (app, pilot):
+        app.query_one("#context OptionList", OptionList).focus()
+        await pilot.press("j", "enter")
+        assert isinstance(app.screen, TextDialog)
+        assert "the words of before" in text_of(app)
+        await pilot.press("y")
+        assert app.clipboard == "the words of before"
+        await pilot.press("escape")
+        assert not isinstance(app.screen, TextDialog)
+
+
+@pytest.mark.parametrize(
+    ("keys", "request_"),
+    [
+        (("p",), {"act": "mark", "id": "dog", "pinned": True}),
+        (("n",), {"act": "mark", "id": "dog", "never_recall": True}),
+        (("w",), {"act": "mark", "id": "dog", "feedback": -1}),
+        (("d",), {"act": "forget", "ids": ["dog"]}),
+        (("j", "d"), {"act": "forget", "ids": ["run"]}),
+        (("e", "home", *"Oh ", "enter"), {"act": "edit", "id": "dog", "text": "Oh A dog."}),
+    ],
+)
+async def test_a_memory_is_changed_where_it_is_shown(
+    keys: tuple[str, ...], request_: dict[str, object], tmp_path: Path
+) -> None:
+    session = ToldSession((*READY, *TURN))
+    shown = {"id": "dog", "text": "A dog.", "pinned": False, "never_recall": False}
+    session.answers = {"show": [shown], "mark": [shown], "edit": [shown], "forget": [shown]}
+    async with opened(session, tmp_path) as (app, pilot):
+        app.query_one("#injected OptionList", OptionList).focus()
+        for key in keys:
+            await pilot.press(key)
+            if key == "e" and len(app.screen_stack) == 1:
+                await until(pilot, lambda: len(app.screen_stack) == 2)
+        await until(pilot, lambda: len(session.asked) > 0 and session.asked[-1] == request_)
+
+
+async def test_what_fails_is_told_until_it_is_dismissed(tmp_path: Path) -> None:
+    class Failing(ToldSession):
+        async def ask(self, request: object) -> list[dict[str, object]]:
+            raise StoreError("The memories are still being read.", mend="Try again.")
+
+    async with opened(Failing((*READY, *TURN)), tmp_path) as (app, pilot):
+        app.query_one("#injected OptionList", OptionList).focus()
+        await pilot.press("d")
+        await settled(pilot)
+        assert "still being read. → Try again." in text_of(app)
+        await pilot.press("escape")
+        await settled(pilot)
+        assert "still being read" not in text_of(app)
+
+
+async def test_the_newest_trouble_covers_nothing(tmp_path: Path) -> None:
+    notice = Notice("The microphone was unplugged.", Severity.WARNING, "assistant devices")
+    async with opened(ToldSession((*READY, notice)), tmp_path, (80, 24)) as (app, _):
+        shown = text_of(app)
+    assert "listening" in shown
+    assert "The microphone was unplugged. → assistant devices" in shown
+    assert "1 Talk" in shown
+
+
+async def test_undo_is_offered_while_there_is_something_to_undo(tmp_path: Path) -> None:
+    session = ToldSession((*READY, ForgettingBegan("f", 1, 2, AT)))
+    session.answers = {"undo": [{"event": "undone"}]}
+    async with opened(session, tmp_path) as (app, pilot):
+        assert "u undoes" in text_of(app)
+        await pilot.press("u")
+        assert session.asked == [{"act": "undo"}]
+
+
+async def test_a_narrow_terminal_shows_one_part_at_a_time(tmp_path: Path) -> None:
+    async with opened(ToldSession((*READY, *TURN)), tmp_path, (80, 24)) as (app, pilot):
+        assert "He loves fetch" in text_of(app)
+        assert "over budget" not in text_of(app)
+        app.query_one("#parts").focus()
+        await pilot.press("right", "right")
+        await settled(pilot)
+        assert "over budget" in text_of(app)
+        assert "He loves fetch" not in text_of(app)
+        await pilot.resize_terminal(120, 40)
+        await settled(pilot)
+        assert "over budget" in text_of(app)
+        assert "He loves fetch" in text_of(app)
+
+
+async def test_tabs_have_keys(tmp_path: Path) -> None:
+    async with opened(ToldSession(READY), tmp_path) as (app, pilot):
+        for number, name in enumerate(("talk", "memory", "latency", "settings", "logs"), start=1):
+            await pilot.press(str(number))
+            assert app.query_one(TabbedContent).active == name
+
+
+async def test_the_palette_has_every_action_with_a_key(tmp_path: Path) -> None:
+    async with opened(ToldSession(READY), tmp_path) as (app, _):
+        offered = {command.title for command in app.get_system_commands(app.screen)}
+        named = {
+            binding.description
+            for _, binding, enabled, _ in app.screen.active_bindings.values()
+            if enabled and binding.description
+        }
+    assert named <= offered
+    assert {"Mute", "Stop speaking", "Find", "Undo", "Theme"} <= offered
+
+
+async def test_help_tells_the_keys_of_what_has_the_focus(tmp_path: Path) -> None:
+    async with opened(ToldSession((*READY, *TURN)), tmp_path) as (app, pilot):
+        app.query_one("#injected OptionList", OptionList).focus()
+        await pilot.press("question_mark")
+        await pilot.pause()
+        assert "Never recall" in text_of(app)
+        await pilot.press("question_mark")
+        await pilot.pause()
+        assert not app.screen.query("HelpPanel")
+
+
+def test_every_binding_has_a_name() -> None:
+    ours = [part for part in _parts(DOMNode) if part.__module__.startswith("ui.screen")]
+    bindings = [binding for part in ours for binding in vars(part).get("BINDINGS", ())]
+    assert len(bindings) > 20
+    assert [
+        binding for binding in bindings if not isinstance(binding, Binding) or not binding.id
+    ] == []
+
+
+def _parts(kind: type[DOMNode]) -> list[type[DOMNode]]:
+    return [part for child in kind.__subclasses__() for part in (child, *_parts(child))]
+
+
+async def test_every_binding_can_be_another_key(tmp_path: Path) -> None:
+    (tmp_path / "settings.toml").write_text('[screen.keys]\n"voice.stop" = "z"\n')
+    session = ToldSession(READY)
+    async with opened(session, tmp_path) as (_, pilot):
+        await pilot.press("z")
+        assert session.done == ["stop"]
+        await pilot.press("x")
+        assert session.done == ["stop"]
+
+
+async def test_the_theme_that_is_chosen_is_kept(tmp_path: Path) -> None:
+    async with opened(ToldSession(READY), tmp_path) as (app, pilot):
+        assert app.theme == "ansi-dark"
+        app.theme = "nord"
+        await pilot.pause()
+    assert 'theme = "nord"' in (tmp_path / "settings.toml").read_text()
+
+
+async def test_an_end_that_nobody_wanted_is_told_and_is_the_exit_code(tmp_path: Path) -> None:
+    session = ToldSession(READY)
+    async with opened(session, tmp_path) as (app, pilot):
+        app.ended(StoreError("The data folder is gone.", mend="Look for it."))
+        await settled(pilot)
+        assert "The data folder is gone. → Look for it." in text_of(app)
+        await pilot.press("ctrl+q")
+    assert session.closed
+    assert app.return_value == StoreError.exit_code

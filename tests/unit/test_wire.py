@@ -1,0 +1,55 @@
+"""Events as JSON, and back."""
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+
+from assistant import wire
+from assistant.errors import StoreError
+from assistant.events import (
+    Event,
+    ForgettingBegan,
+    Latency,
+    MemoryUsed,
+    Notice,
+    Phase,
+    PhaseChanged,
+    PromptBuilt,
+    PromptSection,
+    Recalled,
+    Severity,
+    TurnEnded,
+)
+
+SAID = datetime(2026, 5, 1, 12, 30, 0, 5, tzinfo=UTC)
+MEMORY = MemoryUsed(
+    "m1", "A dog — “Max” 🐕", 0.5, said=SAID, parts=(("meaning", 0.3),), words=("dog",), near=False
+)
+EVENTS: list[Event] = [
+    PhaseChanged(Phase.ASLEEP),
+    Notice("Unplugged.", Severity.ERROR, "assistant devices"),
+    Recalled(3, (MEMORY,), missed=True),
+    PromptBuilt(3, (PromptSection("system", "You are\nAda", 7),), 8000, (("m1", "over budget"),)),
+    TurnEnded(3, "hi", "there", True, Latency(1.5, None, 2.5), (MEMORY,), 120, 30, None),
+    ForgettingBegan("f1", 1, 2, SAID),
+]
+
+
+@pytest.mark.parametrize("event", EVENTS, ids=lambda event: type(event).__name__)
+def test_an_event_is_the_same_after_the_journey(event: Event) -> None:
+    row = json.loads(json.dumps(wire.encode(event)))
+    assert wire.decode(row) == event
+
+
+def test_every_event_can_travel() -> None:
+    assert set(wire._adapters()) == {kind.__name__ for kind in Event.__subclasses__()}
+
+
+@pytest.mark.parametrize(
+    "row",
+    [{}, {"type": "Unheard"}, {"type": "TurnHeard"}, {"type": "TurnHeard", "turn": "x", "text": 1}],
+)
+def test_what_is_no_event_is_told(row: dict[str, object]) -> None:
+    with pytest.raises(StoreError, match="this version knows"):
+        wire.decode(row)
