@@ -197,7 +197,7 @@ class TurnEnded(Event):
 
     `assistant` holds the words that were heard, no more. `read_tokens` is what the model had to
     read between the end of the turn and its first token; `tokens_per_s` how fast it then wrote,
-    None for answers too short to tell.
+    None for answers too short to tell. `exchange` is the id by which it is kept, and forgotten.
     """
 
     turn: int
@@ -209,15 +209,17 @@ class TurnEnded(Event):
     context_tokens: int = 0
     read_tokens: int = 0
     tokens_per_s: float | None = None
+    exchange: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ForgettingBegan(Event):
-    """Something is out of sight, and will be gone for good at `due` (UTC)."""
+    """Something is out of sight, and will be gone for good at `due` (UTC): exchanges and memories,
+    by their ids."""
 
     id: str
-    exchanges: int
-    memories: int
+    exchanges: tuple[str, ...]
+    memories: tuple[str, ...]
     due: datetime
 
 

@@ -1,8 +1,8 @@
 """What the screen shows, folded from the assistant's events. Knows nothing of how it is drawn."""
 
 from collections import deque
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from assistant.events import (
@@ -65,6 +65,8 @@ class Turn:
     read_tokens: int | None = None
     """What the model had to read after the end of speech; None until it is known."""
     tokens_per_s: float | None = None
+    exchange: str = ""
+    """Its id in the transcript, once it is over."""
 
     @property
     def tokens(self) -> int:
@@ -121,8 +123,8 @@ class Forgetting:
 
     id: str
     at: datetime
-    exchanges: int
-    memories: int
+    exchanges: frozenset[str]
+    memories: frozenset[str]
     due: datetime
     undone: bool = False
     receipt: ForgettingDone | None = None
@@ -146,10 +148,19 @@ class State:
     partial: str = ""
     """What was heard so far of a turn that has not ended."""
     entries: deque[Entry] = field(default_factory=lambda: deque(maxlen=MOST_TURNS))
+    begun: int = 0
+    """How many entries there ever were."""
     memories: int | None = None
     """How many there were when they had been read; None before."""
     notices: deque[Told] = field(default_factory=lambda: deque(maxlen=MOST_NOTICES))
     forgettings: list[Forgetting] = field(default_factory=list)
+    veiled_exchanges: frozenset[str] = frozenset()
+    """Ids of what is being forgotten, or is gone: not to be shown."""
+    veiled_memories: frozenset[str] = frozenset()
+
+    def add(self, entry: Entry) -> None:
+        self.entries.append(entry)
+        self.begun += 1
 
     @property
     def turns(self) -> list[Turn]:
@@ -197,15 +208,15 @@ def fold(state: State, event: Event, at: datetime) -> None:
             state.notices.append(Told(at, event))
         case RecordChanged(off):
             state.off_record = off
-            state.entries.append(Line(at, "note", _record(off)))
+            state.add(Line(at, "note", _record(off)))
         case SessionEnded():
             state.ended = True
         case Remarked(text):
-            state.entries.append(Line(at, "remark", text))
+            state.add(Line(at, "remark", text))
         case SpeechIgnored(reason, text):
             state.partial = ""
             if text:
-                state.entries.append(Line(at, "ignored", f"{text} ({reason})"))
+                state.add(Line(at, "ignored", f"{text} ({reason})"))
         case PartialTranscript(_, text):
             state.partial = text
         case ForgettingBegan() | ForgettingUndone() | ForgettingDone():
@@ -247,7 +258,7 @@ def _turn(state: State, event: Event, at: datetime) -> None:
             turn.user, turn.heard = event.user, event.assistant
             turn.interrupted, turn.over = event.interrupted, True
             turn.latency, turn.read_tokens = event.latency_ms, event.read_tokens
-            turn.tokens_per_s = event.tokens_per_s
+            turn.tokens_per_s, turn.exchange = event.tokens_per_s, event.exchange
 
 
 def _of(state: State, number: int, at: datetime) -> Turn:
@@ -255,14 +266,15 @@ def _of(state: State, number: int, at: datetime) -> Turn:
     turn = state.turn
     if turn is None or turn.number != number:
         turn = Turn(number, at)
-        state.entries.append(turn)
+        state.add(turn)
     return turn
 
 
 def _forgetting(state: State, event: Event, at: datetime) -> None:
     match event:
         case ForgettingBegan(key, exchanges, memories, due):
-            state.forgettings.append(Forgetting(key, at, exchanges, memories, due))
+            ids = frozenset(exchanges), frozenset(memories)
+            state.forgettings.append(Forgetting(key, at, *ids, due))
         case ForgettingUndone(key):
             for each in state.forgettings:
                 each.undone = each.undone or each.id == key
@@ -270,6 +282,23 @@ def _forgetting(state: State, event: Event, at: datetime) -> None:
             for each in state.forgettings:
                 if each.id == event.id:
                     each.receipt = event
+                    _erase(state, each)
+    state.veiled_exchanges = _union(each.exchanges for each in state.forgettings if not each.undone)
+    state.veiled_memories = _union(each.memories for each in state.forgettings if not each.undone)
+
+
+def _union(parts: Iterable[frozenset[str]]) -> frozenset[str]:
+    return frozenset().union(*parts)
+
+
+def _erase(state: State, gone: Forgetting) -> None:
+    """Nothing of it stays in this process either: its own turns, what they brought up elsewhere,
+    and every prompt so far, for any of them may quote it."""
+    for turn in state.turns:
+        if turn.exchange in gone.exchanges:
+            turn.user = turn.written = turn.heard = ""
+        turn.recalled = tuple(each for each in turn.recalled if each.id not in gone.memories)
+        turn.sections = tuple(replace(each, text="") for each in turn.sections)
 
 
 def _record(off: bool) -> str:

@@ -89,7 +89,8 @@ class JsonView:
             self._print({"event": "memories", "count": event.count})
         elif isinstance(event, ForgettingBegan):
             row = {"event": "forgetting", "id": event.id, "due": event.due.isoformat()}
-            self._print(row | {"exchanges": event.exchanges, "memories": event.memories})
+            counts = {"exchanges": len(event.exchanges), "memories": len(event.memories)}
+            self._print(row | counts)
         elif isinstance(event, ForgettingUndone):
             self._print({"event": "undone", "id": event.id})
         elif isinstance(event, ForgettingDone):

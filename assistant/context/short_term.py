@@ -150,8 +150,9 @@ class ShortTermMemory:
             reads_per_s=reads_per_s,
         )
 
-    async def keep(self, turn: TurnEnded, started: datetime) -> None:
+    async def keep(self, turn: TurnEnded, started: datetime) -> str:
         """A turn is over. It is in the history when this is called, on disk when it returns.
+        Returns the exchange's id.
 
         Never raises for the disk: what can't be stored stays queued for the next turn.
         """
@@ -161,11 +162,12 @@ class ShortTermMemory:
         if self._unrecorded is not None:
             self._unrecorded.append(exchange.id)
             self._window.settle(self.conversation)
-            return
+            return exchange.id
         self._unsaved.append(_Kept(exchange, turn.latency_ms, turn.memories))
         self._apply_finished()
         self._window.settle(self.conversation)
         await self._save()
+        return exchange.id
 
     def pause(self) -> None:
         """The user speaks: background work stops at once; what it read stays in its cache."""

@@ -138,8 +138,8 @@ class Forgetting:
             await asyncio.to_thread(self._transcript.hide, hidden)
             self._unnoted.discard(hidden.id)
         finally:
-            counts = (len(hidden.exchanges), len(hidden.memories))
-            self._emit(ForgettingBegan(hidden.id, *counts, hidden.due))
+            ids = (tuple(hidden.exchanges), tuple(hidden.memories))
+            self._emit(ForgettingBegan(hidden.id, *ids, hidden.due))
         return hidden
 
     async def undo(self) -> Hidden | None:

@@ -8,7 +8,7 @@ event. Everything here runs on the event loop.
 import asyncio
 import time
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 
@@ -329,7 +329,8 @@ class Dialogue:
             tokens_per_s=attempt.tokens_per_s,
         )
         try:
-            await self._memory.keep(ended, attempt.started or self._started_at)
+            exchange = await self._memory.keep(ended, attempt.started or self._started_at)
+            ended = replace(ended, exchange=exchange)
             await asyncio.to_thread(self._ledger.write, ended)
         except AssistantError as error:
             self.emit(Notice(str(error), Severity.WARNING, error.mend))

@@ -49,7 +49,7 @@ async def test_forget_that_takes_the_last_exchange_out_of_the_prompt(tmp_path: P
         assert said(talk) == [DOG]
         assert len(talk.turns) == 2, "the command is no turn"
         [began] = talk.of(ForgettingBegan)
-        assert (began.exchanges, began.memories) == (1, 0)
+        assert (len(began.exchanges), began.memories) == (1, ())
     async with talking(tmp_path) as again:
         assert said(again) == [DOG]
 

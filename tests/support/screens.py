@@ -49,6 +49,10 @@ class ToldSession:
         self.asked.append(dict(request))
         return self.answers.get(request["act"], [])
 
+    def has_asked(self, request: Mapping[str, Any]) -> bool:
+        """Last of all."""
+        return self.asked[-1:] == [dict(request)]
+
     async def restart(self, settings: Settings) -> None:
         self.restarted.append(settings)
 

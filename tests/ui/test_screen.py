@@ -3,9 +3,9 @@
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
-import pytest
 from textual.binding import Binding
 from textual.dom import DOMNode
 from textual.pilot import Pilot
@@ -18,6 +18,8 @@ from assistant.events import (
     AnswerText,
     Event,
     ForgettingBegan,
+    ForgettingDone,
+    ForgettingUndone,
     Latency,
     MemoriesRead,
     MemoryUsed,
@@ -75,6 +77,7 @@ TURN: tuple[Event, ...] = (
         (DOG,),
         context_tokens=1252,
         read_tokens=52,
+        exchange="x1",
     ),
 )
 
@@ -157,26 +160,24 @@ async def test_words_are_shown_while_they_are_spoken(tmp_path: Path) -> None:
         assert "what does my" in text_of(app)
 
 
-@pytest.mark.parametrize(
-    ("key", "events", "command"),
-    [
-        ("space", (), "mute"),
-        ("space", (PhaseChanged(Phase.MUTED),), "unmute"),
-        ("x", (), "stop"),
-        ("t", (), "talk"),
-        ("s", (), "sleep"),
-        ("s", (PhaseChanged(Phase.ASLEEP),), "wake"),
-        ("o", (), "off-record"),
-        ("o", (RecordChanged(off=True),), "on-record"),
-    ],
-)
-async def test_keys_are_commands(
-    key: str, events: tuple[Event, ...], command: str, tmp_path: Path
-) -> None:
-    session = ToldSession((*READY, *events))
+async def test_keys_are_commands(tmp_path: Path) -> None:
+    session = ToldSession(READY)
+    listening = PhaseChanged(Phase.LISTENING)
     async with opened(session, tmp_path) as (_, pilot):
-        await pilot.press(key)
-        assert session.done == [command]
+        for event, key, command in (
+            (listening, "space", "mute"),
+            (PhaseChanged(Phase.MUTED), "space", "unmute"),
+            (listening, "x", "stop"),
+            (listening, "t", "talk"),
+            (listening, "s", "sleep"),
+            (PhaseChanged(Phase.ASLEEP), "s", "wake"),
+            (listening, "o", "off-record"),
+            (RecordChanged(off=True), "o", "on-record"),
+        ):
+            session.tell(event)
+            await pilot.press(key)
+            assert session.done.pop() == command
+            assert session.done == []
 
 
 async def test_space_opens_and_closes_the_microphone_in_push_to_talk(tmp_path: Path) -> None:
@@ -227,30 +228,27 @@ async def test_a_section_opens_to_its_text_and_is_copied(tmp_path: Path) -> None
         assert not isinstance(app.screen, TextDialog)
 
 
-@pytest.mark.parametrize(
-    ("keys", "request_"),
-    [
-        (("p",), {"act": "mark", "id": "dog", "pinned": True}),
-        (("n",), {"act": "mark", "id": "dog", "never_recall": True}),
-        (("w",), {"act": "mark", "id": "dog", "feedback": -1}),
-        (("d",), {"act": "forget", "ids": ["dog"]}),
-        (("j", "d"), {"act": "forget", "ids": ["run"]}),
-        (("e", "home", *"Oh ", "enter"), {"act": "edit", "id": "dog", "text": "Oh A dog."}),
-    ],
-)
-async def test_a_memory_is_changed_where_it_is_shown(
-    keys: tuple[str, ...], request_: dict[str, object], tmp_path: Path
-) -> None:
+async def test_a_memory_is_changed_where_it_is_shown(tmp_path: Path) -> None:
     session = ToldSession((*READY, *TURN))
     shown = {"id": "dog", "text": "A dog.", "pinned": False, "never_recall": False}
     session.answers = {"show": [shown], "mark": [shown], "edit": [shown], "forget": [shown]}
+    requests: list[tuple[tuple[str, ...], dict[str, object]]] = [
+        (("p",), {"act": "mark", "id": "dog", "pinned": True}),
+        (("n",), {"act": "mark", "id": "dog", "never_recall": True}),
+        (("w",), {"act": "mark", "id": "dog", "feedback": -1}),
+        (("e", "home", *"Oh ", "enter"), {"act": "edit", "id": "dog", "text": "Oh A dog."}),
+        (("d",), {"act": "forget", "ids": ["dog"]}),
+        (("j", "d"), {"act": "forget", "ids": ["run"]}),
+    ]
     async with opened(session, tmp_path) as (app, pilot):
         app.query_one("#injected OptionList", OptionList).focus()
-        for key in keys:
-            await pilot.press(key)
-            if key == "e" and len(app.screen_stack) == 1:
-                await until(pilot, lambda: len(app.screen_stack) == 2)
-        await until(pilot, lambda: len(session.asked) > 0 and session.asked[-1] == request_)
+        for keys, request in requests:
+            for key in keys:
+                await pilot.press(key)
+                if key == "e" and len(app.screen_stack) == 1:
+                    await until(pilot, lambda: len(app.screen_stack) == 2)
+            await until(pilot, partial(session.has_asked, request))
+            await until(pilot, lambda: len(app.screen_stack) == 1)
 
 
 async def test_what_fails_is_told_until_it_is_dismissed(tmp_path: Path) -> None:
@@ -278,12 +276,41 @@ async def test_the_newest_trouble_covers_nothing(tmp_path: Path) -> None:
 
 
 async def test_undo_is_offered_while_there_is_something_to_undo(tmp_path: Path) -> None:
-    session = ToldSession((*READY, ForgettingBegan("f", 1, 2, AT)))
+    session = ToldSession((*READY, ForgettingBegan("f", ("x",), (), AT)))
     session.answers = {"undo": [{"event": "undone"}]}
     async with opened(session, tmp_path) as (app, pilot):
         assert "u undoes" in text_of(app)
         await pilot.press("u")
         assert session.asked == [{"act": "undo"}]
+
+
+async def test_what_is_forgotten_leaves_the_screen_and_undo_brings_it_back(tmp_path: Path) -> None:
+    session = ToldSession((*READY, *TURN))
+    async with opened(session, tmp_path) as (app, pilot):
+        session.tell(ForgettingBegan("f", ("x1",), ("dog",), AT))
+        await settled(pilot)
+        shown = text_of(app)
+        assert "forgotten" in shown
+        for words in ("What does my dog", "He loves fetch", "called Max"):
+            assert words not in shown
+        app.query_one("#context OptionList", OptionList).focus()
+        await pilot.press("enter")
+        assert "not shown any more" in text_of(app)
+        await pilot.press("escape")
+        session.tell(ForgettingUndone("f"))
+        await settled(pilot)
+        assert "What does my dog like?" in text_of(app)
+        assert "called Max" in text_of(app)
+
+
+async def test_what_is_gone_is_not_in_the_screens_memory_either(tmp_path: Path) -> None:
+    session = ToldSession((*READY, *TURN))
+    async with opened(session, tmp_path) as (app, pilot):
+        session.tell(ForgettingBegan("f", ("x1",), ("dog",), AT), ForgettingDone("f"))
+        await settled(pilot)
+        left = repr(app.state)
+    for words in ("What does my dog", "He loves fetch", "called Max"):
+        assert words not in left
 
 
 async def test_a_narrow_terminal_shows_one_part_at_a_time(tmp_path: Path) -> None:

@@ -48,7 +48,9 @@ async def test_it_is_out_of_sight_at_once_and_gone_after_the_grace_time(tmp_path
     began, done = (
         each for each in here.events if isinstance(each, ForgettingBegan | ForgettingDone)
     )
-    assert began == ForgettingBegan(hidden.id, 1, 0, START + timedelta(seconds=60))
+    assert began == ForgettingBegan(
+        hidden.id, tuple(hidden.exchanges), (), START + timedelta(seconds=60)
+    )
     assert isinstance(done, ForgettingDone)
     assert (done.id, done.clean) == (hidden.id, True)
     assert done.files > 3

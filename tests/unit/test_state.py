@@ -147,7 +147,7 @@ def test_the_newest_trouble_stays_until_it_is_dismissed() -> None:
 
 def test_the_last_forgetting_that_is_open_can_be_undone() -> None:
     due = AT + timedelta(minutes=1)
-    state = folded(*(ForgettingBegan(key, 1, 1, due) for key in "abc"))
+    state = folded(*(ForgettingBegan(key, (key,), (), due) for key in "abc"))
     fold(state, ForgettingUndone("c"), AT)
     fold(state, ForgettingDone("b"), AT)
     assert state.undoable is not None

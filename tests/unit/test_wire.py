@@ -32,7 +32,7 @@ EVENTS: list[Event] = [
     Recalled(3, (MEMORY,), missed=True),
     PromptBuilt(3, (PromptSection("system", "You are\nAda", 7),), 8000, (("m1", "over budget"),)),
     TurnEnded(3, "hi", "there", True, Latency(1.5, None, 2.5), (MEMORY,), 120, 30, None),
-    ForgettingBegan("f1", 1, 2, SAID),
+    ForgettingBegan("f1", ("e1",), ("m1", "m2"), SAID),
 ]
 
 

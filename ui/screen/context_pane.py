@@ -13,6 +13,7 @@ from ui.screen.pane import Pane
 from ui.state import State, Turn
 
 EMPTY = "What the model is shown in each turn appears here, with its tokens."
+VEILED = "Something was forgotten since. This may quote it, and is not shown any more."
 NAME = 15
 BAR = 10
 LISTED: list[BindingType] = [
@@ -48,6 +49,8 @@ class ContextPane(Pane):
         self._turn: Turn | None = None
         self._drawn: tuple[object, ...] = ()
         self._chosen: int | None = None
+        self._veiled = False
+        """It may quote what was forgotten since."""
 
     def compose(self) -> ComposeResult:
         yield Static(EMPTY, id="budget", markup=False)
@@ -58,7 +61,10 @@ class ContextPane(Pane):
         self._chosen = turn
 
     def show(self, state: State) -> None:
-        turn = _chosen(state, self._chosen)
+        turn = chosen(state, self._chosen)
+        self._veiled = turn is not None and any(
+            each.at >= turn.at for each in state.forgettings if not each.undone
+        )
         drawn = (turn.number, turn.sections, turn.read_tokens) if turn is not None else ()
         if turn is None or not turn.sections or drawn == self._drawn:
             return
@@ -81,10 +87,11 @@ class ContextPane(Pane):
         if self._turn is not None:
             section = self._turn.sections[event.option_index]
             title = f"{section.name}, {section.tokens:,} tokens"
-            self.app.push_screen(TextDialog(title, section.text))
+            self.app.push_screen(TextDialog(title, VEILED if self._veiled else section.text))
 
 
-def _chosen(state: State, number: int | None) -> Turn | None:
+def chosen(state: State, number: int | None) -> Turn | None:
+    """The turn of that number, or the newest."""
     return next((turn for turn in state.turns if turn.number == number), state.turn)
 
 

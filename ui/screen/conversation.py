@@ -1,5 +1,6 @@
 """The conversation as it happens: what was heard, and the answer as it is spoken."""
 
+from collections.abc import Collection
 from typing import ClassVar
 
 from rich.text import Text
@@ -11,6 +12,9 @@ from textual.widgets import Static
 from ui.screen.pane import Pane
 from ui.state import Entry, State, Turn
 
+FORGOTTEN = "· forgotten"
+REDRAWN = 8
+"""Of the newest entries, those that may still change."""
 MOST = 200
 """Entries that can be scrolled back to; the transcript has all of them."""
 EMPTY = (
@@ -26,14 +30,19 @@ class EntryView(Static):
     DEFAULT_CSS = "EntryView { height: auto; margin-bottom: 1; }"
 
     def __init__(self, entry: Entry, name: str) -> None:
-        super().__init__(_text(entry, name), markup=False)
+        self._drawn = Text("")
+        super().__init__(self._drawn, markup=False)
         self.entry = entry
         self._assistant = name
-        self._drawn = _text(entry, name)
 
-    def draw(self) -> None:
-        """Anew, if it looks otherwise than before."""
-        text = _text(self.entry, self._assistant)
+    def draw(self, veiled: Collection[str]) -> None:
+        """Anew, if it looks otherwise than before.
+
+        Args:
+            veiled: exchanges that are not to be shown.
+        """
+        hidden = isinstance(self.entry, Turn) and self.entry.exchange in veiled
+        text = Text(FORGOTTEN, style="dim italic") if hidden else _text(self.entry, self._assistant)
         if text != self._drawn or text.spans != self._drawn.spans:
             self._drawn = text
             self.update(text)
@@ -60,9 +69,11 @@ class Conversation(Pane):
         self.border_title = "Conversation"
         self._assistant = name
         self._views: list[EntryView] = []
+        self._shown = 0
+        """Entries so far."""
+        self._veiled: frozenset[str] = frozenset()
         self._seen = 0
-        """Entries that were there when its reader was at the end."""
-        self._shown: set[int] = set()
+        """Those that were there when its reader was at the end."""
 
     def compose(self) -> ComposeResult:
         yield Static(EMPTY, id="empty", markup=False)
@@ -75,24 +86,28 @@ class Conversation(Pane):
 
     def show(self, state: State) -> None:
         following = self._scroll.is_vertical_scroll_end
-        fresh = [entry for entry in state.entries if id(entry) not in self._shown]
+        fresh = min(state.begun - self._shown, len(state.entries))
         if fresh:
             self.query_one("#empty").display = False
-            views = [EntryView(entry, self._assistant) for entry in fresh]
-            self._shown.update(map(id, fresh))
+            newest = list(state.entries)[-fresh:]
+            views = [EntryView(entry, self._assistant) for entry in newest]
+            self._shown = state.begun
             self._views += views
             self._scroll.mount_all(views)
             for view in self._views[:-MOST]:
                 view.remove()
             self._views = self._views[-MOST:]
-        for view in self._views[-2:]:
-            view.draw()
+        veiled = state.veiled_exchanges
+        changed = self._views if veiled != self._veiled else self._views[-max(fresh, REDRAWN) :]
+        self._veiled = veiled
+        for view in changed:
+            view.draw(veiled)
         partial = f"you …  {state.partial}" if state.partial else ""
         self.query_one("#partial", Static).update(partial)
         if following:
-            self._seen = len(self._shown)
+            self._seen = self._shown
             self._scroll.scroll_end(animate=False)
-        new = len(self._shown) - self._seen
+        new = self._shown - self._seen
         self.border_subtitle = f"+{new} new (G shows)" if new else ""
 
     def open(self, number: int) -> None:
@@ -109,7 +124,7 @@ class Conversation(Pane):
 
     def action_bottom(self) -> None:
         self._scroll.scroll_end(animate=False)
-        self._seen = len(self._shown)
+        self._seen = self._shown
         self.border_subtitle = ""
 
 

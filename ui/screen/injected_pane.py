@@ -1,6 +1,6 @@
 """The memories of a turn: those that the model saw, and why, and those that just missed."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from datetime import datetime
 from typing import ClassVar
 
@@ -13,7 +13,8 @@ from textual.widgets.option_list import Option
 from assistant.context.calendar_words import when
 from assistant.events import MemoryUsed
 from ui.memory_view import plain
-from ui.screen.context_pane import Listing, _chosen
+from ui.screen.context_pane import Listing, chosen
+from ui.screen.conversation import FORGOTTEN
 from ui.screen.memory_actions import MemoryActions
 from ui.screen.messages import OpenMemory
 from ui.screen.pane import Pane
@@ -51,14 +52,14 @@ class InjectedPane(Pane, MemoryActions):
         self._chosen = turn
 
     def show(self, state: State) -> None:
-        turn = _chosen(state, self._chosen)
-        gone = {key for each in state.forgettings if not each.undone for key in [each.id]}
-        drawn = (turn.number, turn.recalled, len(turn.left_out), len(gone)) if turn else ()
+        turn = chosen(state, self._chosen)
+        veiled = state.veiled_memories
+        drawn = (turn.number, turn.recalled, len(turn.left_out), veiled) if turn else ()
         if turn is None or drawn == self._drawn:
             return
         self._drawn = drawn
         self.border_title = f"Injected memories, turn {turn.number}"
-        lines = list(_options(turn, datetime.now().astimezone()))
+        lines = list(_options(turn, datetime.now().astimezone(), veiled))
         told = NONE if not lines else LATE if turn.missed else ""
         none = self.query_one("#none", Static)
         none.update(told)
@@ -85,11 +86,14 @@ class InjectedPane(Pane, MemoryActions):
         self.action_open()
 
 
-def _options(turn: Turn, now: datetime) -> Iterator[Option]:
+def _options(turn: Turn, now: datetime, veiled: Collection[str]) -> Iterator[Option]:
     for memory in turn.shown:
-        yield Option(_line(memory, now), id=memory.id)
+        if memory.id in veiled:
+            yield Option(Text(FORGOTTEN, style="dim italic"), id=memory.id, disabled=True)
+        else:
+            yield Option(_line(memory, now), id=memory.id)
     for memory in turn.recalled:
-        if memory.id in turn.left_out:
+        if memory.id in turn.left_out and memory.id not in veiled:
             yield Option(_missed(memory, turn.left_out[memory.id]), id=memory.id)
 
 
