@@ -1,7 +1,6 @@
 """The screen as its user opens it, on a pseudo-terminal that takes all that is drawn."""
 
 import fcntl
-import json
 import os
 import pty
 import struct
@@ -19,7 +18,7 @@ from typing import Any
 import psutil
 
 from assistant.paths import Home
-from scripts.bench.talking import END_S, PATIENCE_S, ROOT, Ended
+from scripts.bench.talking import END_S, PATIENCE_S, ROOT, Ended, turns_in
 
 SIZE = (120, 40)
 """Columns and lines."""
@@ -99,11 +98,8 @@ class OnTerminal:
         os.write(self._terminal, keys.encode())
 
     def turns(self) -> list[dict[str, Any]]:
-        """What the ledger holds of the turns that are over: see `assistant.voice.ledger`."""
-        ledger = self.home.ledger
-        if not ledger.exists():
-            return []
-        return [json.loads(line) for line in ledger.read_text(encoding="utf-8").splitlines()]
+        """Those that are over."""
+        return turns_in(self.home)
 
     def wait_turns(self, count: int, patience_s: float = PATIENCE_S) -> None:
         """Until so many turns are over. Raises Ended: they are not."""
@@ -190,11 +186,15 @@ def on_terminal(
     try:
         yield opened
     finally:
+        below = (
+            psutil.Process(process.pid).children(recursive=True) if process.poll() is None else []
+        )
         process.terminate()
         try:
             process.wait(END_S)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+        psutil.wait_procs(below, END_S)  # they end when the screen has
         os.close(inside)
         opened.close()

@@ -79,7 +79,7 @@ def focus(terminal: Terminal, pane: str) -> None:
     """Click on a pane: on its last line, where its list has nothing."""
     lines = terminal.text().splitlines()
     [(top, left)] = [(y, line.index(pane)) for y, line in enumerate(lines) if pane in line]
-    bottom = next(y for y in range(top, len(lines)) if lines[y][left - 2 : left - 1] == "╰")
+    bottom = next(y for y in range(top, len(lines)) if lines[y][left - 3 : left - 2] == "╰")
     place = f"{left + 1};{bottom}"  # both count from 1
     terminal.type(f"\x1b[<0;{place}M\x1b[<0;{place}m")
 
