@@ -122,17 +122,17 @@ async def _serve(order: Order, home: Home, outbox: Outbox) -> None:
     commands: Commands = asyncio.Queue()
     loop = asyncio.get_running_loop()
     gone = asyncio.Event()
-    opening = threading.Event()
+    imported = threading.Event()
 
     def read() -> None:
         for line in sys.stdin.buffer:
             loop.call_soon_threadsafe(commands.put_nowait, json.loads(line))
-        if not opening.is_set():
-            os._exit(0)  # in the middle of an import, and nothing to close yet
+        if not imported.is_set():
+            os._exit(0)  # nothing is open yet, and what is imported holds the event loop up
         loop.call_soon_threadsafe(gone.set)
 
     threading.Thread(target=read, name="commands", daemon=True).start()
-    session = asyncio.create_task(_session(order, home, bus, commands, opening))
+    session = asyncio.create_task(_session(order, home, bus, commands, imported))
     waiting = asyncio.create_task(gone.wait())
     await asyncio.wait({session, waiting}, return_when=asyncio.FIRST_COMPLETED)
     waiting.cancel()
@@ -144,15 +144,15 @@ async def _serve(order: Order, home: Home, outbox: Outbox) -> None:
 
 
 async def _session(
-    order: Order, home: Home, bus: EventBus, commands: Commands, opening: threading.Event
+    order: Order, home: Home, bus: EventBus, commands: Commands, imported: threading.Event
 ) -> None:
-    key = MasterKey(bytes.fromhex(order.key)) if order.key is not None else None
-    vault = Vault(key, HomeLock(home, alone=False))
     # These bring pipecat, which logs when it is imported.
     from assistant.app import open_assistant
     from assistant.sounds import SoundPlan
 
-    opening.set()
+    imported.set()
+    key = MasterKey(bytes.fromhex(order.key)) if order.key is not None else None
+    vault = Vault(key, HomeLock(home, alone=False))
     plan = SoundPlan(order.recordings, order.output, order.typed, order.speak)
     async with open_assistant(home, order.settings, plan, bus, vault) as assistant:
         playing = asyncio.create_task(assistant.recordings_ended())
