@@ -21,6 +21,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from rapidfuzz.distance import LCSseq
+
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from scripts.bench.on_terminal import LISTENING, OnTerminal, Parts, on_terminal
@@ -135,8 +137,7 @@ def typing(folder: Path, flags: Sequence[str]) -> Figures:
 
 def matching(sent: str, arrived: str) -> int:
     """How many characters arrived, in the order in which they were sent."""
-    rest = iter(arrived)
-    return sum(letter in rest for letter in sent)
+    return LCSseq.similarity(sent, arrived)
 
 
 def table(found: Figures) -> str:
