@@ -123,6 +123,7 @@ def typing(folder: Path, flags: Sequence[str]) -> Figures:
         ended = time.monotonic()
         answering = len(screen.turns()) == before
         screen.press("\r")
+        screen.wait_for(TYPING, since=ended)  # it is sent, and the line empty again
         screen.finish()
     notes = json.loads(file.read_text(encoding="utf-8"))
     meanwhile = [late for moment, late in notes["gaps"] if began <= moment <= ended]
