@@ -183,6 +183,7 @@ def _copy_memories(
                 _add(after, batch, tuple(encoders))
             if not _alike(_prints(before, user, encoders), _prints(after, user, encoders)):
                 raise StoreError("The memories' copy differs from them. Nothing was changed.")
+        after.forgotten.take(before.forgotten)
         after.compact()
 
 

@@ -2,19 +2,24 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import cache
 
 from assistant.encryption import Vault, open_vault
 from assistant.engines import open_workshop, query_encoder
+from assistant.errors import StoreError
 from assistant.events import Event, Notice
 from assistant.memory.desk import MemoryDesk
 from assistant.memory.desk_requests import Request, Row, carry_out
 from assistant.memory.encoding import QueryEncoder
 from assistant.memory.expiry import Lifetimes
+from assistant.memory.forgetting_marks import Hidden
+from assistant.memory.hiding import Hiding
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.long_term import LongTermMemory
 from assistant.memory.place import open_place, place_of
+from assistant.memory.proof import Receipt
 from assistant.memory.ranking import Ranking
 from assistant.memory.table import MemoryTable
 from assistant.memory.table_open import folder_of
@@ -59,23 +64,25 @@ def open_desk(
         table = open_place(place, tell or _log)
         stack.callback(table.close)
 
+        @cache
         def open_transcript() -> Transcript:
             transcript = Transcript.open(home.transcript, key)
             stack.callback(transcript.close)
             return transcript
 
-        if home.transcript.exists():
-            purged_first(open_transcript())(table)
+        user = settings.general.user
+        if home.transcript.exists() or table.forgotten.unfinished:
+            gone = _told_of(user, tell or _log)
+            purged_first(open_transcript(), done=gone)(table)
 
         def open_memory() -> LongTermMemory:
             encoder = (find_encoder or profile_encoder)(settings)
             stack.callback(encoder.close)
             encoder.load()
-            memory = load_memory(settings.general.user, table, encoder, settings, open_transcript())
+            memory = load_memory(user, table, encoder, settings, open_transcript())
             stack.callback(lambda: asyncio.run(memory.close()))
             return memory
 
-        user = settings.general.user
         yield MemoryDesk(
             user,
             table,
@@ -83,6 +90,8 @@ def open_desk(
             open_memory,
             lifetimes=Lifetimes.of(settings.memory),
             folder=place.folder,
+            lexicon=Lexicon(settings.persona.language),
+            grace_s=settings.forget.grace_s,
         )
 
 
@@ -92,7 +101,7 @@ class Desks:
     Args:
         memory: of the assistant's own user, loaded.
         build: makes another user's on the same table.
-        on_forgotten: see `MemoryDesk`; of the own user alone.
+        hiding: how the own user has things forgotten; default: as all others, on the disk.
     """
 
     def __init__(
@@ -100,14 +109,16 @@ class Desks:
         memory: LongTermMemory,
         transcript: Transcript,
         build: Build,
-        on_forgotten: Callable[[Collection[str]], None],
+        settings: Settings,
+        hiding: Hiding | None = None,
     ) -> None:
         self._memory = memory
         self._table: MemoryTable | None = None
         self._transcript = transcript
         self._build = build
         self._lifetimes = memory.policy.lifetimes
-        self._on_forgotten = on_forgotten
+        self._settings = settings
+        self._hiding = hiding
         self._desks: dict[str, MemoryDesk] = {}
 
     def answer(self, request: Request) -> Iterator[Row]:
@@ -115,29 +126,36 @@ class Desks:
         table = self._memory.table
         if table is not self._table:  # the store was opened, or opened again
             self._table = table
-            own = self._desk(table, self._memory.user_id, self._memory, self._on_forgotten)
-            self._desks = {self._memory.user_id: own}
-        user = str(request.get("user", ""))
-        if user not in self._desks:
-            self._desks[user] = self._desk(table, user, None, lambda _: None)
-        return carry_out(self._desks[user], request)
+            self._desks = {}
+        self._purge_due(table)
+        return carry_out(self._of(table, str(request.get("user", ""))), request)
 
-    def _desk(
-        self,
-        table: MemoryTable,
-        user: str,
-        memory: LongTermMemory | None,
-        on_forgotten: Callable[[Collection[str]], None],
-    ) -> MemoryDesk:
+    def _purge_due(self, table: MemoryTable) -> None:
+        """Of those for whom no session runs."""
+        for user in self._transcript.hiding():
+            try:
+                self._of(table, user).forgetting.hiding.purge_due()
+            except StoreError as error:
+                logger.warning("what is to be forgotten stays hidden for now: %s", error)
+
+    def _of(self, table: MemoryTable, user: str) -> MemoryDesk:
+        if user not in self._desks:
+            self._desks[user] = self._desk(table, user)
+        return self._desks[user]
+
+    def _desk(self, table: MemoryTable, user: str) -> MemoryDesk:
+        own = user == self._memory.user_id
         return MemoryDesk(
             user,
             table,
             lambda: self._transcript,
             lambda: self._build(user),
-            memory=memory,
+            memory=self._memory if own else None,
             lifetimes=self._lifetimes,
             folder=folder_of(table.uri),
-            on_forgotten=on_forgotten,
+            lexicon=Lexicon(self._settings.persona.language),
+            hiding=self._hiding if own else None,
+            grace_s=self._settings.forget.grace_s,
         )
 
 
@@ -167,3 +185,21 @@ def profile_encoder(settings: Settings) -> QueryEncoder:
 def _log(event: Event) -> None:
     if isinstance(event, Notice):
         logger.warning("%s", event.text)
+
+
+def _told_of(user: str, tell: Callable[[Notice], None]) -> Callable[[Hidden, Receipt], None]:
+    """A sentence on what of the user's was due and is gone now."""
+
+    def done(hidden: Hidden, receipt: Receipt) -> None:
+        if hidden.user != user:
+            return
+        where = ", ".join(each.name for each in receipt.searched if each.found)
+        tell(
+            Notice(
+                f"What was forgotten at {hidden.asked.astimezone():%H:%M:%S} is gone for good;"
+                f" looked for in {receipt.files:,} files, {receipt.bytes / 1e6:.1f} MB:"
+                f" {f'still found in {where}' if where else 'nothing found'}."
+            )
+        )
+
+    return done

@@ -231,14 +231,29 @@ class ForgettingUndone(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class Searched:
+    """A store: how many files, versions and bytes of it were looked through for what was
+    forgotten, and where something was found; no words."""
+
+    name: str
+    files: int = 0
+    versions: int = 0
+    bytes: int = 0
+    found: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class ForgettingDone(Event):
     """It is gone for good. So many files and bytes were looked through for it, and nothing was
-    found, if `clean`; 0 where there is only a transcript."""
+    found, if `clean`; 0 where there is only a transcript. `searched` says the same store by store,
+    `unprovable` are sentences on what could not be looked through."""
 
     id: str
     files: int = 0
     bytes: int = 0
     clean: bool = True
+    searched: tuple[Searched, ...] = ()
+    unprovable: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """What is to be forgotten for good, taken out of every place that holds it."""
 
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Collection
 from contextlib import closing
 from datetime import UTC, datetime
 from functools import partial
@@ -9,8 +10,11 @@ from assistant.memory.desk import MemoryDesk
 from assistant.memory.forgetting_marks import Hidden
 from assistant.memory.long_term import LongTermMemory
 from assistant.memory.proof import Receipt
+from assistant.memory.renewal import in_order
 from assistant.memory.table import MemoryTable
 from assistant.memory.transcript import Transcript
+
+logger = logging.getLogger(__name__)
 
 
 def purger(
@@ -39,17 +43,29 @@ def purger(
 
 
 def purged_first(
-    transcript: Transcript, now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    transcript: Transcript,
+    now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    done: Callable[[Hidden, Receipt], object] = lambda _, __: None,
+    on_gone: Callable[[str, Collection[str]], None] = lambda _user, _ids: None,
 ) -> Callable[[MemoryTable], None]:
-    """For the start: purges what is due, whoever said so, from a table of which nothing is in RAM
-    yet."""
+    """For the start: purges what is due, whoever said so, and what was forgotten on other machines
+    that share the table, of which nothing is in RAM yet.
+
+    Args:
+        done: told of what was due; not on the event loop.
+        on_gone: told whose exchanges, and which, were forgotten elsewhere and were here too.
+    """
 
     def purge(table: MemoryTable) -> None:
-        for user in transcript.hiding():
+        for user in transcript.hiding() if table.refused is None else ():
             for hidden in transcript.hidden(user):
                 if hidden.over(now()):
-                    _purged(table, transcript, hidden)
+                    receipt = _purged(table, transcript, hidden)
                     transcript.show_again(user, hidden.id)
+                    done(hidden, receipt)
+        for user in table.forgotten.users():
+            if gone := _forgotten_elsewhere(user, table, transcript):
+                on_gone(user, gone)
 
     return purge
 
@@ -59,9 +75,7 @@ def _from_running(
 ) -> Receipt:
     memory.written()  # what is on its way to the table would come after
     desk = MemoryDesk(user, memory.table, lambda: transcript, lambda: memory, memory=memory)
-    receipt = desk.purge(hidden.exchanges, hidden.memories).receipt
-    memory.index.purge()
-    return receipt
+    return desk.purge(hidden.exchanges, hidden.memories).receipt
 
 
 def _from_disk(
@@ -69,6 +83,28 @@ def _from_disk(
 ) -> Receipt:
     with closing(open_table()) as table:
         return _purged(table, transcript, hidden)
+
+
+def _forgotten_elsewhere(user: str, table: MemoryTable, transcript: Transcript) -> set[str]:
+    """The user's exchanges that the store marks are purged from this transcript, and what a purge
+    that was killed left in the table from there; returns what the transcript had. That of others is
+    never touched, whatever is marked."""
+    marks = table.forgotten.of(user)
+    held = transcript.held(user, marks.exchanges)
+    if table.refused is not None:  # the table is the other's to write
+        if held:
+            transcript.forget(user, held)
+        return held
+    if not held and not marks.unfinished:
+        return held
+    covered = [each for each in in_order(table, user) if marks.covers(each)]
+    exchanges = held | (marks.unfinished & marks.exchanges)
+    logger.info("%d exchanges that were forgotten elsewhere are forgotten here", len(held))
+    _purged(
+        table, transcript, Hidden.of(user, exchanges, (m.id for m in covered), datetime.now(UTC))
+    )
+    table.forgotten.finish(user, marks.unfinished)
+    return held
 
 
 def _purged(table: MemoryTable, transcript: Transcript, hidden: Hidden) -> Receipt:

@@ -6,20 +6,33 @@ import logging
 from collections.abc import Callable, Collection
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
 
 from assistant.context.short_term import ShortTermMemory
 from assistant.desks import Desks, load_memory, profile_encoder
 from assistant.errors import ModelError, StoreError
-from assistant.events import Event, EventBus, Notice, ProfileChanged, Severity
+from assistant.events import (
+    Event,
+    EventBus,
+    ForgettingBegan,
+    ForgettingDone,
+    Notice,
+    ProfileChanged,
+    Severity,
+)
 from assistant.memory.door import Door
-from assistant.memory.forgetting import Forgetting
+from assistant.memory.forgetting import Forgetting, Window, done
+from assistant.memory.forgetting_marks import Hidden
+from assistant.memory.hiding import InSession
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.limits import Limits
 from assistant.memory.long_term import LongTermMemory
 from assistant.memory.place import Place, open_place
+from assistant.memory.proof import Receipt
 from assistant.memory.ranking import Ranking
 from assistant.memory.recollection import Archive, Recollection
+from assistant.memory.record import new_id
 from assistant.memory.retention import Retention
 from assistant.memory.tiers import Tiers
 from assistant.memory.transcript import Transcript
@@ -74,16 +87,24 @@ class Remembering:
 
     async def _open(self, dialogue: Dialogue, forgetting: Forgetting) -> None:
         """Read the memories, and let `assistant memory` reach them while this process has them."""
-        await self.memory.load(self.transcript, purged_first(self.transcript))
+        loop, emit = asyncio.get_running_loop(), _from_threads(self.bus)
+
+        def gone(hidden: Hidden, receipt: Receipt) -> None:
+            if hidden.user == self.memory.user_id:
+                emit(done(hidden, receipt))
+
+        def elsewhere(user: str, exchanges: Collection[str]) -> None:
+            if user == self.memory.user_id:
+                loop.call_soon_threadsafe(_forgotten_elsewhere, exchanges, dialogue, self.bus)
+
+        first = purged_first(self.transcript, done=gone, on_gone=elsewhere)
+        await self.memory.load(self.transcript, first)
         _begin_forgetting(forgetting, self.bus, self.stack)
-        loop = asyncio.get_running_loop()
-
-        def on_forgotten(exchanges: Collection[str]) -> None:
-            loop.call_soon_threadsafe(dialogue.forget, exchanges)
-
         await self.memory.writable.wait()  # until then the commands open the memories themselves
         try:
-            desks = Desks(self.memory, self.transcript, self._another_users, on_forgotten)
+            hiding = InSession(forgetting, loop)
+            parts = (self.memory, self.transcript, self._another_users, self.settings, hiding)
+            desks = Desks(*parts)
             door = await asyncio.to_thread(Door, self.home.door, desks.answer)
         except StoreError as error:
             logger.error("commands can't reach the memories: %s", error)
@@ -121,6 +142,17 @@ def _begin_forgetting(forgetting: Forgetting, bus: EventBus, stack: AsyncExitSta
         await forgetting.run()
 
     stack.callback(asyncio.create_task(run()).cancel)
+
+
+def _forgotten_elsewhere(exchanges: Collection[str], window: Window, bus: EventBus) -> None:
+    """Some of them may be of the conversation that goes on."""
+    window.forget(exchanges)
+    window.drop(exchanges)
+    key = new_id()
+    bus.emit(ForgettingBegan(key, tuple(sorted(exchanges)), (), datetime.now(UTC)))
+    bus.emit(ForgettingDone(key))
+    what = "1 exchange" if len(exchanges) == 1 else f"{len(exchanges):,} exchanges"
+    bus.emit(Notice(f"Forgotten on another machine, and now here as well: {what}."))
 
 
 async def open_remembering(

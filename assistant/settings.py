@@ -191,8 +191,8 @@ class Memory(Section):
 
 class Forget(Section):
     grace_s: Annotated[float, Field(ge=0)] = 60
-    """Seconds in which "undo that" brings back what was forgotten, across a restart too; then it is
-    gone for good. 0 gives no time."""
+    """Seconds in which "undo that", or `assistant memory undo`, brings back what was forgotten,
+    across a restart too; then it is gone for good. 0 gives no time."""
 
 
 class Screen(Section):

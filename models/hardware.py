@@ -56,14 +56,21 @@ class Hardware:
         return f"{platform.node()}/{self.processor}/{self.cores}/{self.ram_bytes >> 28}"
 
 
+def usable_cores() -> int:
+    """Logical ones that this process may run on: a container or `taskset` may leave it few."""
+    if sys.platform == "linux":
+        cores = len(os.sched_getaffinity(0))
+    else:
+        cores = os.cpu_count() or 1
+    return cores
+
+
 def detect() -> Hardware:
     ram = psutil.virtual_memory().total
     for path in CGROUP_LIMITS:
         if path.exists() and (text := path.read_text(encoding="ascii").strip()).isdigit():
             ram = min(ram, int(text))
-    cores = psutil.cpu_count(logical=False) or psutil.cpu_count() or 1
-    if sys.platform == "linux":
-        cores = min(cores, len(os.sched_getaffinity(0)))
+    cores = min(psutil.cpu_count(logical=False) or usable_cores(), usable_cores())
     apple = sys.platform == "darwin" and platform.machine() == "arm64"
     return Hardware(ram, cores, apple, platform.processor() or platform.machine())
 

@@ -16,6 +16,7 @@ import psutil
 from assistant.errors import ModelCorrupt, ModelFailed, ModelTooLarge
 from models.engine_counter import NO_THINKING, EngineCounter
 from models.gguf import Header, read_header
+from models.hardware import usable_cores
 from models.interfaces import Chunk, Generation, Lane, Message
 from models.llama_process import LoadRefused, Worker, WorkerConfig, WorkerDied, WorkerRefused
 from models.plain_text import plain
@@ -111,8 +112,9 @@ class LlamaCpp:
         self.name = name or path.stem
         self.on_restart = on_restart
         self._wished_context = context_tokens
-        self._threads = threads or max(1, (os.cpu_count() or 2) - 1)
-        self._batch_threads = batch_threads or os.cpu_count() or 1
+        # More threads than cores wait for each other by spinning.
+        self._threads = threads or max(1, usable_cores() - 1)
+        self._batch_threads = batch_threads or usable_cores()
         self._batch_tokens = batch_tokens
         self._log = log
         self._load_timeout_s = load_timeout_s

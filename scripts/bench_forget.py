@@ -120,13 +120,12 @@ def forgetting(full: Full, count: int) -> Figures:
             needles, full.table, full.transcript, exchanges=len(going), memories=len(ids)
         ),
     )
-    searched = receipt.as_json()["searched"]
     return watch.figures | {
         "all_s": round(time.perf_counter() - began + watch.figures["needles_s"], 4),
         "memories": gone,
         "rewritten": rewritten,
         "clean": receipt.clean,
-        "searched_mb": round(sum(each["bytes"] for each in searched) / 1e6, 1),
+        "searched_mb": round(receipt.bytes / 1e6, 1),
     }
 
 

@@ -1,6 +1,7 @@
 """What all tests share."""
 
 import os
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -8,8 +9,42 @@ import pytest
 from assistant.paths import Home
 from assistant.settings import ENVIRONMENT_PREFIX
 from tests.support import keyrings
+from tests.support.company import Company, Cores, Room, company_of, order
 
 MODELS_CACHE = "ASSISTANT_MODELS_CACHE"
+ROOM = pytest.StashKey[Room]()
+CORES = pytest.StashKey[Cores]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """One of several processes (`-n`) shares a room and the cores with the others."""
+    worker = getattr(config, "workerinput", None)
+    if worker is None:
+        return
+    config.stash[ROOM] = Room(Path(config.getoption("basetemp")).parent)
+    config.stash[CORES] = Cores(int(worker["workerid"].removeprefix("gw")), worker["workercount"])
+    config.stash[CORES].use(Company.ANY)  # before libraries count them
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if ROOM in config.stash:
+        config.stash[ROOM].close()
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if ROOM in config.stash:
+        items.sort(key=order(items))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Around fixtures and all: loading a model keeps a machine as busy as asking it."""
+    if ROOM not in item.config.stash:
+        return (yield)
+    company = company_of(item)
+    with item.config.stash[ROOM].entered(company):
+        item.config.stash[CORES].use(company)
+        return (yield)
 
 
 @pytest.fixture(autouse=True)

@@ -9,25 +9,28 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, closing
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+from assistant.encryption import Vault
 from assistant.errors import SettingsError, StoreError, StoreInUse
 from assistant.events import Notice
 from assistant.memory import door
 from assistant.memory.record import Kind
 from assistant.paths import Home
 from assistant.settings import Settings
+from ui import forget_command
 from ui.console import print_json
+from ui.forget_command import STANDARD_STREAM
 from ui.memory_view import lines
 from ui.unlocking import unlock
 
 Request = Mapping[str, Any]
 Row = dict[str, Any]
 
-STANDARD_STREAM = "-"
 STARTING_S = 10.0
 """For how long another process may have the memories open without opening its door: an assistant
 that starts, or another of these commands."""
@@ -50,7 +53,7 @@ def add_parser(commands: "argparse._SubParsersAction[Any]") -> None:
     editing = actions.add_parser("edit", help="put another text in place of a memory's")
     _add_id(editing)
     _add_text(editing)
-    _add_forgetting(actions)
+    forget_command.add_actions(actions)
     splitting = actions.add_parser("split", help="undo that memories were merged, or one replaced")
     _add_id(splitting)
     for name, what in (
@@ -73,16 +76,6 @@ def add_parser(commands: "argparse._SubParsersAction[Any]") -> None:
     actions.add_parser("stats", help="how much is remembered")
     actions.add_parser("rebuild", help="make memories anew from the transcript")
     _add_verifying(actions)
-
-
-def _add_forgetting(actions: "argparse._SubParsersAction[Any]") -> None:
-    forgetting = actions.add_parser("forget", help="remove memories, and the words behind them")
-    forgetting.add_argument("ids", nargs="+", metavar="ID", help="or its beginning")
-    forgetting.add_argument(
-        "--sources",
-        action="store_true",
-        help="of what was derived, also forget the exchanges that it rests on",
-    )
 
 
 def _add_verifying(actions: "argparse._SubParsersAction[Any]") -> None:
@@ -116,18 +109,28 @@ def run(args: argparse.Namespace, home: Home, settings: Settings) -> int:
     if args.action is None:
         args.show_help()
         return 0
-    rows = answers(home, settings, request_of(args))
+    request = request_of(args)
+    if args.action == "forget":
+        with ExitStack() as stack:
+            vault = cache(lambda: stack.enter_context(closing(unlock(home, settings))))
+            ask = partial(answers, home, settings, unlocked=vault)
+            return forget_command.forget(args, request, ask, partial(_print, as_json=args.json))
+    rows = answers(home, settings, request)
     if args.action == "export":
         return _export(rows, args)
     if args.action == "verify-forgotten":
         return _verify(rows, as_json=args.json)
-    if args.json:
+    _print(rows, as_json=args.json)
+    return 0
+
+
+def _print(rows: Iterator[Row], *, as_json: bool) -> None:
+    if as_json:
         for row in rows:
             print_json(row, sys.stdout)
     else:
         for line in lines(rows):
             print(line)
-    return 0
 
 
 def _verify(rows: Iterator[Row], *, as_json: bool) -> int:
@@ -149,7 +152,7 @@ def request_of(args: argparse.Namespace) -> Row:
         case "list" | "search":
             request["limit"] = args.limit
         case "forget":
-            request |= {"ids": args.ids, "with_sources": args.sources}
+            request = forget_command.request_of(args)
         case "pin" | "unpin":
             request |= {"act": "mark", "pinned": args.action == "pin"}
         case "never-recall":
@@ -174,8 +177,13 @@ def request_of(args: argparse.Namespace) -> Row:
     return request
 
 
-def answers(home: Home, settings: Settings, request: Request) -> Iterator[Row]:
+def answers(
+    home: Home, settings: Settings, request: Request, unlocked: Callable[[], Vault] | None = None
+) -> Iterator[Row]:
     """From the running assistant, or from the memories themselves.
+
+    Args:
+        unlocked: the home's vault, left open. Default: it is opened, and closed afterwards.
 
     Raises:
         AssistantError: as the desk's, wherever it stands.
@@ -192,10 +200,12 @@ def answers(home: Home, settings: Settings, request: Request) -> Iterator[Row]:
         from assistant.memory.desk_requests import carry_out
 
         try:
-            with (
-                closing(unlock(home, settings)) as vault,
-                open_desk(home, settings, tell=_tell, vault=vault) as desk,
-            ):
+            with ExitStack() as stack:
+                if unlocked is not None:
+                    vault = unlocked()
+                else:
+                    vault = stack.enter_context(closing(unlock(home, settings)))
+                desk = stack.enter_context(open_desk(home, settings, tell=_tell, vault=vault))
                 yield from carry_out(desk, request)
             return
         except StoreInUse:

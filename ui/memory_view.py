@@ -10,9 +10,11 @@ from typing import Any
 from rich.cells import cell_len, set_cell_size
 
 from assistant.context.calendar_words import when
-from assistant.memory.naming import BY_HAND
+from assistant.memory.naming import BY_HAND, short
 from assistant.memory.record import ASSISTANT, USER
 from models.disk import size_text
+from ui import forgetting_view
+from ui.forgetting_view import memories
 
 Row = Mapping[str, Any]
 
@@ -33,7 +35,7 @@ class _View:
     def __init__(self, width: int) -> None:
         self._width = width
         self._now = datetime.now().astimezone()
-        self._listed = 0
+        self._heading = ""
 
     def of(self, row: Row) -> Iterator[str]:
         match row["event"]:
@@ -51,14 +53,18 @@ class _View:
                 yield f"{row['event'].capitalize()} as {row['short']}."
             case "marked":
                 yield self._marked(row)
-            case "forgotten":
-                yield from _forgotten(row)
+            case "going" | "changing" | "exchange":
+                yield from self._in_preview(row)
+            case event if event in forgetting_view.EVENTS:
+                yield from forgetting_view.lines(row)
             case "split":
-                yield f"{_memories(row['count'])} stand for themselves now."
+                yield f"{memories(row['count'])} stand for themselves now."
             case "imported":
-                yield f"{_memories(row['count'])} imported."
+                yield f"{memories(row['count'])} imported."
+                if row["forgotten"]:
+                    yield f"Left out, because you had it forgotten: {memories(row['forgotten'])}."
             case "rebuilt":
-                yield f"Built anew: {_memories(row['count'])}."
+                yield f"Built anew: {memories(row['count'])}."
             case "stats":
                 yield from _stats(row)
             case "verified":
@@ -72,6 +78,20 @@ class _View:
             if row.get(name)
         )
         return head + _cut(marks + " ".join(plain(row["text"]).split()), self._width - len(head))
+
+    def _in_preview(self, row: Row) -> Iterator[str]:
+        """What is remembered of an exchange is shown as memories."""
+        if row["event"] == "exchange":
+            if row["remembered"]:
+                return
+            said = row["user"] or row["assistant"]
+            of_it = {"short": short(row["id"]), "created": row["started"], "text": said}
+            row = {"event": "going", **of_it, "kind": "exchange", "speaker": USER}
+        heading = forgetting_view.HEADINGS[row["event"]]
+        if heading != self._heading:
+            self._heading = heading
+            yield heading
+        yield self._line(row)
 
     def _found(self, row: Row) -> Iterator[str]:
         yield self._line(row)
@@ -195,10 +215,6 @@ def _speaker(row: Row) -> str:
     return {USER: "you", ASSISTANT: "the assistant"}.get(speaker, speaker)
 
 
-def _memories(count: int) -> str:
-    return "1 memory" if count == 1 else f"{count:,} memories"
-
-
 def _listed(row: Row) -> Iterator[str]:
     if not row["total"]:
         yield "There are no memories yet. To write one down: assistant memory add TEXT"
@@ -213,39 +229,20 @@ def _searched(row: Row) -> Iterator[str]:
         yield "The encoder failed: this was found by its words alone."
 
 
-def _forgotten(row: Row) -> Iterator[str]:
-    exchanges = len(row["exchanges"])
-    behind = f", and {exchanges} exchange{'s'[: exchanges > 1]} of the transcript"
-    yield f"{_memories(len(row['memories']))} forgotten{behind if exchanges else ''}."
-    if row["staying"]:
-        yield "What it was drawn from stays in the transcript; forget ID --sources takes that too."
-    yield from _receipt(row["receipt"])
-
-
-def _receipt(receipt: Row) -> Iterator[str]:
-    searched = receipt["searched"]
-    files, size = (sum(each[name] for each in searched) for name in ("files", "bytes"))
-    looked = f"Looked for in {files} files, {size / 1e6:.1f} MB"
-    found = [each["name"] for each in searched if each["found"]]
-    yield f"{looked}: still found in {', '.join(found)}." if found else f"{looked}: nothing found."
-    yield from receipt["unprovable"]
-
-
 def _verified(row: Row) -> Iterator[str]:
     yield from map(plain, row["found"])
     if not row["found"]:
         yield "Nothing was found that should not be there."
     if row["texts"]:
-        files = sum(each["files"] for each in row["searched"])
-        size = size_text(sum(each["bytes"] for each in row["searched"]))
+        size = size_text(row["bytes"])
         versions = "1 version" if row["versions"] == 1 else f"{row['versions']:,} versions"
-        yield f"Searched: {files:,} files and {versions} of the memories, {size}."
+        yield f"Searched: {row['files']:,} files and {versions} of the memories, {size}."
     for sentence in row["unprovable"]:
         yield f"Not proved: {plain(sentence)}"
 
 
 def _stats(row: Row) -> Iterator[str]:
-    yield f"{_memories(row['total'])}, from {row['exchanges']:,} exchanges of the transcript"
+    yield f"{memories(row['total'])}, from {row['exchanges']:,} exchanges of the transcript"
     for kind, count in row["by_kind"].items():
         yield f"  {kind:<16}{count:>9,}"
     for name, label in (("pinned", "pinned"), ("never_recalled", "never recalled")):

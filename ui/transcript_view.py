@@ -94,8 +94,7 @@ class JsonView:
         elif isinstance(event, ForgettingUndone):
             self._print({"event": "undone", "id": event.id})
         elif isinstance(event, ForgettingDone):
-            searched = {"files": event.files, "bytes": event.bytes, "clean": event.clean}
-            self._print({"event": "forgotten", "id": event.id} | searched)
+            self._print({"event": "forgotten", **asdict(event)})
         elif isinstance(event, RecordChanged):
             self._print({"event": "record", "off": event.off})
         elif isinstance(event, SessionEnded):

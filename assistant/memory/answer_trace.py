@@ -139,18 +139,9 @@ class Trace:
     def echoes(self, gone: Collection[str]) -> set[str]:
         """Other exchanges in which the assistant said it, and the user had not."""
         texts = [thing.text for thing in self.things]
-        about = {stem for text in texts for stem in stems(text, self._lexicon)}
         named = {stem for text in texts for stem in distinct(text, self._lexicon)} & self._told
-        if not named:
-            return set()
-        return {
-            key
-            for key, said, answered in self._exchanges()
-            if key not in gone
-            and may_have(answered, named, self._lexicon)
-            and named & (stems(answered, self._lexicon) - (own := stems(said, self._lexicon)))
-            and len(about & (stems(answered, self._lexicon) | own)) > 1
-        }
+        said_elsewhere = (each for each in self._exchanges() if each[0] not in gone)
+        return echoes(said_elsewhere, texts, named, self._lexicon)
 
     def _exchanges(self) -> Iterable[tuple[str, str, str]]:
         """Ids, and both sides' words."""
@@ -160,6 +151,31 @@ class Trace:
             if memory.speaker == ASSISTANT and (key := own_exchange(memory)) is not None:
                 said = self._everything.get(telling(key, USER))
                 yield key, said.text if said is not None else "", memory.text
+
+
+def echoes(
+    exchanges: Iterable[tuple[str, str, str]],
+    texts: Iterable[str],
+    named: Collection[str],
+    lexicon: Lexicon,
+) -> set[str]:
+    """Ids of the exchanges in which the assistant said what stands in these texts, and the user had
+    not: it names one of `named`, and more words are the texts' own.
+
+    Args:
+        exchanges: ids, and both sides' words.
+        named: stems of names and numbers in the texts.
+    """
+    about = {stem for text in texts for stem in stems(text, lexicon)}
+    wanted = set(named)
+    return {
+        key
+        for key, said, answered in exchanges
+        if wanted
+        and may_have(answered, wanted, lexicon)
+        and wanted & (stems(answered, lexicon) - (own := stems(said, lexicon)))
+        and len(about & (stems(answered, lexicon) | own)) > 1
+    }
 
 
 def thing_of(memory: Memory) -> Thing:

@@ -122,6 +122,9 @@ class Columns:
     def withheld(self, row: int) -> bool:
         return row in self._withheld
 
+    def all_withheld(self) -> list[int]:
+        return list(self._withheld)
+
     def resting_on(self, exchanges: Collection[str], ids: Collection[str]) -> set[int]:
         """Rows that rest on these exchanges, and those of these memories."""
         rows = {self.row_of[key] for key in ids if key in self.row_of}

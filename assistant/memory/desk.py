@@ -3,21 +3,24 @@
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from assistant.errors import SettingsError
 from assistant.memory import table_schema
 from assistant.memory.desk_answers import Forgotten, Listed, Shown, Stats
+from assistant.memory.desk_forgetting import DeskForgetting, Wish
 from assistant.memory.erasing import receipt_of, rewrite
 from assistant.memory.expiry import Lifetimes
 from assistant.memory.forgetting_marks import Hidden, Veil
+from assistant.memory.hiding import Hiding, OnDisk
+from assistant.memory.lexicon import Lexicon
 from assistant.memory.long_term import LongTermMemory
 from assistant.memory.naming import BY_HAND, matching, short, unknown
-from assistant.memory.proof import needles_of
+from assistant.memory.proof import Receipt, needles_of
 from assistant.memory.record import Kind, Memory, new_id
-from assistant.memory.removal import of_turns, removal
+from assistant.memory.removal import chosen_of, removal
 from assistant.memory.renewal import in_order, said
 from assistant.memory.table import MemoryTable
 from assistant.memory.taking_in import checked, read_row
@@ -36,7 +39,8 @@ class MemoryDesk:
         memory: the same, where it is up already; RAM and disk change together through it.
         lifetimes: by the settings; default: nothing expires but by its own date.
         folder: where the table lies, if it lies in one.
-        on_forgotten: told the ids of forgotten exchanges, so that a conversation drops them too.
+        lexicon: default: of English.
+        hiding: how things are forgotten; default: on the disk, with a grace time of `grace_s`.
 
     Every method may raise StoreError; those that take an id do so where there is no such memory.
     """
@@ -51,7 +55,9 @@ class MemoryDesk:
         memory: LongTermMemory | None = None,
         lifetimes: Lifetimes | None = None,
         folder: Path | None = None,
-        on_forgotten: Callable[[Collection[str]], None] = lambda _: None,
+        lexicon: Lexicon | None = None,
+        hiding: Hiding | None = None,
+        grace_s: float = 0.0,
     ) -> None:
         self.user_id = user_id
         self._table = table
@@ -60,7 +66,16 @@ class MemoryDesk:
         self._memory = memory
         self._lifetimes = lifetimes or Lifetimes()
         self._folder = folder
-        self._on_forgotten = on_forgotten
+        grace = timedelta(seconds=grace_s)
+        self.forgetting = DeskForgetting(
+            user_id,
+            table,
+            open_transcript,
+            self._ready,
+            hiding or OnDisk(user_id, open_transcript, lambda: self._memory, self._purged, grace),
+            lexicon or Lexicon("en"),
+            memory.written if memory is not None else _nothing,
+        )
 
     # -- looking --------------------------------------------------------------------------------
 
@@ -86,8 +101,8 @@ class MemoryDesk:
         sources = set(memory.sources) - {BY_HAND}
         exchanges = self._open_transcript().exchanges(self.user_id, sources) if sources else ()
         before, after = self._neighbours(memory)
-        replaced = self._table.get(self.user_id, memory.supersedes)
-        by = self._table.get(self.user_id, [memory.superseded_by] if memory.superseded_by else [])
+        replaced = self._get(memory.supersedes)
+        by = self._get([memory.superseded_by] if memory.superseded_by else [])
         return Shown(
             memory,
             tuple(e for _, e in exchanges),
@@ -100,23 +115,20 @@ class MemoryDesk:
         )
 
     def stats(self) -> Stats:
-        columns = ("kind", "pinned", "never_recall")
-        kinds: Counter[Kind] = Counter()
-        pinned = hidden = 0
-        for batch in self._table.scan(self.user_id, columns):
-            kinds.update(batch.values("kind"))
-            pinned += sum(batch.values("pinned"))
-            hidden += sum(batch.values("never_recall"))
-        total = kinds.total()
+        veil, rows = self._veil(), list(self._shown("kind", "pinned", "never_recall"))
+        kinds: Counter[Kind] = Counter(kind for kind, _, _ in rows)
+
+        def waiting(encoder: str) -> int:
+            everything = max(self._table.count(self.user_id), 1)
+            found = self._table.without_vectors(self.user_id, encoder, everything)
+            return sum(not veil.covers(memory.id, memory.sources) for memory in found)
+
         return Stats(
-            total,
+            len(rows),
             dict(kinds.most_common()),
-            pinned,
-            hidden,
-            {
-                name: len(self._table.without_vectors(self.user_id, name, max(total, 1)))
-                for name in self._table.encoders()
-            },
+            sum(pinned for _, pinned, _ in rows),
+            sum(never for _, _, never in rows),
+            {name: waiting(name) for name in self._table.encoders()},
             self._memory.index.tier_counts() if self._memory is not None else None,
             len(self._open_transcript().exchange_ids(self.user_id)),
             weight(self._folder) if self._folder is not None else None,
@@ -187,7 +199,8 @@ class MemoryDesk:
         return self._changed(self._memory, self._named(named), how)
 
     def import_(self, rows: Iterable[Mapping[str, Any]]) -> int:
-        """Take in what `export` gave, in place of what has the same id; returns how many.
+        """Take in what `export` gave, in place of what has the same id, but for what was forgotten
+        since; returns how many.
 
         Raises:
             SettingsError: a row is not as it must be; nothing was taken in.
@@ -195,9 +208,10 @@ class MemoryDesk:
         """
         memories = [read_row(row, number, self.user_id) for number, row in enumerate(rows, start=1)]
         distinct = {memory.id: memory for memory in memories}  # of several the last
-        if distinct:
-            self._ready().put(sorted(distinct.values(), key=said))
-        return len(distinct)
+        kept = self._table.forgotten.kept(distinct.values())
+        if kept:
+            self._ready().put(sorted(kept, key=said))
+        return len(kept)
 
     def rebuild(self) -> int:
         """Make anew what the transcript tells, all vectors and the indexes; returns how many
@@ -207,54 +221,35 @@ class MemoryDesk:
     def forget(self, names: Sequence[str], *, with_sources: bool = False) -> Forgotten:
         """Remove memories, and with what was said the whole exchange, both speakers' turns: from
         the transcript too, or the next start would remember it again. What was derived from nothing
-        else goes with it; what else rests on it or quotes it loses that.
+        else goes with it; what else rests on it or quotes it loses that. `forgetting` can do more.
 
         Args:
             with_sources: of derived memories too the exchanges that they rest on.
         """
-        everything = {memory.id: memory for memory in in_order(self._table, self.user_id)}
-        chosen = [
-            everything[key] for named in names for key in matching(everything, named, exchange=True)
-        ]
-        sources = {source for memory in chosen for source in memory.sources} - {BY_HAND}
-        exchanges = sources if with_sources else of_turns(chosen)
-        noted = Hidden.of(
-            self.user_id, exchanges, [memory.id for memory in chosen], datetime.now(UTC)
-        )
-        self._open_transcript().hide(noted)  # whatever interrupts it, the next start goes on
-        forgotten = self._forget(everything, chosen, exchanges)
-        self._open_transcript().show_again(self.user_id, noted.id)
-        return forgotten
+        wish = Wish(ids=tuple(names), sources=with_sources)
+        return self.forgetting.remove(self.forgetting.plan(wish))
 
     def purge(self, exchanges: Collection[str], ids: Collection[str]) -> Forgotten:
         """Remove exchanges, and memories, by their ids; those that are not there any more are gone
         already. Can be called again after whatever interrupted it."""
         everything = {memory.id: memory for memory in in_order(self._table, self.user_id)}
         going = set(exchanges)
-        # What was told again elsewhere stays, as that.
-        chosen = [
-            memory
-            for key in ids
-            if (memory := everything.get(key)) is not None
-            and (memory.kind is not Kind.EXCHANGE or going.issuperset(memory.sources))
-        ]
-        return self._forget(everything, chosen, going)
-
-    def _forget(
-        self, everything: Mapping[str, Memory], chosen: Sequence[Memory], exchanges: set[str]
-    ) -> Forgotten:
+        chosen = chosen_of(everything, ids, going)
         sources = {source for memory in chosen for source in memory.sources} - {BY_HAND}
-        plan = removal(everything, chosen, exchanges, self._told)
+        plan = removal(everything, chosen, going, self._told)
         transcript = self._open_transcript()
         gone, changed = ([each.id for each in part] for part in (plan.gone, plan.changed))
-        needles = needles_of(self._table, transcript, self.user_id, gone, exchanges, changed)
-        if exchanges:
-            transcript.forget(self.user_id, exchanges)
-            self._on_forgotten(exchanges)
-        self._remove(plan.gone, plan.changed)
-        receipt = receipt_of(needles, self._table, transcript, len(exchanges), len(plan.ids))
-        staying = tuple(sorted(sources - exchanges))
-        return Forgotten(plan.ids, tuple(sorted(exchanges)), staying, receipt)
+        needles = needles_of(self._table, transcript, self.user_id, gone, going, changed)
+        with self._table.forgotten.during(self.user_id, going, plan.gone):
+            if going:
+                transcript.forget(self.user_id, going)
+            self._remove(plan.gone, plan.changed)
+        receipt = receipt_of(needles, self._table, transcript, len(going), len(plan.ids))
+        staying = tuple(sorted(sources - going))
+        return Forgotten(plan.ids, tuple(sorted(going)), staying, receipt)
+
+    def _purged(self, hidden: Hidden) -> Receipt:
+        return self.purge(hidden.exchanges, hidden.memories).receipt
 
     def split(self, named: str) -> tuple[Memory, ...]:
         """Undo what was merged into a memory or taken as superseded by it, or of it; for good.
@@ -291,6 +286,12 @@ class MemoryDesk:
             for key, sources, *wanted in zip(*map(batch.values, read), strict=True):
                 if not veil.covers(key, sources):
                     yield tuple(wanted)
+
+    def _get(self, ids: Sequence[str]) -> list[Memory]:
+        """Those of these that are not hidden."""
+        veil = self._veil()
+        found = self._table.get(self.user_id, ids)
+        return [each for each in found if not veil.covers(each.id, each.sources)]
 
     def _veil(self) -> Veil:
         return Veil(self._open_transcript().hidden(self.user_id))
@@ -330,6 +331,7 @@ class MemoryDesk:
             if changed:
                 self._memory.put(changed)
             self._memory.drop(gone)
+            self._memory.index.purge()
         else:
             self._table.import_(map(table_schema.exported, changed))
             self._table.delete(self.user_id, [memory.id for memory in gone])
@@ -338,11 +340,9 @@ class MemoryDesk:
     def _neighbours(self, memory: Memory) -> tuple[Memory | None, Memory | None]:
         if memory.kind is not Kind.EXCHANGE or not memory.conversation:
             return None, None
-        columns = ("id", "conversation", "kind")
         ids = [
             key
-            for batch in self._table.scan(self.user_id, columns)
-            for key, conversation, kind in zip(*map(batch.values, columns), strict=True)
+            for key, conversation, kind in self._shown("id", "conversation", "kind")
             if conversation == memory.conversation and kind is Kind.EXCHANGE
         ]
         around = sorted(self._table.get(self.user_id, ids), key=said)
@@ -350,3 +350,7 @@ class MemoryDesk:
         if at is None:
             return None, None
         return (around[at - 1] if at else None), (around[at + 1] if at + 1 < len(around) else None)
+
+
+def _nothing() -> None:
+    """Where no session runs all of it is in the table."""

@@ -9,12 +9,12 @@ from dataclasses import asdict
 from datetime import UTC
 from typing import Any
 
-from assistant.context.conversation import Exchange
 from assistant.errors import SettingsError
 from assistant.memory.desk import MemoryDesk
+from assistant.memory.desk_rows import exchange_row, row
+from assistant.memory.forgetting_requests import forget, pending, undo
 from assistant.memory.naming import short
-from assistant.memory.record import Kind, Memory
-from assistant.memory.table_schema import exported
+from assistant.memory.record import Kind
 from assistant.memory.user_index import Found
 
 Request = Mapping[str, Any]
@@ -38,11 +38,6 @@ def carry_out(desk: MemoryDesk, request: Request) -> Iterator[Row]:
             mend="Restart it: it is of another version.",
         )
     return act(desk, request)
-
-
-def row(memory: Memory, **more: Any) -> Row:
-    """A memory as JSON; `short` is enough of its id to name it, in all but rare cases."""
-    return {**exported(memory), "short": short(memory.id), **more}
 
 
 def _list(desk: MemoryDesk, request: Request) -> Iterator[Row]:
@@ -82,7 +77,7 @@ def _show(desk: MemoryDesk, request: Request) -> Iterator[Row]:
     yield row(
         shown.memory,
         event="memory",
-        exchanges=[_exchange(each) for each in shown.exchanges],
+        exchanges=[exchange_row(each) for each in shown.exchanges],
         before=row(shown.before) if shown.before else None,
         after=row(shown.after) if shown.after else None,
         replaced=[row(each) for each in shown.supersedes],
@@ -90,19 +85,6 @@ def _show(desk: MemoryDesk, request: Request) -> Iterator[Row]:
         tier=shown.tier,
         lasts_until=shown.expires.isoformat() if shown.expires else None,
     )
-
-
-def _exchange(exchange: Exchange) -> Row:
-    ended = exchange.ended.isoformat() if exchange.ended else None
-    return {
-        "id": exchange.id,
-        "turn": exchange.turn,
-        "started": exchange.started.isoformat(),
-        "ended": ended,
-        "user": exchange.user_text,
-        "assistant": exchange.assistant_text,
-        "interrupted": exchange.interrupted,
-    }
 
 
 def _add(desk: MemoryDesk, request: Request) -> Iterator[Row]:
@@ -115,17 +97,16 @@ def _edit(desk: MemoryDesk, request: Request) -> Iterator[Row]:
 
 
 def _forget(desk: MemoryDesk, request: Request) -> Iterator[Row]:
-    names = request.get("ids")
-    if not isinstance(names, list) or not names or not all(isinstance(n, str) for n in names):
-        raise SettingsError("Say which memories to forget.", mend="assistant memory list")
-    forgotten = desk.forget(names, with_sources=request.get("with_sources") is True)
-    yield {
-        "event": "forgotten",
-        "memories": list(forgotten.memories),
-        "exchanges": list(forgotten.exchanges),
-        "staying": list(forgotten.staying),
-        "receipt": forgotten.receipt.as_json(),
-    }
+    return forget(desk.forgetting, request)
+
+
+def _undo(desk: MemoryDesk, request: Request) -> Iterator[Row]:
+    return undo(desk.forgetting, request)
+
+
+def _pending(desk: MemoryDesk, request: Request) -> Iterator[Row]:
+    del request
+    return pending(desk.forgetting)
 
 
 def _split(desk: MemoryDesk, request: Request) -> Iterator[Row]:
@@ -155,7 +136,9 @@ def _import(desk: MemoryDesk, request: Request) -> Iterator[Row]:
     rows = request.get("rows")
     if not isinstance(rows, list):
         raise SettingsError("There is nothing to import.", mend="assistant memory export FILE")
-    yield {"event": "imported", "count": desk.import_(rows)}
+    count = desk.import_(rows)
+    left_out = len({row["id"] for row in rows}) - count
+    yield {"event": "imported", "count": count, "forgotten": left_out}
 
 
 def _stats(desk: MemoryDesk, request: Request) -> Iterator[Row]:
@@ -185,6 +168,8 @@ _ACTS: Mapping[str, Callable[[MemoryDesk, Request], Iterator[Row]]] = {
     "add": _add,
     "edit": _edit,
     "forget": _forget,
+    "undo": _undo,
+    "pending": _pending,
     "split": _split,
     "mark": _mark,
     "export": _export,

@@ -2,7 +2,8 @@
 
     forget    out of recall, window, summary and prompt at once; noted on the disk, ids alone
     undo      within the grace time all of it is back, after a restart too
-    purge     when the grace time is over, and it is quiet: gone from every place that held it
+    purge     when the grace time is over, and it is quiet, or at once where somebody waits for it:
+              gone from every place that held it
 
 What is noted is hidden from the next start on, before anything is recalled; a purge that was
 interrupted is done again from its beginning.
@@ -53,6 +54,9 @@ class Window(Protocol):
     @property
     def conversation(self) -> str: ...
 
+    @property
+    def exchanges(self) -> Sequence[Exchange]: ...
+
     def bring_back(self, ids: Collection[str], exchanges: Sequence[Exchange]) -> None: ...
 
     def drop(self, exchanges: Collection[str]) -> None: ...
@@ -91,7 +95,10 @@ class Forgetting:
         self._now = now
         self._hidden: list[Hidden] = []
         self._changed = asyncio.Event()
+        self._one_purge = asyncio.Lock()
         self._purging: Hidden | None = None
+        self._awaited: set[str] = set()
+        """Ids of what somebody waits for; `run` leaves it to them."""
         self._unnoted: set[str] = set()
         """Ids of what the disk does not know of."""
 
@@ -100,10 +107,19 @@ class Forgetting:
         """What is forgotten can be brought back for a while."""
         return self._grace > timedelta()
 
+    def now(self) -> datetime:
+        """UTC."""
+        return self._now()
+
     @property
     def hidden(self) -> tuple[Hidden, ...]:
         """What is not gone yet, oldest first."""
         return tuple(self._hidden)
+
+    @property
+    def exchanges(self) -> tuple[Exchange, ...]:
+        """Of the running conversation, kept or not; without the one that is being answered."""
+        return tuple(each for each in self._window.exchanges if not each.open)
 
     async def load(self) -> None:
         """Go on with what was begun in an earlier session, as far as it is not purged meanwhile.
@@ -128,6 +144,28 @@ class Forgetting:
             StoreError: it is hidden, but could not be noted: only this session knows of it.
         """
         hidden = Hidden.of(self._user, exchanges, memories, self._now(), self._grace)
+        await self._hide(hidden)
+        return hidden
+
+    async def forget_now(
+        self, exchanges: Collection[str], memories: Collection[str]
+    ) -> Receipt | None:
+        """Out of sight at once, and gone for good when it returns, whoever speaks meanwhile; None
+        where there is only a transcript.
+
+        Raises:
+            StoreError: it is hidden, and `run` tries again.
+        """
+        hidden = Hidden.of(self._user, exchanges, memories, self._now())
+        self._awaited.add(hidden.id)
+        try:
+            await self._hide(hidden)
+            return await self._purge_one(hidden)
+        finally:
+            self._awaited.discard(hidden.id)
+            self._changed.set()
+
+    async def _hide(self, hidden: Hidden) -> None:
         if self._memory is not None:
             self._memory.withhold(hidden)
         self._window.forget(hidden.exchanges)
@@ -140,16 +178,20 @@ class Forgetting:
         finally:
             ids = (tuple(hidden.exchanges), tuple(hidden.memories))
             self._emit(ForgettingBegan(hidden.id, *ids, hidden.due))
-        return hidden
 
-    async def undo(self) -> Hidden | None:
-        """Bring back what was forgotten last; None where nothing can be brought back any more.
+    async def undo(self, key: str | None = None) -> Hidden | None:
+        """Bring back what was forgotten last, or under this id; None where that can't be brought
+        back any more.
 
         Raises:
             StoreError: the transcript can't be read or written; nothing has changed.
         """
         now = self._now()
-        left = [each for each in self._hidden if not each.over(now) and each is not self._purging]
+        left = [
+            each
+            for each in self._hidden
+            if not each.over(now) and each is not self._purging and key in (None, each.id)
+        ]
         if not left:
             return None
         hidden = left[-1]
@@ -184,19 +226,31 @@ class Forgetting:
     async def purge_due(self) -> bool:
         """All that is due now; says whether nothing is left of it."""
         for hidden in [each for each in self._hidden if each.over(self._now())]:
-            await self._quiet()
-            if hidden not in self._hidden:
+            if hidden.id in self._awaited:
                 continue
-            self._purging = hidden
+            await self._quiet()
             try:
-                receipt = await asyncio.to_thread(self._purge, hidden)
-                await asyncio.to_thread(self._transcript.show_again, self._user, hidden.id)
+                await self._purge_one(hidden)
             except StoreError as error:
                 logger.warning("what is to be forgotten stays hidden for now: %s", error)
                 return False
             except Exception:  # it must be tried again, whatever it was
                 logger.exception("a purge failed")
                 return False
+        return True
+
+    async def _purge_one(self, hidden: Hidden) -> Receipt | None:
+        """Raises what the purge does; it is hidden on then."""
+        async with self._one_purge:
+            if hidden not in self._hidden:
+                return None
+            self._purging = hidden
+            receipt: Receipt | None = None
+            try:
+                wanted = await asyncio.to_thread(self._still_wanted, hidden)
+                if wanted:
+                    receipt = await asyncio.to_thread(self._purge, hidden)
+                    await asyncio.to_thread(self._transcript.show_again, self._user, hidden.id)
             finally:
                 self._purging = None
             self._hidden.remove(hidden)
@@ -204,16 +258,19 @@ class Forgetting:
             self._window.drop(hidden.exchanges)
             if self._memory is not None and (receipt is None or receipt.clean):
                 self._memory.release(hidden)
+        if wanted:
             self._tell(hidden, receipt)
-        return True
+        return receipt
+
+    def _still_wanted(self, hidden: Hidden) -> bool:
+        """Another process may have undone it, where this one can't be asked to."""
+        noted = self._transcript.hidden(self._user)
+        return hidden.id in self._unnoted or any(each.id == hidden.id for each in noted)
 
     def _tell(self, hidden: Hidden, receipt: Receipt | None) -> None:
-        searched = receipt.searched if receipt is not None else ()
-        clean = receipt.clean if receipt is not None else True
-        size = sum(each.bytes for each in searched)
-        self._emit(ForgettingDone(hidden.id, sum(each.files for each in searched), size, clean))
-        if not clean:
-            where = ", ".join(each.name for each in searched if each.found)
+        self._emit(done(hidden, receipt))
+        if receipt is not None and not receipt.clean:
+            where = ", ".join(each.name for each in receipt.searched if each.found)
             text = f"Some of what was forgotten is still found in: {where}."
             self._emit(Notice(text, Severity.WARNING, "assistant memory verify-forgotten"))
 
@@ -226,3 +283,11 @@ class Forgetting:
 
     def _exchanges_of(self, hidden: Hidden) -> list[tuple[str, Exchange]]:
         return list(self._transcript.exchanges(self._user, set(hidden.exchanges)))
+
+
+def done(hidden: Hidden, receipt: Receipt | None) -> ForgettingDone:
+    """What a face is told of a purge; without a receipt there is only a transcript."""
+    if receipt is None:
+        return ForgettingDone(hidden.id)
+    sums = (receipt.files, receipt.bytes, receipt.clean)
+    return ForgettingDone(hidden.id, *sums, receipt.searched, receipt.unprovable)

@@ -41,6 +41,7 @@ HOLDERS: tuple[Holder, ...] = (
         ("memories/memories.lance/*", "memories/.lock", "memories/.writer"),
         True,
     ),
+    Holder("marker", "ids of what was forgotten", ("memories/forgotten.lance/*",), False),
     Holder(
         "reading",
         "says that the memories are being read",

@@ -1,8 +1,9 @@
 """A process that reads a whole store, in place of one that it might kill.
 
 python -m assistant.memory.inspection check URI    reads everything, and says nothing
-python -m assistant.memory.inspection save URI     writes every memory that it can read to
-                                                   standard output, one JSON object a line
+python -m assistant.memory.inspection save URI     writes what was forgotten, and every memory that
+                                                   it can read, to standard output, one JSON object
+                                                   a line
 
 The key of an encrypted store is read from standard input.
 """
@@ -17,6 +18,7 @@ from assistant.memory.table import MemoryTable
 from assistant.memory.table_schema import exported, vector_fields
 
 FAILED_EXIT = 5
+MARKED = "forgotten"
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -45,6 +47,8 @@ def check(table: MemoryTable) -> None:
 
 def save(table: MemoryTable) -> None:
     """User by user; what was written before the end is kept by who reads it."""
+    sys.stdout.write(f"{json.dumps({MARKED: table.forgotten.rows()})}\n")
+    sys.stdout.flush()
     for user in table.users():
         for batch in table.scan(user):
             for memory in batch.memories():

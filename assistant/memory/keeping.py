@@ -84,7 +84,7 @@ class Keeper:
     def take_in(self, memories: Iterable[Memory]) -> bool:
         """Into RAM, and on the way to the store, what is not there yet; says whether there was any.
         Without an index the transcript has them, and `read` reads that last."""
-        memories = list(memories)
+        memories = self.store.kept(memories)
         with self._taking_in:
             index = self.index
             new = [each for each in memories if each.id not in index] if index is not None else []
@@ -147,7 +147,8 @@ class Keeper:
             self.store.flush()
             return
         if opened:
-            self.store.write(self._first, proves=False)
+            self.store.first(self._first)
+            self._encoder.clear()  # what another machine forgot may be among it
         index = self._empty_index()
         whole = opened and self.store.read(index, self._encoder.name, self._encoder.dimensions)
         if not whole and self.index is not None:
@@ -231,6 +232,7 @@ class Keeper:
     def put(self, memories: Sequence[Memory]) -> None:
         """New ones, or others in place of those with their ids, none twice."""
         table, index = self.opened()
+        memories = self.store.kept(memories)
         table.import_(table_schema.exported(memory) for memory in memories)
         for memory in memories:
             if memory.id in index:
@@ -274,7 +276,7 @@ class Keeper:
         """Make all anew; what is remembered meanwhile goes to the old index and waits to be
         written: call `take_in_rest` afterwards."""
         table, _ = self.opened()
-        made = made_of(self._user_id, transcript, datetime.now(UTC))
+        made = self.store.kept(made_of(self._user_id, transcript, datetime.now(UTC)))
         self.upkeep.told(renew(table, self._user_id, made))
         self._encoder.clear()
         index = self._empty_index()

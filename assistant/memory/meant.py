@@ -10,8 +10,16 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from assistant.context.conversation import Exchange
-from assistant.memory.answer_sources import may_have, stems
-from assistant.memory.answer_trace import Everything, Thing, Trace, Turned, sources_of, thing_of
+from assistant.memory.answer_sources import distinct, may_have, stems
+from assistant.memory.answer_trace import (
+    Everything,
+    Thing,
+    Trace,
+    Turned,
+    echoes,
+    sources_of,
+    thing_of,
+)
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.naming import BY_HAND
 from assistant.memory.record import ASSISTANT, USER, Kind, Memory
@@ -161,8 +169,13 @@ def about(
     for memory in chosen:
         keys |= sources_of(memory, wanted, everything, lexicon)
     said = [each for each in known if each.id in keys]
+    things = _counted(said, chosen, keys)
+    texts = [thing.text for thing in things if not is_question(thing.text)]
+    named = {stem for text in texts for stem in distinct(text, lexicon)}
+    others = ((e.id, e.user_text, e.assistant_text) for e in known if e.id not in keys)
+    keys |= echoes(others, texts, named, lexicon)
     ids = {memory.id for memory in chosen}
-    return _meant(keys, ids, _counted(said, chosen, keys), everything, (), lexicon, order=known)
+    return _meant(keys, ids, things, everything, (), lexicon, order=known)
 
 
 def memories_about(

@@ -45,11 +45,11 @@ def matching(ids: Collection[str], named: str, *, exchange: bool = False) -> lis
         some = ", ".join(short(key, length) for key in sorted(found)[:NAMED_AT_ONCE])
         more = " and others" if len(found) > NAMED_AT_ONCE else ""
         raise StoreError(
-            f"{named!r:.40} may mean {len(found)} memories: {some}{more}.",
+            f"{named[:40]!r} may mean {len(found)} memories: {some}{more}.",
             mend="Name it by more of its id.",
         )
     return found
 
 
 def unknown(named: str) -> StoreError:
-    return StoreError(f"There is no memory {named!r:.40}.", mend="assistant memory list")
+    return StoreError(f"There is no memory {named[:40]!r}.", mend="assistant memory list")

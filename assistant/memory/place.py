@@ -16,10 +16,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from assistant.errors import SettingsError, StoreDamaged, StoreError
 from assistant.events import Notice, Severity
+from assistant.memory.inspection import MARKED
 from assistant.memory.keys import MasterKey
 from assistant.memory.table import MemoryTable
 from assistant.memory.table_open import folder_of
@@ -28,7 +30,7 @@ from assistant.settings import Settings
 
 logger = logging.getLogger(__name__)
 
-Row = dict[str, object]
+Row = dict[str, Any]
 
 CRASHES = frozenset(
     -number for number in (signal.SIGABRT, signal.SIGSEGV, signal.SIGILL, signal.SIGFPE)
@@ -90,9 +92,14 @@ def open_place(place: Place, tell: Callable[[Notice], object]) -> MemoryTable:
             aside.
     """
     saved: list[Row] = []
+    marks: list[tuple[str, str, bool]] = []
     aside: Path | None = None
     if place.marker.exists() and not _bears_reading(place):
-        saved = list(_read_in_child(place, "save"))
+        for row in _read_in_child(place, "save"):
+            if isinstance(row.get(MARKED), list):
+                marks += [(user, mark, said) for user, mark, said in row[MARKED]]
+            else:
+                saved.append(row)
         aside = _set_aside(place)
     table = MemoryTable.open(
         place.uri,
@@ -104,6 +111,7 @@ def open_place(place: Place, tell: Callable[[Notice], object]) -> MemoryTable:
     if aside is None:
         return table
     try:
+        table.forgotten.write(marks, finished=True)
         for start in range(0, len(saved), SAVED_AT_ONCE):
             table.import_(saved[start : start + SAVED_AT_ONCE])
     except StoreError:

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from assistant.errors import StoreError
+from assistant.events import Searched
 from assistant.memory import holders
 from assistant.memory.needles import Needles
 from assistant.memory.table import MemoryTable
@@ -34,20 +35,12 @@ NOBODY = "nobody"
 COPY = "import shutil, sys; shutil.copyfileobj(open(sys.argv[1], 'rb'), sys.stdout.buffer)"
 TEXTS = ("id", "user_id", "text", "context", "speaker", "conversation", *sorted(LISTS))
 """Columns of the table that could hold words."""
+OTHERS = (
+    "Other machines that share this store forget it too when they next open it. Whether one does,"
+    " and what copies hold, can't be known here."
+)
 
 Breath = Callable[[], object]
-
-
-@dataclass(frozen=True, slots=True)
-class Searched:
-    """A store: how many files, versions and bytes of it were looked through, and where something
-    was found; no words."""
-
-    name: str
-    files: int = 0
-    versions: int = 0
-    bytes: int = 0
-    found: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +57,16 @@ class Receipt:
     def clean(self) -> bool:
         return not any(each.found for each in self.searched)
 
+    @property
+    def files(self) -> int:
+        """How many were looked through, in all stores."""
+        return sum(each.files for each in self.searched)
+
+    @property
+    def bytes(self) -> int:
+        """How many were looked through, in all stores."""
+        return sum(each.bytes for each in self.searched)
+
     def as_json(self) -> dict[str, Any]:
         """As JSON can hold it."""
         plain = asdict(self)
@@ -72,6 +75,8 @@ class Receipt:
             "at": self.at.astimezone(UTC).isoformat(timespec="seconds"),
             "searched": searched,
             "unprovable": list(self.unprovable),
+            "files": self.files,
+            "bytes": self.bytes,
             "clean": self.clean,
         }
 
@@ -146,6 +151,7 @@ def prove(
     searched = [
         *search_files(home, needles, folder, breathe),
         search_table(table, needles, breathe),
+        search_marker(table, needles),
         search_transcript(transcript, needles),
     ]
     unprovable = tuple(what_cannot_be_proved(home, table, needles))
@@ -198,6 +204,15 @@ def search_table(table: MemoryTable, needles: Needles, breathe: Breath = lambda:
     return Searched("memories", versions=len(seen), bytes=total, found=places)
 
 
+def search_marker(table: MemoryTable, needles: Needles) -> Searched:
+    """Every version of the list of what was forgotten. Raises StoreError: it can't be read."""
+    versions = [[text for row in rows for text in row] for rows in table.forgotten.versions()]
+    texts = [text for version in versions for text in version]
+    found = ("the list of what was forgotten",) if needles.found_in_text(texts) else ()
+    size = sum(map(len, texts))
+    return Searched("marker", versions=len(versions), bytes=size, found=found)
+
+
 def search_transcript(transcript: Transcript, needles: Needles) -> Searched:
     """Every row of every table. Raises StoreError: it can't be read."""
     texts = transcript.texts()
@@ -209,12 +224,13 @@ def what_cannot_be_proved(home: Home, table: MemoryTable, needles: Needles) -> I
     """In sentences."""
     folder = folder_of(table.uri)
     if folder is not None and not folder.is_relative_to(home.root):
-        yield "What other machines hold that share this store can't be searched."
+        yield OTHERS
     if folder is None:
         yield (
             "What the provider of the object store keeps (backups, versions of objects, uploads"
-            " that were broken off) and what other machines hold that share it can't be searched."
+            " that were broken off) can't be searched."
         )
+        yield OTHERS
     if header_of(home.transcript) not in (b"", PLAIN_HEADER):
         yield (
             "The files are encrypted: rows were searched after decryption; what else is in the"

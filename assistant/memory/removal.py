@@ -1,5 +1,6 @@
 """What goes when exchanges are forgotten, and what of the rest has to change."""
 
+from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -32,6 +33,20 @@ def of_turns(memories: Iterable[Memory]) -> set[str]:
     }
 
 
+def chosen_of(
+    everything: Mapping[str, Memory], ids: Iterable[str], exchanges: Collection[str]
+) -> list[Memory]:
+    """Of these memories those that go when the exchanges do: what was told again elsewhere stays,
+    as that."""
+    going = set(exchanges)
+    found = (everything[key] for key in ids if key in everything)
+    return [
+        memory
+        for memory in found
+        if memory.kind is not Kind.EXCHANGE or going.issuperset(memory.sources)
+    ]
+
+
 def removal(
     everything: Mapping[str, Memory],
     chosen: Iterable[Memory],
@@ -45,11 +60,12 @@ def removal(
         exchanges: those that go from the transcript.
         told: reads exchanges there.
     """
+    going = frozenset(exchanges)
     gone = {memory.id: memory for memory in chosen}
     gone |= {
         memory.id: memory
         for memory in everything.values()
-        if memory.sources and set(exchanges).issuperset(memory.sources)
+        if memory.sources and going.issuperset(memory.sources)
     }
     left = [memory for memory in everything.values() if memory.id not in gone]
     after = _retold(left, exchanges, told)
@@ -58,11 +74,12 @@ def removal(
     ids = {key: new.id for key, new in others.items() if new is not None}
     texts = {memory.text for memory in gone.values()}
     texts -= {new.text for new in after.values() if new is not None}
+    staying = [(memory, after.get(memory.id, memory)) for memory in left]
+    quoting = _quoting({kept.context for _, kept in staying if kept is not None}, texts)
     changed = [
         new
-        for memory in left
-        if (kept := after.get(memory.id, memory)) is not None
-        and (new := _without(kept, gone, exchanges, texts, ids)) != memory
+        for memory, kept in staying
+        if kept is not None and (new := _without(kept, gone, going, quoting, ids)) != memory
     ]
     return Removal(list(gone.values()), changed, tuple(key for key in gone if key not in ids))
 
@@ -83,22 +100,32 @@ def _retold(
     return {memory.id: without(memory, going, staying) for memory in hit}
 
 
+def _quoting(contexts: Iterable[str], texts: Collection[str]) -> set[str]:
+    """Those of the contexts that are one of these texts, or hold one. Most contexts are dates, and
+    shorter than what is told."""
+    long = sorted((text for text in texts if len(text) >= QUOTED), key=len)
+    lengths = [len(text) for text in long]
+    return {
+        context
+        for context in contexts
+        if context in texts
+        or any(text in context for text in long[: bisect_right(lengths, len(context))])
+    }
+
+
 def _without(
     memory: Memory,
     gone: Collection[str],
     exchanges: Collection[str],
-    texts: Collection[str],
+    quoting: Collection[str],
     ids: Mapping[str, str],
 ) -> Memory:
     """A memory that stays, without what it had of those that go; `ids` are others' new ones."""
-    quotes = memory.context in texts or any(
-        text in memory.context for text in texts if len(text) >= QUOTED
-    )
     supersedes = (ids.get(key, key) for key in memory.supersedes if key in ids or key not in gone)
     by = memory.superseded_by
     return replace(
         memory,
-        context="" if quotes else memory.context,
+        context="" if memory.context in quoting else memory.context,
         sources=tuple(source for source in memory.sources if source not in exchanges),
         supersedes=tuple(supersedes),
         superseded_by=ids.get(by or "") if by in gone else by,

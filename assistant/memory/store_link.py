@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterable
 from assistant.errors import AssistantError, StoreDamaged, StoreError, StoreInUse
 from assistant.events import Notice, Severity
 from assistant.memory import table_schema
+from assistant.memory.marker_table import Marker
 from assistant.memory.record import Memory
 from assistant.memory.table import MemoryTable
 from assistant.memory.user_index import UserIndex
@@ -49,6 +50,7 @@ class StoreLink:
         self._read = False
         self._failing = False
         self._error: StoreError | None = None
+        self._forgotten: Marker | None = None
         self._retrying = False
         self._pause_s = FIRST_RETRY_S
 
@@ -70,7 +72,7 @@ class StoreLink:
 
     def open(self) -> bool:
         """Open the store, or become its writer where it could only be read; says whether the table
-        is another one now, which is to be read."""
+        is another one now, which is to be read: also where another machine forgot something."""
         self._retrying = False
         if self.table is not None and self.table.refused is None:
             return False
@@ -79,7 +81,9 @@ class StoreLink:
         except StoreError as error:
             self.failed(error)
             return False
-        if table.refused is not None and self.table is not None:
+        forgotten, self._forgotten = self._forgotten, table.forgotten
+        news = forgotten is not None and len(table.forgotten) != len(forgotten)
+        if table.refused is not None and self.table is not None and not news:
             table.close()
             self.failed(table.refused)
             return False
@@ -100,6 +104,7 @@ class StoreLink:
                 table.add_encoder(encoder, dimensions)
             vectors = (encoder,) if encoder in table.encoders() else ()
             index.load(table.scan(index.user_id, vectors=vectors), encoder if vectors else None)
+            _drop_marked(index, table)
         except StoreError as error:
             self.failed(error)
             self._lose()  # who writes to what was half read writes twice
@@ -107,12 +112,16 @@ class StoreLink:
         table.proved()
         self._read = True
         with self._lock:
-            self._unwritten = {
-                key: memory for key, memory in self._unwritten.items() if key not in index
-            }
+            waiting = [each for key, each in self._unwritten.items() if key not in index]
+            self._unwritten = {memory.id: memory for memory in self.kept(waiting)}
             index.add(list(self._unwritten.values()))
         self._recovered()
         return True
+
+    def kept(self, memories: Iterable[Memory]) -> list[Memory]:
+        """Without what was forgotten, as far as the store was asked. Quick; any thread."""
+        marker = self._forgotten
+        return marker.kept(memories) if marker is not None else list(memories)
 
     def wait(self, memories: Iterable[Memory]) -> None:
         """They are to be written with the next `flush`. Quick; any thread."""
@@ -144,13 +153,21 @@ class StoreLink:
             for key in ids:
                 self._unwritten.pop(key, None)
 
+    def first(self, act: Callable[[MemoryTable], object]) -> None:
+        """Of a table that was just opened, also one that can only be read."""
+        self._do(act, proves=False)
+
     def write(self, act: Callable[[MemoryTable], object], *, proves: bool = True) -> None:
         """Change the table, if there is one that can be changed.
 
         Args:
             proves: where it succeeds, storing works.
         """
-        if self.table is None or self.table.refused is not None:
+        if self.table is not None and self.table.refused is None:
+            self._do(act, proves=proves)
+
+    def _do(self, act: Callable[[MemoryTable], object], *, proves: bool) -> None:
+        if self.table is None:
             return
         try:
             act(self.table)
@@ -198,3 +215,11 @@ class StoreLink:
         self._read = False
         if table is not None and self.owns_table:
             table.close()
+
+
+def _drop_marked(index: UserIndex, table: MemoryTable) -> None:
+    """What another machine is just removing, or could not remove to the end."""
+    marks = table.forgotten.of(index.user_id)
+    if marks.unfinished:
+        index.remove([key for key, each in index.outlines().items() if marks.covers(each)])
+        index.purge()

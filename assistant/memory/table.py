@@ -13,12 +13,12 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import timedelta
-from functools import partial
 from typing import Any
 
 from assistant.errors import StoreError, StoreInUse
 from assistant.memory import table_open, table_queries, table_rewrite, table_schema
 from assistant.memory.keys import MasterKey
+from assistant.memory.marker_table import Marker
 from assistant.memory.record import Memory
 from assistant.memory.sealing import Plain, Seal
 from assistant.memory.table_errors import explained
@@ -40,25 +40,27 @@ class MemoryTable:
 
     def __init__(
         self,
+        db: Any,
         table: Table,
         lock: WriterLock,
         uri: str,
         seal: Plain,
-        again: Callable[[], Table],
-        on_proved: Callable[[], None] = lambda: None,
+        on_proved: Callable[[], None],
     ) -> None:
         self.proved = on_proved
         """To be called when all of it was read, and did no harm."""
+        self._db = db
         self._table = table
         self._lock = lock
         self._uri = uri
         self._fragments = int(table.stats()["fragment_stats"]["num_fragments"])
         self._seal = seal
         self._closed = False
-        self._again = again
         self._gate = Gate()
         self._adders = Gate()
         self._rewriting = threading.Lock()
+        self.forgotten = Marker(db, uri, self._changing)
+        """What is never written again, whoever wants to."""
 
     @classmethod
     def open(
@@ -94,8 +96,7 @@ class MemoryTable:
             seal = Plain() if key is None else Seal(key)
             reads = isinstance(lock, OnlyReading)
             opening = table_open.open_to_read if reads else table_open.open_table
-            again = partial(db.open_table, table_open.NAME)
-            opened = cls(opening(db, uri, seal.key_id), lock, uri, seal, again, on_proved)
+            opened = cls(db, opening(db, uri, seal.key_id), lock, uri, seal, on_proved)
             on_failure.pop_all()
         return opened
 
@@ -139,7 +140,8 @@ class MemoryTable:
     # -- writing --------------------------------------------------------------------------------
 
     def add(self, memories: Sequence[Memory], vectors: Mapping[str, Vectors] | None = None) -> None:
-        """Write new memories, all or none. Their ids must be new; nobody looks.
+        """Write new memories, all or none. Their ids must be new; nobody looks. What
+        was forgotten is left out, here and wherever else memories are written.
 
         Args:
             vectors: by encoder, shape (len(memories), dimensions).
@@ -148,11 +150,12 @@ class MemoryTable:
             ValueError: a vector, an id or a time is not as it must be.
             KeyError: there is no such encoder.
         """
+        memories, arrays = self.forgotten.kept_rows(memories, vectors)
         if not memories:
             return
         rows = table_schema.rows(memories, version())
         with self._adding() as table:
-            for encoder, array in (vectors or {}).items():
+            for encoder, array in arrays.items():
                 field = table_schema.vector_fields(table.schema)[encoder]
                 turned = table_schema.vector_column(field, self._seal.turn(encoder, array))
                 rows = rows.append_column(field, turned)
@@ -316,7 +319,7 @@ class MemoryTable:
     def versions(self) -> Iterator[tuple[int, Batch]]:
         """All users' rows of every version there is, newest first, vectors as they are stored."""
         with self._reading():
-            for number, batch in table_rewrite.versions(self._again()):
+            for number, batch in table_rewrite.versions(self._db.open_table(table_open.NAME)):
                 for rows in table_rewrite.opened(batch, self._seal):
                     yield number, Batch(rows, lambda _, vectors: vectors)
 
@@ -345,6 +348,9 @@ class MemoryTable:
         """Rows that are there take over the fields and keep their vectors if the text is equal."""
         import pyarrow as pa
 
+        memories = self.forgotten.kept(memories)
+        if not memories:
+            return 0
         with self._changing() as table:
             old = table_queries.rows_of(table, user_id, [memory.id for memory in memories])
             known = self._seal.open(old.select(["id", "text"]), user_id)

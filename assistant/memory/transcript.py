@@ -210,6 +210,11 @@ class Transcript:
         with self._lock, explained(self._path):
             return forgetting_marks.users(self._db)
 
+    def held(self, user: str, ids: Collection[str]) -> set[str]:
+        """Those of the user's exchanges that are kept, hidden ones too. Raises as `hidden`."""
+        with self._lock, explained(self._path):
+            return forgetting_marks.held(self._db, user, ids)
+
     def exchanges(self, user: str, ids: Collection[str]) -> Iterator[tuple[str, Exchange]]:
         """Those of the user's exchanges, oldest first, each with its conversation's id.
 

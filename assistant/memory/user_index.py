@@ -6,6 +6,7 @@ forgotten stays as a gap without content, so that the others keep their numbers.
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -261,9 +262,13 @@ class UserIndex:
             return None if row is None else self._vectors.tiers([row])[0]
 
     def tier_counts(self) -> dict[Tier, int]:
-        """How many memories each tier holds; the cold one all without a vector too."""
-        hot, warm = len(self._vectors.hot), len(self._vectors.warm)
-        return {Tier.HOT: hot, Tier.WARM: warm, Tier.COLD: len(self) - hot - warm}
+        """How many memories each tier holds, without the withheld; the cold one all without a
+        vector too."""
+        with self._lock:
+            hot, warm = len(self._vectors.hot), len(self._vectors.warm)
+            withheld = Counter(self._vectors.tiers(self._columns.all_withheld()))
+            all_of_them = {Tier.HOT: hot, Tier.WARM: warm, Tier.COLD: len(self) - hot - warm}
+            return {tier: count - withheld[tier] for tier, count in all_of_them.items()}
 
     def without_vectors(self, limit: int) -> tuple[list[str], list[str]]:
         """Ids and texts of what has no vector yet, the newest first."""

@@ -27,12 +27,15 @@ from assistant.paths import Home
 @dataclass(frozen=True, slots=True)
 class Verified:
     """`removed` are memories of older versions that are gone from the newest, or have other words
-    there; `unknown` are files that nobody claims."""
+    there; `unknown` are files that nobody claims; `strange` is how many marks of what was forgotten
+    are none; `unfinished` whether a purge was not brought to its end."""
 
     layout: Layout
     pages: Pages
     removed: int
     unknown: tuple[str, ...]
+    strange: int
+    unfinished: bool
     receipt: Receipt
 
     @property
@@ -55,6 +58,8 @@ class Verified:
             "log_bytes": self.pages.log,
             "unknown_files": list(self.unknown),
             "searched": self.receipt.as_json()["searched"],
+            "files": self.receipt.files,
+            "bytes": self.receipt.bytes,
             "at": self.receipt.at.astimezone(UTC).isoformat(timespec="seconds"),
         }
 
@@ -64,6 +69,10 @@ class Verified:
             yield f"An older version of the memories still holds {what} removed or changed."
         for name in self.unknown:
             yield f"The file {name} is none of this program's: nobody knows what it holds."
+        if self.strange:
+            yield "The list of what was forgotten holds something that is no mark."
+        if self.unfinished:
+            yield "Something that was to be forgotten is not removed to the end yet."
         for searched in self.receipt.searched:
             for place in searched.found:
                 yield f"A text was found in {place}."
@@ -112,7 +121,15 @@ def verify(
     else:
         unprovable = tuple(what_cannot_be_proved(home, table, needles))
         receipt = Receipt(datetime.now(UTC), 0, 0, (), unprovable)
-    return Verified(table.layout(), transcript.pages(), removed(table), unknown, receipt)
+    return Verified(
+        table.layout(),
+        transcript.pages(),
+        removed(table),
+        unknown,
+        table.forgotten.strange(),
+        table.forgotten.unfinished,
+        receipt,
+    )
 
 
 def removed(table: MemoryTable) -> int:

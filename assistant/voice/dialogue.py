@@ -131,6 +131,11 @@ class Dialogue:
         """The running conversation's id."""
         return self._memory.conversation.id
 
+    @property
+    def exchanges(self) -> tuple[Exchange, ...]:
+        """Of the running conversation."""
+        return self._memory.conversation.exchanges
+
     def forget(self, exchanges: Collection[str]) -> None:
         """These are out of the running conversation, and of the model's cache as soon as it is
         free."""

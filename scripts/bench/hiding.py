@@ -65,6 +65,10 @@ class Running:
     def conversation(self) -> str:
         return self.talk.id
 
+    @property
+    def exchanges(self) -> tuple[Exchange, ...]:
+        return self.talk.exchanges
+
     def forget(self, exchanges: Collection[str]) -> None:
         self.talk.forget(exchanges)
 

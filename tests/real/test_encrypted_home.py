@@ -16,7 +16,7 @@ from data import located
 from tests.support import keyrings
 from tests.support.talking import Talk
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.alone]
 
 TALKING = {
     "ASSISTANT_MEMORY__ENABLED": "true",

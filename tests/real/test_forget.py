@@ -1,5 +1,9 @@
 """Forgetting by voice and by keyboard, through the command, real models and restarts."""
 
+import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -7,11 +11,12 @@ import numpy as np
 import pytest
 import soundfile
 
+from assistant.paths import models_cache
 from assistant.voice.audio import MIC_RATE
 from models.interfaces import Samples
 from tests.support.talking import REMEMBERING, Row, Talk
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.alone]
 
 TINY = ("--profile", "tiny")
 FORGETTING = REMEMBERING | {
@@ -20,6 +25,7 @@ FORGETTING = REMEMBERING | {
     "ASSISTANT_FORGET__GRACE_S": "30",
 }
 DOG = "My dog is called Max and he loves to play fetch."
+PIN = b"seventy-one forty-four"
 CAT = "My cat is called Bella and she sleeps all day."
 ASK_DOG = "What is my dog called?"
 ASK_CAT = "What is my cat called?"
@@ -55,12 +61,43 @@ def tells(turn: Row, name: str) -> bool:
     return any(name in memory["text"] for memory in turn["memories"])
 
 
-def test_spoken_forgetting_holds_across_a_restart_and_undo_brings_back(
+def asked(home: Path, *words: str) -> Row:
+    """What a command answers, in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-m", "ui.cli", "--home", str(home), "--json", "memory", *words, *TINY],
+        env={**os.environ, **FORGETTING, "ASSISTANT_MODELS_CACHE": str(models_cache())},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return dict(json.loads(done.stdout.splitlines()[-1]))
+
+
+def forget_by_commands(home: Path, talk: Talk) -> None:
+    """What was told last leaves the running conversation, and the faces see it."""
+    talk.wait_for("turn")
+    hidden = asked(home, "forget", "--last")
+    assert (hidden["event"], hidden["attended"]) == ("forgetting", True)
+    assert talk.wait_for("forgetting")["id"] == hidden["id"]
+    assert asked(home, "undo")["id"] == talk.wait_for("undone")["id"] == hidden["id"]
+    gone = asked(home, "forget", "--last", "--now")
+    seen = talk.wait_for("forgotten")
+    assert seen["searched"] == gone["receipt"]["searched"]
+    assert (seen["files"], seen["clean"]) == (gone["receipt"]["files"], True)
+    left = [each.name for each in home.rglob("*") if each.is_file() and PIN in each.read_bytes()]
+    assert left == []
+
+
+def test_forgetting_by_command_and_voice_holds_across_a_restart_and_undo_brings_back(
     tmp_path: Path, speaker: Speaker
 ) -> None:
     home, clips = tmp_path / "home", tmp_path / "clips"
     clips.mkdir()
     with typed(home) as first:
+        first.wait_for("memories")
+        first.say(f"The code of my bicycle lock is {PIN.decode()}.")
+        forget_by_commands(home, first)
         first.say(DOG)
         first.end_input()
         assert first.finish() == 0

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from contextlib import closing
@@ -12,6 +13,7 @@ from moto.server import ThreadedMotoServer
 
 from assistant.memory.record import USER
 from assistant.memory.table import MemoryTable
+from assistant.memory.transcript import Transcript
 from tests.support.object_store import endpoint
 from tests.support.talking import Talk
 
@@ -126,3 +128,39 @@ def test_a_second_machine_reads_what_the_first_writes_and_writes_when_it_has_gon
             assert second.finish() == 0
             assert [row["text"] for row in second.of("notice")].count(refused) == 1
     assert remembered(server) == ["My dog is called Max.", "Tell me, what is my dog called?"]
+
+
+@pytest.mark.long
+def test_what_one_home_forgets_a_copy_of_it_forgets_with_its_thread(tmp_path: Path) -> None:
+    here, there, store = (tmp_path / name for name in ("here", "there", "store"))
+    env = environment("http://127.0.0.1:9") | {
+        "ASSISTANT_MEMORY__STORE": str(store),
+        "ASSISTANT_CONTEXT__RESUME_WITHIN_H": "10",
+    }
+    with Talk(here, *TINY, env=env) as talk:
+        talk.wait_for("memories")
+        talk.say("My dog is called Max.")
+        talk.wait_for("turn")
+        talk.end_input()
+        assert talk.finish() == 0
+    shutil.copytree(here, there)
+    with closing(Transcript.open(here / "transcript.sqlite3")) as transcript:
+        [exchange] = transcript.exchange_ids("me")
+    command = [sys.executable, "-m", "ui.cli", "--home", str(here), "memory", "forget", exchange]
+    subprocess.run(command, cwd=ROOT, env={**os.environ, **env}, check=True, capture_output=True)
+    with Talk(there, *TINY, env=env) as talk:
+        talk.wait_for(
+            "notice", text="Forgotten on another machine, and now here as well: 1 exchange."
+        )
+        talk.say("Tell me, what is my dog called?")
+        answered = talk.wait_for("turn")
+        assert answered["memories"] == []
+        talk.end_input()
+        assert talk.finish() == 0
+    with closing(Transcript.open(there / "transcript.sqlite3")) as transcript:
+        [(_, left)] = transcript.exchanges("me", transcript.exchange_ids("me"))
+    assert left.user_text == "Tell me, what is my dog called?"
+    with closing(MemoryTable.open(str(store))) as table:
+        said = [each.text for batch in table.scan("me") for each in batch.memories()]
+    assert "My dog is called Max." not in said
+    assert not any(b"called Max" in path.read_bytes() for path in there.rglob("*.sqlite3*"))

@@ -18,14 +18,17 @@ from tests.support.talking import Talk
 pytestmark = pytest.mark.real
 
 TINY = ("--profile", "tiny")
+BRIEF = (*TINY, "--set", "llm.max_answer_tokens=24")
+"""Answers are heard in real time: no longer than a test needs them."""
 
 
+@pytest.mark.alone
 def test_a_recording_is_answered_and_what_is_heard_is_what_is_written(
     tmp_path: Path, speaker: Callable[[str], Samples], listener: Listener
 ) -> None:
     asked, out = tmp_path / "asked.wav", tmp_path / "out.wav"
     soundfile.write(asked, speaker("Tell me about the sea."), 16_000)
-    sure = ("--set", "llm.temperature=0")
+    sure = ("--set", "llm.temperature=0", "--set", "llm.max_answer_tokens=40")
     with Talk(tmp_path, *TINY, *sure, "--input", str(asked), "--output", str(out)) as talk:
         assert talk.finish() == 0
     [turn] = talk.of("turn")
@@ -40,9 +43,10 @@ def test_a_recording_is_answered_and_what_is_heard_is_what_is_written(
     assert turn["context_tokens"] > 20
 
 
+@pytest.mark.alone
 @pytest.mark.long
 def test_two_recordings_are_two_turns_of_one_conversation(tmp_path: Path, question: Path) -> None:
-    with Talk(tmp_path, *TINY, "--input", str(question), "--input", str(question)) as talk:
+    with Talk(tmp_path, *BRIEF, "--input", str(question), "--input", str(question)) as talk:
         assert talk.finish() == 0
     first, second = talk.of("turn")
     assert (first["turn"], second["turn"]) == (1, 2)
@@ -50,7 +54,7 @@ def test_two_recordings_are_two_turns_of_one_conversation(tmp_path: Path, questi
 
 
 def test_typed_lines_are_turns_and_the_end_of_input_ends_it(tmp_path: Path) -> None:
-    with Talk(tmp_path, *TINY, "--text") as talk:
+    with Talk(tmp_path, *BRIEF, "--text") as talk:
         talk.say("Hello, I am Max.")
         talk.say("   ")
         talk.say("What is two and two?")
@@ -63,6 +67,7 @@ def test_typed_lines_are_turns_and_the_end_of_input_ends_it(tmp_path: Path) -> N
     assert talk.of("ended")[0]["turns"] == 2
 
 
+@pytest.mark.alone
 def test_silence_alone_is_no_turn(tmp_path: Path) -> None:
     quiet = tmp_path / "silence.wav"
     noise = np.random.default_rng(0).normal(0, 3, 32_000).astype(np.int16)
@@ -85,7 +90,7 @@ def test_what_is_not_a_recording_is_refused_in_a_sentence(tmp_path: Path, conten
 def test_a_killed_model_worker_is_restarted_and_the_turn_answered_or_apologised_for(
     tmp_path: Path,
 ) -> None:
-    with Talk(tmp_path, *TINY, "--text") as talk:
+    with Talk(tmp_path, *BRIEF, "--text") as talk:
         talk.wait_for("ready")
         talk.say("Tell me a long story about the sea and all its fish.")
         talk.wait_for("phase", phase="thinking")
@@ -131,7 +136,7 @@ def test_killed_outright_it_leaves_no_worker_behind(tmp_path: Path) -> None:
 
 
 def test_no_connection_leaves_the_machine(tmp_path: Path) -> None:
-    with Talk(tmp_path, *TINY, "--text") as talk:
+    with Talk(tmp_path, *BRIEF, "--text") as talk:
         talk.wait_for("ready")
         talk.say("Hello.")
         seen = []

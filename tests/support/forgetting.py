@@ -65,14 +65,16 @@ class Bench:
 
 
 @asynccontextmanager
-async def bench(folder: Path, talk: Conversation, at: datetime = START) -> AsyncIterator[Bench]:
-    """One session in `folder`."""
+async def bench(
+    folder: Path, talk: Conversation, at: datetime = START, store: Path | None = None
+) -> AsyncIterator[Bench]:
+    """One session in `folder`, with the memories there or in a store of several machines."""
     events: list[Event] = []
     clock = [at]
     transcript = Transcript.open(folder / "transcript.sqlite3")
     memory = LongTermMemory(
         "ada",
-        lambda: MemoryTable.open(str(folder / "memories")),
+        lambda: MemoryTable.open(str(store or folder / "memories")),
         QueryEncoder(HashingEncoder()),
         Lexicon("en"),
         Ranking(),
@@ -98,7 +100,13 @@ async def bench(folder: Path, talk: Conversation, at: datetime = START) -> Async
         "ada", forgetting, transcript, lambda: talk, memory, Lexicon("en"), lambda: clock[0]
     )
     await forgetting.load()
-    await memory.load(transcript, purged_first(transcript, lambda: clock[0]))
+
+    def elsewhere(_user: str, exchanges: Collection[str]) -> None:
+        window.forget(exchanges)
+        window.drop(exchanges)
+
+    first = purged_first(transcript, lambda: clock[0], on_gone=elsewhere)
+    await memory.load(transcript, first)
     await forgetting.load()
     try:
         yield Bench(memory, transcript, window, forgetting, obeying, events, clock)

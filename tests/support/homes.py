@@ -9,6 +9,7 @@ import numpy as np
 from assistant import encryption
 from assistant.context.conversation import Conversation
 from assistant.encryption import Question, Vault
+from assistant.memory.shared_marks import Marks
 from assistant.memory.table import MemoryTable
 from assistant.memory.transcript import Transcript
 from assistant.paths import Home
@@ -18,6 +19,8 @@ from tests.support.memories import NOW, memory, rich, stored
 PASSPHRASE = "correct horse"
 WEEK = timedelta(days=7)
 SAID = "Xylophone lessons began on Tuesday."
+FORGOTTEN = "0123456789abcdef" * 2
+"""An exchange."""
 CHEAP_ARGON2 = {"iterations": 1, "lanes": 1, "memory_kib": 64}
 
 
@@ -46,6 +49,7 @@ def talk_in(home: Home, vault: Vault) -> None:
         table.add_encoder("e", 8)
         table.add([rich(SAID), memory(SAID, "bob")], {"e": np.eye(2, 8, dtype=np.float32)})
         table.add([memory("no vector", at=1)])
+        table.forgotten.write([("ada", FORGOTTEN, True)], finished=True)
 
 
 def whole(home: Home, vault: Vault) -> bool:
@@ -56,8 +60,10 @@ def whole(home: Home, vault: Vault) -> bool:
         said = [exchange.user_text for exchange in resumed.exchanges]
     with closing(MemoryTable.open(str(home.memories), key=vault.key)) as table:
         words = [each.text for user in ("ada", "bob") for each in stored(table, user)]
+        marked = table.forgotten.of("ada")
         [batch] = table.scan("ada", vectors=("e",))
         array, present = batch.vectors("e")
+    assert marked == Marks(frozenset({FORGOTTEN}))
     np.testing.assert_allclose(array[present], [np.eye(2, 8)[0]], atol=1e-6)
     return said == [SAID] and words == [SAID, "no vector", SAID]
 

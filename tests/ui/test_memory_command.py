@@ -54,7 +54,7 @@ def running(home: Home) -> Iterator[LongTermMemory]:
         return load_memory(user, table, encoder, Settings(), transcript)
 
     memory = build("me")
-    opened = Door(home.door, Desks(memory, transcript, build, lambda _: None).answer)
+    opened = Door(home.door, Desks(memory, transcript, build, Settings()).answer)
     yield memory
     opened.close()
     encoder.close()
@@ -124,13 +124,17 @@ def test_a_memory_s_whole_life(run: Run, tmp_path: Path) -> None:
     assert run("export", str(file))[0] == 0
     assert file.stat().st_mode & 0o077 == 0
     before = file.read_bytes()
-    forgotten, looked = run("forget", key)[1]
-    assert forgotten == "1 memory forgotten."
-    assert looked.endswith("nothing found.")
     assert run("import", str(file))[1] == ["1 memory imported."]
     assert run("export", str(file))[0] == 0
     assert file.read_bytes() == before
     assert run("rebuild")[1] == ["Built anew: 1 memory."]
+    forgotten, looked = run("forget", key, "--now")[1]
+    assert forgotten == "1 memory forgotten."
+    assert looked.endswith("nothing found.")
+    assert run("import", str(file))[1] == [
+        "0 memories imported.",
+        "Left out, because you had it forgotten: 1 memory.",
+    ]
 
 
 def test_json_is_one_object_a_line(run: Run) -> None:

@@ -94,7 +94,7 @@ def test_a_running_assistant_is_asked(run: Run, home: Home, forgotten: MemoryTab
         closing(QueryEncoder(HashingEncoder())) as encoder,
     ):
         own = load_memory("me", forgotten, encoder, Settings(), transcript)
-        answer = Desks(own, transcript, lambda _: own, lambda _: None).answer
+        answer = Desks(own, transcript, lambda _: own, Settings()).answer
         with closing(Door(home.door, answer)):
             code, out, _ = run("--json", given=SECRET)
             assert (code, row(out)["removed"]) == (1, 1)

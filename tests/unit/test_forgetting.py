@@ -14,7 +14,9 @@ from assistant.events import ForgettingBegan, ForgettingDone, ForgettingUndone
 from assistant.memory import receipts
 from assistant.memory.desk import MemoryDesk
 from assistant.memory.erasing import GONE_BEFORE
+from assistant.memory.forgetting import done
 from assistant.memory.forgetting_marks import Hidden
+from assistant.memory.proof import Receipt
 from assistant.memory.recollection import Archive
 from assistant.memory.record import Kind, Memory, new_id
 from assistant.memory.table import MemoryTable
@@ -338,13 +340,20 @@ async def test_another_users_is_purged_at_the_start_too(tmp_path: Path) -> None:
     async with bench(tmp_path, Conversation.begin("ada")) as here:
         dog = here.tell(DOG)
         await here.memory.settled()
-        await here.forgetting.forget([dog.id], ())
+        hidden = await here.forgetting.forget([dog.id], ())
     with (
         closing(Transcript.open(tmp_path / "transcript.sqlite3")) as transcript,
         closing(MemoryTable.open(str(tmp_path / "memories"))) as table,
     ):
-        purged_first(transcript, lambda: START + timedelta(days=30))(table)
+        told: list[tuple[str, Receipt]] = []
+        purged_first(
+            transcript,
+            lambda: START + timedelta(days=30),
+            lambda hidden, receipt: told.append((hidden.user, receipt)),
+        )(table)
         assert transcript.hiding() == []
+        assert [(user, receipt.exchanges) for user, receipt in told] == [("ada", 1)]
+        assert done(hidden, told[0][1]).searched == told[0][1].searched
     assert kept(tmp_path) == (set(), set())
 
 

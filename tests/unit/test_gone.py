@@ -11,6 +11,7 @@ import pytest
 
 from assistant.context.conversation import Conversation, Summary
 from assistant.memory.desk import MemoryDesk
+from assistant.memory.hiding import InSession
 from assistant.memory.record import USER, Kind, Memory, new_id
 from assistant.memory.table import MemoryTable
 from assistant.voice.commands import Command
@@ -78,7 +79,7 @@ async def forget_half(here: Bench, told: dict[str, str]) -> set[str]:
         lambda: here.transcript,
         lambda: here.memory,
         memory=here.memory,
-        on_forgotten=here.window.forget,
+        hiding=InSession(here.forgetting, asyncio.get_running_loop()),
     )
     for text in texts[:8]:
         await obey(here, Command(Said.FORGET_ABOUT, about=own_word(text, texts, here)))

@@ -73,7 +73,7 @@ def test_nothing_that_runs_makes_a_file_without_a_holder(
         encoder.load()
         memory = load_memory("me", table, encoder, settings, transcript)
         stack.callback(lambda: asyncio.run(memory.close()))
-        answering = Desks(memory, transcript, lambda _: memory, lambda _: None).answer
+        answering = Desks(memory, transcript, lambda _: memory, Settings()).answer
         stack.enter_context(closing(Door(home.door, answering)))
         talk = Conversation.begin("me")
         talk.append_user(1, SAID, datetime.now(UTC))
@@ -83,9 +83,19 @@ def test_nothing_that_runs_makes_a_file_without_a_holder(
         for number in range(20):
             logging.getLogger("assistant").info("line %d", number)
         assert unclaimed(home) == []
+        with table.forgotten.during("me", [talk.id], []):
+            assert unclaimed(home) == []
         assert table.rewrite()
         assert unclaimed(home) == []
-        assert names(home) >= {"transcript", "memories", "settings", "ledger", "logs", "door"}
+        assert names(home) >= {
+            "transcript",
+            "memories",
+            "marker",
+            "settings",
+            "ledger",
+            "logs",
+            "door",
+        }
     assert (home.log.with_name("assistant.log.3")).exists()
     assert names(home) >= {"transcript", "memories", "settings", "ledger", "logs", "use"}
     assert unclaimed(home) == []
@@ -141,7 +151,7 @@ def test_no_text_of_a_forgotten_exchange_stays_in_ram(home: Home) -> None:
         encoder.load()
         memory = load_memory("me", table, encoder, settings, transcript)
         stack.callback(lambda: asyncio.run(memory.close()))
-        desks = Desks(memory, transcript, lambda _: memory, lambda _: None)
+        desks = Desks(memory, transcript, lambda _: memory, Settings())
         talk = Conversation.begin("me")
         talk.append_user(1, secret(), datetime.now(UTC))
         exchange = talk.complete(1, "Good to know.")
@@ -150,7 +160,8 @@ def test_no_text_of_a_forgotten_exchange_stays_in_ram(home: Home) -> None:
         asyncio.run(memory.settled())
         asyncio.run(memory.recall(secret(), 60.0))
         assert holding(mark) > 1  # itself, and what holds it
-        list(desks.answer({"act": "forget", "user": "me", "ids": [f"{exchange.id}-user"]}))
+        ids = [f"{exchange.id}-user"]
+        list(desks.answer({"act": "forget", "user": "me", "ids": ids, "now": True}))
         del exchange
         fake.encoded.clear()  # it remembers what it was asked
         assert holding(mark) == 1

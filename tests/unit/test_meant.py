@@ -94,6 +94,21 @@ def test_a_topic_needs_all_of_its_words(topic: str, gone: str) -> None:
 SPEAKERS = ("user", "assistant")
 
 
+def test_about_a_topic_takes_what_the_assistant_said_of_it_elsewhere_by_name() -> None:
+    exchanges = earlier(
+        {
+            "t1": ("My dog is called Max and he loves to play fetch.", "Nice."),
+            "t2": ("Good morning.", "Hello! Does Max still love to play?"),
+            "t3": ("Is Max coming to dinner, my colleague?", "Max from work would love to."),
+            "t4": ("Good evening.", "Max Planck was a physicist."),
+        }
+    )
+    meant = about("my dog", remembered(exchanges), exchanges, (), LEXICON)
+    assert meant is not None
+    assert set(meant.exchanges) == {"t1", "t2"}
+    assert meant.count == 1, "one thing was told"
+
+
 def test_about_a_topic_is_newest_first_and_questions_are_not_counted() -> None:
     exchanges, memories = stored()
 

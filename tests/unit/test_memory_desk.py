@@ -207,13 +207,22 @@ def test_export_and_import_are_each_other_s_inverse(filled: MemoryDesk) -> None:
     filled.add("Käse 🧀 and \u200fעברית")
     filled.mark(id_of(filled, "Max"), pinned=True, feedback=1)
     before = list(filled.export())
-    filled.forget([id_of(filled, "Käse"), id_of(filled, "Lisbon")])
+    filled._table.delete("me", [str(row["id"]) for row in before[2:]])
 
     assert filled.import_(before) == 7
     assert list(filled.export()) == before
     assert filled.import_([before[0] | {"importance": 0.9}]) == 1
     assert len(list(filled.export())) == 7
     assert filled.show(str(before[0]["id"])).memory.importance == 0.9
+
+
+def test_what_was_forgotten_is_not_imported(filled: MemoryDesk) -> None:
+    filled.add("Käse 🧀 and \u200fעברית")
+    before = list(filled.export())
+    filled.forget([id_of(filled, "Käse"), id_of(filled, "Lisbon")])
+    left = list(filled.export())
+    assert filled.import_(before) == len(left) < len(before)
+    assert list(filled.export()) == left
 
 
 @pytest.mark.parametrize(

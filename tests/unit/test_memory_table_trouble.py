@@ -303,7 +303,7 @@ def campaign(folder: Path, kills: int) -> None:
 
 
 def test_nothing_acknowledged_is_lost_when_it_is_killed(tmp_path: Path) -> None:
-    campaign(tmp_path / "memory", 5)
+    campaign(tmp_path / "memory", 2)
 
 
 @pytest.mark.long

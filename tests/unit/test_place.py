@@ -21,7 +21,7 @@ from assistant.memory.long_term import LongTermMemory
 from assistant.memory.naming import BY_HAND
 from assistant.memory.place import Place, open_place, place_of
 from assistant.memory.ranking import Ranking
-from assistant.memory.record import Kind
+from assistant.memory.record import Kind, new_id
 from assistant.memory.table import MemoryTable
 from assistant.memory.transcript import Transcript
 from assistant.paths import Home
@@ -119,13 +119,17 @@ def test_what_can_be_read_of_it_is_saved(
     home: Home, place: Place, told: list[Notice], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mine = replace(memory("Tea, never coffee."), kind=Kind.FACT, sources=(BY_HAND,), pinned=True)
+    gone = new_id()
     with closing(open_place(place, told.append)) as table:
         table.add([mine, memory("The other user's.", user="bob")])
+        table.forgotten.write([("ada", gone, True)], finished=True)
     place.marker.touch()
     dying(monkeypatch, "check")
     with closing(open_place(place, told.append)) as table:
         assert stored(table) == [mine]
         assert len(stored(table, "bob")) == 1
+        table.add([replace(memory(), sources=(gone,))])
+        assert stored(table) == [mine], "what was forgotten stays so"
     [aside] = set_aside(home)
     [notice] = told
     assert f"set aside as {aside.name}: 2 memories could still be read" in notice.text

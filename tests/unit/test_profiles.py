@@ -1,7 +1,9 @@
 """Which models a machine gets, and what it is told about it."""
 
 import os
+import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -9,7 +11,14 @@ import pytest
 from assistant.errors import ModelTooLarge, ModelUnavailable, SettingsError
 from models import catalogue, profiles
 from models.catalogue import Catalogue, Engine, Role, parse
-from models.hardware import Hardware, detect, expected_speed, require_ram, stream_rate
+from models.hardware import (
+    Hardware,
+    detect,
+    expected_speed,
+    require_ram,
+    stream_rate,
+    usable_cores,
+)
 from models.profiles import APPLE, ENOUGH_SPEED, SMALL, STRONG, TINY, Notes, choose, notes_in
 from models.sources import Transfer
 from models.store import ModelStore
@@ -234,3 +243,17 @@ def test_this_machine() -> None:
     assert rate > 0
     assert expected_speed(rate, SHIPPED.get(STRONG[1]).bytes) < expected_speed(rate, 1 << 20)
     assert ENOUGH_SPEED > 0
+
+
+def test_cores_that_it_may_not_run_on_do_not_count() -> None:
+    """In a thread, which has its own set on Linux; elsewhere nothing can take them away."""
+
+    def cores_of_one() -> int:
+        if sys.platform == "linux":
+            os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+        return usable_cores()
+
+    with ThreadPoolExecutor(1) as pool:
+        left = pool.submit(cores_of_one).result()
+    assert left == (1 if sys.platform == "linux" else os.cpu_count())
+    assert 1 <= left <= usable_cores()

@@ -100,7 +100,8 @@ def test_before_it_is_everywhere_and_after_a_purge_nowhere(
         house.purge()
         after = house.prove()
         assert after.clean, places(after)
-        assert [each.name for each in after.searched if each.versions] == ["memories", "transcript"]
+        searched = [each.name for each in after.searched if each.versions]
+        assert searched == ["memories", "transcript"]
         assert {each.versions for each in after.searched if each.name == "memories"} == {1}
         assert all(each.bytes for each in after.searched if each.name == "files of memories")
         assert any("encrypted" in sentence for sentence in after.unprovable) == (key is not None)

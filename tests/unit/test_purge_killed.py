@@ -168,6 +168,7 @@ async def check(folder: Path, told: dict[str, str], vectors: list[bytes]) -> Non
         verified = await asyncio.to_thread(verify, here.memory.table, here.transcript)
         assert verified.layout.clean
         assert verified.found == ()
+        assert not here.memory.table.forgotten.unfinished
         assert (verified.pages.free, verified.unknown) == (0, ())
         # Each with its answer, and each with its vector.
         assert len(here.memory.index) == 2 * len(STAYING)

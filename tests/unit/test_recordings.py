@@ -21,6 +21,8 @@ from assistant.voice.recordings import (
 )
 from models.interfaces import Samples
 
+pytestmark = pytest.mark.paced
+
 
 def tone(rate: int, seconds: float, hertz: float = 440.0) -> Samples:
     return (8000 * np.sin(2 * np.pi * hertz * np.arange(int(rate * seconds)) / rate)).astype(

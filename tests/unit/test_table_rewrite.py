@@ -274,7 +274,7 @@ def campaign(folder: Path, kills: int) -> None:
 
 
 def test_a_kill_at_any_moment_loses_nothing(tmp_path: Path) -> None:
-    campaign(tmp_path / "t", 3)
+    campaign(tmp_path / "t", 2)
 
 
 @pytest.mark.long

@@ -10,6 +10,7 @@ from assistant.errors import StoreError
 from assistant.events import (
     Event,
     ForgettingBegan,
+    ForgettingDone,
     Latency,
     MemoryUsed,
     Notice,
@@ -18,6 +19,7 @@ from assistant.events import (
     PromptBuilt,
     PromptSection,
     Recalled,
+    Searched,
     Severity,
     TurnEnded,
 )
@@ -33,6 +35,7 @@ EVENTS: list[Event] = [
     PromptBuilt(3, (PromptSection("system", "You are\nAda", 7),), 8000, (("m1", "over budget"),)),
     TurnEnded(3, "hi", "there", True, Latency(1.5, None, 2.5), (MEMORY,), 120, 30, None),
     ForgettingBegan("f1", ("e1",), ("m1", "m2"), SAID),
+    ForgettingDone("f1", 2, 9, False, (Searched("logs", 2, 0, 9, ("a.log",)),), ("Not all.",)),
 ]
 
 

@@ -1,0 +1,115 @@
+"""Two machines on one encrypted object store, and the same exchange in both transcripts."""
+
+import asyncio
+import shutil
+from collections.abc import AsyncIterator, Collection
+from contextlib import asynccontextmanager, closing
+from functools import partial
+from pathlib import Path
+
+import pytest
+from moto.server import ThreadedMotoServer
+
+from assistant.context.conversation import Conversation
+from assistant.memory import store_link, writer_lock
+from assistant.memory.desk import MemoryDesk
+from assistant.memory.encoding import QueryEncoder
+from assistant.memory.keys import MasterKey
+from assistant.memory.lexicon import Lexicon
+from assistant.memory.long_term import LongTermMemory
+from assistant.memory.proof import OTHERS
+from assistant.memory.ranking import Ranking
+from assistant.memory.record import USER
+from assistant.memory.table import MemoryTable
+from assistant.memory.transcript import Transcript
+from assistant.purging import purged_first
+from tests.support.encoders import HashingEncoder
+from tests.support.forgetting import LEISURE_S, START
+from tests.support.memories import stored
+from tests.support.object_store import endpoint
+
+pytestmark = pytest.mark.real
+
+URI = "s3://memories/shared"
+SECRET = "My dog Max barks at every postman."
+KEPT = "On Fridays I play the cello with dentists."
+PATIENCE_S = 60.0
+
+
+def opener(server: ThreadedMotoServer) -> "partial[MemoryTable]":
+    options = {"endpoint": endpoint(server), "allow_http": "true", "region": "us-east-1"}
+    options |= {"aws_access_key_id": "key", "aws_secret_access_key": "secret"}
+    key = MasterKey(b"k" * 32)
+    return partial(MemoryTable.open, URI, key=key, storage_options=options, or_read=True)
+
+
+@asynccontextmanager
+async def machine(
+    folder: Path, open_table: "partial[MemoryTable]", gone: list[str]
+) -> AsyncIterator[tuple[LongTermMemory, Transcript]]:
+    def on_gone(_user: str, exchanges: Collection[str]) -> None:
+        gone.extend(exchanges)
+
+    with closing(Transcript.open(folder / "transcript.sqlite3")) as transcript:
+        memory = LongTermMemory(
+            "ada",
+            open_table,
+            QueryEncoder(HashingEncoder()),
+            Lexicon("en"),
+            Ranking(),
+            lambda _: None,
+        )
+        await memory.load(transcript, purged_first(transcript, on_gone=on_gone))
+        try:
+            yield memory, transcript
+        finally:
+            await memory.close()
+
+
+async def recalled(memory: LongTermMemory) -> set[str]:
+    found = await memory.recall("What of the dog Max, and of the cello?", LEISURE_S)
+    return {each.text for each in found.memories if each.speaker == USER}
+
+
+async def test_one_that_only_reads_forgets_too_and_brings_nothing_back_when_it_writes(
+    tmp_path: Path,
+    server: ThreadedMotoServer,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(writer_lock, "LEASE_S", 3.0)
+    monkeypatch.setattr(store_link, "FIRST_RETRY_S", 0.2)
+    monkeypatch.setattr(store_link, "LONGEST_RETRY_S", 0.2)
+    talk, gone = Conversation.begin("ada"), list[str]()
+    (tmp_path / "a").mkdir()
+    with closing(Transcript.open(tmp_path / "a" / "transcript.sqlite3")) as transcript:
+        for turn, text in enumerate((SECRET, KEPT), start=1):
+            talk.append_user(turn, text, START)
+            transcript.store(talk, talk.complete(turn, "I see.", ended=START))
+    first = talk.exchanges[0].id
+    shutil.copytree(tmp_path / "a", tmp_path / "b")
+    open_table = opener(server)
+    async with machine(tmp_path / "b", open_table, gone):
+        """It writes all of it."""
+    async with (
+        machine(tmp_path / "a", open_table, []) as (here, told),
+        machine(tmp_path / "b", open_table, gone) as (there, held),
+    ):
+        assert there.table.refused is not None
+        assert await recalled(there) == {SECRET, KEPT}
+        desk = MemoryDesk("ada", here.table, lambda: told, lambda: here, memory=here)
+        forgotten = await asyncio.to_thread(desk.forget, [f"{first}-{USER}"])
+        assert forgotten.receipt.clean
+        assert OTHERS in forgotten.receipt.unprovable
+        async with asyncio.timeout(PATIENCE_S):
+            while await recalled(there) != {KEPT}:
+                await asyncio.sleep(0.05)
+        assert gone == [first]
+        assert held.exchange_ids("ada") == {talk.exchanges[1].id}
+        assert not there.writable.is_set(), "and that without writing to the store"
+        await here.close()
+        async with asyncio.timeout(PATIENCE_S):
+            await there.writable.wait()
+        await asyncio.to_thread(there.rebuild, held)
+        assert await recalled(there) == {KEPT}
+        assert {each.text for each in stored(there.table)} == {KEPT, "I see."}
+        assert gone == [first]

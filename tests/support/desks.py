@@ -1,0 +1,72 @@
+"""A home in which something was told, and the desk of one in which no assistant runs."""
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from assistant.context.conversation import Conversation
+from assistant.desks import open_desk
+from assistant.events import Notice
+from assistant.memory.desk import MemoryDesk
+from assistant.memory.desk_requests import carry_out
+from assistant.memory.encoding import QueryEncoder
+from assistant.memory.record import Kind, Memory
+from assistant.memory.table_schema import exported
+from assistant.memory.transcript import Transcript
+from assistant.paths import Home
+from assistant.settings import Settings
+from tests.support.encoders import HashingEncoder
+
+Row = dict[str, Any]
+
+DOG = "My dog Max barks at every postman in the street."
+ROOF = "I was born under a leaking roof in Trondheim."
+CELLO = "On Fridays I play the cello with three dentists."
+SAID = {DOG: 90, ROOF: 20, CELLO: 5}
+"""What was told, and how many minutes ago."""
+
+
+def talked(home: Home, user: str = "me") -> dict[str, str]:
+    """Tell it; returns the exchanges by what was said."""
+    now, talk, told = datetime.now(UTC), Conversation.begin(user), {}
+    with closing(Transcript.open(home.transcript)) as transcript:
+        for turn, (said, minutes) in enumerate(SAID.items(), start=1):
+            started = now - timedelta(minutes=minutes)
+            talk.append_user(turn, said, started)
+            exchange = talk.complete(turn, f"I see, number {turn}.", ended=started)
+            transcript.store(talk, exchange)
+            told[said] = exchange.id
+    return told
+
+
+@contextmanager
+def at_desk(
+    home: Home, grace_s: float = 60, user: str = "me", told: list[str] | None = None
+) -> Iterator[MemoryDesk]:
+    """
+    Args:
+        told: takes the sentences of notices.
+    """
+
+    def tell(notice: Notice) -> None:
+        if told is not None:
+            told.append(notice.text)
+
+    settings = Settings.model_validate({"general": {"user": user}, "forget": {"grace_s": grace_s}})
+    with open_desk(home, settings, lambda _: QueryEncoder(HashingEncoder()), tell) as desk:
+        yield desk
+
+
+def ask(desk: MemoryDesk, act: str, **more: Any) -> list[Row]:
+    return list(carry_out(desk, {"act": act, **more}))
+
+
+def fact(key: str, text: str, *sources: str, **more: Any) -> Row:
+    memory = Memory(key, "me", Kind.FACT, text, datetime.now(UTC), sources=sources)
+    return {**exported(memory), **more}
+
+
+def said_of(rows: list[Row], event: str) -> set[str]:
+    """Texts of the rows of a kind that the user said or wrote."""
+    return {row["text"] for row in rows if row["event"] == event and row["speaker"] == "user"}

@@ -1,0 +1,221 @@
+"""`assistant memory forget`, `undo` and `pending` as a user types them."""
+
+import io
+import json
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from assistant import desks
+from assistant.memory.encoding import QueryEncoder
+from assistant.paths import Home
+from tests.support.desks import CELLO, DOG, ROOF, SAID, talked
+from tests.support.encoders import HashingEncoder
+from tests.support.remains import found, marked
+from ui import cli
+
+Run = Callable[..., tuple[int, list[str], list[str]]]
+Type = Callable[[str], None]
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def run(home: Home, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
+    """A command in this process: exit code, lines of standard output, of standard error."""
+    monkeypatch.setattr(desks, "profile_encoder", lambda _: QueryEncoder(HashingEncoder()))
+    monkeypatch.setenv("COLUMNS", "100")
+
+    def command(*words: str) -> tuple[int, list[str], list[str]]:
+        code = cli.main(["memory", *words])
+        told = capfd.readouterr()
+        return code, told.out.splitlines(), told.err.splitlines()
+
+    return command
+
+
+@pytest.fixture
+def types(monkeypatch: pytest.MonkeyPatch) -> Type:
+    """Somebody sits at the terminal, and types this."""
+    return lambda answer: monkeypatch.setattr(sys, "stdin", Terminal(f"{answer}\n"))
+
+
+@pytest.fixture
+def told(home: Home, run: Run) -> dict[str, str]:
+    exchanges = talked(home)
+    assert run("rebuild")[0] == 0
+    return exchanges
+
+
+def left(run: Run) -> set[str]:
+    rows = [json.loads(line) for line in run("list", "--json")[1]]
+    return {row["text"] for row in rows if row.get("speaker") == "user"}
+
+
+def row(lines: list[str]) -> dict[str, Any]:
+    (only,) = map(json.loads, lines)
+    return dict(only)
+
+
+def test_one_thing_is_done_at_once_and_can_be_brought_back(run: Run, told: dict[str, str]) -> None:
+    for words in (("--about", "my dog"), ("--minutes", "10"), ("--last",), (told[ROOF],)):
+        code, out, err = run("forget", *words)
+        assert (code, err) == (0, [])
+        assert out[0].startswith("2 memories, and 1 exchange of the transcript forgotten: out of")
+        assert "gone for good at the next start or command after " in out[0]
+        assert out[1].endswith(": assistant memory undo")
+        assert len(left(run)) == 2
+        waiting = run("pending")[1]
+        assert waiting[0].endswith(" s left)")
+        assert run("undo", waiting[0].split()[0])[1][0].startswith("Back again: ")
+        assert left(run) == set(SAID)
+    assert run("pending")[1] == ["Nothing is about to be gone."]
+    code, out, err = run("undo")
+    assert (code, out) == (5, [])
+    assert err == ["There is nothing left to bring back.", "→ assistant memory pending"]
+
+
+def test_a_preview_shows_it_and_changes_nothing(run: Run, told: dict[str, str]) -> None:
+    code, out, _ = run("forget", "--minutes", "30", "--preview")
+    assert (code, out[0]) == (0, "This would go:")
+    assert [line.split("  ")[-1].strip() for line in out[1:5]] == [
+        "I see, number 3.",
+        CELLO,
+        "I see, number 2.",
+        ROOF,
+    ]
+    assert out[5:] == ["4 memories, and 2 exchanges of the transcript would go."]
+    assert all(len(line) <= 100 for line in out)
+    _, out, _ = run("forget", "--everything", "--preview", "--limit", "2")
+    assert out[3:] == [
+        "… and 4 more memories",
+        "6 memories, and 3 exchanges of the transcript would go.",
+    ]
+    rows = [json.loads(line) for line in run("forget", told[DOG], "--preview", "--json")[1]]
+    assert [each["event"] for each in rows] == ["going", "going", "exchange", "preview"]
+    assert left(run) == set(SAID)
+    assert run("pending")[1] == ["Nothing is about to be gone."]
+
+
+def test_what_was_said_and_is_not_remembered_is_shown_too(run: Run, home: Home) -> None:
+    talked(home)
+    _, out, _ = run("forget", "--last", "--preview")
+    assert out[1].endswith(f"you said    {CELLO}")
+    assert out[2:] == ["1 exchange of the transcript would go."]
+
+
+def test_at_a_terminal_somebody_is_asked_before_several_go(
+    run: Run, told: dict[str, str], types: Type
+) -> None:
+    for answer in ("", "n", "what?"):
+        types(answer)
+        code, out, err = run("forget", "--minutes", "30")
+        assert (code, out[0], out[-1]) == (1, "This would go:", "Nothing was forgotten.")
+        assert err == ["Forget these 2? [y/N] "]
+        assert left(run) == set(SAID)
+    types("Y")
+    code, out, _ = run("forget", "--minutes", "30")
+    assert (code, out[-1].endswith(": assistant memory undo")) == (0, True)
+    assert left(run) == {DOG}
+    run("undo")
+    types("yes")
+    code, _, err = run("forget", "--everything", "--now")
+    assert (code, err) == (0, ["Forget these 3? [y/N] "])
+    assert left(run) == set()
+
+
+def test_without_a_terminal_several_need_a_yes(
+    run: Run, home: Home, told: dict[str, str], types: Type
+) -> None:
+    for words, what in (
+        (["--everything"], "everything"),
+        (["--minutes", "30"], "2 things"),
+        (["--about", "a roof or a cello", "--json"], None),
+    ):
+        code, out, err = run("forget", *words)
+        assert code == (2 if what else 5)
+        if what:
+            assert out == []
+            assert err[0] == (
+                f"That would forget {what}, and there is no terminal to ask at: --yes agrees to it."
+            )
+            assert "--preview" in err[1]
+    types("y")
+    assert run("forget", "--everything", "--json")[0] == 2
+    assert left(run) == set(SAID)
+    done = row(run("forget", "--minutes", "30", "--yes", "--json")[1])
+    assert (done["event"], len(done["memories"]), done["attended"]) == ("forgetting", 4, False)
+    assert left(run) == {DOG}
+    assert row(run("undo", "--json")[1])["id"] == done["id"]
+    gone = row(run("forget", "--everything", "--yes", "--now", "--json")[1])
+    assert (gone["event"], gone["receipt"]["clean"]) == ("forgotten", True)
+    assert found(home.root, set(SAID), []) == []
+
+
+def test_it_is_gone_with_the_next_command_when_the_time_is_over(
+    run: Run, home: Home, told: dict[str, str]
+) -> None:
+    short = ("--set", "forget.grace_s=0.05")
+    assert run("forget", told[DOG], *short)[0] == 0
+    time.sleep(0.06)
+    code, out, err = run("undo")
+    assert (code, out) == (5, [])
+    assert "is gone for good; looked for in " in err[0]
+    assert err[1] == "There is nothing left to bring back."
+    assert found(home.root, {DOG}, []) == []
+    assert marked(home.root) == {told[DOG]}
+    now = run("forget", told[ROOF], "--set", "forget.grace_s=0")[1]
+    assert now[0] == "2 memories, and 1 exchange of the transcript forgotten."
+    assert now[1].endswith("nothing found.")
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "sentence"),
+    [
+        ([], 2, "Say what to forget: one of ID, --about, --last, --minutes, --everything."),
+        (
+            ["--last", "--everything"],
+            2,
+            "--last and --everything can't go together: forget one after the other.",
+        ),
+        (["0123456789", "--minutes", "0"], 2, "ID and --minutes can't go together"),
+        (["--minutes", "0"], 2, "--minutes takes a number, more than 0."),
+        (["--minutes", "nan"], 2, "--minutes takes a number, more than 0."),
+        (["--minutes", "soon"], 2, "Argument --minutes: invalid float value: 'soon'."),
+        (["--last", "--sources"], 2, "--sources goes with the ID of a memory."),
+        (["--last", "--preview", "--now"], 2, "--preview changes nothing"),
+        (["--last", "--limit", "3"], 2, "--limit goes with --preview."),
+        (["--last", "--preview", "--limit", "0"], 2, "--limit takes a number, 1 or more."),
+        (["--about", "him"], 2, "'him' names nothing that could be looked for."),
+        (["--about", "submarines"], 5, "Nothing is known about that."),
+        (["0123456789"], 5, "There is no memory '0123456789'."),
+    ],
+)
+def test_errors_are_a_sentence_and_a_mend(
+    run: Run, words: list[str], code: int, sentence: str
+) -> None:
+    ended, out, err = run("forget", *words)
+    assert (ended, out, len(err)) == (code, [], 2)
+    assert err[0].startswith(sentence)
+    assert err[1].startswith("→ ")
+
+
+def test_a_topic_stands_in_no_log_nor_need_it_stand_on_the_command_line(
+    run: Run, home: Home, told: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic = "the submarine that lies in the harbour of Anna's home town, and what is in it"
+    assert run("forget", "--about", topic)[0] == 5
+    assert run("forget", topic)[0] == 5
+    assert run("undo", topic)[0] == 5
+    assert home.log.exists()
+    assert "submarine" not in home.log.read_text(encoding="utf-8")
+    stream = io.TextIOWrapper(io.BytesIO(b"my dog\n"))
+    monkeypatch.setattr(sys, "stdin", stream)
+    assert run("forget", "--about", "-")[0] == 0
+    assert left(run) == {ROOF, CELLO}

@@ -1,0 +1,361 @@
+"""Two homes on one store, and the same exchange in both transcripts: what one forgets, neither
+brings back."""
+
+import asyncio
+import shutil
+from collections.abc import Callable, Collection
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from assistant.context.conversation import Conversation
+from assistant.errors import StoreError
+from assistant.events import Event, EventBus, ForgettingBegan, ForgettingDone, Notice
+from assistant.memory import receipts, store_link
+from assistant.memory.desk import MemoryDesk
+from assistant.memory.lexicon import Lexicon
+from assistant.memory.proof import OTHERS
+from assistant.memory.ranking import Ranking
+from assistant.memory.record import USER, Kind, Memory, new_id
+from assistant.memory.table import MemoryTable
+from assistant.memory.table_schema import exported
+from assistant.memory.transcript import Transcript
+from assistant.memory.user_index import UserIndex
+from assistant.memory.verifying import verify
+from assistant.purging import purged_first
+from assistant.remembering import _forgotten_elsewhere
+from tests.support.forgetting import START, Bench, Window, bench
+from tests.support.memories import stored
+from tests.support.remains import pages
+
+GRACE_S = 61
+SECRET = "My dog Max barks at every postman."
+KEPT = "On Fridays I play the cello with dentists."
+DERIVED = "Somebody owns a noisy animal."
+
+
+class Shared:
+    """Home A and its copy B, and the store of both, in which all was told."""
+
+    def __init__(self, root: Path) -> None:
+        self.a, self.b, self.store = (root / name for name in ("a", "b", "store"))
+        self.talk = Conversation.begin("ada")
+        self.told: dict[str, str] = {}
+
+    async def begin(self) -> None:
+        self.a.mkdir()
+        async with bench(self.a, self.talk, store=self.store) as here:
+            self.told = {text: here.tell(text).id for text in (SECRET, KEPT)}
+            await here.memory.settled()
+            sources = (self.told[SECRET],)
+            fact = Memory(new_id(), "ada", Kind.FACT, DERIVED, START, sources=sources)
+            await asyncio.to_thread(here.memory.put, [fact])
+        shutil.copytree(self.a, self.b)
+
+    async def forget(self) -> None:
+        """On A, to the end."""
+        async with bench(self.a, self.talk, store=self.store) as here:
+            await here.forgetting.forget([self.told[SECRET]], ())
+            here.pass_time(GRACE_S)
+            assert await here.forgetting.purge_due()
+
+    def on_b(self) -> "Session":
+        return Session(self)
+
+    def in_store(self) -> set[str]:
+        with closing(MemoryTable.open(str(self.store))) as table:
+            return {each.text for each in stored(table) if each.speaker == USER}
+
+    def holding(self, *words: str) -> list[str]:
+        """Files of B with them."""
+        return [
+            name for name, data in pages(self.b) if any(word.encode() in data for word in words)
+        ]
+
+
+class Session:
+    """One on B, that goes on with the thread as it is there."""
+
+    def __init__(self, shared: Shared) -> None:
+        with closing(Transcript.open(shared.b / "transcript.sqlite3")) as transcript:
+            talk = transcript.conversation("ada", shared.talk.id)
+        self._bench = bench(shared.b, talk, store=shared.store)
+
+    async def __aenter__(self) -> Bench:
+        return await self._bench.__aenter__()
+
+    async def __aexit__(self, *error: object) -> None:
+        await self._bench.__aexit__(None, None, None)
+
+
+@pytest.fixture
+async def shared(tmp_path: Path) -> Shared:
+    made = Shared(tmp_path)
+    await made.begin()
+    return made
+
+
+async def gone_on(here: Bench, shared: Shared) -> None:
+    """Neither recalled nor made again, and everything else is."""
+    for _ in range(2):
+        assert await here.recalled(SECRET) <= {KEPT}
+        assert await here.recalled(KEPT) == {KEPT}
+        assert here.transcript.exchange_ids("ada") == {shared.told[KEPT]}
+        assert {each.text for each in stored(here.memory.table)} == {KEPT, "I see."}
+        await asyncio.to_thread(here.memory.rebuild, here.transcript)
+        await here.memory.settled()
+
+
+async def test_what_one_home_forgets_the_other_forgets_when_it_starts(shared: Shared) -> None:
+    assert shared.holding(SECRET) != []
+    await shared.forget()
+    async with shared.on_b() as here:
+        assert shared.told[SECRET] in here.window.dropped
+        assert SECRET not in {each.user_text for each in here.window.talk.exchanges}
+        await gone_on(here, shared)
+        verified = await asyncio.to_thread(verify, here.memory.table, here.transcript, [SECRET])
+        assert verified.found == ()
+        assert OTHERS in verified.unprovable
+    assert shared.holding(SECRET, "barks at") == []
+    [receipt] = receipts.read(shared.b)
+    assert receipt["clean"]
+    assert receipt["exchanges"] == 1
+    async with shared.on_b() as here:
+        await gone_on(here, shared)
+    assert len(receipts.read(shared.b)) == 1, "once is enough"
+
+
+async def test_what_waited_for_a_store_that_was_away_is_not_written(
+    shared: Shared, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_link, "FIRST_RETRY_S", 0.01)
+    monkeypatch.setattr(store_link, "LONGEST_RETRY_S", 0.02)
+    away = [True]
+
+    def unless_away() -> MemoryTable:
+        if away:
+            raise StoreError("The memory can't be reached.")
+        return MemoryTable.open(str(shared.store))
+
+    with monkeypatch.context() as start:
+        start.setattr(MemoryTable, "open", lambda _: unless_away())
+        session = shared.on_b()
+        here = await session.__aenter__()
+        monkeypatch.setattr(here.memory.store, "_open_table", unless_away)
+    try:
+        assert SECRET in await here.recalled(SECRET)
+        said = here.tell("Tea, never coffee.")
+        await shared.forget()
+        away.clear()
+        await here.memory.writable.wait()
+        await here.memory.settled()
+        assert await here.recalled("Who barks at the postman?") <= {KEPT, "Tea, never coffee."}
+        assert here.transcript.exchange_ids("ada") == {shared.told[KEPT], said.id}
+        assert shared.told[SECRET] in here.window.dropped
+        assert not any(SECRET in text for text in here.memory._encoder.texts())
+    finally:
+        await session.__aexit__()
+    assert shared.in_store() == {KEPT, "Tea, never coffee."}
+    assert shared.holding(SECRET) == []
+
+
+class Killed(BaseException):
+    """Nothing catches it on its way out."""
+
+
+@pytest.mark.parametrize(("owner", "next_home"), [(Transcript, "b"), (MemoryTable, "a")])
+async def test_a_purge_that_is_killed_after_its_mark_is_finished_by_whoever_starts_next(
+    shared: Shared, monkeypatch: pytest.MonkeyPatch, owner: type, next_home: str
+) -> None:
+    def die(*_: object) -> int:
+        raise Killed
+
+    with closing(Transcript.open(shared.a / "transcript.sqlite3")) as transcript:
+        with closing(MemoryTable.open(str(shared.store))) as table, monkeypatch.context() as deadly:
+            deadly.setattr(owner, "forget" if owner is Transcript else "delete", die)
+            desk = MemoryDesk("ada", table, lambda: transcript, lambda: pytest.fail("unasked"))
+            with pytest.raises(Killed):
+                desk.forget([f"{shared.told[SECRET]}-{USER}"])
+            assert table.forgotten.unfinished
+        with closing(MemoryTable.open(str(shared.store))) as table:
+            assert verify(table, transcript).found != ()
+    assert SECRET in shared.in_store()
+    session = (
+        shared.on_b() if next_home == "b" else bench(shared.a, shared.talk, store=shared.store)
+    )
+    async with session as here:
+        assert not here.memory.table.forgotten.unfinished
+        verified = await asyncio.to_thread(verify, here.memory.table, here.transcript, [SECRET])
+        assert verified.layout.clean
+        assert verified.found == ()
+        assert (here.window.dropped != []) == (next_home == "b")
+        await gone_on(here, shared)
+    assert shared.holding(SECRET) == [] or next_home == "a"
+
+
+async def test_what_is_just_being_removed_is_not_recalled_where_it_cannot_be_finished(
+    shared: Shared, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As by a machine that may only read."""
+    with closing(MemoryTable.open(str(shared.store))) as table:
+        table.forgotten.write([("ada", shared.told[SECRET], True)])
+
+    def busy(*_: object) -> int:
+        raise StoreError("The transcript is busy.")
+
+    monkeypatch.setattr(Transcript, "forget", busy)
+    async with shared.on_b() as here:
+        assert await here.recalled(SECRET) <= {KEPT}
+        assert await here.recalled(DERIVED) <= {KEPT}
+        assert KEPT in await here.recalled(KEPT)
+
+
+async def test_the_running_conversation_lets_go_of_it_and_its_user_is_told() -> None:
+    bus, window = EventBus(), Window(Conversation.begin("ada"))
+    events: list[Event] = []
+    bus.subscribe(events.append)
+    window.talk.append_user(1, SECRET, START)
+    gone = {window.talk.complete(1, "I see.").id, new_id()}
+    _forgotten_elsewhere(gone, window, bus)
+    assert window.talk.exchanges == ()
+    assert set(window.dropped) == gone
+    began, done, notice = events
+    assert isinstance(began, ForgettingBegan)
+    assert set(began.exchanges) == gone, "a screen erases what it shows of them"
+    assert done == ForgettingDone(began.id)
+    assert isinstance(notice, Notice)
+    assert notice.text.endswith("and now here as well: 2 exchanges.")
+
+
+async def test_undone_it_leaves_no_mark(shared: Shared) -> None:
+    async with bench(shared.a, shared.talk, store=shared.store) as here:
+        await here.forgetting.forget([shared.told[SECRET]], ())
+        assert await here.forgetting.undo() is not None
+        here.pass_time(GRACE_S)
+        assert await here.forgetting.purge_due()
+        assert len(here.memory.table.forgotten) == 0
+    async with shared.on_b() as here:
+        assert SECRET in await here.recalled(SECRET)
+    assert not (shared.store / "forgotten.lance").exists()
+
+
+async def test_a_transcript_that_comes_from_a_backup_brings_nothing_back(shared: Shared) -> None:
+    await shared.forget()
+    shutil.rmtree(shared.a)
+    shutil.copytree(shared.b, shared.a)
+    async with bench(shared.a, shared.talk, store=shared.store) as here:
+        await gone_on(here, shared)
+
+
+def test_of_another_user_no_turn_is_touched(tmp_path: Path) -> None:
+    """Whatever is marked for whom."""
+    gone: list[tuple[str, set[str]]] = []
+
+    def on_gone(user: str, exchanges: Collection[str]) -> None:
+        gone.append((user, set(exchanges)))
+
+    with (
+        closing(Transcript.open(tmp_path / "transcript.sqlite3")) as transcript,
+        closing(MemoryTable.open(str(tmp_path / "memories"))) as table,
+    ):
+        ids = {}
+        for user in ("ada", "bob"):
+            talk = Conversation.begin(user)
+            talk.append_user(1, SECRET, START)
+            exchange = talk.complete(1, "I see.", ended=START)
+            transcript.store(talk, exchange)
+            ids[user] = exchange.id
+            table.add([said(user, exchange.id)])
+        table.forgotten.write([("bob", ids["ada"], True)])  # an error, or a forgery
+        purged_first(transcript, on_gone=on_gone)(table)
+        assert gone == []
+        table.forgotten.write([("ada", ids["ada"], True)])
+        purged_first(transcript, on_gone=on_gone)(table)
+        assert gone == [("ada", {ids["ada"]})]
+        assert transcript.exchange_ids("ada") == set()
+        assert transcript.exchange_ids("bob") == {ids["bob"]}
+        assert [len(stored(table, user)) for user in ("ada", "bob")] == [0, 1]
+        table.add([said("bob", ids["bob"])])
+        assert table.count("bob") == 2
+
+
+def test_what_a_store_refused_for_a_while_waits_no_more(tmp_path: Path) -> None:
+    x = new_id()
+    with closing(MemoryTable.open(str(tmp_path))) as table:
+        table.forgotten.write([("ada", x, True)], finished=True)
+    link = store_link.StoreLink(lambda: MemoryTable.open(str(tmp_path)), print, print)
+    index = UserIndex("ada", Lexicon("en"), 4, Ranking())
+    other = replace(said("ada", new_id()), text=KEPT)
+    link.wait([said("ada", x), other])
+    assert link.open()
+    assert link.read(index, "e", 4)
+    assert set(index.outlines()) == {other.id}
+    link.flush()
+    assert link.settled
+    link.close()
+
+
+@pytest.mark.parametrize("more", [0, 2_000])
+async def test_a_transcript_tells_what_it_has_of_what_is_marked(shared: Shared, more: int) -> None:
+    ids = {*shared.told.values(), *(new_id() for _ in range(more))}
+    async with bench(shared.a, shared.talk, store=shared.store) as here:
+        assert here.transcript.held("ada", ids) == set(shared.told.values())
+        await here.forgetting.forget([shared.told[SECRET]], ())
+        assert here.transcript.held("ada", ids) == set(shared.told.values()), "hidden ones too"
+        assert here.transcript.held("bob", ids) == here.transcript.held("ada", ()) == set()
+
+
+def said(user: str, exchange: str, *others: str) -> Memory:
+    sources = (exchange, *others)
+    return Memory(f"{exchange}-{USER}", user, Kind.EXCHANGE, SECRET, START, sources=sources)
+
+
+WRITES: list[Callable[[MemoryTable, list[Memory]], object]] = [
+    lambda table, memories: table.add(memories),
+    lambda table, memories: table.import_(map(exported, memories)),
+]
+
+
+@pytest.mark.parametrize("write", WRITES, ids=["add", "import"])
+def test_no_way_of_writing_brings_it_back(
+    tmp_path: Path, write: Callable[[MemoryTable, list[Memory]], object]
+) -> None:
+    x, y, fact = new_id(), new_id(), new_id()
+    merged = said("ada", y, x)
+    resting = replace(merged, id=new_id(), kind=Kind.FACT, sources=(x,))
+    every = [
+        said("ada", x),
+        said("ada", x, y),  # its words are the forgotten ones
+        resting,
+        replace(resting, id=fact, sources=("you",)),
+        replace(resting, id="a word", sources=("you",)),
+    ]
+    with closing(MemoryTable.open(str(tmp_path))) as table:
+        table.forgotten.write([("ada", x, True)])
+        with table.forgotten.during("ada", (), every[3:]):
+            """Nothing is there yet."""
+        write(table, [*every, merged])
+        assert [(m.id, m.sources) for m in stored(table)] == [(merged.id, (y,))]
+        table.update([merged])
+        assert [m.sources for m in stored(table)] == [(y,)]
+    with closing(MemoryTable.open(str(tmp_path))) as table:
+        write(table, every)
+        assert table.count("ada") == 1
+
+
+async def test_an_import_leaves_out_what_was_forgotten_since(shared: Shared) -> None:
+    async with bench(shared.a, shared.talk, store=shared.store) as here:
+        memory, transcript = here.memory, here.transcript
+        desk = MemoryDesk("ada", memory.table, lambda: transcript, lambda: memory, memory=memory)
+        rows = list(desk.export())
+        assert len(rows) == 5
+        await here.forgetting.forget([shared.told[SECRET]], ())
+        here.pass_time(GRACE_S)
+        assert await here.forgetting.purge_due()
+        assert await asyncio.to_thread(desk.import_, rows) == 2
+        assert await here.recalled(SECRET) <= {KEPT}
+        await asyncio.to_thread(memory.put, [said("ada", shared.told[SECRET])])
+        assert await here.recalled(SECRET) <= {KEPT}
+    assert shared.in_store() == {KEPT}
