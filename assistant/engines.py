@@ -2,7 +2,7 @@
 
 import asyncio
 import statistics
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from assistant.errors import ModelMissing, SettingsError
 from assistant.events import (
     Event,
     EventBus,
+    Loading,
     ModelsReady,
     Notice,
     SessionEnded,
@@ -83,11 +84,17 @@ async def load_models(
     llm = await asyncio.to_thread(
         _language_model, shop, settings, home, lambda told: bus.emit(_restarted(told))
     )
-    loading = [asyncio.create_task(llm.load())]
-    if hears:
-        loading.append(asyncio.create_task(asyncio.to_thread(stt.load)))
-    if speaks:
-        loading.append(asyncio.create_task(asyncio.to_thread(tts.load)))
+    names = {"llm": llm.name}
+    names |= {"stt": stt.name} if hears else {}
+    names |= {"tts": tts.name} if speaks else {}
+    loads: dict[str, Callable[[], Awaitable[None]]] = {
+        "llm": llm.load,
+        "stt": lambda: asyncio.to_thread(stt.load),
+        "tts": lambda: asyncio.to_thread(tts.load),
+    }
+    loading = [
+        asyncio.create_task(_told(bus, role, name, loads[role])) for role, name in names.items()
+    ]
     try:
         await asyncio.gather(*loading)
     except BaseException:
@@ -98,11 +105,14 @@ async def load_models(
         raise
     if settings.general.profile == "default" and shop.knows(llm.name):
         bus.subscribe(SpeedNotes(shop, llm.name).see)
-    names = {"llm": llm.name}
-    names |= {"stt": stt.name} if hears else {}
-    names |= {"tts": tts.name} if speaks else {}
     bus.emit(ModelsReady(names))
     return ModelSet(stt, llm, tts)
+
+
+async def _told(bus: EventBus, role: str, name: str, load: Callable[[], Awaitable[None]]) -> None:
+    bus.emit(Loading(role, name))
+    await load()
+    bus.emit(Loading(role, name, done=True))
 
 
 def query_encoder(shop: Workshop) -> QueryEncoder:

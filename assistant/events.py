@@ -24,6 +24,8 @@ class Phase(StrEnum):
     ASLEEP = "asleep"
     MUTED = "muted"
     PAUSED = "paused"
+    STOPPED = "stopped"
+    """Its process has ended, and can be started again."""
 
 
 class Severity(StrEnum):
@@ -49,6 +51,15 @@ class Notice(Event):
     text: str
     severity: Severity = Severity.INFO
     mend: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Loading(Event):
+    """A model is being read into memory, or has been. `role` as in `ModelsReady`."""
+
+    role: str
+    name: str
+    done: bool = False
 
 
 @dataclass(frozen=True, slots=True)

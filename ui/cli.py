@@ -85,9 +85,11 @@ def _run(arguments: list[str]) -> int:
         command = _default_command(rest)
         rest = [command, *rest]
     logged = command in COMMANDS and command != "config"
+    if command == "screen":
+        os.environ["LOGURU_AUTOINIT"] = "False"  # should a library bring it, it is silent
     with ExitStack() as stack:
         if logged:
-            stack.enter_context(logs_in(home))
+            stack.enter_context(logs_in(home, pipecat=command != "screen"))
         try:
             if rest == ["--version"]:
                 print(f"assistant {version('local-voice-assistant')}")
@@ -184,10 +186,10 @@ def _talk(args: argparse.Namespace, home: Home) -> int:
     settings = loaded.settings
     if args.pull:
         import_module("ui.pulling").pull_missing(settings, sys.stderr)
-    vault = import_module("ui.unlocking").unlock(home, settings)
     if args.command == "screen":
-        screen: int = import_module("ui.screen_command").run(args, home, loaded, vault)
+        screen: int = import_module("ui.screen_command").run(args, home, loaded)
         return screen
+    vault = import_module("ui.unlocking").unlock(home, settings)
     talk = import_module("ui.talk")
     with quiet(home) as streams:
         code: int = talk.run(args, home, settings, streams.out, vault)

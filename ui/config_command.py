@@ -75,7 +75,8 @@ def set_setting(home: Home, key: str, text: str) -> Any:
         StoreError: the file can't be written.
     """
     section, name = _split(key)
-    settings = load(home.settings_file, environment={}, flags={key: text}).settings
+    flags = {key: _typed(key, text)}
+    settings = load(home.settings_file, environment={}, flags=flags).settings
     value = getattr(getattr(settings, section), name)
     document = _read(home.settings_file)
     table = document.setdefault(section, tomlkit.table())
@@ -109,6 +110,19 @@ def _split(key: str) -> tuple[str, str]:
             f"A setting is named SECTION.NAME, not {key!r}.", mend="assistant config"
         )
     return section, name
+
+
+def _typed(key: str, text: str) -> Any:
+    """What was typed; of settings that are a table, the table that it spells."""
+    section, _, name = key.partition(".")
+    if not isinstance(getattr(getattr(Settings(), section, None), name, None), dict):
+        return text
+    try:
+        return tomlkit.parse(f"value = {text}").unwrap()["value"]
+    except TOMLKitError as error:
+        raise SettingsError(
+            f'{key} is a table, such as {{ "voice.mute" = "m" }}, not {text!r}.'
+        ) from error
 
 
 def _read(file: Path) -> tomlkit.TOMLDocument:

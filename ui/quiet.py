@@ -12,7 +12,7 @@ import re
 import sys
 import traceback
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
+from contextlib import ExitStack, contextmanager, nullcontext, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from logging.handlers import RotatingFileHandler
 from typing import TextIO
@@ -63,16 +63,17 @@ def _told(error: BaseException) -> str:
 
 
 @contextmanager
-def logs_in(home: Home) -> Iterator[None]:
+def logs_in(home: Home, *, pipecat: bool = True) -> Iterator[None]:
     """Send the logs of everything, loguru's too, to the home's log file.
 
     Enter it before importing pipecat, which logs at import.
 
+    Args:
+        pipecat: this process will import it; without it loguru, by which it logs, isn't loaded.
+
     Raises:
         StoreError: the home can't be written.
     """
-    from loguru import logger as loguru_logger
-
     home.create()
     handler = RotatingFileHandler(
         home.log, maxBytes=LOG_BYTES, backupCount=LOG_FILES_KEPT, encoding="utf-8", delay=True
@@ -85,6 +86,20 @@ def logs_in(home: Home) -> Iterator[None]:
     for name in TALKATIVE:
         logging.getLogger(name).setLevel(logging.WARNING)
     logging.captureWarnings(True)
+    try:
+        with _loguru_to(handler) if pipecat else nullcontext():
+            yield
+    finally:
+        logging.captureWarnings(False)
+        root.setLevel(level)
+        root.removeHandler(handler)
+        handler.close()
+
+
+@contextmanager
+def _loguru_to(handler: logging.Handler) -> Iterator[None]:
+    from loguru import logger as loguru_logger
+
     loguru_logger.remove()
     # A plain string would get the exception's text appended, values of variables and all.
     loguru_logger.add(handler, level="INFO", format=lambda _: "{message}")
@@ -92,10 +107,6 @@ def logs_in(home: Home) -> Iterator[None]:
         yield
     finally:
         loguru_logger.remove()
-        logging.captureWarnings(False)
-        root.setLevel(level)
-        root.removeHandler(handler)
-        handler.close()
 
 
 @contextmanager

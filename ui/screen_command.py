@@ -1,16 +1,17 @@
-"""`assistant`, or `assistant screen`: talk with it and watch it listen, think and remember."""
+"""`assistant`, or `assistant screen`: talk with it and watch it listen, think and remember.
+
+What is drawn first is imported first: encryption, models and sound come behind the first frame.
+"""
 
 import argparse
+import os
 import sys
 from pathlib import Path
 
-from assistant.encryption import Vault
-from assistant.errors import SettingsError
 from assistant.paths import Home
 from assistant.settings import Loaded
-from ui.console import render_error
+from ui.console import UnexpectedError, render_error
 from ui.quiet import quiet
-from ui.session import Live, Plan
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,22 +26,39 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--output", type=Path, metavar="WAV", help="record what it says here")
 
 
-def run(args: argparse.Namespace, home: Home, loaded: Loaded, vault: Vault) -> int:
+def run(args: argparse.Namespace, home: Home, loaded: Loaded) -> int:
     """Draw the screen until its user leaves it; returns the exit code.
 
     Raises:
         SettingsError: there is no terminal to draw it on.
     """
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise SettingsError("The screen needs a terminal.", mend="assistant talk")
-    session = Live(home, loaded.settings, vault, Plan(tuple(args.input), args.output))
+    from ui.screen.terminal import drawing_on, require_terminal
+
+    require_terminal()
     with quiet(home) as streams:
         from ui.screen.app import AssistantScreen
-        from ui.screen.terminal import drawing_on
+        from ui.screen.first_run import FirstRun, is_new
+        from ui.screen.running import draw
+        from ui.screen.unlocking import Unlocking
+        from ui.session import Live, Plan
 
-        app = AssistantScreen(session, home, loaded, drawing_on(streams.out))
-        code = app.run()
-    vault.close()
-    if app.error is not None:
-        render_error(app.error, as_json=False, out=sys.stdout, err=sys.stderr)
-    return code or 0
+        unlocking = Unlocking(home, loaded.settings)
+        plan = Plan(tuple(args.input), args.output)
+        session = Live(home, loaded.settings, unlocking, plan)
+        guide = FirstRun(home, new=is_new(home), listens=not plan.recordings)
+        app = AssistantScreen(session, home, loaded, drawing_on(streams.out), guide)
+        unlocking.app = app
+        code = draw(app, session)
+    session.release()
+    if unlocking.unseen is not None:
+        from ui.unlocking import show_recovery
+
+        show_recovery(unlocking.unseen, sys.stderr)
+    error = app.error if app.crash is None else UnexpectedError(app.crash, home.log)
+    if error is not None:
+        render_error(error, as_json=False, out=sys.stdout, err=sys.stderr)
+        code = code or error.exit_code
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # A thread in the middle of an import or a download can't be stopped, and can hold up the end.
+    os._exit(code)

@@ -1,24 +1,27 @@
 """What a screen is connected to: an assistant that runs, or a recorded conversation."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from assistant.encryption import Vault
 from assistant.errors import AssistantError, StoreError
 from assistant.events import Event
 from assistant.memory import door
 from assistant.paths import Home
 from assistant.settings import Settings
-from ui.hosting import Hosted
+
+if TYPE_CHECKING:
+    from assistant.encryption import Vault
+    from ui.hosting import Hosted
 
 Request = Mapping[str, Any]
 Row = dict[str, Any]
 Heard = Callable[[Event, datetime], None]
 Ended = Callable[[AssistantError | None], None]
+Unlock = Callable[[], Awaitable["Vault"]]
 
 
 class Session(Protocol):
@@ -38,7 +41,7 @@ class Session(Protocol):
         """One of `assistant.app.Assistant.command`."""
 
     def say(self, text: str) -> None:
-        """A typed turn."""
+        """A typed turn. Raises AssistantError: there is nobody to say it to."""
 
     async def ask(self, request: Request) -> list[Row]:
         """What `assistant memory` asks, and its answer: see `assistant.memory.desk_requests`.
@@ -48,7 +51,10 @@ class Session(Protocol):
         """
 
     async def restart(self, settings: Settings) -> None:
-        """End what runs, and start it anew with these settings. Raises as `start`."""
+        """End what runs, and start it anew with these settings. Raises as `start`.
+
+        Before `start` the settings are taken, and nothing else happens.
+        """
 
     async def close(self) -> None:
         """Idempotent."""
@@ -65,14 +71,19 @@ class Plan:
 
 
 class Live:
-    """An assistant in a process of its own."""
+    """An assistant in a process of its own.
+
+    Args:
+        vault: of the home, or what opens it when the assistant is started.
+    """
 
     live = True
 
-    def __init__(self, home: Home, settings: Settings, vault: Vault, plan: Plan) -> None:
+    def __init__(self, home: Home, settings: Settings, vault: "Vault | Unlock", plan: Plan) -> None:
         self._home = home
         self._settings = settings
-        self._vault = vault
+        self._unlock = vault if callable(vault) else None
+        self._vault = None if callable(vault) else vault
         self._plan = plan
         self._hosted: Hosted | None = None
         self._hear: Heard | None = None
@@ -80,7 +91,13 @@ class Live:
 
     async def start(self, hear: Heard, ended: Ended) -> None:
         self._hear, self._ended = hear, ended
-        self._hosted = Hosted(self._home, self._vault, self._plan, hear, ended)
+        vault = self._vault
+        if vault is None:
+            assert self._unlock is not None
+            vault = self._vault = await self._unlock()
+        from ui.hosting import Hosted  # encryption comes with it, which the first frame did without
+
+        self._hosted = Hosted(self._home, vault, self._plan, hear, ended)
         await self._hosted.start(self._settings)
 
     def do(self, command: str) -> None:
@@ -88,8 +105,9 @@ class Live:
             self._hosted.do(command)
 
     def say(self, text: str) -> None:
-        if self._hosted is not None:
-            self._hosted.say(text)
+        if self._hosted is None or not self._hosted.runs:
+            raise StoreError("The assistant does not run, so that was not said.")
+        self._hosted.say(text)
 
     async def ask(self, request: Request) -> list[Row]:
         request = {**request, "user": self._settings.general.user}
@@ -105,6 +123,11 @@ class Live:
         hosted, self._hosted = self._hosted, None
         if hosted is not None:
             await hosted.close()
+
+    def release(self) -> None:
+        """Let go of the home, when nothing will be started any more."""
+        if self._vault is not None:
+            self._vault.close()
 
     def _asked(self, request: Request) -> list[Row]:
         answered = door.ask(self._home.door, request)

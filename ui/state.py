@@ -13,6 +13,7 @@ from assistant.events import (
     ForgettingDone,
     ForgettingUndone,
     Latency,
+    Loading,
     MemoriesRead,
     MemoryUsed,
     MicrophoneLevel,
@@ -144,6 +145,10 @@ class State:
     off_record: bool = False
     ended: bool = False
     models: dict[str, str] = field(default_factory=dict)
+    loading: dict[str, str] = field(default_factory=dict)
+    """Names by role of the models that are being read into memory."""
+    anew: bool = False
+    """The assistant was started again, and numbers its turns from 1."""
     level_dbfs: float = SILENCE_DBFS
     partial: str = ""
     """What was heard so far of a turn that has not ended."""
@@ -196,12 +201,20 @@ def fold(state: State, event: Event, at: datetime) -> None:
     match event:
         case PhaseChanged(phase):
             state.phase = phase
+            if phase is Phase.STARTING:
+                _begin(state, at)
             if phase is not Phase.HEARING:
                 state.partial = ""
         case MicrophoneLevel(dbfs):
             state.level_dbfs = dbfs
+        case Loading(role, name, done):
+            if done:
+                state.loading.pop(role, None)
+            else:
+                state.loading[role] = name
         case ModelsReady(names):
             state.models = dict(names)
+            state.loading.clear()
         case MemoriesRead(count):
             state.memories = count
         case Notice():
@@ -261,10 +274,21 @@ def _turn(state: State, event: Event, at: datetime) -> None:
             turn.tokens_per_s, turn.exchange = event.tokens_per_s, event.exchange
 
 
+def _begin(state: State, at: datetime) -> None:
+    """A session; what the one before left open stays so."""
+    state.ended, state.memories = False, None
+    state.loading.clear()
+    if state.turn is not None and not state.anew:
+        state.anew = True
+        state.turn.over = True
+        state.entries.append(Line(at, "note", "The assistant was started again."))
+
+
 def _of(state: State, number: int, at: datetime) -> Turn:
     """The turn of this number; begun where there is none."""
     turn = state.turn
-    if turn is None or turn.number != number:
+    if turn is None or turn.number != number or state.anew:
+        state.anew = False
         turn = Turn(number, at)
         state.add(turn)
     return turn

@@ -1,10 +1,12 @@
 """The whole screen: tabs, keys and what they do; events in, commands out."""
 
+import os
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import ClassVar
 
-from textual.app import App, ComposeResult, SystemCommand
+from textual.app import ComposeResult, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.css.query import NoMatches
 from textual.driver import Driver
@@ -12,16 +14,20 @@ from textual.screen import Screen
 from textual.widgets import Footer, Input, TabbedContent, TabPane
 
 from assistant.errors import AssistantError
-from assistant.events import Event, Notice, Phase, Severity
+from assistant.events import Event, Notice, Phase, PhaseChanged, Severity
 from assistant.paths import Home
 from assistant.settings import Loaded
+from assistant.settings import Screen as ScreenSettings
+from ui.screen.first_run import FirstRun
 from ui.screen.latency_tab import LatencyTab
 from ui.screen.logs_tab import LogsTab
 from ui.screen.memory_tab import MemoryTab
-from ui.screen.messages import OpenMemory, OpenTurn, Trouble
+from ui.screen.messages import OpenMemory, OpenTurn, SettingsChanged, Trouble
 from ui.screen.pane import Pane
 from ui.screen.settings_tab import SettingsTab
+from ui.screen.small import LEAST_HEIGHT, LEAST_WIDTH, SMALL_CSS, TooSmall
 from ui.screen.status_line import StatusLine
+from ui.screen.sturdy import Sturdy
 from ui.screen.talk_tab import NARROW_CSS, TalkTab
 from ui.screen.trouble_line import TroubleLine
 from ui.session import Session
@@ -32,7 +38,7 @@ FRAME_S = 1 / 15
 TABS = ("talk", "memory", "latency", "settings", "logs")
 
 
-class AssistantScreen(App[int]):
+class AssistantScreen(Sturdy):
     """Draws the state that the session's events fold into. Exits with a code, as a command does."""
 
     TITLE = "assistant"
@@ -42,6 +48,7 @@ class AssistantScreen(App[int]):
         TabbedContent, TabPane { height: 1fr; padding: 0; }
         """
         + NARROW_CSS
+        + SMALL_CSS
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         *(
@@ -57,24 +64,36 @@ class AssistantScreen(App[int]):
         Binding("slash", "find", "Find", id="find"),
         Binding("u", "undo", "Undo", id="undo"),
         Binding("y", "copy", "Copy", id="copy", show=False),
+        Binding("ctrl+r", "restart", "Start again", id="voice.restart"),
         Binding("escape", "dismiss", "Dismiss", id="dismiss", show=False),
         Binding("question_mark", "help", "Help", id="help"),
         Binding("ctrl+q", "quit", "Quit", id="quit", priority=True),
     ]
 
     def __init__(
-        self, session: Session, home: Home, loaded: Loaded, driver: type[Driver] | None = None
+        self,
+        session: Session,
+        home: Home,
+        loaded: Loaded,
+        driver: type[Driver] | None = None,
+        first_run: FirstRun | None = None,
     ) -> None:
-        super().__init__(driver_class=driver)
-        self.HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
+        # Without colour everything is in the terminal's own two: shades of grey that Textual makes
+        # of colours which only the terminal knows are black on black.
+        super().__init__(driver_class=driver, ansi_color=True if "NO_COLOR" in os.environ else None)
+        self.HORIZONTAL_BREAKPOINTS = [(0, "-slim"), (LEAST_WIDTH, "-narrow"), (100, "-wide")]
+        self.VERTICAL_BREAKPOINTS = [(0, "-low"), (LEAST_HEIGHT, "-high")]
         self.session = session
         self.home = home
         self.loaded = loaded
+        self.first_run = first_run
         self.state = State()
         self.error: AssistantError | None = None
         """Why the assistant ended, if it did."""
         self._drawn = -1
         self._due = False
+        self._begun = False
+        self._muted_for_now = False
 
     # -- life -----------------------------------------------------------------------------------
 
@@ -92,6 +111,7 @@ class AssistantScreen(App[int]):
                 yield SettingsTab(self.session, self.home, self.loaded)
             with TabPane("5 Logs", id="logs"):
                 yield LogsTab(self.home)
+        yield TooSmall()
         yield Footer(show_command_palette=False)
 
     def on_mount(self) -> None:
@@ -99,14 +119,46 @@ class AssistantScreen(App[int]):
         self.theme = screen.theme
         self.set_keymap(screen.keys)
         self.theme_changed_signal.subscribe(self, self._keep_theme)
-        self.call_after_refresh(self._start)
+        self.app_suspend_signal.subscribe(self, self._suspended)
+        self.app_resume_signal.subscribe(self, self._resumed)
+        self.call_after_refresh(self._open)
 
-    async def _start(self) -> None:
-        """After the first frame is painted."""
+    def _open(self) -> None:
+        """After the first frame is painted; beside the message loop, since it may ask."""
+        self.run_worker(self._opening(), group="opening", exclusive=True)
+
+    async def _opening(self) -> None:
+        """Start it, or start it again; by way of what is to be done before."""
+        guide = self.first_run
         try:
-            await self.session.start(self.hear, self.ended)
+            if guide is not None and not guide.first:
+                await self._begin()
+                if not await guide.missing(self.loaded.settings):
+                    return
+                await self.session.close()
+                self._forget_end()
+            if guide is not None:
+                settings = await guide.lead(self, self.loaded.settings)
+                self.loaded = replace(self.loaded, settings=settings)
+            await self._begin()
         except AssistantError as error:
+            await self.session.close()
             self.ended(error)
+
+    async def _begin(self) -> None:
+        if self._begun or self.first_run is not None:
+            await self.session.restart(self.loaded.settings)
+        if not self._begun:
+            self._begun = True
+            await self.session.start(self.hear, self.ended)
+
+    def _forget_end(self) -> None:
+        """Of the process before: another is on its way."""
+        self.error = None
+        for told in self.state.notices:
+            told.dismissed = told.dismissed or told.notice.severity is Severity.ERROR
+        self.hear(PhaseChanged(Phase.STARTING), datetime.now(UTC))
+        self.refresh_bindings()
 
     async def action_quit(self) -> None:
         await self.session.close()
@@ -123,7 +175,13 @@ class AssistantScreen(App[int]):
         """There is nothing more to come."""
         self.error = error
         if error is not None:
-            self.tell(error, Severity.ERROR)
+            key = self.loaded.settings.screen.keys.get("voice.restart", "ctrl+r")
+            mend = f"{error.mend} · " if error.mend else ""
+            now = datetime.now(UTC)
+            self.hear(PhaseChanged(Phase.STOPPED), now)
+            told = Notice(str(error), Severity.ERROR, f"{mend}{key} starts it again")
+            self.hear(told, now)
+            self.refresh_bindings()
 
     def tell(self, error: AssistantError, severity: Severity = Severity.WARNING) -> None:
         """In the line of troubles, until it is dismissed."""
@@ -167,7 +225,8 @@ class AssistantScreen(App[int]):
         self.query_one(TabbedContent).active = name
         tab = self.query_one(f"#{name}", TabPane)
         for widget in tab.query("*"):
-            if widget.focusable and not isinstance(widget, Input):
+            shown = all(node.display for node in widget.ancestors_with_self if node is not tab)
+            if shown and widget.focusable and not isinstance(widget, Input):
                 widget.focus()
                 return
 
@@ -177,6 +236,16 @@ class AssistantScreen(App[int]):
             self.session.do("talk")
         else:
             self.session.do("unmute" if self.state.phase is Phase.MUTED else "mute")
+
+    def action_restart(self) -> None:
+        self._forget_end()
+        self._open()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """What runs is not started again."""
+        if action == "restart":
+            return self.session.live and self.state.phase is Phase.STOPPED
+        return super().check_action(action, parameters)
 
     def action_talk(self) -> None:
         self.session.do("talk")
@@ -254,6 +323,33 @@ class AssistantScreen(App[int]):
         self.action_tab("memory")
         self.query_one(MemoryTab).open(message.memory)
 
+    def _suspended(self, _: object) -> None:
+        """Nobody watches: what is said then is not meant for it."""
+        self._muted_for_now = self.state.phase not in (Phase.MUTED, Phase.STOPPED)
+        if self._muted_for_now:
+            self.session.do("mute")
+
+    def _resumed(self, _: object) -> None:
+        self.refresh(layout=True)  # the terminal has forgotten the picture
+        if self._muted_for_now and not self.loaded.settings.audio.push_to_talk:
+            self.session.do("unmute")
+
+    def on_settings_changed(self, message: SettingsChanged) -> None:
+        """Those of the screen count at once, all others once the assistant knows them too."""
+        screen = message.loaded.settings.screen
+        if message.restarted:
+            self.error = None
+            self.hear(PhaseChanged(Phase.STARTING), datetime.now(UTC))
+            self.loaded = message.loaded
+        else:
+            self._apply(screen)
+        self.theme = screen.theme if screen.theme in self.available_themes else self.theme
+        self.set_keymap(screen.keys)
+
+    def _apply(self, screen: ScreenSettings) -> None:
+        settings = self.loaded.settings.model_copy(update={"screen": screen})
+        self.loaded = replace(self.loaded, settings=settings)
+
     def _keep_theme(self, _: object) -> None:
         if self.theme != self.loaded.settings.screen.theme:
             from ui.config_command import set_setting
@@ -262,3 +358,6 @@ class AssistantScreen(App[int]):
                 set_setting(self.home, "screen.theme", self.theme)
             except AssistantError as error:
                 self.tell(error)
+                return
+            kept = self.loaded.settings.screen.model_copy(update={"theme": self.theme})
+            self._apply(kept)

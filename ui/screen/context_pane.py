@@ -31,6 +31,7 @@ class Listing(OptionList):
     DEFAULT_CSS = """
     Listing { border: none; height: 1fr; padding: 0; background: transparent; }
     Listing:focus { border: none; }
+    Listing:nocolor > .option-list--option-highlighted { text-style: bold underline; }
     """
 
 

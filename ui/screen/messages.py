@@ -3,6 +3,7 @@
 from textual.message import Message
 
 from assistant.errors import AssistantError
+from assistant.settings import Loaded
 
 
 class Trouble(Message):
@@ -27,3 +28,12 @@ class OpenMemory(Message):
     def __init__(self, memory: str) -> None:
         super().__init__()
         self.memory = memory
+
+
+class SettingsChanged(Message):
+    """Settings were saved, or the assistant was started anew with them."""
+
+    def __init__(self, loaded: Loaded, *, restarted: bool) -> None:
+        super().__init__()
+        self.loaded = loaded
+        self.restarted = restarted

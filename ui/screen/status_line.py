@@ -18,12 +18,13 @@ SIGNS = {
     Phase.ASLEEP: ("☾", "asleep", "blue"),
     Phase.MUTED: ("⊘", "muted", "red"),
     Phase.PAUSED: ("‖", "no sound", "red"),
+    Phase.STOPPED: ("■", "stopped", "bold red"),
 }
 METER = 8
 """Cells."""
 QUIET_DBFS, LOUD_DBFS = -60.0, -6.0
 EIGHTHS = " ▏▎▍▌▋▊▉█"
-CLOSED = (Phase.STARTING, Phase.MUTED, Phase.PAUSED)
+CLOSED = (Phase.STARTING, Phase.MUTED, Phase.PAUSED, Phase.STOPPED)
 
 
 class StatusLine(Pane):
@@ -79,6 +80,8 @@ def meter(dbfs: float, *, closed: bool = False, cells: int = METER) -> Text:
 
 def _details(state: State) -> Iterator[str]:
     """What matters most first."""
+    if state.phase is Phase.STARTING:
+        yield f"loading {', '.join(state.loading.values())}" if state.loading else "getting ready"
     turn = state.turn
     pending = state.undoable
     if pending is not None:
@@ -92,7 +95,7 @@ def _details(state: State) -> Iterator[str]:
             yield f"context {turn.tokens:,}/{turn.budget:,}"
     if state.memories is not None:
         yield f"{state.memories:,} memories"
-    elif state.models:
+    elif state.models and state.phase is not Phase.STOPPED:
         yield "reading memories"
     if "llm" in state.models:
         yield state.models["llm"]

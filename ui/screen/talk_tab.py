@@ -4,9 +4,11 @@ from textual.app import ComposeResult
 from textual.containers import Container, Vertical
 from textual.widgets import Input, Tab, Tabs
 
+from assistant.errors import AssistantError
 from ui.screen.context_pane import ContextPane
 from ui.screen.conversation import Conversation
 from ui.screen.injected_pane import InjectedPane
+from ui.screen.messages import Trouble
 from ui.screen.waterfall import Waterfall
 from ui.session import Session
 
@@ -82,9 +84,13 @@ class TalkTab(Container):
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         text = event.value.strip()
-        event.input.clear()
-        if text:
-            self._session.say(text)
+        try:
+            if text:
+                self._session.say(text)
+        except AssistantError as error:
+            self.post_message(Trouble(error))
+        else:
+            event.input.clear()
 
     def on_input_blurred(self, event: Input.Blurred) -> None:
         if not event.value:

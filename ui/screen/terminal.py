@@ -6,6 +6,48 @@ from typing import Any, TextIO
 
 from textual.driver import Driver
 
+from assistant.errors import SettingsError
+
+WITHOUT_CURSOR = frozenset({"dumb", "unknown"})
+"""Values of TERM that say: nothing but lines."""
+
+
+def require_terminal() -> None:
+    """Raises SettingsError: there is none, or none to draw on."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise SettingsError("The screen needs a terminal.", mend="assistant talk")
+    kind = os.environ.get("TERM", "")
+    if kind in WITHOUT_CURSOR:
+        raise SettingsError(
+            f"The screen can't be drawn on this terminal (TERM={kind}).", mend="assistant talk"
+        )
+
+
+class Lasting:
+    """A terminal that may go away: what is written from then on is lost, and SIGHUP ends the
+    program. Textual's writing thread would end instead, and all wait for it for ever."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+        self._gone = False
+
+    def write(self, text: str) -> None:
+        try:
+            if not self._gone:
+                self._out.write(text)
+        except OSError:
+            self._gone = True
+
+    def flush(self) -> None:
+        try:
+            if not self._gone:
+                self._out.flush()
+        except OSError:
+            self._gone = True
+
+    def fileno(self) -> int:
+        return self._out.fileno()
+
 
 def drawing_on(out: TextIO) -> type[Driver] | None:
     """Draws on `out`, while what libraries write to the descriptors 1 and 2 goes elsewhere; None
@@ -17,7 +59,7 @@ def drawing_on(out: TextIO) -> type[Driver] | None:
     class TerminalDriver(LinuxDriver):
         def __init__(self, *args: Any, **options: Any) -> None:
             super().__init__(*args, **options)
-            vars(self)["_file"] = out
+            vars(self)["_file"] = Lasting(out)
 
         def _get_terminal_size(self) -> tuple[int, int]:
             try:
@@ -25,5 +67,11 @@ def drawing_on(out: TextIO) -> type[Driver] | None:
             except OSError:
                 return super()._get_terminal_size()
             return width or 80, height or 24
+
+        def run_input_thread(self) -> None:
+            try:
+                super().run_input_thread()
+            except OSError:
+                self._app.call_later(self._app.exit)  # the terminal has gone
 
     return TerminalDriver

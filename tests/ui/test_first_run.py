@@ -1,0 +1,341 @@
+"""What the screen leads through before the first conversation, and after an end."""
+
+import threading
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.app import App
+from textual.pilot import Pilot
+from textual.widgets import Button, Input
+
+from assistant.encryption import Vault
+from assistant.errors import ModelMissing, ModelUnavailable, StoreError
+from assistant.events import Latency as NoLatency
+from assistant.events import ModelsReady, Phase, PhaseChanged, TurnEnded, TurnHeard
+from assistant.home_lock import HomeLock
+from assistant.paths import Home
+from assistant.settings import Settings, load
+from models.sources import PullStopped, Report, Step
+from tests.support.screens import ToldSession
+from ui.microphone_check import Judgement
+from ui.pulling import Needed, Progress
+from ui.screen.app import AssistantScreen
+from ui.screen.first_run import HELLO, FirstRun, is_new
+from ui.screen.microphone_step import MicrophoneStep
+from ui.screen.models_step import ModelsStep, time_text
+from ui.screen.sturdy import Sturdy
+from ui.screen.unlocking import RecoveryStep, SecretDialog, Unlocking
+from ui.session import Plan
+
+THINKING = Needed("a-model", "thinking", 1000)
+RECOVERY = "-".join(["ABCD"] * 14)
+
+
+class ToldCheck:
+    """A microphone whose levels the test tells."""
+
+    def __init__(self) -> None:
+        self.asked: list[str | None] = []
+        self.closed = False
+        self.tell: Callable[[dict[str, Any]], None] = lambda _: None
+
+    def __call__(self, tell: Callable[[dict[str, Any]], None]) -> "ToldCheck":
+        self.tell = tell
+        return self
+
+    async def listen(self, microphone: str | None) -> None:
+        self.asked.append(microphone)
+        self.tell({"devices": ["Built-in", "Headset"]})
+        self.tell({"microphone": microphone or "Built-in"})
+
+    async def close(self) -> None:
+        self.closed = True
+
+
+class ToldModels:
+    """Which models are missing, and how their download goes."""
+
+    def __init__(self, *missing: Needed) -> None:
+        self.missing = list(missing)
+        self.fails: list[Exception] = []
+        self.waits = False
+        self.pulls = 0
+
+    def needed(self, settings: Settings) -> list[Needed]:
+        return list(self.missing)
+
+    def bring(self, settings: Settings, report: Report, stop: threading.Event) -> None:
+        self.pulls += 1
+        report(Step("a-model", "downloading", 500, 1000, "a hub"))
+        if self.waits:
+            assert stop.wait(10)
+            raise PullStopped("It was stopped.")
+        if self.fails:
+            raise self.fails.pop()
+        self.missing.clear()
+
+
+@asynccontextmanager
+async def opened(
+    folder: Path, models: ToldModels, *, new: bool = True, check: ToldCheck | None = None
+) -> AsyncIterator[tuple[AssistantScreen, Pilot[int], ToldSession]]:
+    home = Home(folder)
+    session = ToldSession((PhaseChanged(Phase.STARTING),))
+    guide = FirstRun(
+        home,
+        new=new,
+        listens=check is not None,
+        check=check,
+        needed=models.needed,
+        bring=models.bring,
+    )
+    app = AssistantScreen(session, home, load(home.settings_file, environment={}), None, guide)
+    async with app.run_test(size=(100, 30)) as pilot:
+        yield app, pilot, session
+
+
+async def until(pilot: Pilot[int], happened: Callable[[], object]) -> None:
+    for _ in range(300):
+        if happened():
+            return
+        await pilot.pause(0.02)
+    raise AssertionError("it never happens")
+
+
+def on(app: App[int], step: type[object]) -> bool:
+    return isinstance(app.screen, step) and bool(app.screen.query(Button))
+
+
+def shown(app: App[int]) -> str:
+    strips = app.screen._compositor.render_strips()
+    return "\n".join("".join(segment.text for segment in strip) for strip in strips)
+
+
+def running(session: ToldSession) -> bool:
+    return session._hear is not None
+
+
+async def test_a_new_home_is_led_from_the_microphone_to_the_first_exchange(tmp_path: Path) -> None:
+    check, models = ToldCheck(), ToldModels(THINKING)
+    async with opened(tmp_path, models, check=check) as (app, pilot, session):
+        await until(pilot, lambda: on(app, MicrophoneStep) and "Say something" in shown(app))
+        for level in (*[-60.0] * 6, *[-20.0] * 4):
+            check.tell({"dbfs": level})
+        await until(pilot, lambda: "I hear you." in shown(app))
+        await pilot.press("enter")
+        await until(pilot, lambda: on(app, ModelsStep))
+        assert check.closed
+        assert "thinking    a-model" in shown(app)
+        assert not running(session)
+        await pilot.press("enter")
+        await until(pilot, lambda: running(session))
+        session.tell(ModelsReady({"llm": "a-model"}), PhaseChanged(Phase.LISTENING))
+        await until(pilot, lambda: HELLO in shown(app))
+        session.tell(TurnHeard(1, "Hello."), TurnEnded(1, "Hello.", "Hi.", False, NoLatency()))
+        await until(pilot, lambda: HELLO not in shown(app))
+    assert models.pulls == 1
+
+
+async def test_another_microphone_is_kept_and_used(tmp_path: Path) -> None:
+    check = ToldCheck()
+    async with opened(tmp_path, ToldModels(), check=check) as (app, pilot, session):
+        await until(pilot, lambda: on(app, MicrophoneStep) and "Headset" in shown(app))
+        app.screen.query_one("OptionList").focus()
+        await pilot.press("down", "down", "down", "enter")
+        await until(pilot, lambda: check.asked[-1] == "Headset")
+        await pilot.press("enter")
+        await until(pilot, lambda: running(session))
+    assert session.restarted[-1].audio.input_device == "Headset"
+    assert load(tmp_path / "settings.toml").settings.audio.input_device == "Headset"
+
+
+async def test_a_microphone_that_fails_is_told_and_gone_on_without(tmp_path: Path) -> None:
+    check = ToldCheck()
+    async with opened(tmp_path, ToldModels(), check=check) as (app, pilot, session):
+        await until(pilot, lambda: on(app, MicrophoneStep) and "Say something" in shown(app))
+        check.tell({"failed": {"message": "It is taken.", "mend": "Close the other program."}})
+        await until(pilot, lambda: "! It is taken. → Close the other program." in shown(app))
+        await pilot.press("escape")
+        await until(pilot, lambda: running(session))
+    assert session.restarted[-1].audio.input_device is None
+
+
+async def test_a_download_that_fails_says_why_and_is_tried_again(tmp_path: Path) -> None:
+    models = ToldModels(THINKING)
+    models.fails = [ModelUnavailable("No route to the hub.", mend="Check the network.")]
+    async with opened(tmp_path, models, new=False) as (app, pilot, _):
+        await until(pilot, lambda: on(app, ModelsStep))
+        await pilot.press("enter")
+        await until(pilot, lambda: "! No route to the hub. → Check the network." in shown(app))
+        assert "Try again" in shown(app)
+        await until(pilot, lambda: not app.screen.query(".-active"))
+        await pilot.press("enter")
+        await until(pilot, lambda: len(app.screen_stack) == 1)
+    assert models.pulls == 2
+
+
+async def test_a_download_is_stopped_and_goes_on_later(tmp_path: Path) -> None:
+    models = ToldModels(THINKING)
+    models.waits = True
+    async with opened(tmp_path, models) as (app, pilot, session):
+        await until(pilot, lambda: on(app, ModelsStep))
+        await pilot.press("enter")
+        await until(pilot, lambda: "50%  500 B of 1.0 kB" in shown(app))
+        assert "a-model: downloading from a hub" in shown(app)
+        await pilot.press("escape")
+        await until(pilot, lambda: "what has come is kept" in shown(app))
+        await pilot.press("escape")
+        await until(pilot, lambda: app.state.phase is Phase.STOPPED)
+        await until(pilot, lambda: "has no models to work with" in shown(app))
+        assert not running(session)
+        models.waits = False
+        await pilot.press("ctrl+r")
+        await until(pilot, lambda: on(app, ModelsStep))
+        await pilot.press("enter")
+        await until(pilot, lambda: running(session))
+        await until(pilot, lambda: "has no models" not in shown(app))
+
+
+async def test_a_used_home_with_its_models_is_asked_for_nothing(tmp_path: Path) -> None:
+    models = ToldModels()
+    async with opened(tmp_path, models, new=False, check=ToldCheck()) as (app, pilot, session):
+        await until(pilot, lambda: running(session))
+        await pilot.pause(0.1)
+        assert len(app.screen_stack) == 1
+        assert "Say hello" not in shown(app)
+
+
+async def test_what_ended_is_started_again_and_what_is_typed_is_kept(tmp_path: Path) -> None:
+    class Stopped(ToldSession):
+        def say(self, text: str) -> None:
+            raise StoreError("The assistant does not run, so that was not said.")
+
+    home = Home(tmp_path)
+    session = Stopped((PhaseChanged(Phase.LISTENING),))
+    app = AssistantScreen(session, home, load(home.settings_file, environment={}))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await until(pilot, lambda: app.state.phase is Phase.LISTENING)
+        await pilot.press("ctrl+r")
+        assert session.restarted == []
+        await pilot.press("i", *"draft")
+        app.ended(ModelMissing("The model X is gone.", mend="assistant models pull x"))
+        await until(pilot, lambda: "stopped" in shown(app))
+        assert "The model X is gone. → assistant models pull x · ctrl+r starts it" in shown(app)
+        await pilot.press("enter")
+        await until(pilot, lambda: "that was not said" in shown(app))
+        assert app.query_one("#typed", Input).value == "draft"
+        await pilot.press("ctrl+r")
+        await until(pilot, lambda: len(session.restarted) == 1)
+        await until(pilot, lambda: "model X is gone" not in shown(app))
+        assert app.query_one("#typed", Input).value == "draft"
+        assert app.error is None
+
+
+@pytest.mark.parametrize(
+    ("key", "unseen"), [("enter", RECOVERY), ("escape", RECOVERY), ("w", None)]
+)
+async def test_a_recovery_key_is_shown_until_it_is_written_down(
+    key: str, unseen: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = Home(tmp_path).create()
+    vault = Vault(None, HomeLock(home, alone=False), recovery=RECOVERY)
+    monkeypatch.setattr("assistant.encryption.open_vault", lambda *_, **__: vault)
+    unlocking = Unlocking(home, Settings())
+    app = unlocking.app = Sturdy()
+    async with app.run_test() as pilot:
+        assert await app.run_worker(unlocking()).wait() is vault
+        await until(pilot, lambda: on(app, RecoveryStep) and RECOVERY[:34] in shown(app))
+        assert unlocking.unseen == RECOVERY
+        if key == "w":
+            app.screen.query_one("#written", Button).press()
+        else:
+            await pilot.press(key)
+        await until(pilot, lambda: len(app.screen_stack) == 1)
+    vault.close()
+    assert unlocking.unseen == unseen
+
+
+async def test_a_passphrase_is_asked_for_and_not_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = Home(tmp_path).create()
+    given: list[str | None] = []
+
+    def open_vault(*arguments: Any, **_: object) -> Vault:
+        given.append(arguments[2]("passphrase"))
+        return Vault(None, HomeLock(home, alone=False))
+
+    monkeypatch.setattr("assistant.encryption.open_vault", open_vault)
+    unlocking = Unlocking(home, Settings())
+    app = unlocking.app = Sturdy()
+    async with app.run_test() as pilot:
+        opening = app.run_worker(unlocking())
+        await until(pilot, lambda: isinstance(app.screen, SecretDialog) and app.screen.query(Input))
+        await pilot.press(*"sesame")
+        assert "sesame" not in shown(app)
+        await pilot.press("enter")
+        (await opening.wait()).close()
+    assert given == ["sesame"]
+
+
+async def test_a_terminal_that_is_too_small_says_so(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    session = ToldSession((PhaseChanged(Phase.LISTENING),))
+    app = AssistantScreen(session, home, load(home.settings_file, environment={}))
+    async with app.run_test(size=(45, 12)) as pilot:
+        await until(pilot, lambda: "listening" in shown(app))
+        assert "This terminal is 45×12; the screen needs" in shown(app)
+        assert "Conversation" not in shown(app)
+        await pilot.resize_terminal(80, 24)
+        await until(pilot, lambda: "Conversation" in shown(app))
+
+
+def test_a_home_is_new_until_something_is_kept_there(tmp_path: Path) -> None:
+    home = Home(tmp_path).create()
+    assert is_new(home)
+    home.settings_file.write_text("")
+    assert not is_new(home)
+
+
+@pytest.mark.parametrize(
+    ("levels", "verdict"),
+    [
+        ([-60.0] * 6 + [-20.0] * 4, "heard"),
+        ([-60.0] * 6 + [-20.0] * 2 + [-60.0] * 20, "waiting"),
+        ([-30.0] * 40, "waiting"),
+        ([-90.0] * 25, "silent"),
+        ([-70.0] * 40, "waiting"),
+    ],
+    ids=["speech", "a click", "a noisy room", "dead", "a quiet room"],
+)
+def test_a_microphone_is_judged_by_what_rises_over_the_room(
+    levels: list[float], verdict: str
+) -> None:
+    judgement = Judgement()
+    assert [judgement.hear(level) for level in levels][-1] == verdict
+
+
+def test_a_download_tells_how_long_it_will_take() -> None:
+    progress = Progress([THINKING, Needed("b", "hearing", 3000)])
+    assert (progress.done, progress.total, progress.left_s) == (0, 4000, None)
+    progress.see(Step("a-model", "downloading", 0, 1000), 10.0)
+    progress.see(Step("a-model", "downloading", 500, 1000), 11.0)
+    assert (progress.done, progress.rate, progress.left_s) == (500, 500.0, 7.0)
+    progress.see(Step("b", "downloading", 0, 6000), 12.0)
+    assert progress.done == 1000
+    progress.see(Step("b", "downloading", 6000, 6000), 14.0)
+    assert (progress.done, progress.left_s) == (4000, 0.0)
+    assert [time_text(s) for s in (8, 200, 7200)] == ["8 s", "3 min", "2.0 h"]
+
+
+def test_a_session_takes_no_words_while_nothing_runs(tmp_path: Path) -> None:
+    from ui.session import Live
+
+    home = Home(tmp_path).create()
+    live = Live(home, Settings(), Vault(None, HomeLock(home, alone=False)), Plan())
+    with pytest.raises(StoreError, match="does not run"):
+        live.say("Hello.")
+    live.release()

@@ -1,0 +1,224 @@
+"""The logs tab, on real files of a home that grow and are rotated."""
+
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+
+from textual.pilot import Pilot
+
+from assistant.paths import Home
+from tests.support.panes import PaneApp, shown, until
+from tests.support.screens import ToldSession, screen
+from ui.log_tail import BEGIN_BYTES, LogLine, LogTail
+from ui.quiet import DiscreetFormatter, logs_in
+from ui.screen.log_view import MOST, LogView
+from ui.screen.logs_tab import EMPTY, LogsTab
+
+
+def line(words: str, level: str = "INFO", logger: str = "assistant.app") -> str:
+    return f"2026-03-01 12:00:00,123 {level} {logger}: {words}\n"
+
+
+def write(file: Path, *lines: str) -> None:
+    with file.open("a", encoding="utf-8") as out:
+        out.writelines(lines)
+
+
+@asynccontextmanager
+async def opened(
+    home: Home, size: tuple[int, int] = (80, 24)
+) -> AsyncIterator[tuple[PaneApp, Pilot[None]]]:
+    app = PaneApp(LogsTab(home))
+    async with app.run_test(size=size) as pilot:
+        app.query_one(LogView).focus()
+        await pilot.pause()
+        yield app, pilot
+
+
+# -- reading ------------------------------------------------------------------------------------
+
+
+def test_each_line_is_read_once(home: Home) -> None:
+    tail = LogTail(home.log)
+    assert tail.read() == []
+    write(home.log, line("one"), "2026-03-01 12:00:01,000 ERROR ui.hos")
+
+    assert tail.read() == [LogLine("INFO", "12:00:00", "assistant.app", "one")]
+    assert tail.read() == []
+    write(home.log, "ted: two\n", "Traceback\n")
+    assert tail.read() == [
+        LogLine("ERROR", "12:00:01", "ui.hosted", "two"),
+        LogLine("ERROR", "", "", "Traceback"),
+    ]
+
+
+def test_nothing_is_lost_when_the_log_is_rotated(home: Home) -> None:
+    tail, text = LogTail(home.log), []
+    handler = RotatingFileHandler(home.log, maxBytes=400, backupCount=3, encoding="utf-8")
+    handler.setFormatter(DiscreetFormatter())
+    for number in range(20):
+        record = logging.LogRecord("ui", logging.INFO, "", 0, f"line {number}", None, None)
+        handler.emit(record)
+        if number % 3 == 0:
+            text += [each.text for each in tail.read()]
+    handler.close()
+    text += [each.text for each in tail.read()]
+
+    assert text == [f"line {number}" for number in range(20)]
+    assert home.log.with_name("assistant.log.2").exists()
+
+
+def test_a_log_that_was_cut_off_is_read_from_its_beginning(home: Home) -> None:
+    tail = LogTail(home.log)
+    write(home.log, line("a long line before"))
+    tail.read()
+    home.log.write_text(line("new"))
+
+    assert [each.text for each in tail.read()] == ["new"]
+
+
+def test_of_a_long_log_only_the_end_is_read_in_whole_lines(home: Home) -> None:
+    write(home.log, *(line(f"number {n:06}") for n in range(10_000)))
+    lines = LogTail(home.log).read()
+
+    assert home.log.stat().st_size > 2 * BEGIN_BYTES
+    assert lines[-1].text == "number 009999"
+    assert all(each.text.startswith("number ") for each in lines)
+    assert len(lines) < 5_000
+
+
+def test_what_would_command_the_terminal_is_taken_out(home: Home) -> None:
+    write(home.native_log, "\x1b[31mred\x1b[0m\a \x9b2J done\r\n")
+
+    assert [each.text for each in LogTail(home.native_log).read()] == ["red 2J done"]
+
+
+# -- by keys ------------------------------------------------------------------------------------
+
+
+async def test_an_empty_log_says_what_will_be_there(home: Home) -> None:
+    async with opened(home) as (app, _):
+        assert EMPTY.split(";")[0] in shown(app)
+
+
+async def test_lines_appear_as_they_are_written(home: Home) -> None:
+    with logs_in(home):
+        logging.getLogger("assistant.voice").warning("The canceller has no reference.")
+        async with opened(home, (120, 40)) as (app, pilot):
+            await until(pilot, lambda: "has no reference" in shown(app))
+            logging.getLogger("models.store").error("It broke.")
+            await until(pilot, lambda: "It broke." in shown(app))
+
+            [first] = [each for each in shown(app).splitlines() if "reference" in each]
+            assert "WARNING  assistant.voice: The canceller" in first
+            assert "ERROR    models.store: It broke." in shown(app)
+
+
+async def test_scrolling_up_pauses_and_the_end_is_found_again(home: Home) -> None:
+    write(home.log, *(line(f"number {n}") for n in range(200)))
+    async with opened(home) as (app, pilot):
+        view = app.query_one(LogView)
+        await until(pilot, lambda: "number 199" in shown(app))
+        await pilot.press("k", "k")
+        write(home.log, line("fresh"), line("fresher"))
+        await until(pilot, lambda: view.unread == 2)
+        assert "+2 new" in shown(app)
+        assert "fresher" not in shown(app)
+        await pilot.press("G")
+        await until(pilot, lambda: "fresher" in shown(app))
+        assert "new," not in shown(app)
+        await pilot.press("g")
+        await until(pilot, lambda: "number 0" in shown(app))
+        await pilot.press("end")
+        write(home.log, line("the last"))
+        await until(pilot, lambda: "the last" in shown(app))
+
+
+async def test_levels_are_chosen_by_keys(home: Home) -> None:
+    write(home.log, line("fine"), line("hm", "WARNING"), line("bad", "ERROR"), "  in a file\n")
+    async with opened(home) as (app, pilot):
+        await until(pilot, lambda: "fine" in shown(app))
+        await pilot.press("w")
+        await until(pilot, lambda: "warnings and errors" in shown(app))
+        assert "fine" not in shown(app)
+        assert "hm" in shown(app)
+        await pilot.press("e")
+        await until(pilot, lambda: "hm" not in shown(app))
+        assert "bad" in shown(app)
+        assert "in a file" in shown(app)
+        await pilot.press("a")
+        await until(pilot, lambda: "fine" in shown(app))
+
+
+async def test_words_narrow_the_log_and_letters_there_are_text(home: Home) -> None:
+    write(home.log, line("we want water"), line("nothing"))
+    async with opened(home) as (app, pilot):
+        await until(pilot, lambda: "nothing" in shown(app))
+        await pilot.press("slash", *"want w")
+        await until(pilot, lambda: "nothing" not in shown(app))
+        assert "all levels, with" in shown(app)
+        assert "we want water" in shown(app)
+        await pilot.press("enter", "slash", "x")
+        await until(pilot, lambda: "No line is like that." in shown(app))
+        await pilot.press("escape")
+        await until(pilot, lambda: "nothing" in shown(app))
+        await until(pilot, lambda: app.focused is app.query_one(LogView))
+
+
+async def test_the_other_log_is_a_key_away(home: Home) -> None:
+    write(home.log, line("ours"))
+    write(home.native_log, "ggml: theirs\n")
+    async with opened(home) as (app, pilot):
+        await until(pilot, lambda: "ours" in shown(app))
+        await pilot.press("n")
+        await until(pilot, lambda: "ggml: theirs" in shown(app))
+        assert "ours" not in shown(app)
+        await pilot.press("e")
+        await until(pilot, lambda: "libraries print, errors" in shown(app))
+        assert "theirs" in shown(app)  # without levels all of it is shown
+        await pilot.press("n")
+        await until(pilot, lambda: "theirs" not in shown(app))
+
+
+async def test_memory_is_bounded(home: Home) -> None:
+    write(home.log, *(line(f"n{n}") for n in range(MOST)))
+    async with opened(home) as (app, pilot):
+        view = app.query_one(LogView)
+        await until(pilot, lambda: view.held == MOST)
+        write(home.log, *(line(f"m{n}") for n in range(MOST)))
+        await until(pilot, lambda: f"m{MOST - 1}" in shown(app))
+        await pilot.press("g")
+        await until(pilot, lambda: "app: m0" in shown(app))
+
+        assert view.held == MOST
+
+
+async def test_long_lines_are_wrapped_to_the_width(home: Home) -> None:
+    write(home.log, line("word " * 40 + "end"), line("Ω" * 100 + "konec"))
+    async with opened(home, (80, 24)) as (app, pilot):
+        await until(pilot, lambda: "konec" in "".join(shown(app).split()))
+        await pilot.resize_terminal(200, 50)
+        await until(pilot, lambda: "Ω" * 100 + "konec" in shown(app))
+
+        assert "word end" in shown(app)
+
+
+async def test_it_reads_only_while_it_is_shown(tmp_path: Path) -> None:
+    home = Home(tmp_path).create()
+    app = screen(ToldSession(), tmp_path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        view = app.query_one(LogView)
+        write(home.log, line("unseen"))
+        await pilot.press("5")
+        for _ in range(500):
+            if view.held:
+                break
+            await pilot.pause(0.02)
+        assert view.held == 1
+        await pilot.press("1")
+        await pilot.pause(0.1)
+        reading = app.query_one(LogsTab)._reading
+        assert reading is not None
+        assert not reading._active.is_set()

@@ -1,0 +1,231 @@
+"""The models of the settings tab by keys, on a real store, a real cache and a hub on loopback."""
+
+import os
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from assistant.events import ModelsReady
+from assistant.paths import Home
+from assistant.settings import load
+from models import catalogue
+from models.sources import Step, Transfer
+from models.store import ModelStore, State
+from tests.support import small_models
+from tests.support.hub_server import Hub, hub_server
+from tests.support.panes import PaneApp, shown, until
+from tests.support.screens import AT, ToldSession
+from ui.model_work import Job, ModelWork
+from ui.screen.dialogs import Confirm
+from ui.screen.models_pane import ModelsPane, progress
+from ui.screen.settings_tab import SettingsTab
+from ui.state import State as Folded
+from ui.state import fold
+
+ROLES = {
+    "small-voice": ("tts", "piper"),
+    "small-whisper": ("stt", "faster-whisper"),
+    "small-encoder": ("encoder", "onnx"),
+}
+BYTES = b"x" * 3_000_000
+
+
+def nothing(_transfer: Transfer) -> None:
+    """No preparation."""
+
+
+@pytest.fixture
+def hub() -> Iterator[Hub]:
+    with hub_server({f"{name}/resolve/main/a": BYTES for name in ROLES}) as running:
+        yield running
+
+
+@pytest.fixture
+def store(tmp_path: Path, hub: Hub) -> ModelStore:
+    tables = {
+        name: small_models.table(
+            role=role,
+            engine=engine,
+            files=small_models.entries({"a": BYTES}),
+            hub={"repo": name, "revision": "main"},
+            pieces=None,
+        )
+        for name, (role, engine) in ROLES.items()
+    }
+    return ModelStore(
+        tmp_path / "cache",
+        catalogue.parse(tables),
+        prepare=nothing,
+        environment={**os.environ, "HF_ENDPOINT": hub.url},
+    )
+
+
+@asynccontextmanager
+async def opened(
+    home: Home, store: ModelStore, size: tuple[int, int] = (80, 24)
+) -> AsyncIterator[tuple[PaneApp, Pilot[None]]]:
+    """With the cursor on the model that hears, which stands first."""
+    tab = SettingsTab(ToldSession(), home, load(home.settings_file), store=lambda: store)
+    app = PaneApp(tab)
+    async with app.run_test(size=size) as pilot:
+        tab.open("models")
+        await until(pilot, lambda: app.query_one(ModelsPane).chosen() is not None)
+        yield app, pilot
+
+
+def line(app: PaneApp, name: str) -> str:
+    return next(each for each in shown(app).splitlines() if each.startswith(f"   {name}"))
+
+
+async def test_models_stand_under_what_they_do_with_size_and_state(
+    home: Home, store: ModelStore
+) -> None:
+    store.pull(["small-voice", "small-encoder"])
+    (store.cache / "small-encoder" / "a").write_bytes(b"short")
+    (store.cache / ".partial" / "small-whisper").mkdir(parents=True)
+    async with opened(home, store) as (app, _):
+        rows = [each.split() for each in shown(app).splitlines() if each.strip()]
+
+        assert ["small-whisper", "3.0", "MB", "in", "part"] in rows
+        assert ["small-voice", "3.0", "MB", "here"] in rows
+        assert ["small-encoder", "3.0", "MB", "damaged"] in rows
+        assert rows.index(["Hearing", "speech", "to", "text"]) < rows.index(["Speaking", "voice"])
+
+
+async def test_d_downloads_and_enter_uses_it(home: Home, store: ModelStore) -> None:
+    async with opened(home, store) as (app, pilot):
+        assert "missing" in line(app, "small-whisper")
+        await pilot.press("enter")
+        await until(pilot, lambda: len(app.troubles) == 1)
+        assert "not on this machine yet" in str(app.troubles[0])
+        await pilot.press("d")
+        await until(pilot, lambda: app.told == ["small-whisper is here."])
+        await until(pilot, lambda: "here" in line(app, "small-whisper"))
+        await pilot.press("enter")
+        await until(pilot, lambda: len(app.changes) == 1)
+
+        assert load(home.settings_file).settings.stt.model == "small-whisper"
+        assert "chosen" in line(app, "small-whisper")
+        assert store.state("small-whisper") is State.READY
+
+
+async def test_a_download_shows_how_far_it_is_and_is_stopped(
+    home: Home, store: ModelStore, hub: Hub
+) -> None:
+    hub.hang_at = 2_500_000
+    async with opened(home, store) as (app, pilot):
+        await pilot.press("d")
+        await until(pilot, lambda: "of 3.0 MB" in line(app, "small-whisper"))
+        assert "█" in line(app, "small-whisper")
+        await pilot.press("c")
+        hub.release.set()
+        await until(pilot, lambda: any("stopped" in each for each in app.told))
+
+        assert app.troubles == []
+        assert store.state("small-whisper") is State.PARTIAL
+
+
+async def test_a_download_that_fails_says_why(home: Home, store: ModelStore, hub: Hub) -> None:
+    hub.files = {}
+    async with opened(home, store) as (app, pilot):
+        await pilot.press("d")
+        await until(pilot, lambda: len(app.troubles) == 1)
+
+        assert "could not be downloaded" in str(app.troubles[0])
+
+
+async def test_what_nobody_foresaw_is_told_too(home: Home, store: ModelStore) -> None:
+    def broken(_: Transfer) -> None:
+        raise ZeroDivisionError
+
+    store.prepare = broken
+    async with opened(home, store) as (app, pilot):
+        await pilot.press("d")
+        await until(pilot, lambda: len(app.troubles) == 1)
+
+        assert "ZeroDivisionError" in str(app.troubles[0])
+
+
+async def test_v_checks_every_byte(home: Home, store: ModelStore) -> None:
+    store.pull(["small-whisper"])
+    async with opened(home, store) as (app, pilot):
+        await pilot.press("v")
+        await until(pilot, lambda: any("every byte" in each for each in app.told))
+        (store.cache / "small-whisper" / "a").write_bytes(b"y" + BYTES[1:])
+        await pilot.press("v")
+        await until(pilot, lambda: len(app.troubles) == 1)
+
+        assert "another SHA-256" in str(app.troubles[0])
+
+
+async def test_removing_asks_first_with_the_focus_on_cancel(home: Home, store: ModelStore) -> None:
+    store.pull(["small-whisper"])
+    async with opened(home, store) as (app, pilot):
+        await pilot.press("delete")
+        await until(pilot, lambda: isinstance(app.screen, Confirm))
+        await pilot.press("enter")
+        await until(pilot, lambda: not isinstance(app.screen, Confirm))
+        assert store.state("small-whisper") is State.READY
+        await pilot.press("delete")
+        await until(pilot, lambda: isinstance(app.screen, Confirm))
+        await pilot.press("y")
+        await until(pilot, lambda: "missing" in line(app, "small-whisper"))
+        assert app.told == ["Removed small-whisper; 3.0 MB freed."]
+        await pilot.press("delete", "y")
+        await until(pilot, lambda: len(app.troubles) == 1)
+
+        assert "is not on this machine" in str(app.troubles[0])
+
+
+async def test_what_is_in_use_is_marked(home: Home, store: ModelStore) -> None:
+    state = Folded()
+    fold(state, ModelsReady({"stt": "small-whisper"}), AT)
+    async with opened(home, store) as (app, pilot):
+        app.query_one(ModelsPane).show(state)
+        await pilot.pause()
+
+        assert "in use" in line(app, "small-whisper")
+        assert "in use" not in line(app, "small-voice")
+
+
+async def test_the_encoder_is_not_to_be_chosen(home: Home, store: ModelStore) -> None:
+    store.pull(["small-encoder"])
+    async with opened(home, store) as (app, pilot):
+        await pilot.press("G", "enter")
+        await pilot.pause(0.1)
+
+        assert app.changes == []
+        assert not home.settings_file.exists()
+
+
+def test_progress_tells_megabytes_and_the_time_that_is_left() -> None:
+    job = Job("small", "download")
+    assert progress(job, 0.0).plain == "beginning"
+    job.step = Step("small", "waiting", 0, 0)
+    assert progress(job, 0.0).plain == "waiting"
+    job.downloading_since = (10.0, 1_000_000)
+    job.step = Step("small", "downloading", 2_000_000, 4_000_000)
+    assert progress(job, 15.0).plain == "████████░░░░░░░░ 2.0 MB of 4.0 MB, 10 s left"
+    job.step = Step("small", "downloading", 2_000_000, 602_000_000)
+    assert progress(job, 11.0).plain.endswith("602.0 MB, 10 min left")
+    job.step = Step("small", "verifying", 4, 4)
+    assert progress(job, 15.0).plain == "█" * 16 + " checking"
+
+
+def test_one_thing_at_a_time_is_done_to_a_model(home: Home, store: ModelStore, hub: Hub) -> None:
+    hub.hang_at = 1_000
+    work = ModelWork(lambda: store, home)
+    work.begin("small-voice", "download")
+    job = work.jobs["small-voice"]
+    work.begin("small-voice", "check")
+    assert work.jobs["small-voice"] is job
+    assert work.busy
+    work.stop_all()
+    hub.release.set()
+    while not job.over:
+        pass
+
+    assert job.stopped
