@@ -164,12 +164,9 @@ class Terminal:
             status, _, signal = told.strip().partition("|")
             if status or signal:
                 return int(status) if status else 128 + int(signal)
-<<<<<<< HEAD
             if self.flag("pane_dead"):
                 # tmux may overlook that a child ended, until another one does.
                 self._tmux("run-shell", "-b", "true")
-=======
->>>>>>> main
             time.sleep(LOOK_EVERY_S)
         raise TerminalError(f"The program did not end:\n{self.text()}")
 
