@@ -1,14 +1,14 @@
 """What the screen costs: until it is there, while nobody speaks, and while the assistant does.
 
-    python scripts/bench_screen.py [--starts N] [--seconds S] [--profile P] [--memories N] [--json]
+    python scripts/bench_screen.py [--starts N] [--seconds S] [--profile P] [--rows N] [--json]
 
 Opens `assistant screen` on a pseudo-terminal, with a recording of a quiet room instead of a
 microphone: several times, the first to warm the disk's cache, and counts the seconds until a whole
 frame is painted and until it listens. The last one then listens, and speaks an answer, while the
 processor time and memory of the screen's process, of the assistant's and of its workers are
 counted apart. Another one is typed to while it answers: whether every key arrives, and for how
-long at most its event loop was not free. With `--memories` the frames of a table of N are timed
-too, while it is scrolled and searched. With `--json` the last line is one JSON object.
+long at most its event loop was not free. And frames are timed while a table
+of N memories is scrolled and searched (none with `--rows 0`). With `--json` the last line is one JSON object.
 """
 
 import argparse
@@ -18,7 +18,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from importlib import import_module
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -67,9 +66,10 @@ def measure(folder: Path, options: argparse.Namespace) -> Figures:
         found["speaking"]["to_the_end"] = not screen.turns()
         screen.finish()
     found["typing"] = typing(folder, flags)
-    if options.memories:
-        frames = import_module("scripts.bench.screen_frames")  # brings Textual
-        found["memories"] = frames.measure(options.memories)
+    if options.rows:
+        from scripts.bench import screen_frames  # brings Textual
+
+        found["table"] = screen_frames.measure(options.rows)
     return found | {"profile": options.profile}
 
 
@@ -167,7 +167,7 @@ def table(found: Figures) -> str:
     typed = found["typing"]
     lines.append(f"keys dropped   {typed['dropped']} of {typed['keys']}")
     lines.append(f"longest gap    {typed['longest_gap_ms']} ms of the screen's event loop")
-    for name, frames in found.get("memories", {}).get("frames_ms", {}).items():
+    for name, frames in found.get("table", {}).get("frames_ms", {}).items():
         lines.append(f"{name:14} frames of p95 {frames['p95']}, at most {frames['max']} ms")
     return "\n".join(lines)
 
@@ -177,7 +177,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--starts", type=int, default=3, help="warm starts; at least 1")
     parser.add_argument("--seconds", type=float, default=30, help="of listening to silence")
     parser.add_argument("--profile", default="tiny", choices=("tiny", "small", "default"))
-    parser.add_argument("--memories", type=int, metavar="N", help="in a table, such as 10000")
+    parser.add_argument("--rows", type=int, default=10_000, help="memories in the table")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args(arguments)
     options.starts = max(1, options.starts)

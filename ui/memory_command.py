@@ -6,7 +6,6 @@ them.
 
 import argparse
 import json
-import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -19,10 +18,9 @@ from assistant.encryption import Vault
 from assistant.errors import SettingsError, StoreError, StoreInUse
 from assistant.events import Notice
 from assistant.memory import door
-from assistant.memory.record import Kind
 from assistant.paths import Home
 from assistant.settings import Settings
-from ui import forget_command
+from ui import browse_options, exporting, forget_command
 from ui.console import print_json
 from ui.forget_command import STANDARD_STREAM
 from ui.memory_view import lines
@@ -42,10 +40,13 @@ def add_parser(commands: "argparse._SubParsersAction[Any]") -> None:
     parser.set_defaults(show_help=parser.print_help)
     actions = parser.add_subparsers(dest="action", metavar="ACTION")
     listing = actions.add_parser("list", help="the newest memories")
-    listing.add_argument("--kind", choices=[kind.value for kind in Kind], help="only these")
+    browse_options.add_filters(listing)
+    browse_options.add_paging(listing)
     _add_limit(listing, "20")
     searching = actions.add_parser("search", help="what would come up for these words, and why")
     _add_text(searching)
+    browse_options.add_plain(searching)
+    browse_options.add_filters(searching)
     _add_limit(searching, "10")
     _add_id(actions.add_parser("show", help="all of one memory, and where it comes from"))
     adding = actions.add_parser("add", help="write down something to remember")
@@ -74,6 +75,8 @@ def add_parser(commands: "argparse._SubParsersAction[Any]") -> None:
         action = actions.add_parser(name, help=what)
         action.add_argument("file", metavar="FILE", help="- is the standard stream")
     actions.add_parser("stats", help="how much is remembered")
+    actions.add_parser("users", help="who has memories here")
+    actions.add_parser("receipts", help="what was looked through after each time of forgetting")
     actions.add_parser("rebuild", help="make memories anew from the transcript")
     _add_verifying(actions)
 
@@ -150,7 +153,7 @@ def request_of(args: argparse.Namespace) -> Row:
     request: Row = {"act": args.action}
     match args.action:
         case "list" | "search":
-            request["limit"] = args.limit
+            request |= {"limit": args.limit, **browse_options.wish_of(args)}
         case "forget":
             request = forget_command.request_of(args)
         case "pin" | "unpin":
@@ -165,8 +168,6 @@ def request_of(args: argparse.Namespace) -> Row:
             request["rows"] = _read(args.file)
     if "limit" in request and request["limit"] is not None and request["limit"] < 1:
         raise SettingsError("--limit takes a number, 1 or more.", mend="assistant memory --help")
-    if getattr(args, "kind", None):
-        request["kind"] = args.kind
     if getattr(args, "id", None) is not None:
         request["id"] = args.id
     if getattr(args, "text", None) is not None:
@@ -259,22 +260,8 @@ def _export(rows: Iterator[Row], args: argparse.Namespace) -> int:
         for row in rows:
             print_json(row, sys.stdout)
         return 0
-    file = Path(args.file).expanduser()
-    fresh = file.with_name(f".{file.name}.new")
-    count = 0
-    try:
-        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
-            for row in rows:
-                print_json(row, stream)
-                count += 1
-        fresh.replace(file)
-    except OSError as error:
-        raise StoreError(
-            f"The file {file} can't be written: {error.strerror}.", mend="Name another file."
-        ) from error
-    finally:
-        fresh.unlink(missing_ok=True)
+    file = exporting.named(args.file)
+    count = exporting.write(rows, file)
     if args.json:
         print_json({"event": "exported", "file": str(file), "count": count}, sys.stdout)
     else:

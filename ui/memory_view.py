@@ -13,7 +13,7 @@ from assistant.context.calendar_words import when
 from assistant.memory.naming import BY_HAND, short
 from assistant.memory.record import ASSISTANT, USER
 from models.disk import size_text
-from ui import forgetting_view
+from ui import forgetting_view, receipts_text
 from ui.forgetting_view import memories
 
 Row = Mapping[str, Any]
@@ -65,6 +65,12 @@ class _View:
                     yield f"Left out, because you had it forgotten: {memories(row['forgotten'])}."
             case "rebuilt":
                 yield f"Built anew: {memories(row['count'])}."
+            case "user":
+                yield f"{plain(row['user']):<24}  {memories(row['memories'])}"
+            case "receipt":
+                yield receipts_text.summary(row["receipt"])
+            case "counted" if row["of"] == "receipts" and not row["count"]:
+                yield "Nothing was forgotten for good yet."
             case "stats":
                 yield from _stats(row)
             case "verified":
@@ -216,8 +222,13 @@ def _speaker(row: Row) -> str:
 
 
 def _listed(row: Row) -> Iterator[str]:
-    if not row["total"]:
+    if not row["total"] and row["filtered"]:
+        yield "No memory is like that."
+    elif not row["total"]:
         yield "There are no memories yet. To write one down: assistant memory add TEXT"
+    elif row["offset"]:
+        last = row["offset"] + row["shown"]
+        yield f"Up to {last:,} of {row['total']:,}, the newest first; --offset N goes on."
     elif row["shown"] < row["total"]:
         yield f"The newest {row['shown']} of {row['total']:,}; --limit N shows more."
 

@@ -4,6 +4,7 @@ What is drawn first is imported first: encryption, models and sound come behind 
 """
 
 import argparse
+import gc
 import os
 import sys
 from pathlib import Path
@@ -48,6 +49,7 @@ def run(args: argparse.Namespace, home: Home, loaded: Loaded) -> int:
         guide = FirstRun(home, new=is_new(home), listens=not plan.recordings)
         app = AssistantScreen(session, home, loaded, drawing_on(streams.out), guide)
         unlocking.app = app
+        gc.freeze()  # to look through all that was imported costs a frame of 0.1 s
         code = draw(app, session)
     session.release()
     if unlocking.unseen is not None:

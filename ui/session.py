@@ -110,7 +110,7 @@ class Live:
         self._hosted.say(text)
 
     async def ask(self, request: Request) -> list[Row]:
-        request = {**request, "user": self._settings.general.user}
+        request = {"user": self._settings.general.user, **request}
         return await asyncio.to_thread(self._asked, request)
 
     async def restart(self, settings: Settings) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from assistant.errors import SettingsError
 from assistant.memory import table_schema
+from assistant.memory.browsing import Browsing, Entry, Which
 from assistant.memory.desk_answers import Forgotten, Listed, Shown, Stats
 from assistant.memory.desk_forgetting import DeskForgetting, Wish
 from assistant.memory.erasing import receipt_of, rewrite
@@ -66,6 +67,7 @@ class MemoryDesk:
         self._memory = memory
         self._lifetimes = lifetimes or Lifetimes()
         self._folder = folder
+        self.browsing = Browsing(user_id, table, open_transcript)
         grace = timedelta(seconds=grace_s)
         self.forgetting = DeskForgetting(
             user_id,
@@ -81,11 +83,13 @@ class MemoryDesk:
 
     def newest(self, kind: Kind | None = None, limit: int | None = None) -> Listed:
         """The newest first. Reads texts only of what it returns."""
-        rows = [row[:2] for row in self._shown("created", "id", "kind") if kind in (None, row[2])]
-        rows.sort(reverse=True)
-        ids = [row[1] for row in rows[:limit]]
-        found = sorted(self._table.get(self.user_id, ids), key=said, reverse=True)
-        return Listed(tuple(found), len(rows))
+        wanted = self.browsing.chosen(Which(kind))
+        found = self._table.get(self.user_id, [each.id for each in wanted[:limit]])
+        return Listed(tuple(found), len(wanted))
+
+    def memories(self, entries: Iterable[Entry]) -> list[Memory]:
+        """In full, in this order."""
+        return self._table.get(self.user_id, [each.id for each in entries])
 
     def search(self, text: str, limit: int) -> Recalled:
         """What the voice would recall, without its deadline.

@@ -6,16 +6,15 @@ into a running assistant have in common.
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
-from datetime import UTC
 from typing import Any
 
 from assistant.errors import SettingsError
+from assistant.memory import browsing_requests
+from assistant.memory.browsing_requests import kind_of
 from assistant.memory.desk import MemoryDesk
 from assistant.memory.desk_rows import exchange_row, row
 from assistant.memory.forgetting_requests import forget, pending, undo
-from assistant.memory.naming import short
 from assistant.memory.record import Kind
-from assistant.memory.user_index import Found
 
 Request = Mapping[str, Any]
 Row = dict[str, Any]
@@ -41,35 +40,24 @@ def carry_out(desk: MemoryDesk, request: Request) -> Iterator[Row]:
 
 
 def _list(desk: MemoryDesk, request: Request) -> Iterator[Row]:
-    listed = desk.newest(_kind(request), _count(request, LISTED))
-    for memory in listed.memories:
-        yield row(memory, event="memory")
-    yield {"event": "listed", "shown": len(listed.memories), "total": listed.total}
+    if request.get("ids") is True:
+        yield from browsing_requests.ids(desk.browsing, request)
+        return
+    page = browsing_requests.page_of(desk.browsing, request, _count(request, LISTED))
+    if request.get("light") is True:
+        yield from browsing_requests.light_rows(desk.browsing, page.entries)
+    else:
+        for memory in desk.memories(page.entries):
+            yield row(memory, event="memory")
+    yield browsing_requests.listed(desk.browsing, page, request)
 
 
 def _search(desk: MemoryDesk, request: Request) -> Iterator[Row]:
-    found = desk.search(_text(request, "text"), _count(request, FOUND))
-    for each in found.memories:
-        yield _found(each)
-    yield {"event": "searched", "found": len(found.memories), "by_words_alone": found.missed}
-
-
-def _found(found: Found) -> Row:
-    return {
-        "event": "found",
-        "id": found.id,
-        "short": short(found.id),
-        "score": round(found.score, 4),
-        "parts": {name: round(value, 4) for name, value in found.parts.items()},
-        "words": list(found.words),
-        "kind": found.kind.value,
-        "speaker": found.speaker,
-        "created": found.created.astimezone(UTC).isoformat(),
-        "superseded_by": found.superseded_by,
-        "sources": list(found.sources),
-        "tier": found.tier,
-        "text": found.text,
-    }
+    limit = _count(request, FOUND)
+    found = desk.search(_text(request, "text"), browsing_requests.looked_at(request, limit))
+    rows = list(browsing_requests.found_rows(desk.browsing, found.memories, request, limit))
+    yield from rows
+    yield {"event": "searched", "found": len(rows), "by_words_alone": found.missed}
 
 
 def _show(desk: MemoryDesk, request: Request) -> Iterator[Row]:
@@ -88,7 +76,7 @@ def _show(desk: MemoryDesk, request: Request) -> Iterator[Row]:
 
 
 def _add(desk: MemoryDesk, request: Request) -> Iterator[Row]:
-    kind = _kind(request) or Kind.FACT
+    kind = kind_of(request) or Kind.FACT
     yield row(desk.add(_text(request, "text"), kind), event="added")
 
 
@@ -163,6 +151,7 @@ def _verify(desk: MemoryDesk, request: Request) -> Iterator[Row]:
 
 _ACTS: Mapping[str, Callable[[MemoryDesk, Request], Iterator[Row]]] = {
     "list": _list,
+    "grep": _list,
     "search": _search,
     "show": _show,
     "add": _add,
@@ -170,6 +159,9 @@ _ACTS: Mapping[str, Callable[[MemoryDesk, Request], Iterator[Row]]] = {
     "forget": _forget,
     "undo": _undo,
     "pending": _pending,
+    "version": lambda desk, _: browsing_requests.version(desk.browsing),
+    "users": lambda desk, _: browsing_requests.users(desk.browsing),
+    "receipts": lambda desk, _: browsing_requests.receipts(desk.browsing),
     "split": _split,
     "mark": _mark,
     "export": _export,
@@ -199,16 +191,3 @@ def _count(request: Request, default: int) -> int:
 def _flag(request: Request, name: str) -> bool | None:
     value = request.get(name)
     return value if isinstance(value, bool) else None
-
-
-def _kind(request: Request) -> Kind | None:
-    value = request.get("kind")
-    if value is None:
-        return None
-    try:
-        return Kind(value)
-    except ValueError:
-        known = ", ".join(Kind)
-        raise SettingsError(
-            f"There is no kind {value!r:.40} of memories.", mend=f"Choose one of {known}."
-        ) from None

@@ -105,6 +105,12 @@ class MemoryTable:
         return self._uri
 
     @property
+    def version(self) -> int:
+        """Another one after each write."""
+        with self._reading() as table:
+            return int(table.version)
+
+    @property
     def refused(self) -> StoreInUse | None:
         """Why it can only be read: another assistant writes to it."""
         return self._lock.refused if isinstance(self._lock, OnlyReading) else None

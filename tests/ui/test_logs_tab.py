@@ -13,7 +13,7 @@ from tests.support.panes import PaneApp, shown, until
 from tests.support.screens import ToldSession, screen
 from ui.log_tail import BEGIN_BYTES, LogLine, LogTail
 from ui.quiet import DiscreetFormatter, logs_in
-from ui.screen.log_view import MOST, LogView
+from ui.screen.log_view import MOST, SLACK, LogView
 from ui.screen.logs_tab import EMPTY, LogsTab
 
 
@@ -193,6 +193,21 @@ async def test_memory_is_bounded(home: Home) -> None:
         await until(pilot, lambda: "app: m0" in shown(app))
 
         assert view.held == MOST
+
+
+async def test_who_reads_further_up_is_not_disturbed(home: Home) -> None:
+    write(home.log, *(line(f"n{n}") for n in range(MOST)))
+    async with opened(home) as (app, pilot):
+        view = app.query_one(LogView)
+        await until(pilot, lambda: view.held == MOST)
+        await pilot.press("pageup")
+        await until(pilot, lambda: f"n{MOST - 1}" not in shown(app))
+        seen = shown(app).splitlines()[5]
+        write(home.log, *(line(f"m{n}") for n in range(SLACK + 1)))
+        await until(pilot, lambda: view.unread == SLACK + 1)
+
+        assert view.held == MOST
+        assert seen in shown(app)
 
 
 async def test_long_lines_are_wrapped_to_the_width(home: Home) -> None:

@@ -230,7 +230,7 @@ async def test_a_section_opens_to_its_text_and_is_copied(tmp_path: Path) -> None
 
 async def test_a_memory_is_changed_where_it_is_shown(tmp_path: Path) -> None:
     session = ToldSession((*READY, *TURN))
-    shown = {"id": "dog", "text": "A dog.", "pinned": False, "never_recall": False}
+    shown = {"id": "dog", "kind": "fact", "text": "A dog.", "pinned": False, "never_recall": False}
     session.answers = {"show": [shown], "mark": [shown], "edit": [shown], "forget": [shown]}
     requests: list[tuple[tuple[str, ...], dict[str, object]]] = [
         (("p",), {"act": "mark", "id": "dog", "pinned": True}),

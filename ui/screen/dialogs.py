@@ -111,7 +111,7 @@ class LineDialog(ModalScreen[str | None]):
         self._hint = hint
 
     def compose(self) -> ComposeResult:
-        box = Vertical(Input(self._value, placeholder=self._hint))
+        box = Vertical(Input(self._value, placeholder=self._hint, select_on_focus=False))
         box.border_title = self._title
         box.border_subtitle = "enter keeps · esc cancels"
         yield box

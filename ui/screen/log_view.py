@@ -1,6 +1,5 @@
 """Lines of a log, wrapped, the newest last; follows the end until somebody scrolls up."""
 
-from collections import deque
 from collections.abc import Callable, Iterable
 from typing import ClassVar
 
@@ -16,8 +15,8 @@ from textual.strip import Strip
 
 from ui.log_tail import LogLine
 
-MOST = 3000
-"""Lines that are kept; the file has more."""
+MOST, SLACK = 3000, 500
+"""Lines that are kept, and how many more until the oldest go; the file has all."""
 LEVEL = 9
 LAST_WORD = 18
 """Characters; longer words are cut."""
@@ -55,7 +54,7 @@ class LogView(ScrollView, can_focus=True):
 
     def __init__(self) -> None:
         super().__init__()
-        self._lines: deque[LogLine] = deque(maxlen=MOST)
+        self._lines: list[LogLine] = []
         self._strips: list[list[Segment]] = []
         self._wanted: Shown = lambda _line: True
         self._following = True
@@ -74,16 +73,15 @@ class LogView(ScrollView, can_focus=True):
         new = list(lines)
         if not new:
             return
-        overflows = len(self._lines) + len(new) > MOST
-        self._lines.extend(new)
+        self._lines += new
         shown = [line for line in new if self._wanted(line)]
         if not self._following:
             self.unread += len(shown)
-        if overflows:
-            self._wrap_all()
+        for line in shown:
+            self._strips += self._wrapped(line)
+        if len(self._lines) > MOST + SLACK:
+            self._shorten()
         else:
-            for line in shown:
-                self._strips += self._wrapped(line)
             self._grown()
 
     def clear(self) -> None:
@@ -128,6 +126,15 @@ class LogView(ScrollView, can_focus=True):
         return self.scrollable_content_region.width
 
     # -- inside ---------------------------------------------------------------------------------
+
+    def _shorten(self) -> None:
+        """The oldest go; who reads further up goes on reading the same lines."""
+        place, before = self.scroll_y, len(self._strips)
+        del self._lines[:-MOST]
+        self._wrap_all()
+        if not self._following:
+            gone = before - len(self._strips)
+            self.scroll_to(y=max(place - gone, 0), animate=False, immediate=True)
 
     def _wrap_all(self) -> None:
         following, before = self._following, len(self._strips)

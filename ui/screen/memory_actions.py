@@ -1,13 +1,18 @@
 """What can be done to memories wherever they are shown: the same keys, the same requests as
 `assistant memory` sends."""
 
+from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any, ClassVar
 
 from textual.binding import Binding, BindingType
+from textual.screen import ModalScreen
 from textual.widget import Widget
+from textual.worker import WorkType
 
 from assistant.errors import AssistantError
 from ui.screen.dialogs import Confirm, LineDialog
+from ui.screen.forgetting_preview import SHOWN, details, question
 from ui.screen.messages import Trouble
 from ui.session import Row, Session
 
@@ -17,14 +22,25 @@ MEMORY_BINDINGS: list[BindingType] = [
     Binding("e", "edit", "Edit", id="memory.edit"),
     Binding("w", "wrong", "Wrong", id="memory.wrong"),
     Binding("d,delete", "forget", "Forget", id="memory.forget"),
+    Binding("D", "forget(True)", "Forget with its sources", show=False, id="memory.forget_sources"),
 ]
 
 
 class MemoryActions(Widget):
-    """Actions on what `chosen` names. Of one at once, of several after a question."""
+    """Actions on what `chosen` names. Of one at once, of several forgotten after a question."""
 
     BINDINGS: ClassVar[list[BindingType]] = MEMORY_BINDINGS
     session: Session
+
+    def work(self, do: Callable[[], Coroutine[None, None, None]], group: str) -> None:
+        """Beside what else goes on; what is under way of this group ends."""
+        # A function: the coroutine of a worker that never began would be complained about.
+        begun: WorkType[None] = do
+        self.run_worker(begun, exclusive=True, group=group)
+
+    async def asked(self, window: ModalScreen[Any]) -> Any:
+        """What is answered in a window; None too where another window was faster."""
+        return await self.app.push_screen_wait(window) if self.screen.is_current else None
 
     def chosen(self) -> list[str]:
         """Ids of the memories that an action is about."""
@@ -33,64 +49,100 @@ class MemoryActions(Widget):
     def changed(self) -> None:
         """Called when an action was carried out."""
 
+    def forgotten(self) -> None:
+        """Called when what was chosen is gone."""
+
     async def request(self, **request: Any) -> list[Row]:
         """Ask; what goes wrong is told, and nothing is answered."""
         try:
-            rows = await self.session.ask(request)
+            return await self.session.ask(request)
         except AssistantError as error:
             self.post_message(Trouble(error))
             return []
-        self.changed()
-        return rows
 
     async def _row(self) -> Row | None:
         ids = self.chosen()
         rows = await self.request(act="show", id=ids[0]) if ids else []
         return rows[0] if rows else None
 
-    async def action_pin(self) -> None:
-        row = await self._row()
-        if row is None:
-            return
-        pinned = not row["pinned"]
-        if await self.request(act="mark", id=row["id"], pinned=pinned):
-            self.notify("Pinned." if pinned else "No longer pinned.")
+    async def _mark(self, **marks: Any) -> bool:
+        """All that are chosen; says whether it was done."""
+        done = True
+        for key in self.chosen():
+            done = bool(await self.request(act="mark", id=key, **marks))
+            if not done:
+                break
+        self.changed()
+        return done
 
-    async def action_never_recall(self) -> None:
-        row = await self._row()
-        if row is None:
-            return
-        never = not row["never_recall"]
-        if await self.request(act="mark", id=row["id"], never_recall=never):
-            self.notify("Never recalled from now on." if never else "Recalled where it fits.")
+    def action_pin(self) -> None:
+        self.work(self._pin, "mark")
 
-    async def action_wrong(self) -> None:
-        for key in self.chosen()[:1]:
-            if await self.request(act="mark", id=key, feedback=-1):
-                self.notify("Noted: it should not have come up.")
+    async def _pin(self) -> None:
+        """As the first of them is not yet."""
+        row = await self._row()
+        if row is not None and await self._mark(pinned=not row["pinned"]):
+            self.notify("No longer pinned." if row["pinned"] else "Pinned.")
+
+    def action_never_recall(self) -> None:
+        self.work(self._never_recall, "mark")
+
+    async def _never_recall(self) -> None:
+        row = await self._row()
+        if row is not None and await self._mark(never_recall=not row["never_recall"]):
+            again = "Recalled where it fits."
+            self.notify(again if row["never_recall"] else "Never recalled from now on.")
+
+    def action_wrong(self) -> None:
+        self.work(self._wrong, "mark")
+
+    async def _wrong(self) -> None:
+        if self.chosen() and await self._mark(feedback=-1):
+            self.notify("Noted: it should not have come up.")
 
     def action_edit(self) -> None:
-        self.run_worker(self._edit(), exclusive=True, group="edit")
+        self.work(self._edit, "edit")
 
     async def _edit(self) -> None:
         row = await self._row()
         if row is None:
             return
-        text = await self.app.push_screen_wait(LineDialog("Edit this memory", row["text"]))
+        if row["kind"] == "exchange":
+            self.notify(
+                "What was said is kept to the letter: forget it, and add what is right.",
+                severity="warning",
+            )
+            return
+        text = await self.asked(LineDialog("Edit this memory", row["text"]))
         changed = text is not None and text != row["text"]
         if changed and await self.request(act="edit", id=row["id"], text=text):
+            self.changed()
             self.notify("Changed.")
 
-    def action_forget(self) -> None:
-        self.run_worker(self._forget(), exclusive=True, group="forget")
+    def action_forget(self, sources: bool = False) -> None:
+        """
+        Args:
+            sources: of what was derived the exchanges too that it rests on.
+        """
+        self.work(partial(self._forget, sources), "forget")
 
-    async def _forget(self) -> None:
+    async def _forget(self, sources: bool) -> None:
         ids = self.chosen()
         if not ids:
             return
+        wish = {"act": "forget", "ids": ids, "with_sources": sources}
         if len(ids) > 1:
-            question = f"Forget these {len(ids)} memories, and what was said around them?"
-            if not await self.app.push_screen_wait(Confirm(question)):
+            preview = await self.request(**wish, preview=True, limit=SHOWN)
+            if not preview:
                 return
-        if await self.request(act="forget", ids=ids):
-            self.notify("Forgotten. u brings it back while there is time.")
+            told = preview[-1]
+            asked = Confirm(question(told), details(preview))
+            if not await self.asked(asked):
+                return
+            wish["seen"] = told["seen"]
+        rows = await self.request(**wish)
+        if rows:
+            undoable = rows[0]["event"] == "forgetting"
+            self.notify(f"Forgotten. {'u brings it back while there is time.' if undoable else ''}")
+            self.forgotten()
+            self.changed()

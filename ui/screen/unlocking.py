@@ -1,6 +1,7 @@
 """A home's key behind the screen: asks for a passphrase there, and shows a new recovery key."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import App, ComposeResult
@@ -53,7 +54,11 @@ class Unlocking:
         from assistant.encryption import open_vault
 
         def ask(question: "Question") -> str | None:
-            return self.app.call_from_thread(self._ask, question) if self.app is not None else None
+            if self.app is None:
+                return None
+            asking: Callable[..., Awaitable[str | None] | str | None] = self._ask
+            answer: str | None = self.app.call_from_thread(asking, question)
+            return answer
 
         return open_vault(self._home, self._settings, ask, create=True)
 

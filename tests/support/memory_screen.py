@@ -1,0 +1,158 @@
+"""A screen on a real store, without a process of its own: what it asks for is carried out at a real
+desk, in a session that really forgets, by a clock that is set by hand."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from textual.pilot import Pilot
+
+from assistant.context.conversation import Conversation
+from assistant.events import Event
+from assistant.memory.desk import MemoryDesk
+from assistant.memory.desk_requests import carry_out
+from assistant.memory.hiding import InSession
+from assistant.paths import Home
+from assistant.settings import Settings, load
+from tests.support.forgetting import Bench, bench
+from ui.screen.app import AssistantScreen
+from ui.screen.memory_detail import MemoryDetail
+from ui.screen.memory_tab import MemoryTab
+from ui.screen.memory_table import MemoryTable
+from ui.session import Ended, Heard, Request, Row
+
+WAIT_S = 10.0
+APART_S = 60
+
+
+class AtDesk:
+    """A session with the assistant in this process."""
+
+    live = True
+
+    def __init__(self, desk: MemoryDesk, told: Bench) -> None:
+        self._desk = desk
+        self._bench = told
+        self._hear: Heard | None = None
+        self.asked: list[Row] = []
+
+    async def start(self, hear: Heard, ended: Ended) -> None:
+        self._hear = hear
+
+    def hear(self, event: Event) -> None:
+        assert self._hear is not None
+        self._hear(event, self._bench.clock[0])
+
+    def do(self, command: str) -> None:
+        """Nobody talks."""
+
+    def say(self, text: str) -> None:
+        """Nobody talks."""
+
+    async def ask(self, request: Request) -> list[Row]:
+        """As through the door: all of it JSON."""
+        self.asked.append(dict(request))
+        asked: Row = json.loads(json.dumps(request))
+        rows = await asyncio.to_thread(lambda: list(carry_out(self._desk, asked)))
+        while self._bench.events:
+            self.hear(self._bench.events.pop(0))
+        found: list[Row] = json.loads(json.dumps(rows))
+        return found
+
+    async def restart(self, settings: Settings) -> None:
+        """Nothing is changed."""
+
+    async def close(self) -> None:
+        """There is nothing to close."""
+
+
+@dataclass
+class Stage:
+    """The screen with the tab of memories in front, and what lies behind it."""
+
+    app: AssistantScreen
+    pilot: Pilot[int]
+    session: AtDesk
+    desk: MemoryDesk
+    bench: Bench
+
+    @property
+    def tab(self) -> MemoryTab:
+        return self.app.query_one(MemoryTab)
+
+    @property
+    def table(self) -> MemoryTable:
+        return self.app.query_one(MemoryTable)
+
+    @property
+    def detail(self) -> MemoryDetail:
+        return self.app.query_one(MemoryDetail)
+
+    def clock(self) -> datetime:
+        return self.bench.clock[0].astimezone()
+
+    @property
+    def here(self) -> str:
+        """The text under the cursor."""
+        row = self.table.here
+        return str(row["text"]) if row is not None else ""
+
+    def texts(self) -> list[str]:
+        rows = (self.table.row(index) for index in range(self.table.total))
+        return [str(row["text"]) for row in rows if row is not None]
+
+    async def press(self, *keys: str) -> None:
+        await self.pilot.press(*keys)
+        await self.settled()
+
+    async def settled(self) -> None:
+        """All that was asked for is drawn."""
+        await self.pilot.pause()
+        for _ in range(100):
+            busy = [each for each in self.app.workers if not each.is_finished]
+            waiting = [each for each in busy if each.group in ("list", "look", "pages", "detail")]
+            if not waiting and not self.tab.waiting:
+                break
+            await asyncio.sleep(0.01)
+        await self.pilot.pause()
+
+    async def until(self, what: Callable[[], object]) -> None:
+        """Wait for something that comes of what was done."""
+        async with asyncio.timeout(WAIT_S):
+            while not what():
+                await self.settled()
+                await asyncio.sleep(0.01)
+
+
+@asynccontextmanager
+async def stage(
+    folder: Path, size: tuple[int, int] = (100, 24), told: tuple[str, ...] = ()
+) -> AsyncIterator[Stage]:
+    """With these exchanges told."""
+    home = Home(folder).create()
+    # The desk goes by the clock on the wall: so that it is now, once all was told.
+    begun = datetime.now(UTC) - timedelta(seconds=APART_S * len(told))
+    async with bench(folder, Conversation.begin("ada"), begun) as behind:
+        for said in told:
+            behind.tell(said)
+            behind.pass_time(APART_S)
+        await behind.memory.settled()
+        desk = MemoryDesk(
+            "ada",
+            behind.memory.table,
+            lambda: behind.transcript,
+            lambda: behind.memory,
+            memory=behind.memory,
+            hiding=InSession(behind.forgetting, asyncio.get_running_loop()),
+        )
+        session = AtDesk(desk, behind)
+        app = AssistantScreen(session, home, load(folder / "settings.toml"))
+        async with app.run_test(size=size) as pilot:
+            here = Stage(app, pilot, session, desk, behind)
+            here.tab.now, here.tab.soon_s = here.clock, 0.01
+            await here.press("2")
+            yield here

@@ -1,0 +1,228 @@
+"""The tab of memories, by keyboard, on a real store."""
+
+import json
+from pathlib import Path
+
+import pytest
+from textual.widgets import Button, Input, Static
+
+from assistant.context.conversation import Exchange
+from assistant.events import Latency, TurnEnded, TurnHeard
+from assistant.memory.record import Kind
+from tests.support.memory_screen import Stage, stage
+from ui.screen.dialogs import Confirm, LineDialog
+from ui.screen.memory_filters import FilterDialog
+from ui.screen.memory_table import MemoryTable
+from ui.screen.receipts_view import ReceiptsDialog
+
+DOG = "My dog Max loves to play fetch."
+LISBON = "My sister moved to Lisbon."
+TEA = "I drink tea, never coffee."
+TOLD = (DOG, LISBON, TEA)
+
+
+def words(stage: Stage, selector: str) -> str:
+    return str(stage.app.screen.query_one(selector, Static).render())
+
+
+def detail(stage: Stage) -> str:
+    return str(stage.detail.query_one(Static).render())
+
+
+async def typed(stage: Stage, text: str) -> None:
+    await stage.press("slash", text[0])
+    stage.app.query_one("#search", Input).value = text
+    await stage.settled()
+
+
+async def filtered(stage: Stage, option: str) -> None:
+    await stage.press("f")
+    await stage.until(lambda: isinstance(stage.app.screen, FilterDialog))
+    listing = stage.app.screen.query_one("Listing")
+    listing.highlighted = listing.get_option_index(option)  # type: ignore[attr-defined]
+    await stage.press("enter")
+
+
+async def at(stage: Stage, text: str) -> None:
+    """The cursor goes to what the user said."""
+    stage.table.go(stage.texts().index(text))
+    await stage.settled()
+
+
+async def test_an_empty_store_says_what_will_be_there(tmp_path: Path) -> None:
+    async with stage(tmp_path) as here:
+        line = here.table.render_line(1).text
+        assert line.startswith("What is remembered appears here")
+        await here.press("d", "p", "n", "w", "e", "T", "h", "y", "u")
+        assert here.app.state.trouble is not None  # there is nothing to bring back
+
+
+async def test_all_are_shown_with_where_they_come_from_and_the_turn(tmp_path: Path) -> None:
+    async with stage(tmp_path, told=TOLD) as here:
+        assert isinstance(here.app.focused, MemoryTable)
+        assert here.texts()[1::2] == [TEA, LISBON, DOG]
+        await at(here, LISBON)
+        shown = detail(here)
+        assert "The exchange it rests on" in shown
+        assert "assistant: I see." in shown
+        await here.press("h")
+        assert here.here == "I see."
+        await here.press("escape", "l")
+        assert here.here == LISBON
+        await here.press("escape")
+        here.session.hear(TurnHeard(2, LISBON))
+        here.session.hear(TurnEnded(2, LISBON, "I see.", False, Latency()))
+        await at(here, DOG)
+        await here.press("T")
+        assert here.app.query_one("#memory").display
+        await at(here, LISBON)
+        await here.press("T")
+        assert not here.app.query_one("#memory").display
+
+
+async def test_search_goes_by_recall_or_by_letters(tmp_path: Path) -> None:
+    async with stage(tmp_path, told=TOLD) as here:
+        await typed(here, "what does Max fetch")
+        await here.until(lambda: here.here == DOG)
+        assert "score" in here.table.render_line(0).text
+        assert "words: " in detail(here)
+        await here.press("ctrl+r")
+        await here.until(lambda: here.table.total == 0)
+        here.app.query_one("#search", Input).value = "LISB"
+        await here.until(lambda: here.texts() == [LISBON])
+        assert "1 with these letters" in words(here, "#about")
+        await here.press("down", "escape")
+        await here.until(lambda: here.table.total == 6)
+        assert here.app.query_one("#search", Input).value == ""
+
+
+async def test_filters_narrow_and_are_taken_off(tmp_path: Path) -> None:
+    async with stage(tmp_path, told=TOLD) as here:
+        here.desk.add("Rent is due on the first.", Kind.FACT)
+        here.bench.pass_time(10)
+        await filtered(here, "kind:fact")
+        await here.until(lambda: here.texts() == ["Rent is due on the first."])
+        assert "fact" in words(here, "#about")
+        await filtered(here, "state:pinned")
+        await here.until(lambda: here.table.total == 0)
+        assert "esc shows all" in here.table.render_line(1).text
+        await here.press("escape")
+        await here.until(lambda: here.table.total == 7)
+        await filtered(here, "user:ada")
+        await here.until(lambda: here.session.asked[-1].get("user") == "ada")
+        assert here.table.total == 7
+        await here.press("F")
+        await here.until(lambda: "user" not in here.session.asked[-1])
+
+
+async def test_memories_are_added_edited_and_marked(tmp_path: Path) -> None:
+    async with stage(tmp_path, told=TOLD) as here:
+        await here.press("a")
+        await here.until(lambda: isinstance(here.app.screen, LineDialog))
+        await here.press(*"ABC", "enter")
+        await here.until(lambda: here.here == "ABC")
+        assert "written down by you" in detail(here)
+        await here.press("e")
+        await here.until(lambda: isinstance(here.app.screen, LineDialog))
+        await here.press("D", "enter")
+        await here.until(lambda: here.here == "ABCD")
+        await here.until(lambda: "ABCD" in detail(here))
+        assert [each.text for each in here.desk.search("ABCD", 1).memories] == ["ABCD"]
+        await at(here, DOG)
+        await here.press("e")
+        assert not isinstance(here.app.screen, LineDialog)  # what was said can't be edited
+        await at(here, DOG)
+        await here.press("p")
+        await here.until(lambda: "[pinned]" in detail(here))
+        assert here.here == DOG
+        await here.press("p", "n", "w")
+        await here.until(lambda: "[never recalled]" in detail(here) and "-1" in detail(here))
+        assert "[pinned]" not in detail(here)
+        await here.press("g", "space", "space", "p")
+        await here.until(lambda: here.desk.stats().pinned == 2)
+        assert "2 selected" in words(here, "#about")
+        await here.press("escape")
+        assert here.table.selection == set()
+
+
+async def test_one_is_forgotten_and_brought_back_and_others_come_in(tmp_path: Path) -> None:
+    async with stage(tmp_path, told=TOLD) as here:
+        await at(here, LISBON)
+        await here.press("d")
+        await here.until(lambda: here.table.total == 4)
+        assert "gone for good in 60 s, u brings them back" in words(here, "#countdown")
+        here.bench.pass_time(8)
+        await here.until(lambda: "in 52 s" in words(here, "#countdown"))
+        await filtered(here, "state:being-forgotten")
+        await here.until(lambda: LISBON in here.texts())
+        assert "It is being forgotten" in detail(here)
+        await here.press("escape", "u")
+        await here.until(lambda: here.table.total == 6)
+        assert not here.app.query_one("#countdown").display
+        await at(here, LISBON)
+        await here.press("space", "k")
+        exchange: Exchange = here.bench.tell("The plumber comes on Monday.")
+        await here.bench.memory.settled()
+        here.session.hear(TurnEnded(exchange.turn, exchange.user_text, "I see.", False, Latency()))
+        await here.until(lambda: here.table.total == 8)
+        assert here.here == LISBON
+        assert len(here.table.selection) == 1
+
+
+async def test_several_are_forgotten_for_good_after_a_question(tmp_path: Path) -> None:
+    async with stage(tmp_path, told=TOLD) as here:
+        await here.press("ctrl+a")
+        assert len(here.table.selection) == 6
+        await here.press("d")
+        await here.until(lambda: isinstance(here.app.screen, Confirm))
+        focused = here.app.screen.focused
+        assert isinstance(focused, Button)
+        assert focused.id == "cancel"
+        assert "Forget 6 memories and 3 exchanges?" in words(here, "Label")
+        assert TEA in str(here.app.screen.query(Static)[1].render())
+        await here.press("enter")
+        assert here.table.total == 6
+        await here.press("d")
+        await here.until(lambda: isinstance(here.app.screen, Confirm))
+        await here.press("y")
+        await here.until(lambda: here.table.total == 0)
+        assert here.table.selection == set()
+        here.bench.pass_time(61)
+        assert await here.bench.forgetting.purge_due()
+        await here.press("R")
+        await here.until(lambda: isinstance(here.app.screen, ReceiptsDialog))
+        await here.until(lambda: "Nothing was found." in words(here, "ReceiptsDialog Static"))
+        await here.press("escape")
+        await here.until(lambda: not here.app.query_one("#countdown").display)
+
+
+async def test_all_are_exported_to_where_one_says(tmp_path: Path) -> None:
+    async with stage(tmp_path / "home", told=TOLD) as here:
+        await here.press("E")
+        await here.until(lambda: isinstance(here.app.screen, LineDialog))
+        file = tmp_path / "out.jsonl"
+        here.app.screen.query_one(Input).value = str(file)
+        await here.press("enter")
+        await here.until(file.exists)
+        rows = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+        assert [row["text"] for row in rows if row["speaker"] == "user"] == list(TOLD)
+        assert file.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize("size", [(80, 24)])
+async def test_narrow_the_detail_opens_over_the_table(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
+    async with stage(tmp_path, size, told=TOLD) as here:
+        assert not here.detail.display
+        await at(here, DOG)
+        await here.press("enter")
+        await here.until(lambda: DOG in detail(here))
+        assert (here.detail.display, here.table.display) == (True, False)
+        await here.press("y")
+        assert here.app.clipboard == DOG
+        await here.press("p")
+        await here.until(lambda: "[pinned]" in detail(here))
+        await here.press("escape")
+        await here.until(lambda: here.table.display and here.table.has_focus)
+        assert here.here == DOG
