@@ -7,8 +7,8 @@ microphone: several times, the first to warm the disk's cache, and counts the se
 frame is painted and until it listens. The last one then listens, and speaks an answer, while the
 processor time and memory of the screen's process, of the assistant's and of its workers are
 counted apart. Another one is typed to while it answers: whether every key arrives, and for how
-long at most its event loop was not free. And frames are timed while a table
-of N memories is scrolled and searched (none with `--rows 0`). With `--json` the last line is one JSON object.
+long at most its event loop was not free. And frames are timed while a table of N memories is
+scrolled and searched (none with `--rows 0`). With `--json` the last line is one JSON object.
 """
 
 import argparse
