@@ -1,6 +1,6 @@
 """From the end of the user's speech to the first sound of the answer: ours beside stock pipecat.
 
-    python scripts/bench_voice.py [--clips DIR] [--limit N] [--profile P] [--memory [N]]
+    python scripts/bench_voice.py [--clips DIR] [--limit N] [--profile P] [--memory [N] | --screen]
                                   [--keep FILE] [--json]
 
 DIR holds recordings of speech, and where there is one a `manifest.jsonl` (scripts/bench/labels.py
@@ -8,7 +8,8 @@ says what it may hold). Each clip is said, at its own pace and with the noise of
 it, once to the assistant and once to the stock pipeline, in alternating order; both have the same
 models, warm, and a fresh conversation. Times count from an end of speech that was labelled
 beforehand. With `--memory` it is the assistant with N memories beside itself without a memory
-instead. With `--json` the last line is one JSON object.
+instead, with `--screen` the assistant with its screen open beside itself headless. With `--json`
+the last line is one JSON object.
 """
 
 import argparse
@@ -33,12 +34,13 @@ from assistant.errors import AssistantError
 from assistant.paths import Home
 from assistant.settings import Settings
 from models.store import ModelStore
-from scripts.bench import with_memory
+from scripts.bench import beside_screen, with_memory
 from scripts.bench.labels import Clip, choose, read_clips, without_commands
 from scripts.bench.listening import Models, Outcome, System
 from scripts.bench.ours import Ours, settings_for, temporary_home
 from scripts.bench.report import Pair, figures, machine, table
 from scripts.bench.stock import Stock
+from scripts.bench.talking import Ended
 from scripts.bench.with_memory import Remembering
 
 RECORDINGS = Path(__file__).resolve().parent.parent / "data" / "recordings"
@@ -92,6 +94,18 @@ async def against_forgetful(
         await on.load()
         pairs = await paired(clips, (ours, on), keep)
         return with_memory.compared(pairs, on, options.seed)
+
+
+async def against_headless(
+    clips: Sequence[Clip], options: argparse.Namespace, keep: TextIO | None
+) -> dict[str, Any]:
+    """The command with its screen beside the one without."""
+    finished = [clip for clip in clips if clip.finished]
+    with tempfile.TemporaryDirectory() as folder:
+        found = await asyncio.to_thread(
+            beside_screen.paired, finished, options.profile, Path(folder), keep
+        )
+    return beside_screen.figures(found, options.seed)
 
 
 @asynccontextmanager
@@ -151,7 +165,8 @@ def options_from(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--clips", type=Path, default=RECORDINGS, help="folder of recordings")
     parser.add_argument("--limit", type=int, help="take so many of them, at random")
     parser.add_argument("--profile", default="tiny", choices=("tiny", "small", "default"))
-    parser.add_argument(
+    beside = parser.add_mutually_exclusive_group()
+    beside.add_argument(
         "--memory",
         type=int,
         nargs="?",
@@ -159,6 +174,7 @@ def options_from(arguments: Sequence[str]) -> argparse.Namespace:
         metavar="N",
         help=f"compare with and without a memory of N (default {MEMORIES}) things",
     )
+    beside.add_argument("--screen", action="store_true", help="compare with and without a screen")
     parser.add_argument("--seed", type=int, default=1, help="of the choice, order and intervals")
     parser.add_argument("--keep", type=Path, metavar="FILE", help="write each clip's row here")
     parser.add_argument("--json", action="store_true")
@@ -168,17 +184,21 @@ def options_from(arguments: Sequence[str]) -> argparse.Namespace:
 def main(arguments: Sequence[str]) -> int:
     options = options_from(arguments)
     logging.disable(logging.WARNING)
+    compare, told = against_stock, table
+    if options.screen:
+        compare, told = against_headless, beside_screen.table
+    elif options.memory is not None:
+        compare, told = against_forgetful, with_memory.table
     try:
         clips = choose(without_commands(read_clips(options.clips)), options.limit, options.seed)
         with options.keep.open("w") if options.keep else nullcontext() as keep:
             where = machine()
-            compare = against_stock if options.memory is None else against_forgetful
             found = asyncio.run(compare(clips, options, keep))
-    except (AssistantError, FileNotFoundError) as error:
+    except (AssistantError, Ended, FileNotFoundError) as error:
         print(error, file=sys.stderr)
         return 1
     found |= {"profile": options.profile, "machine": where}
-    print(table(found) if options.memory is None else with_memory.table(found))
+    print(told(found))
     if options.json:
         print(json.dumps(found))
     return 0

@@ -21,7 +21,7 @@ import sys
 import threading
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 from pydantic import BaseModel
 
@@ -101,20 +101,24 @@ def main() -> None:
     """Run until the input ends, and leave the process."""
     order = Order.model_validate_json(sys.stdin.buffer.readline())
     home = Home(order.home)
-    code = 0
     with logs_in(home), quiet(home) as streams:
-        outbox = Outbox(streams.out)
-        try:
-            asyncio.run(_serve(order, home, outbox))
-        except Exception as error:
-            logger.error("the assistant ended", exc_info=error)
-            told = error if isinstance(error, AssistantError) else UnexpectedError(error, home.log)
-            code = told.exit_code
-            failed = {"message": str(told), "mend": told.mend, "exit_code": code}
-            outbox.send({"failed": failed})
-        outbox.close()
-        # A thread in the middle of a model's work can't be stopped, and is not worth waiting for.
-        os._exit(code)
+        asyncio.run(_run(order, home, Outbox(streams.out)))
+
+
+async def _run(order: Order, home: Home, outbox: Outbox) -> NoReturn:
+    code = 0
+    try:
+        await _serve(order, home, outbox)
+    except Exception as error:
+        logger.error("the assistant ended", exc_info=error)
+        told = error if isinstance(error, AssistantError) else UnexpectedError(error, home.log)
+        code = told.exit_code
+        failed = {"message": str(told), "mend": told.mend, "exit_code": code}
+        outbox.send({"failed": failed})
+    outbox.close()
+    # Here, since the event loop would wait without end for tasks that do not end, and for threads
+    # in the middle of a model's work.
+    os._exit(code)
 
 
 async def _serve(order: Order, home: Home, outbox: Outbox) -> None:

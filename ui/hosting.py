@@ -15,6 +15,7 @@ from assistant.errors import AssistantError, StoreError
 from assistant.events import Event
 from assistant.paths import Home
 from assistant.settings import Settings
+from ui.console import UnexpectedError
 from ui.hosted import Order
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+COMMAND = (sys.executable, "-m", "ui.hosted")
 LONGEST_LINE = 1 << 26
 """Bytes; a prompt travels in one line."""
 CLOSING_S = 4.0
@@ -73,7 +75,7 @@ class Hosted:
         order = Order(home=self._home.root, settings=settings, key=key, **asdict(self._plan))
         try:
             self._process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "ui.hosted"),
+                *COMMAND,
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 limit=LONGEST_LINE,
@@ -117,6 +119,22 @@ class Hosted:
             process.stdin.write(f"{line}\n".encode())
 
     async def _read(self, process: asyncio.subprocess.Process) -> None:
+        failed: AssistantError | None = None
+        try:
+            failed = await self._events(process)
+        except Exception as error:  # a picture that no longer changed would be worse than an end
+            logger.exception("what the assistant told was not understood")
+            failed = UnexpectedError(error, self._home.log)
+            process.kill()
+        code = await process.wait()
+        if self._process is process:  # nobody closed it
+            self._process = None
+            told = f"The assistant's process ended unexpectedly (code {code})."
+            mend = f"The log tells more: {self._home.log}"
+            self._ended(failed or Failed(told, mend, 70))
+
+    async def _events(self, process: asyncio.subprocess.Process) -> AssistantError | None:
+        """Hand them on until there are no more; returns why, where that was told."""
         assert process.stdout is not None
         failed: AssistantError | None = None
         async for line in process.stdout:
@@ -125,9 +143,4 @@ class Hosted:
                 self._hear(wire.decode(row["event"]), datetime.fromisoformat(row["at"]))
             else:
                 failed = Failed(**row["failed"])
-        code = await process.wait()
-        if self._process is process:  # nobody closed it
-            self._process = None
-            told = f"The assistant's process ended unexpectedly (code {code})."
-            mend = f"The log tells more: {self._home.log}"
-            self._ended(failed or Failed(told, mend, 70))
+        return failed

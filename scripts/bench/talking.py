@@ -13,6 +13,8 @@ from typing import Any
 
 import psutil
 
+from assistant.paths import Home
+
 ROOT = Path(__file__).resolve().parents[2]
 END_S = 10.0
 PATIENCE_S = 60.0
@@ -91,6 +93,13 @@ class Talking:
             return float(process.memory_info().rss) / 1e6
 
         return Cost(of(self._watched), sum(map(of, self._watched.children(recursive=True))))
+
+
+def turns_in(home: Home) -> list[dict[str, Any]]:
+    """What a home's ledger holds: see `assistant.voice.ledger`."""
+    if not home.ledger.exists():
+        return []
+    return [json.loads(line) for line in home.ledger.read_text(encoding="utf-8").splitlines()]
 
 
 @contextmanager

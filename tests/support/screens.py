@@ -1,9 +1,12 @@
 """A screen to drive with keys: without an assistant, told what happens by the test."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+from textual.pilot import Pilot
 
 from assistant.events import Event
 from assistant.paths import Home
@@ -65,3 +68,42 @@ def screen(session: ToldSession, folder: Path) -> AssistantScreen:
     """With the settings of a home in `folder`, which need not be there."""
     home = Home(folder)
     return AssistantScreen(session, home, load(home.settings_file, environment={}))
+
+
+@asynccontextmanager
+async def opened(
+    session: ToldSession, folder: Path, size: tuple[int, int] = (120, 40)
+) -> AsyncIterator[tuple[AssistantScreen, Pilot[int]]]:
+    app = screen(session, folder)
+    async with app.run_test(size=size) as pilot:
+        await settled(pilot)
+        yield app, pilot
+
+
+async def settled(pilot: Pilot[int]) -> None:
+    """All that was told is drawn."""
+    app = pilot.app
+    assert isinstance(app, AssistantScreen)
+    for _ in range(100):
+        await pilot.pause(0.02)
+        if app.up_to_date:
+            await pilot.pause()
+            return
+    raise AssertionError("it is never drawn")
+
+
+async def until(pilot: Pilot[int], happened: Callable[[], bool]) -> None:
+    for _ in range(100):
+        if happened():
+            return
+        await pilot.pause(0.02)
+    raise AssertionError("it never happens")
+
+
+def text_of(app: AssistantScreen) -> str:
+    """All that stands on the screen, line by line."""
+    height = app.size.height
+    return "\n".join(
+        "".join(segment.text for segment in strip)
+        for strip in app.screen._compositor.render_strips()[:height]
+    )

@@ -1,14 +1,11 @@
 """The screen by keys: what it shows of a conversation, and what it asks for."""
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
 
 from textual.binding import Binding
 from textual.dom import DOMNode
-from textual.pilot import Pilot
 from textual.widget import Widget
 from textual.widgets import OptionList, TabbedContent
 
@@ -37,8 +34,7 @@ from assistant.events import (
     TurnEnded,
     TurnHeard,
 )
-from tests.support.screens import AT, ToldSession, screen
-from ui.screen.app import AssistantScreen
+from tests.support.screens import AT, ToldSession, opened, settled, text_of, until
 from ui.screen.dialogs import TextDialog
 
 DOG = MemoryUsed(
@@ -80,45 +76,6 @@ TURN: tuple[Event, ...] = (
         exchange="x1",
     ),
 )
-
-
-@asynccontextmanager
-async def opened(
-    session: ToldSession, folder: Path, size: tuple[int, int] = (120, 40)
-) -> AsyncIterator[tuple[AssistantScreen, Pilot[int]]]:
-    app = screen(session, folder)
-    async with app.run_test(size=size) as pilot:
-        await settled(pilot)
-        yield app, pilot
-
-
-async def settled(pilot: Pilot[int]) -> None:
-    """All that was told is drawn."""
-    app = pilot.app
-    assert isinstance(app, AssistantScreen)
-    for _ in range(100):
-        await pilot.pause(0.02)
-        if app.up_to_date:
-            await pilot.pause()
-            return
-    raise AssertionError("it is never drawn")
-
-
-async def until(pilot: Pilot[int], happened: Callable[[], bool]) -> None:
-    for _ in range(100):
-        if happened():
-            return
-        await pilot.pause(0.02)
-    raise AssertionError("it never happens")
-
-
-def text_of(app: AssistantScreen) -> str:
-    """All that stands on the screen, line by line."""
-    height = app.size.height
-    return "\n".join(
-        "".join(segment.text for segment in strip)
-        for strip in app.screen._compositor.render_strips()[:height]
-    )
 
 
 async def test_a_turn_is_shown_with_all_that_belongs_to_it(tmp_path: Path) -> None:
@@ -238,8 +195,8 @@ async def test_a_memory_is_changed_where_it_is_shown(tmp_path: Path) -> None:
         (("n",), {"act": "mark", "id": "dog", "never_recall": True}),
         (("w",), {"act": "mark", "id": "dog", "feedback": -1}),
         (("e", "home", *"Oh ", "enter"), {"act": "edit", "id": "dog", "text": "Oh A dog."}),
-        (("d",), {"act": "forget", "ids": ["dog"]}),
-        (("j", "d"), {"act": "forget", "ids": ["run"]}),
+        (("d",), {"act": "forget", "ids": ["dog"], "with_sources": False}),
+        (("j", "d"), {"act": "forget", "ids": ["run"], "with_sources": False}),
     ]
     async with opened(session, tmp_path) as (app, pilot):
         app.query_one("#injected OptionList", OptionList).focus()

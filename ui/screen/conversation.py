@@ -35,17 +35,19 @@ class EntryView(Static):
         self.entry = entry
         self._assistant = name
 
-    def draw(self, veiled: Collection[str]) -> None:
-        """Anew, if it looks otherwise than before.
+    def draw(self, veiled: Collection[str]) -> bool:
+        """Anew, if it looks otherwise than before; says whether it did.
 
         Args:
             veiled: exchanges that are not to be shown.
         """
         hidden = isinstance(self.entry, Turn) and self.entry.exchange in veiled
         text = Text(FORGOTTEN, style="dim italic") if hidden else _text(self.entry, self._assistant)
-        if text != self._drawn or text.spans != self._drawn.spans:
-            self._drawn = text
-            self.update(text)
+        if text == self._drawn and text.spans == self._drawn.spans:
+            return False
+        self._drawn = text
+        self.update(text)
+        return True
 
 
 class Conversation(Pane):
@@ -72,6 +74,7 @@ class Conversation(Pane):
         self._shown = 0
         """Entries so far."""
         self._veiled: frozenset[str] = frozenset()
+        self._partial = ""
         self._seen = 0
         """Those that were there when its reader was at the end."""
 
@@ -100,15 +103,20 @@ class Conversation(Pane):
         veiled = state.veiled_exchanges
         changed = self._views if veiled != self._veiled else self._views[-max(fresh, REDRAWN) :]
         self._veiled = veiled
-        for view in changed:
-            view.draw(veiled)
+        # What is set is laid out and painted, the same again too: only what changed is.
+        moved = sum(view.draw(veiled) for view in changed) + fresh
         partial = f"you …  {state.partial}" if state.partial else ""
-        self.query_one("#partial", Static).update(partial)
+        if partial != self._partial:
+            self._partial = partial
+            self.query_one("#partial", Static).update(partial)
         if following:
             self._seen = self._shown
-            self._scroll.scroll_end(animate=False)
+            if moved:
+                self._scroll.scroll_end(animate=False)
         new = self._shown - self._seen
-        self.border_subtitle = f"+{new} new (G shows)" if new else ""
+        subtitle = f"+{new} new (G shows)" if new else ""
+        if subtitle != self.border_subtitle:
+            self.border_subtitle = subtitle
 
     def open(self, number: int) -> None:
         """Scroll to a turn."""

@@ -1,0 +1,158 @@
+"""The assistant with its screen open, beside itself headless: the same recordings, in turns.
+
+Both are the command as its user starts it: `assistant talk --json`, and `assistant screen` on a
+pseudo-terminal. For each clip both are started anew on a home of their own, now this one first,
+now that one. What is timed is what the assistant itself writes into its ledger: from the end of
+speech as it hears it in the recording, the same in both, to the first sample of the answer.
+"""
+
+import json
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, TextIO
+
+import numpy as np
+import soundfile
+
+from assistant.paths import Home
+from models.interfaces import STT_SAMPLE_RATE
+from scripts.bench.labels import Clip
+from scripts.bench.report import rounded
+from scripts.bench.statistics import interval, percentile, ratio
+from scripts.bench.talking import talking, turns_in
+
+ARMS = ("headless", "screen")
+LEAD_IN_S = 6.0
+"""Of silence before a clip, in which what starting has left to do gets done."""
+QUIET_DBFS = -80.0
+FLAGS = (
+    *("--set", "general.sounds=false"),  # the chime would be the first sound
+    *("--set", "llm.temperature=0"),
+    *("--set", "llm.max_answer_tokens=40"),
+)
+ALLOWED = 1.10
+"""The upper bound of the ratio that is aimed at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One clip: milliseconds to the first sound of the answer; None where it was not answered as
+    one turn."""
+
+    file: str
+    headless: float | None
+    screen: float | None
+
+    def of(self, arm: str) -> float | None:
+        return self.headless if arm == "headless" else self.screen
+
+    @property
+    def comparable(self) -> bool:
+        return None not in (self.headless, self.screen)
+
+
+def paired(clips: Sequence[Clip], profile: str, folder: Path, keep: TextIO | None) -> list[Pair]:
+    """Say the clips to both. The first clip warms both up.
+
+    Raises:
+        Ended: one of them did not come up, or did not end as it should.
+    """
+    run: dict[str, Callable[[Path, Sequence[str]], None]] = {
+        "headless": _headless,
+        "screen": _on_screen,
+    }
+    pairs: list[Pair] = []
+    for number, clip in enumerate([clips[0], *clips]):
+        flags = ["--profile", profile, *FLAGS, "--input", str(_in_a_room(clip, folder))]
+        times: dict[str, float | None] = {}
+        for arm in ARMS if number % 2 else ARMS[::-1]:
+            home = folder / f"{arm}-{number}"
+            run[arm](home, flags)
+            times[arm] = _first_audio(home)
+        if number == 0:
+            continue
+        pair = Pair(clip.name, times["headless"], times["screen"])
+        pairs.append(pair)
+        shown = "  ".join(f"{arm} {_ms(pair.of(arm)):>6}" for arm in ARMS)
+        told = f"{number:4}/{len(clips)}  {clip.name:50.50}  {shown}"
+        print(told, file=sys.stderr, flush=True)
+        if keep is not None:
+            keep.write(json.dumps(asdict(pair)) + "\n")
+            keep.flush()
+    return pairs
+
+
+def figures(pairs: Sequence[Pair], seed: int) -> dict[str, Any]:
+    """A ratio above 1 says that with the screen open it takes longer."""
+    found: dict[str, Any] = {
+        arm: {
+            "first_audio_ms": {f"p{q}": rounded(_latency(pairs, arm, q)) for q in (50, 95)},
+            "unanswered": sum(pair.of(arm) is None for pair in pairs),
+        }
+        for arm in ARMS
+    }
+    for q in (50, 95):
+
+        def slower(drawn: Sequence[Pair], q: float = q) -> float | None:
+            return ratio(_latency(drawn, "screen", q), _latency(drawn, "headless", q))
+
+        bounds = interval(pairs, slower, seed=seed)
+        found[f"ratio_p{q}"] = rounded(slower(pairs), 3)
+        found[f"ratio_p{q}_interval"] = bounds and [rounded(bound, 3) for bound in bounds]
+    return found | {
+        "allowed": ALLOWED,
+        "clips": len(pairs),
+        "compared": sum(pair.comparable for pair in pairs),
+    }
+
+
+def table(found: dict[str, Any]) -> str:
+    """For a person."""
+    lines = [f"{'first audio, ms':18}{'p50':>8}{'p95':>8}"]
+    for arm in ARMS:
+        times = found[arm]["first_audio_ms"]
+        lines.append(f"{arm:18}{_ms(times['p50']):>8}{_ms(times['p95']):>8}")
+    for q in (50, 95):
+        bounds = found[f"ratio_p{q}_interval"]
+        lines.append(f"screen / headless at p{q}: {found[f'ratio_p{q}']} (95 %: {bounds})")
+    return "\n".join(lines)
+
+
+def _headless(home: Path, flags: Sequence[str]) -> None:
+    with talking(home, flags) as assistant:
+        assistant.event("ended")
+
+
+def _on_screen(home: Path, flags: Sequence[str]) -> None:
+    from scripts.bench.on_terminal import on_terminal  # where there are pseudo-terminals
+
+    with on_terminal(home, flags) as screen:
+        screen.wait_turns(1)
+        screen.finish()
+
+
+def _first_audio(home: Path) -> float | None:
+    """None where the clip became several turns or none."""
+    turns = turns_in(Home(home))
+    return turns[0]["latency_ms"]["first_audio"] if len(turns) == 1 else None
+
+
+def _in_a_room(clip: Clip, folder: Path) -> Path:
+    """A file of the clip with silence before it; a real room is never digital zero."""
+    path = folder / "clip.wav"
+    level = 32768 * 10 ** (QUIET_DBFS / 20)
+    noise = np.random.default_rng(0).standard_normal(int(LEAD_IN_S * STT_SAMPLE_RATE))
+    sound = np.concatenate([(noise * level).astype(np.int16), clip.samples])
+    soundfile.write(path, sound, STT_SAMPLE_RATE)
+    return path
+
+
+def _latency(pairs: Sequence[Pair], arm: str, q: float) -> float | None:
+    times = [pair.of(arm) for pair in pairs if pair.comparable]
+    return percentile([ms for ms in times if ms is not None], q)
+
+
+def _ms(value: float | None) -> str:
+    return "-" if value is None else f"{value:.0f}"

@@ -1,0 +1,140 @@
+"""The screen in a real terminal, with a microphone, a loudspeaker and real models."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from models.interfaces import Samples
+from tests.support.pulse import PulseServer
+from tests.support.talking import REMEMBERING, Talk
+from tests.support.terminal import Terminal, assistant_screen
+
+pytestmark = [pytest.mark.real, pytest.mark.sound]
+
+ENVIRONMENT = REMEMBERING | {
+    "ASSISTANT_ENCRYPTION__MODE": "off",
+    "ASSISTANT_LLM__MAX_ANSWER_TOKENS": "16",
+    "ASSISTANT_LLM__TEMPERATURE": "0",
+    "ASSISTANT_FORGET__GRACE_S": "600",
+    "NO_COLOR": "1",
+}
+DOG = "My dog is called Max and he loves to play fetch."
+TOLD = "My dog is called Max"
+ASK = "What is my dog called?"
+FORGET = "d Forget"
+
+
+def tell(home: Path) -> None:
+    """In a session of its own, so that it is a memory in the next."""
+    with Talk(home, "--profile", "tiny", "--text", env=ENVIRONMENT) as talk:
+        talk.wait_for("memories")
+        talk.say(DOG)
+        talk.end_input()
+        assert talk.finish() == 0
+
+
+class Panes:
+    """What the parts of a wide screen show; their frames are cut off."""
+
+    def __init__(self, screen: str) -> None:
+        self.left = ""
+        """In one line."""
+        self.right: dict[str, str] = {}
+        title = ""
+        for line in screen.splitlines():
+            cells = re.split(r"[│╭╮╰╯]", line)
+            if len(cells) < 4:
+                continue
+            self.left += f"{cells[1].strip()} "
+            if found := re.match(r"─ (Context|Injected|Latency)", cells[3]):
+                title = found[1]
+            else:
+                self.right[title] = self.right.get(title, "") + f"{cells[3].rstrip()}\n"
+
+    @property
+    def sections(self) -> dict[str, str]:
+        """The prompt's: names, and tokens as they are shown."""
+        rows = re.findall(r"^ ([a-z ]+?) +([\d,]+)  ", self.right.get("Context", ""), re.MULTILINE)
+        return dict(rows)
+
+
+def injected(name: str, turn: int) -> Callable[[str], bool]:
+    """The pane of the memories shows those of this turn, and they hold this name."""
+
+    def there(screen: str) -> bool:
+        shown = Panes(screen).right.get("Injected", "")
+        return f"Injected memories, turn {turn}" in screen and name in shown
+
+    return there
+
+
+def over(turn: int) -> Callable[[str], bool]:
+    """The turn's latency is shown: it is over."""
+    return lambda screen: f"Latency of turn {turn} " in screen
+
+
+def focus(terminal: Terminal, pane: str) -> None:
+    """Click on a pane: on its last line, where its list has nothing."""
+    lines = terminal.text().splitlines()
+    [(top, left)] = [(y, line.index(pane)) for y, line in enumerate(lines) if pane in line]
+    bottom = next(y for y in range(top, len(lines)) if lines[y][left - 3 : left - 2] == "╰")
+    place = f"{left + 1};{bottom}"  # both count from 1
+    terminal.type(f"\x1b[<0;{place}M\x1b[<0;{place}m")
+
+
+def prompt(terminal: Terminal) -> dict[str, str]:
+    """The newest turn's sections, opened one after the other."""
+    focus(terminal, "Context of turn")
+    terminal.press("g")
+    names = Panes(terminal.text()).sections
+    found = {}
+    for name in names:
+        terminal.press("Enter")
+        screen = terminal.wait_for(re.compile(rf"{name}, [\d,]+ tokens ─"))
+        found[name] = " ".join(re.sub("[│╭╮╰╯─]", " ", screen).split())
+        terminal.press("Escape")
+        terminal.wait_gone("esc closes")
+        terminal.press("j")
+    return found
+
+
+def test_what_was_recalled_is_seen_and_forgotten_with_a_key(
+    tmp_path: Path, pulse: PulseServer, speaker: Callable[[str], Samples]
+) -> None:
+    home = tmp_path / "home"
+    tell(home)
+    with Terminal(assistant_screen(home), env=pulse.env | ENVIRONMENT) as terminal:
+        terminal.wait_for("2 memories")
+        terminal.wait_for("● listening")
+        pulse.speak(speaker(ASK))
+        panes = Panes(terminal.wait_for(over(1)))
+        assert "you  What is my dog called?" in panes.left
+        assert {"system", "memories", "newest message"} <= set(panes.sections)
+        assert all(int(tokens) > 0 for tokens in panes.sections.values())
+        assert injected(TOLD, 1)(terminal.text())
+        for step in ("end of turn", "words", "recall", "first token", "first sound"):
+            assert re.search(rf"^ {step} .* \d+ ms$", panes.right["Latency"], re.MULTILINE)
+        assert TOLD in prompt(terminal)["memories"]
+
+        focus(terminal, "Injected memories")
+        terminal.wait_for(FORGET)  # the last line tells the keys of what has the focus
+        terminal.press("g", "d")
+        terminal.wait_gone(TOLD)
+        pulse.speak(speaker(ASK))
+        panes = Panes(terminal.wait_for(over(2)))
+        assert TOLD not in panes.right["Injected"]
+        sections = prompt(terminal)
+        assert "What is my dog called?" in sections["newest message"]
+        assert not any(TOLD in text for text in sections.values())
+
+        terminal.press("u")
+        terminal.wait_for("It is all back.")
+        pulse.speak(speaker(ASK))
+        terminal.wait_for(over(3))
+        terminal.wait_for(injected(TOLD, 3))
+        assert TOLD in prompt(terminal)["memories"]
+        terminal.press("C-q")
+        assert terminal.wait_end() == 0
+        assert terminal.wait_processes_end() == []
