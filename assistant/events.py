@@ -70,6 +70,15 @@ class ModelsReady(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class SoundReady(Event):
+    """The devices that are listened to and spoken with, by their names; None where there is
+    none."""
+
+    microphone: str | None
+    loudspeaker: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class TurnStarted(Event):
     """The user began to speak (or to type)."""
 

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assistant.errors import AudioError
-from assistant.events import EventBus, Notice, Severity
+from assistant.events import EventBus, Notice, Severity, SoundReady
 from assistant.settings import Settings
 from assistant.voice.audio import Microphone
 from assistant.voice.devices import SoundDevices
 from assistant.voice.echo import EchoCanceller, HalfDuplex, NoEcho, WebRtcCanceller
 from assistant.voice.pipeline import Sound
-from assistant.voice.portaudio import find_input, find_output
+from assistant.voice.portaudio import Device, find_input, find_output
 from assistant.voice.recordings import (
     FastLoudspeaker,
     NullLoudspeaker,
@@ -20,7 +20,7 @@ from assistant.voice.recordings import (
     WavLoudspeaker,
 )
 
-Find = Callable[[str | None], object]
+Find = Callable[[str | None], Device]
 """Looks for a device by name; raises AudioError."""
 
 
@@ -74,23 +74,28 @@ async def _live(
         on_works(ok)
         bus.emit(Notice(sentence, Severity.INFO if ok else Severity.WARNING))
 
-    async def there(find: Find, wanted: str | None, instead: str) -> bool:
+    async def found(find: Find, wanted: str | None, instead: str) -> str | None:
         try:
-            await asyncio.to_thread(find, wanted)
+            return (await asyncio.to_thread(find, wanted)).name
         except AudioError as error:
             if wanted is not None:
                 raise
             bus.emit(Notice(f"{error} {instead}", Severity.WARNING, error.mend))
-            return False
-        return True
+            return None
 
     audio, devices = settings.audio, SoundDevices(on_state)
     microphone: Microphone | None = None
-    if not plan.typed and await there(find_input, audio.input_device, "Type instead."):
+    heard = spoken = None
+    if not plan.typed:
+        heard = await found(find_input, audio.input_device, "Type instead.")
+    if plan.speaks and plan.output is None:
+        spoken = await found(find_output, audio.output_device, "Answers are written only.")
+    bus.emit(SoundReady(heard, spoken))
+    if heard is not None:
         microphone = devices.microphone(audio.input_device)
     if plan.output is not None:
         return Sound(microphone, WavLoudspeaker(plan.output), NoEcho())
-    if plan.speaks and await there(find_output, audio.output_device, "Answers are written only."):
+    if spoken is not None:
         loudspeaker = devices.loudspeaker(audio.output_device)
         echo = await asyncio.to_thread(_echo, settings) if microphone else NoEcho()
         loudspeaker.set_reference(echo.far)

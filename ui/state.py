@@ -30,6 +30,7 @@ from assistant.events import (
     Remarked,
     SessionEnded,
     Severity,
+    SoundReady,
     SpeechIgnored,
     TurnEnded,
     TurnHeard,
@@ -152,6 +153,10 @@ class State:
     """Names by role of the models that are being read into memory."""
     anew: bool = False
     """The assistant was started again, and numbers its turns from 1."""
+    microphone: str | None = None
+    """The device's name, once it is known."""
+    deaf: bool = False
+    """There is no microphone."""
     level_dbfs: float = SILENCE_DBFS
     partial: str = ""
     """What was heard so far of a turn that has not ended."""
@@ -215,6 +220,8 @@ def fold(state: State, event: Event, at: datetime) -> None:
                 state.loading.pop(role, None)
             else:
                 state.loading[role] = name
+        case SoundReady(microphone):
+            state.microphone, state.deaf = microphone, microphone is None
         case ModelsReady(names):
             state.models = dict(names)
             state.loading.clear()

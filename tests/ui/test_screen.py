@@ -31,6 +31,7 @@ from assistant.events import (
     Recalled,
     RecordChanged,
     Severity,
+    SoundReady,
     TurnEnded,
     TurnHeard,
 )
@@ -54,6 +55,7 @@ SECTIONS = (
 )
 READY: tuple[Event, ...] = (
     ModelsReady({"stt": "tiny.en", "llm": "qwen", "tts": "joe"}),
+    SoundReady("USB headset", None),
     MemoriesRead(1234),
     PhaseChanged(Phase.LISTENING),
     MicrophoneLevel(-20.0),
@@ -84,6 +86,7 @@ async def test_a_turn_is_shown_with_all_that_belongs_to_it(tmp_path: Path) -> No
     for words in (
         "listening",
         "1,234 memories",
+        "USB headset",
         "turn 1",
         "560 ms",
         "What does my dog like?",
@@ -106,6 +109,11 @@ async def test_empty_panes_say_what_will_be_there(tmp_path: Path) -> None:
         shown = text_of(app)
     for words in ("Nothing was said yet", "What the model is shown", "Memories that a turn"):
         assert words in shown, words
+
+
+async def test_a_machine_without_a_microphone_says_so(tmp_path: Path) -> None:
+    async with opened(ToldSession((*READY, SoundReady(None, None))), tmp_path) as (app, _):
+        assert "no mic" in text_of(app)
 
 
 async def test_words_are_shown_while_they_are_spoken(tmp_path: Path) -> None:

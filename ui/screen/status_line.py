@@ -60,7 +60,10 @@ class StatusLine(Pane):
         if state.recording is not None:
             text.append(" recording ", style="bold red reverse")
         text.append(" ")
-        text.append_text(meter(state.level_dbfs, closed=state.phase in CLOSED))
+        if state.deaf:
+            text.append("no mic", style="dim")
+        else:
+            text.append_text(meter(state.level_dbfs, closed=state.phase in CLOSED))
         for part in _details(state):
             if text.cell_len + len(part) + 3 > self.size.width:
                 break
@@ -101,6 +104,8 @@ def _details(state: State) -> Iterator[str]:
         yield "reading memories"
     if "llm" in state.models:
         yield state.models["llm"]
+    if state.microphone is not None:
+        yield state.microphone
     for role in ("stt", "tts"):
         if role in state.models:
             yield state.models[role]
