@@ -98,9 +98,11 @@ def chosen(state: State, number: int | None) -> Turn | None:
 
 def _budget(turn: Turn) -> Text:
     share = min(turn.tokens / turn.budget, 1.0) if turn.budget else 0.0
-    bar = "█" * round(share * BAR)
+    full = round(share * BAR)
     return Text.assemble(
-        f"{turn.tokens:,} of {turn.budget:,} tokens ", (bar.ljust(BAR), "cyan on grey23")
+        f"{turn.tokens:,} of {turn.budget:,} tokens ",
+        ("█" * full, "cyan"),
+        ("·" * (BAR - full), "dim"),
     )
 
 

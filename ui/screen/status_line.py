@@ -23,7 +23,7 @@ SIGNS = {
 METER = 8
 """Cells."""
 QUIET_DBFS, LOUD_DBFS = -60.0, -6.0
-EIGHTHS = " ▏▎▍▌▋▊▉█"
+EIGHTHS = " ▏▎▍▌▋▊▉"
 CLOSED = (Phase.STARTING, Phase.MUTED, Phase.PAUSED, Phase.STOPPED)
 
 
@@ -78,9 +78,9 @@ def meter(dbfs: float, *, closed: bool = False, cells: int = METER) -> Text:
     share = (dbfs - QUIET_DBFS) / (LOUD_DBFS - QUIET_DBFS)
     eighths = round(min(max(share, 0.0), 1.0) * cells * 8)
     full, rest = divmod(eighths, 8)
-    bar = ("█" * full + (EIGHTHS[rest] if full < cells else "")).ljust(cells)[:cells]
+    bar = "█" * full + (EIGHTHS[rest] if rest else "")
     style = "red" if dbfs > LOUD_DBFS else "yellow" if dbfs > -15 else "green"
-    return Text.assemble("mic ", (bar, f"{style} on grey23"))
+    return Text.assemble("mic ", (bar, style), ("·" * (cells - len(bar)), "dim"))
 
 
 def _details(state: State) -> Iterator[str]:
