@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.real, pytest.mark.sound]
 
 LIVE = (
     *("--profile", "tiny"),
-    *("--set", "llm.max_answer_tokens=40", "--set", "llm.temperature=0"),
+    *("--set", "llm.max_answer_tokens=60", "--set", "llm.temperature=0"),
 )
 
 
@@ -64,7 +64,7 @@ def test_it_does_not_answer_its_own_voice_and_can_still_be_interrupted(
         pulse.speak(speaker("And now another story, about a mountain."))
         talk.wait_for("phase", phase="speaking")
         time.sleep(1.0)
-        for _ in range(2):  # while the canceller has yet to follow, one says it again
+        for _ in range(3):  # while the canceller has yet to follow, one says it again
             pulse.speak(speaker("Stop it. Please stop it now."))
         second = talk.wait_for("turn")
         assert second["interrupted"]

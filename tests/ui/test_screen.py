@@ -6,8 +6,9 @@ from pathlib import Path
 
 from textual.binding import Binding
 from textual.dom import DOMNode
+from textual.events import Key
 from textual.widget import Widget
-from textual.widgets import OptionList, TabbedContent
+from textual.widgets import Input, OptionList, TabbedContent
 
 from assistant.errors import StoreError
 from assistant.events import (
@@ -37,6 +38,7 @@ from assistant.events import (
 )
 from tests.support.screens import AT, ToldSession, opened, settled, text_of, until
 from ui.screen.dialogs import TextDialog
+from ui.screen.memory_tab import SearchLine
 
 DOG = MemoryUsed(
     "dog",
@@ -161,6 +163,19 @@ async def test_a_turn_can_be_typed_and_letters_are_letters_there(tmp_path: Path)
         assert session.done == []
         await pilot.press("escape", "x")
         assert session.done == ["stop"]
+
+
+async def test_letters_that_follow_at_once_are_text(tmp_path: Path) -> None:
+    session = ToldSession(READY)
+    async with opened(session, tmp_path, (80, 24)) as (app, pilot):
+        for key in ("i", *"xrust"):
+            app.post_message(Key(key, key))
+        await until(pilot, lambda: app.query_one("#typed", Input).value == "xrust")
+        await pilot.press("ctrl+u", "escape")
+        for key in ("slash", *"xrust"):
+            app.post_message(Key(key, "/" if key == "slash" else key))
+        await until(pilot, lambda: app.query_one(SearchLine).value == "xrust")
+        assert session.done == []
 
 
 async def test_scrolling_up_pauses_following_and_counts_what_is_new(tmp_path: Path) -> None:

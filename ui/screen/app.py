@@ -36,6 +36,8 @@ from ui.state import State, fold
 FRAME_S = 1 / 15
 """Between two drawings of the state."""
 TABS = ("talk", "memory", "latency", "settings", "logs")
+OWN_FIND = ("settings", "logs")
+"""Tabs in which `/` looks for something of theirs."""
 
 
 class AssistantScreen(Sturdy):
@@ -61,8 +63,9 @@ class AssistantScreen(Sturdy):
         Binding("s", "sleep", "Sleep or wake", id="voice.sleep", show=False),
         Binding("o", "record", "On or off the record", id="voice.off_record", show=False),
         Binding("r", "keep", "Record, or no more", id="session.record", show=False),
-        Binding("i", "type", "Type", id="voice.type"),
-        Binding("slash", "find", "Find", id="find"),
+        # Before any widget sees them: the letters that follow them are text.
+        Binding("i", "type", "Type", id="voice.type", priority=True),
+        Binding("slash", "find", "Find", id="find", priority=True),
         Binding("u", "undo", "Undo", id="undo"),
         Binding("y", "copy", "Copy", id="copy", show=False),
         Binding("ctrl+r", "restart", "Start again", id="voice.restart"),
@@ -250,9 +253,12 @@ class AssistantScreen(Sturdy):
         self._open()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """What runs is not started again."""
+        """What runs is not started again; what begins an input has no say within one."""
         if action == "restart":
             return self.session.live and self.state.phase is Phase.STOPPED
+        if action in ("type", "find"):
+            other = action == "find" and self.query_one(TabbedContent).active in OWN_FIND
+            return len(self.screen_stack) == 1 and not (other or isinstance(self.focused, Input))
         return super().check_action(action, parameters)
 
     def action_talk(self) -> None:
@@ -272,11 +278,11 @@ class AssistantScreen(Sturdy):
         self.session.do("record")
 
     def action_type(self) -> None:
-        self.action_tab("talk")
+        self.query_one(TabbedContent).active = "talk"
         self.query_one(TalkTab).type()
 
     def action_find(self) -> None:
-        self.action_tab("memory")
+        self.query_one(TabbedContent).active = "memory"
         self.query_one(MemoryTab).find()
 
     async def action_undo(self) -> None:

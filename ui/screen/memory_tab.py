@@ -118,7 +118,7 @@ class MemoryTab(Pane, MemoryKeys):
     def find(self) -> None:
         """Begin to search."""
         line = self.query_one(SearchLine)
-        line.focus()
+        self.screen.set_focus(line)  # at once: the next key may be waiting already
         line.action_select_all()
 
     def open(self, memory: str) -> None:

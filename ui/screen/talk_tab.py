@@ -82,9 +82,10 @@ class TalkTab(Container):
 
     def type(self) -> None:
         """Open the line that turns are typed in."""
+        self.query_one("#parts", Tabs).active = "part-conversation"
         line = self.query_one("#typed", Input)
         line.add_class("-open")
-        line.focus()
+        self.screen.set_focus(line)  # at once: the next key may be waiting already
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         text = event.value.strip()
