@@ -3,8 +3,7 @@
 import argparse
 from typing import Any
 
-from assistant.memory.browsing import Standing
-from assistant.memory.record import Kind
+from assistant.memory.record import Kind, Standing
 
 Row = dict[str, Any]
 

@@ -13,7 +13,7 @@ from assistant.paths import Home
 from assistant.settings import Loaded
 from ui.console import UnexpectedError, render_error
 from ui.quiet import quiet
-from ui.talk import add_record
+from ui.record_option import add_record
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -17,6 +17,7 @@ from assistant.events import Event, EventBus, Notice, Severity
 from assistant.paths import Home
 from assistant.settings import Settings
 from assistant.sounds import SoundPlan
+from ui.record_option import add_record
 from ui.transcript_view import JsonView, PlainView, View
 
 END_S = 1.5
@@ -59,17 +60,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action=argparse.BooleanOptionalAction,
         default=None,
         help="with --text: speak the answers too (default: on a terminal)",
-    )
-
-
-def add_record(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--record",
-        nargs="?",
-        type=Path,
-        const=Path(),
-        metavar="FILE",
-        help="record the conversation, to be replayed; default: in your data folder",
     )
 
 

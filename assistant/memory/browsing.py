@@ -7,27 +7,16 @@ read of the page alone. Only looking for a text reads all texts, and keeps none.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
 from hashlib import blake2b
 from typing import Any
 
 from assistant.memory import receipts
 from assistant.memory.forgetting_marks import Hidden, Veil
-from assistant.memory.record import Kind
+from assistant.memory.record import Kind, Standing
 from assistant.memory.table import MemoryTable
 from assistant.memory.transcript import Transcript
 
 COLUMNS = ("id", "created", "kind", "speaker", "sources", "pinned", "never_recall", "superseded_by")
-
-
-class Standing(StrEnum):
-    """What a memory can be beside there."""
-
-    PINNED = "pinned"
-    NEVER_RECALLED = "never-recalled"
-    SUPERSEDED = "superseded"
-    FORGETTING = "being-forgotten"
-    """Out of sight everywhere else; it can still be brought back."""
 
 
 @dataclass(frozen=True, slots=True)

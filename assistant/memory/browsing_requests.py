@@ -15,9 +15,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from assistant.errors import SettingsError
-from assistant.memory.browsing import Browsing, Entry, Page, Standing, Which
+from assistant.memory.browsing import Browsing, Entry, Page, Which
 from assistant.memory.naming import short
-from assistant.memory.record import Kind
+from assistant.memory.record import Kind, Standing
 from assistant.memory.taking_in import checked
 from assistant.memory.user_index import Found
 

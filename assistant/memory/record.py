@@ -23,6 +23,16 @@ ASSISTANT = "assistant"
 """The speaker of what the assistant said, as far as it was heard."""
 
 
+class Standing(StrEnum):
+    """What a memory can be beside there."""
+
+    PINNED = "pinned"
+    NEVER_RECALLED = "never-recalled"
+    SUPERSEDED = "superseded"
+    FORGETTING = "being-forgotten"
+    """Out of sight everywhere else; it can still be brought back."""
+
+
 @dataclass(frozen=True, slots=True)
 class Memory:
     """One thing remembered of one user.

@@ -227,6 +227,18 @@ def test_help_lists_the_commands_and_loads_nothing_heavy(tmp_path: Path) -> None
     assert not (tmp_path / "logs").exists()
 
 
+def test_what_is_drawn_first_waits_for_nothing_heavy() -> None:
+    heavy = {"pipecat", "lancedb", "numpy", "cryptography", "sounddevice", "sqlite3"}
+    program = (
+        "import sys, ui.cli, ui.screen_command, ui.screen.app, ui.session;"
+        f"print(sorted({heavy!r} & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert (done.stdout.strip(), done.stderr) == ("[]", "")
+
+
 def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
     writing = subprocess.Popen(
         [sys.executable, "-m", "ui.cli", "config", "--json"],

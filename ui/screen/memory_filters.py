@@ -13,8 +13,7 @@ from textual.screen import ModalScreen
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from assistant.memory.browsing import Standing
-from assistant.memory.record import Kind
+from assistant.memory.record import Kind, Standing
 from ui.memory_view import plain
 from ui.screen.context_pane import Listing
 
