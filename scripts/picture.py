@@ -7,9 +7,12 @@
 
 import argparse
 import asyncio
+import sys
 import tempfile
 from datetime import UTC
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from assistant.memory.recordings import Recordings
 from assistant.paths import Home

@@ -19,6 +19,8 @@ from pathlib import Path
 import numpy as np
 import soundfile
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
 from assistant.context.conversation import Conversation
 from assistant.memory.transcript import Transcript
 from assistant.paths import Home, models_cache

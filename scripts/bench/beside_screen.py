@@ -101,6 +101,9 @@ def figures(pairs: Sequence[Pair], seed: int) -> dict[str, Any]:
         bounds = interval(pairs, slower, seed=seed)
         found[f"ratio_p{q}"] = rounded(slower(pairs), 3)
         found[f"ratio_p{q}_interval"] = bounds and [rounded(bound, 3) for bound in bounds]
+    bounds = interval(pairs, _of_a_pair, seed=seed)
+    found["ratio_of_a_pair"] = rounded(_of_a_pair(pairs), 3)
+    found["ratio_of_a_pair_interval"] = bounds and [rounded(bound, 3) for bound in bounds]
     return found | {
         "allowed": ALLOWED,
         "clips": len(pairs),
@@ -117,7 +120,16 @@ def table(found: dict[str, Any]) -> str:
     for q in (50, 95):
         bounds = found[f"ratio_p{q}_interval"]
         lines.append(f"screen / headless at p{q}: {found[f'ratio_p{q}']} (95 %: {bounds})")
+    found_for_pairs = found["ratio_of_a_pair"], found["ratio_of_a_pair_interval"]
+    lines.append("of one pair, at p50: {} (95 %: {})".format(*found_for_pairs))
     return "\n".join(lines)
+
+
+def _of_a_pair(pairs: Sequence[Pair]) -> float | None:
+    """How much longer a clip takes with the screen than without, at the median: what makes a clip
+    slow in both is no part of it."""
+    ratios = [ratio(pair.of("screen"), pair.of("headless")) for pair in pairs]
+    return percentile([each for each in ratios if each is not None], 50)
 
 
 def _headless(home: Path, flags: Sequence[str]) -> None:

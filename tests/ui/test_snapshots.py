@@ -13,7 +13,7 @@ from assistant.memory.recordings import Recordings
 from assistant.paths import Home
 from assistant.settings import load as load_settings
 from data import located
-from tests.support.snapshots import difference
+from tests.support.snapshots import difference, normal
 from ui.replaying import Replay, load
 from ui.screen.replay_screen import ReplayScreen
 
@@ -29,13 +29,15 @@ def update(request: pytest.FixtureRequest) -> bool:
     return bool(request.config.getoption("--snapshot-update"))
 
 
-async def settle(pilot: Pilot[int], app: ReplayScreen) -> None:
-    """Until all is drawn, and laid out after that."""
+async def settled(pilot: Pilot[int], app: ReplayScreen) -> str:
+    """The picture, once all is drawn, and laid out after that."""
+    before = ""
     while True:
         await pilot.pause(0.1)
-        if app.up_to_date:
-            await pilot.pause(0.1)
-            return
+        picture = normal(app.export_screenshot())
+        if app.up_to_date and picture == before:
+            return picture
+        before = picture
 
 
 @pytest.mark.parametrize("theme", THEMES)
@@ -62,9 +64,8 @@ async def test_the_demo_looks_as_it_did(
         await pilot.press(*["n"] * TURNS)
         for tab, key in TABS.items():
             await pilot.press(key)
-            await settle(pilot, app)
             name = f"{tab}_{size[0]}x{size[1]}_{theme}"
-            different[name] = difference(name, app.export_screenshot(), update=update)
+            different[name] = difference(name, await settled(pilot, app), update=update)
     assert {name: lines for name, lines in different.items() if lines} == {}
 
 

@@ -35,6 +35,12 @@ from ui.state import State, fold
 
 FRAME_S = 1 / 15
 """Between two drawings of the state."""
+WAITING_S = 0.4
+"""The same while somebody waits for an answer: whatever is drawn then takes the processor from
+those who make it."""
+SPEAKING_S = 1 / 6
+"""The same while it is spoken, about as fast as words follow each other."""
+PACE = {Phase.HEARING: WAITING_S, Phase.THINKING: WAITING_S, Phase.SPEAKING: SPEAKING_S}
 TABS = ("talk", "memory", "latency", "settings", "logs")
 OWN_FIND = ("settings", "logs")
 """Tabs in which `/` looks for something of theirs."""
@@ -92,6 +98,7 @@ class AssistantScreen(Sturdy):
         super().__init__(driver_class=driver, ansi_color=True if "NO_COLOR" in os.environ else None)
         self.HORIZONTAL_BREAKPOINTS = [(0, "-slim"), (LEAST_WIDTH, "-narrow"), (100, "-wide")]
         self.VERTICAL_BREAKPOINTS = [(0, "-low"), (LEAST_HEIGHT, "-high")]
+        self.animation_level = "none"  # what moves takes the processor from the voice
         self.session = session
         self.home = home
         self.loaded = loaded
@@ -209,7 +216,7 @@ class AssistantScreen(Sturdy):
     def _draw_soon(self) -> None:
         if not self._due:
             self._due = True
-            self.set_timer(FRAME_S, self._draw)
+            self.set_timer(PACE.get(self.state.phase, FRAME_S), self._draw)
 
     def _draw(self) -> None:
         self._due = False

@@ -92,8 +92,8 @@ class ContextPane(Pane):
 
 
 def chosen(state: State, number: int | None) -> Turn | None:
-    """The turn of that number, or the newest."""
-    return next((turn for turn in state.turns if turn.number == number), state.turn)
+    """The turn of that number, or the newest. Numbers begin anew with each start."""
+    return next((turn for turn in reversed(state.turns) if turn.number == number), state.turn)
 
 
 def _budget(turn: Turn) -> Text:

@@ -35,19 +35,28 @@ class EntryView(Static):
         self.entry = entry
         self._assistant = name
 
-    def draw(self, veiled: Collection[str]) -> bool:
-        """Anew, if it looks otherwise than before; says whether it did.
+    def draw(self, veiled: Collection[str]) -> None:
+        """Anew, if it looks otherwise than before.
 
         Args:
             veiled: exchanges that are not to be shown.
         """
         hidden = isinstance(self.entry, Turn) and self.entry.exchange in veiled
         text = Text(FORGOTTEN, style="dim italic") if hidden else _text(self.entry, self._assistant)
-        if text == self._drawn and text.spans == self._drawn.spans:
-            return False
-        self._drawn = text
-        self.update(text)
-        return True
+        if text != self._drawn or text.spans != self._drawn.spans:
+            self._drawn = text
+            self.update(text)
+
+
+class Entries(VerticalScroll):
+    """Stays at its end while it grows, until somebody scrolls up; at the end it does so again."""
+
+    def on_mount(self) -> None:
+        self.anchor()
+
+    @property
+    def follows(self) -> bool:
+        return not self._anchor_released
 
 
 class Conversation(Pane):
@@ -80,15 +89,14 @@ class Conversation(Pane):
 
     def compose(self) -> ComposeResult:
         yield Static(EMPTY, id="empty", markup=False)
-        yield VerticalScroll(id="entries")
+        yield Entries(id="entries")
         yield Static("", id="partial", markup=False)
 
     @property
-    def _scroll(self) -> VerticalScroll:
-        return self.query_one("#entries", VerticalScroll)
+    def _scroll(self) -> "Entries":
+        return self.query_one("#entries", Entries)
 
     def show(self, state: State) -> None:
-        following = self._scroll.is_vertical_scroll_end
         fresh = min(state.begun - self._shown, len(state.entries))
         if fresh:
             self.query_one("#empty").display = False
@@ -104,15 +112,14 @@ class Conversation(Pane):
         changed = self._views if veiled != self._veiled else self._views[-max(fresh, REDRAWN) :]
         self._veiled = veiled
         # What is set is laid out and painted, the same again too: only what changed is.
-        moved = sum(view.draw(veiled) for view in changed) + fresh
+        for view in changed:
+            view.draw(veiled)
         partial = f"you …  {state.partial}" if state.partial else ""
         if partial != self._partial:
             self._partial = partial
             self.query_one("#partial", Static).update(partial)
-        if following:
+        if self._scroll.follows:
             self._seen = self._shown
-            if moved:
-                self._scroll.scroll_end(animate=False)
         new = self._shown - self._seen
         subtitle = f"+{new} new (G shows)" if new else ""
         if subtitle != self.border_subtitle:
