@@ -1,14 +1,15 @@
 """The assistant with its screen open, beside itself headless: the same recordings, in turns.
 
 Both are the command as its user starts it: `assistant talk --json`, and `assistant screen` on a
-pseudo-terminal. For each clip both are started anew on a home of their own, now this one first,
-now that one. What is timed is what the assistant itself writes into its ledger: from the end of
-speech as it hears it in the recording, the same in both, to the first sample of the answer.
+pseudo-terminal. For every few clips both are started anew on a home of their own, now this one
+first, now that one. What is timed is what the assistant itself writes into its ledger: from the
+end of speech as it hears it in the recording, the same in both, to the first sample of the answer.
 """
 
 import json
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TextIO
@@ -21,7 +22,7 @@ from models.interfaces import STT_SAMPLE_RATE
 from scripts.bench.labels import Clip
 from scripts.bench.report import rounded
 from scripts.bench.statistics import interval, percentile, ratio
-from scripts.bench.talking import talking, turns_in
+from scripts.bench.talking import Ended, talking, turns_in
 
 ARMS = ("headless", "screen")
 LEAD_IN_S = 6.0
@@ -30,8 +31,14 @@ QUIET_DBFS = -80.0
 FLAGS = (
     *("--set", "general.sounds=false"),  # the chime would be the first sound
     *("--set", "llm.temperature=0"),
-    *("--set", "llm.max_answer_tokens=40"),
+    *("--set", "llm.max_answer_tokens=16"),
 )
+TOGETHER = 6
+"""Clips of one session."""
+TURN_S = 20.0
+"""The longest that one takes, starting included."""
+PAUSE_S = 1.5
+"""Of silence before each but the first."""
 ALLOWED = 1.10
 """The upper bound of the ratio that is aimed at."""
 
@@ -54,33 +61,36 @@ class Pair:
 
 
 def paired(clips: Sequence[Clip], profile: str, folder: Path, keep: TextIO | None) -> list[Pair]:
-    """Say the clips to both. The first clip warms both up.
+    """Say the clips to both, some at a time; the first of each session warms it up.
 
     Raises:
         Ended: one of them did not come up, or did not end as it should.
     """
-    run: dict[str, Callable[[Path, Sequence[str]], None]] = {
+    run: dict[str, Callable[[Path, Sequence[str], int], None]] = {
         "headless": _headless,
         "screen": _on_screen,
     }
     pairs: list[Pair] = []
-    for number, clip in enumerate([clips[0], *clips]):
-        flags = ["--profile", profile, *FLAGS, "--input", str(_in_a_room(clip, folder))]
-        times: dict[str, float | None] = {}
+    for number, first in enumerate(range(0, len(clips), TOGETHER)):
+        some = clips[first : first + TOGETHER]
+        flags = ["--profile", profile, *FLAGS]
+        for clip, before_s in zip(
+            (clips[0], *some), (LEAD_IN_S, *(PAUSE_S for _ in some)), strict=True
+        ):
+            flags += ["--input", str(_in_a_room(clip, folder, before_s))]
+        times: dict[str, list[float | None]] = {}
         for arm in ARMS if number % 2 else ARMS[::-1]:
             home = folder / f"{arm}-{number}"
-            run[arm](home, flags)
-            times[arm] = _first_audio(home)
-        if number == 0:
-            continue
-        pair = Pair(clip.name, times["headless"], times["screen"])
-        pairs.append(pair)
-        shown = "  ".join(f"{arm} {_ms(pair.of(arm)):>6}" for arm in ARMS)
-        told = f"{number:4}/{len(clips)}  {clip.name:50.50}  {shown}"
-        print(told, file=sys.stderr, flush=True)
-        if keep is not None:
-            keep.write(json.dumps(asdict(pair)) + "\n")
-            keep.flush()
+            run[arm](home, flags, len(some) + 1)
+            times[arm] = _first_audio(home, len(some) + 1)[1:]
+        for clip, headless, screen in zip(some, times["headless"], times["screen"], strict=True):
+            pairs.append(pair := Pair(clip.name, headless, screen))
+            shown = "  ".join(f"{arm} {_ms(pair.of(arm)):>6}" for arm in ARMS)
+            told = f"{len(pairs):4}/{len(clips)}  {clip.name:50.50}  {shown}"
+            print(told, file=sys.stderr, flush=True)
+            if keep is not None:
+                keep.write(json.dumps(asdict(pair)) + "\n")
+                keep.flush()
     return pairs
 
 
@@ -132,30 +142,34 @@ def _of_a_pair(pairs: Sequence[Pair]) -> float | None:
     return percentile([each for each in ratios if each is not None], 50)
 
 
-def _headless(home: Path, flags: Sequence[str]) -> None:
+def _headless(home: Path, flags: Sequence[str], turns: int) -> None:
+    del turns  # it ends by itself
     with talking(home, flags) as assistant:
         assistant.event("ended")
 
 
-def _on_screen(home: Path, flags: Sequence[str]) -> None:
+def _on_screen(home: Path, flags: Sequence[str], turns: int) -> None:
     from scripts.bench.on_terminal import on_terminal  # where there are pseudo-terminals
 
     with on_terminal(home, flags) as screen:
-        screen.wait_turns(1)
+        with suppress(Ended):  # then the clips of this session can't be compared
+            screen.wait_turns(turns, TURN_S * turns)
         screen.finish()
 
 
-def _first_audio(home: Path) -> float | None:
-    """None where the clip became several turns or none."""
+def _first_audio(home: Path, clips: int) -> list[float | None]:
+    """Of each clip; nothing of a session in which one became several turns or none."""
     turns = turns_in(Home(home))
-    return turns[0]["latency_ms"]["first_audio"] if len(turns) == 1 else None
+    if len(turns) != clips:
+        return [None] * clips
+    return [turn["latency_ms"]["first_audio"] for turn in turns]
 
 
-def _in_a_room(clip: Clip, folder: Path) -> Path:
+def _in_a_room(clip: Clip, folder: Path, before_s: float) -> Path:
     """A file of the clip with silence before it; a real room is never digital zero."""
-    path = folder / "clip.wav"
+    path = folder / f"{before_s:.1f}-{Path(clip.name).stem}.wav"
     level = 32768 * 10 ** (QUIET_DBFS / 20)
-    noise = np.random.default_rng(0).standard_normal(int(LEAD_IN_S * STT_SAMPLE_RATE))
+    noise = np.random.default_rng(0).standard_normal(int(before_s * STT_SAMPLE_RATE))
     sound = np.concatenate([(noise * level).astype(np.int16), clip.samples])
     soundfile.write(path, sound, STT_SAMPLE_RATE)
     return path
