@@ -38,6 +38,7 @@ from assistant.events import (
     Remarked,
     SessionEnded,
     Severity,
+    SoundReady,
     SpeechIgnored,
     TurnEnded,
     TurnHeard,
@@ -56,6 +57,7 @@ MEMORY = MemoryUsed("m", "I like tea.", 0.5, said=AT, parts=(("words", 0.5),), w
 EVERY: tuple[Event, ...] = (
     PhaseChanged(Phase.LISTENING),
     Loading("llm", "a model"),
+    SoundReady("a microphone", None),
     ModelsReady({"llm": "a model"}),
     MemoriesRead(3),
     ProfileChanged(1),

@@ -220,7 +220,7 @@ class AssistantScreen(Sturdy):
 
     def _draw(self) -> None:
         self._due = False
-        if self.state.version == self._drawn:
+        if self.state.version == self._drawn or not self.screen_stack:  # it is being closed
             return
         self._drawn = self.state.version
         for pane in self.screen_stack[0].query(Pane):
