@@ -370,6 +370,13 @@ async def test_the_theme_that_is_chosen_is_kept(tmp_path: Path) -> None:
     assert 'theme = "nord"' in (tmp_path / "settings.toml").read_text()
 
 
+async def test_a_theme_that_is_none_is_told_and_costs_nothing(tmp_path: Path) -> None:
+    (tmp_path / "settings.toml").write_text('[screen]\ntheme = "nonsense"\n')
+    async with opened(ToldSession(READY), tmp_path) as (app, _):
+        assert "There is no theme 'nonsense'" in text_of(app)
+        assert "listening" in text_of(app)
+
+
 async def test_an_end_that_nobody_wanted_is_told_and_is_the_exit_code(tmp_path: Path) -> None:
     session = ToldSession(READY)
     async with opened(session, tmp_path) as (app, pilot):

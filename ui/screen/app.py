@@ -13,7 +13,7 @@ from textual.driver import Driver
 from textual.screen import Screen
 from textual.widgets import Footer, Input, TabbedContent, TabPane
 
-from assistant.errors import AssistantError
+from assistant.errors import AssistantError, SettingsError
 from assistant.events import Event, Notice, Phase, PhaseChanged, Severity
 from assistant.paths import Home
 from assistant.settings import Loaded
@@ -132,9 +132,7 @@ class AssistantScreen(Sturdy):
         yield Footer(show_command_palette=False)
 
     def on_mount(self) -> None:
-        screen = self.loaded.settings.screen
-        self.theme = screen.theme
-        self.set_keymap(screen.keys)
+        self._dress(self.loaded.settings.screen)
         self.theme_changed_signal.subscribe(self, self._keep_theme)
         self.app_suspend_signal.subscribe(self, self._suspended)
         self.app_resume_signal.subscribe(self, self._resumed)
@@ -294,11 +292,11 @@ class AssistantScreen(Sturdy):
 
     async def action_undo(self) -> None:
         try:
-            rows = await self.session.ask({"act": "undo"})
-        except AssistantError as error:
+            await self.session.ask({"act": "undo"})
+        except AssistantError as error:  # also where there is nothing left to bring back
             self.tell(error)
-            return
-        self.notify("It is all back." if rows else "There is nothing left to bring back.")
+        else:
+            self.notify("It is all back.")
 
     def action_copy(self) -> None:
         turn = self.state.turn
@@ -368,7 +366,17 @@ class AssistantScreen(Sturdy):
             self.loaded = message.loaded
         else:
             self._apply(screen)
-        self.theme = screen.theme if screen.theme in self.available_themes else self.theme
+        self._dress(screen)
+
+    def _dress(self, screen: ScreenSettings) -> None:
+        """In its colours, and with its keys."""
+        if screen.theme in self.available_themes:
+            self.theme = screen.theme
+        else:
+            told = (
+                f"There is no theme {screen.theme!r}; `ctrl+p`, Theme shows those that there are."
+            )
+            self.tell(SettingsError(told))
         self.set_keymap(screen.keys)
 
     def _apply(self, screen: ScreenSettings) -> None:
