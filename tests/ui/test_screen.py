@@ -36,7 +36,8 @@ from assistant.events import (
     TurnEnded,
     TurnHeard,
 )
-from tests.support.screens import AT, ToldSession, opened, settled, text_of, until
+from tests.support.pilots import shown, until
+from tests.support.screens import AT, ToldSession, opened, settled
 from ui.screen.dialogs import TextDialog
 from ui.screen.memory_tab import SearchLine
 
@@ -84,7 +85,7 @@ TURN: tuple[Event, ...] = (
 
 async def test_a_turn_is_shown_with_all_that_belongs_to_it(tmp_path: Path) -> None:
     async with opened(ToldSession((*READY, *TURN)), tmp_path, (140, 40)) as (app, _):
-        shown = text_of(app)
+        seen = shown(app)
     for words in (
         "listening",
         "1,234 memories",
@@ -103,19 +104,19 @@ async def test_a_turn_is_shown_with_all_that_belongs_to_it(tmp_path: Path) -> No
         "first sound",
         "session p50 560 ms",
     ):
-        assert words in shown, words
+        assert words in seen, words
 
 
 async def test_empty_panes_say_what_will_be_there(tmp_path: Path) -> None:
     async with opened(ToldSession(), tmp_path) as (app, _):
-        shown = text_of(app)
+        seen = shown(app)
     for words in ("Nothing was said yet", "What the model is shown", "Memories that a turn"):
-        assert words in shown, words
+        assert words in seen, words
 
 
 async def test_a_machine_without_a_microphone_says_so(tmp_path: Path) -> None:
     async with opened(ToldSession((*READY, SoundReady(None, None))), tmp_path) as (app, _):
-        assert "no mic" in text_of(app)
+        assert "no mic" in shown(app)
 
 
 async def test_words_are_shown_while_they_are_spoken(tmp_path: Path) -> None:
@@ -123,8 +124,8 @@ async def test_words_are_shown_while_they_are_spoken(tmp_path: Path) -> None:
     async with opened(session, tmp_path) as (app, pilot):
         session.tell(PartialTranscript(1, "what does my"))
         await settled(pilot)
-        assert "hearing you" in text_of(app)
-        assert "what does my" in text_of(app)
+        assert "hearing you" in shown(app)
+        assert "what does my" in shown(app)
 
 
 async def test_keys_are_commands(tmp_path: Path) -> None:
@@ -184,15 +185,15 @@ async def test_scrolling_up_pauses_following_and_counts_what_is_new(tmp_path: Pa
         conversation = app.query_one("#conversation", Widget)
         session.tell(*(TurnHeard(number, f"turn number {number}") for number in range(1, 30)))
         await settled(pilot)
-        assert "turn number 29" in text_of(app)
+        assert "turn number 29" in shown(app)
         await pilot.press("g")
         session.tell(TurnHeard(30, "turn number 30"), TurnHeard(31, "turn number 31"))
         await settled(pilot)
-        assert "turn number 31" not in text_of(app)
+        assert "turn number 31" not in shown(app)
         assert "+2 new" in str(conversation.border_subtitle)
         await pilot.press("G")
         await settled(pilot)
-        assert "turn number 31" in text_of(app)
+        assert "turn number 31" in shown(app)
         assert not conversation.border_subtitle
 
 
@@ -201,7 +202,7 @@ async def test_a_section_opens_to_its_text_and_is_copied(tmp_path: Path) -> None
         app.query_one("#context OptionList", OptionList).focus()
         await pilot.press("j", "enter")
         assert isinstance(app.screen, TextDialog)
-        assert "the words of before" in text_of(app)
+        assert "the words of before" in shown(app)
         await pilot.press("y")
         assert app.clipboard == "the words of before"
         await pilot.press("escape")
@@ -241,26 +242,26 @@ async def test_what_fails_is_told_until_it_is_dismissed(tmp_path: Path) -> None:
         app.query_one("#injected OptionList", OptionList).focus()
         await pilot.press("d")
         await settled(pilot)
-        assert "still being read. → Try again." in text_of(app)
+        assert "still being read. → Try again." in shown(app)
         await pilot.press("escape")
         await settled(pilot)
-        assert "still being read" not in text_of(app)
+        assert "still being read" not in shown(app)
 
 
 async def test_the_newest_trouble_covers_nothing(tmp_path: Path) -> None:
     notice = Notice("The microphone was unplugged.", Severity.WARNING, "assistant devices")
     async with opened(ToldSession((*READY, notice)), tmp_path, (80, 24)) as (app, _):
-        shown = text_of(app)
-    assert "listening" in shown
-    assert "The microphone was unplugged. → assistant devices" in shown
-    assert "1 Talk" in shown
+        seen = shown(app)
+    assert "listening" in seen
+    assert "The microphone was unplugged. → assistant devices" in seen
+    assert "1 Talk" in seen
 
 
 async def test_undo_is_offered_while_there_is_something_to_undo(tmp_path: Path) -> None:
     session = ToldSession((*READY, ForgettingBegan("f", ("x",), (), AT)))
     session.answers |= {"undo": [{"event": "undone"}]}
     async with opened(session, tmp_path) as (app, pilot):
-        assert "u undoes" in text_of(app)
+        assert "u undoes" in shown(app)
         await pilot.press("u")
         assert session.asked == [{"act": "undo"}]
 
@@ -270,18 +271,18 @@ async def test_what_is_forgotten_leaves_the_screen_and_undo_brings_it_back(tmp_p
     async with opened(session, tmp_path) as (app, pilot):
         session.tell(ForgettingBegan("f", ("x1",), ("dog",), AT))
         await settled(pilot)
-        shown = text_of(app)
-        assert "forgotten" in shown
+        seen = shown(app)
+        assert "forgotten" in seen
         for words in ("What does my dog", "He loves fetch", "called Max"):
-            assert words not in shown
+            assert words not in seen
         app.query_one("#context OptionList", OptionList).focus()
         await pilot.press("enter")
-        assert "not shown any more" in text_of(app)
+        assert "not shown any more" in shown(app)
         await pilot.press("escape")
         session.tell(ForgettingUndone("f"))
         await settled(pilot)
-        assert "What does my dog like?" in text_of(app)
-        assert "called Max" in text_of(app)
+        assert "What does my dog like?" in shown(app)
+        assert "called Max" in shown(app)
 
 
 async def test_what_is_gone_is_not_in_the_screens_memory_either(tmp_path: Path) -> None:
@@ -296,17 +297,17 @@ async def test_what_is_gone_is_not_in_the_screens_memory_either(tmp_path: Path) 
 
 async def test_a_narrow_terminal_shows_one_part_at_a_time(tmp_path: Path) -> None:
     async with opened(ToldSession((*READY, *TURN)), tmp_path, (80, 24)) as (app, pilot):
-        assert "He loves fetch" in text_of(app)
-        assert "over budget" not in text_of(app)
+        assert "He loves fetch" in shown(app)
+        assert "over budget" not in shown(app)
         app.query_one("#parts").focus()
         await pilot.press("right", "right")
         await settled(pilot)
-        assert "over budget" in text_of(app)
-        assert "He loves fetch" not in text_of(app)
+        assert "over budget" in shown(app)
+        assert "He loves fetch" not in shown(app)
         await pilot.resize_terminal(120, 40)
         await settled(pilot)
-        assert "over budget" in text_of(app)
-        assert "He loves fetch" in text_of(app)
+        assert "over budget" in shown(app)
+        assert "He loves fetch" in shown(app)
 
 
 async def test_tabs_have_keys(tmp_path: Path) -> None:
@@ -333,7 +334,7 @@ async def test_help_tells_the_keys_of_what_has_the_focus(tmp_path: Path) -> None
         app.query_one("#injected OptionList", OptionList).focus()
         await pilot.press("question_mark")
         await pilot.pause()
-        assert "Never recall" in text_of(app)
+        assert "Never recall" in shown(app)
         await pilot.press("question_mark")
         await pilot.pause()
         assert not app.screen.query("HelpPanel")
@@ -373,8 +374,8 @@ async def test_the_theme_that_is_chosen_is_kept(tmp_path: Path) -> None:
 async def test_a_theme_that_is_none_is_told_and_costs_nothing(tmp_path: Path) -> None:
     (tmp_path / "settings.toml").write_text('[screen]\ntheme = "nonsense"\n')
     async with opened(ToldSession(READY), tmp_path) as (app, _):
-        assert "There is no theme 'nonsense'" in text_of(app)
-        assert "listening" in text_of(app)
+        assert "There is no theme 'nonsense'" in shown(app)
+        assert "listening" in shown(app)
 
 
 async def test_an_end_that_nobody_wanted_is_told_and_is_the_exit_code(tmp_path: Path) -> None:
@@ -382,7 +383,7 @@ async def test_an_end_that_nobody_wanted_is_told_and_is_the_exit_code(tmp_path: 
     async with opened(session, tmp_path) as (app, pilot):
         app.ended(StoreError("The data folder is gone.", mend="Look for it."))
         await settled(pilot)
-        assert "The data folder is gone. → Look for it." in text_of(app)
+        assert "The data folder is gone. → Look for it." in shown(app)
         await pilot.press("ctrl+q")
     assert session.closed
     assert app.return_value == StoreError.exit_code
