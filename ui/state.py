@@ -14,6 +14,7 @@ from assistant.events import (
     ForgettingUndone,
     Latency,
     Loading,
+    MemoriesCounted,
     MemoriesRead,
     MemoryUsed,
     MicrophoneLevel,
@@ -164,7 +165,7 @@ class State:
     begun: int = 0
     """How many entries there ever were."""
     memories: int | None = None
-    """How many there were when they had been read; None before."""
+    """How many there are; None until they have been read."""
     notices: deque[Told] = field(default_factory=lambda: deque(maxlen=MOST_NOTICES))
     forgettings: list[Forgetting] = field(default_factory=list)
     veiled_exchanges: frozenset[str] = frozenset()
@@ -225,7 +226,7 @@ def fold(state: State, event: Event, at: datetime) -> None:
         case ModelsReady(names):
             state.models = dict(names)
             state.loading.clear()
-        case MemoriesRead(count):
+        case MemoriesRead(count) | MemoriesCounted(count):
             state.memories = count
         case Notice():
             state.notices.append(Told(at, event))

@@ -19,7 +19,7 @@ from assistant.memory.hiding import InSession
 from assistant.paths import Home
 from assistant.settings import Settings, load
 from tests.support.forgetting import Bench, bench
-from tests.support.pilots import WAIT_S
+from tests.support.pilots import WAIT_S, until
 from ui.screen.app import AssistantScreen
 from ui.screen.memory_detail import MemoryDetail
 from ui.screen.memory_tab import MemoryTab
@@ -39,6 +39,10 @@ class AtDesk:
         self._bench = told
         self._hear: Heard | None = None
         self.asked: list[Row] = []
+
+    @property
+    def begun(self) -> bool:
+        return self._hear is not None
 
     async def start(self, hear: Heard, ended: Ended) -> None:
         self._hear = hear
@@ -155,5 +159,6 @@ async def stage(
         async with app.run_test(size=size) as pilot:
             here = Stage(app, pilot, session, desk, behind)
             here.tab.now, here.tab.soon_s = here.clock, 0.01
+            await until(pilot, lambda: session.begun)
             await here.press("2")
             yield here

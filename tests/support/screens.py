@@ -8,7 +8,15 @@ from typing import Any
 
 from textual.pilot import Pilot
 
-from assistant.events import Event
+from assistant.events import (
+    Event,
+    MemoriesRead,
+    MicrophoneLevel,
+    ModelsReady,
+    Phase,
+    PhaseChanged,
+    SoundReady,
+)
 from assistant.paths import Home
 from assistant.settings import Settings, load
 from tests.support.pilots import until
@@ -16,6 +24,14 @@ from ui.screen.app import AssistantScreen
 from ui.session import Ended, Heard, Row
 
 AT = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)
+
+READY: tuple[Event, ...] = (
+    ModelsReady({"stt": "tiny.en", "llm": "qwen", "tts": "joe"}),
+    SoundReady("USB headset", None),
+    MemoriesRead(1234),
+    PhaseChanged(Phase.LISTENING),
+    MicrophoneLevel(-20.0),
+)
 
 
 class ToldSession:
@@ -37,6 +53,10 @@ class ToldSession:
         self.closed = False
         self._events = events
         self._hear: Heard | None = None
+
+    @property
+    def begun(self) -> bool:
+        return self._hear is not None
 
     async def start(self, hear: Heard, ended: Ended) -> None:
         del ended
@@ -81,6 +101,7 @@ async def opened(
 ) -> AsyncIterator[tuple[AssistantScreen, Pilot[int]]]:
     app = screen(session, folder)
     async with app.run_test(size=size) as pilot:
+        await until(pilot, lambda: session.begun)
         await settled(pilot)
         yield app, pilot
 

@@ -4,11 +4,8 @@ from datetime import timedelta
 from functools import partial
 from pathlib import Path
 
-from textual.binding import Binding
-from textual.dom import DOMNode
-from textual.events import Key
 from textual.widget import Widget
-from textual.widgets import Input, OptionList, TabbedContent
+from textual.widgets import OptionList
 
 from assistant.errors import StoreError
 from assistant.events import (
@@ -19,10 +16,7 @@ from assistant.events import (
     ForgettingDone,
     ForgettingUndone,
     Latency,
-    MemoriesRead,
     MemoryUsed,
-    MicrophoneLevel,
-    ModelsReady,
     Notice,
     PartialTranscript,
     Phase,
@@ -30,16 +24,14 @@ from assistant.events import (
     PromptBuilt,
     PromptSection,
     Recalled,
-    RecordChanged,
     Severity,
     SoundReady,
     TurnEnded,
     TurnHeard,
 )
 from tests.support.pilots import shown, until
-from tests.support.screens import AT, ToldSession, opened, settled
+from tests.support.screens import AT, READY, ToldSession, opened, settled
 from ui.screen.dialogs import TextDialog
-from ui.screen.memory_tab import SearchLine
 
 DOG = MemoryUsed(
     "dog",
@@ -55,13 +47,6 @@ SECTIONS = (
     PromptSection("history", "the words of before", 900),
     PromptSection("memories", "(Notes: - My dog is called Max.)", 40),
     PromptSection("newest message", "What does my dog like?", 12),
-)
-READY: tuple[Event, ...] = (
-    ModelsReady({"stt": "tiny.en", "llm": "qwen", "tts": "joe"}),
-    SoundReady("USB headset", None),
-    MemoriesRead(1234),
-    PhaseChanged(Phase.LISTENING),
-    MicrophoneLevel(-20.0),
 )
 TURN: tuple[Event, ...] = (
     Recalled(1, (DOG, RUN), missed=False),
@@ -126,57 +111,6 @@ async def test_words_are_shown_while_they_are_spoken(tmp_path: Path) -> None:
         await settled(pilot)
         assert "hearing you" in shown(app)
         assert "what does my" in shown(app)
-
-
-async def test_keys_are_commands(tmp_path: Path) -> None:
-    session = ToldSession(READY)
-    listening = PhaseChanged(Phase.LISTENING)
-    async with opened(session, tmp_path) as (_, pilot):
-        for event, key, command in (
-            (listening, "space", "mute"),
-            (PhaseChanged(Phase.MUTED), "space", "unmute"),
-            (listening, "x", "stop"),
-            (listening, "t", "talk"),
-            (listening, "s", "sleep"),
-            (PhaseChanged(Phase.ASLEEP), "s", "wake"),
-            (listening, "o", "off-record"),
-            (RecordChanged(off=True), "o", "on-record"),
-        ):
-            session.tell(event)
-            await pilot.press(key)
-            assert session.done.pop() == command
-            assert session.done == []
-
-
-async def test_space_opens_and_closes_the_microphone_in_push_to_talk(tmp_path: Path) -> None:
-    (tmp_path / "settings.toml").write_text("[audio]\npush_to_talk = true\n")
-    session = ToldSession(READY)
-    async with opened(session, tmp_path) as (_, pilot):
-        await pilot.press("space")
-        assert session.done == ["talk"]
-
-
-async def test_a_turn_can_be_typed_and_letters_are_letters_there(tmp_path: Path) -> None:
-    session = ToldSession(READY)
-    async with opened(session, tmp_path) as (_, pilot):
-        await pilot.press("i", *"xu1 ?", "enter")
-        assert session.said == ["xu1 ?"]
-        assert session.done == []
-        await pilot.press("escape", "x")
-        assert session.done == ["stop"]
-
-
-async def test_letters_that_follow_at_once_are_text(tmp_path: Path) -> None:
-    session = ToldSession(READY)
-    async with opened(session, tmp_path, (80, 24)) as (app, pilot):
-        for key in ("i", *"xrust"):
-            app.post_message(Key(key, key))
-        await until(pilot, lambda: app.query_one("#typed", Input).value == "xrust")
-        await pilot.press("ctrl+u", "escape")
-        for key in ("slash", *"xrust"):
-            app.post_message(Key(key, "/" if key == "slash" else key))
-        await until(pilot, lambda: app.query_one(SearchLine).value == "xrust")
-        assert session.done == []
 
 
 async def test_scrolling_up_pauses_following_and_counts_what_is_new(tmp_path: Path) -> None:
@@ -310,25 +244,6 @@ async def test_a_narrow_terminal_shows_one_part_at_a_time(tmp_path: Path) -> Non
         assert "He loves fetch" in shown(app)
 
 
-async def test_tabs_have_keys(tmp_path: Path) -> None:
-    async with opened(ToldSession(READY), tmp_path) as (app, pilot):
-        for number, name in enumerate(("talk", "memory", "latency", "settings", "logs"), start=1):
-            await pilot.press(str(number))
-            assert app.query_one(TabbedContent).active == name
-
-
-async def test_the_palette_has_every_action_with_a_key(tmp_path: Path) -> None:
-    async with opened(ToldSession(READY), tmp_path) as (app, _):
-        offered = {command.title for command in app.get_system_commands(app.screen)}
-        named = {
-            binding.description
-            for _, binding, enabled, _ in app.screen.active_bindings.values()
-            if enabled and binding.description
-        }
-    assert named <= offered
-    assert {"Mute", "Stop speaking", "Find", "Undo", "Theme"} <= offered
-
-
 async def test_help_tells_the_keys_of_what_has_the_focus(tmp_path: Path) -> None:
     async with opened(ToldSession((*READY, *TURN)), tmp_path) as (app, pilot):
         app.query_one("#injected OptionList", OptionList).focus()
@@ -338,29 +253,6 @@ async def test_help_tells_the_keys_of_what_has_the_focus(tmp_path: Path) -> None
         await pilot.press("question_mark")
         await pilot.pause()
         assert not app.screen.query("HelpPanel")
-
-
-def test_every_binding_has_a_name() -> None:
-    ours = [part for part in _parts(DOMNode) if part.__module__.startswith("ui.screen")]
-    bindings = [binding for part in ours for binding in vars(part).get("BINDINGS", ())]
-    assert len(bindings) > 20
-    assert [
-        binding for binding in bindings if not isinstance(binding, Binding) or not binding.id
-    ] == []
-
-
-def _parts(kind: type[DOMNode]) -> list[type[DOMNode]]:
-    return [part for child in kind.__subclasses__() for part in (child, *_parts(child))]
-
-
-async def test_every_binding_can_be_another_key(tmp_path: Path) -> None:
-    (tmp_path / "settings.toml").write_text('[screen.keys]\n"voice.stop" = "z"\n')
-    session = ToldSession(READY)
-    async with opened(session, tmp_path) as (_, pilot):
-        await pilot.press("z")
-        assert session.done == ["stop"]
-        await pilot.press("x")
-        assert session.done == ["stop"]
 
 
 async def test_the_theme_that_is_chosen_is_kept(tmp_path: Path) -> None:
