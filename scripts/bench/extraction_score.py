@@ -82,6 +82,8 @@ class Tally:
 
     labels: int = 0
     found: int = 0
+    covered: int = 0
+    """Found, or in a sentence that was taken for another label: "Jo is a baker and plays chess"."""
     predicted: int = 0
     """Without those that one may find and needn't."""
     right: int = 0
@@ -111,6 +113,10 @@ class Tally:
     @property
     def recall(self) -> float:
         return _share(self.found, self.labels)
+
+    @property
+    def coverage(self) -> float:
+        return _share(self.covered, self.labels)
 
     @property
     def f1(self) -> float:
@@ -182,8 +188,10 @@ def _count(row: Row, facts: Sequence[Predicted], lexicon: Lexicon, tallies: _Tal
         _add(tallies.of(row, fact.type), "predicted", *_faults_of_wrong(fact, row, sources))
     for position, label in enumerate(row.facts):
         if position in right.values():
-            _add(tallies.of(row, label.type), "labels", "found")
-        elif any(label.words_match(fact.text) and not label.matches(fact.text) for fact in wrong):
+            _add(tallies.of(row, label.type), "labels", "covered", "found")
+        elif any(label.matches(fact.text) for fact in facts):
+            _add(tallies.of(row, label.type), "labels", "covered")
+        elif any(label.words_match(fact.text) for fact in wrong):
             _add(tallies.of(row, label.type), "labels", "undated")
         else:
             _add(tallies.of(row, label.type), "labels")

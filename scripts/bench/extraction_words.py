@@ -15,8 +15,16 @@ _TO_NINETEEN = (
     "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
 )  # fmt: skip
 _BY_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
-_NUMBERS = {word: number for number, word in enumerate(_TO_NINETEEN, start=2)}
+_IRREGULAR = {"third": 3, "fifth": 5, "eighth": 8, "ninth": 9, "twelfth": 12}
+_NUMBERS = {
+    **{word: number for number, word in enumerate(_TO_NINETEEN, start=2)},
+    **{f"{word}th": number for number, word in enumerate(_TO_NINETEEN, start=2)},
+    **_IRREGULAR,
+}
 _TENS = {word: 10 * number for number, word in enumerate(_BY_TENS, start=2)}
+_ROUND = _TENS | {f"{word[:-1]}ieth": number for word, number in _TENS.items()}
+_AFTER_TENS = _NUMBERS | {"one": 1, "first": 1, "second": 2}
+"""Alone, these are too often no numbers."""
 _ORDINAL = re.compile(r"\b(\d{1,2})(?:st|nd|rd|th)\b")
 _MONTH = "(" + "|".join((*MONTHS, "sept", *(name[:3] for name in MONTHS))) + r")\b\.?"
 _DATES = (
@@ -45,15 +53,15 @@ def fold(text: str) -> str:
 
 
 def _in_figures(words: list[str]) -> list[str]:
-    """Two to ninety-nine; one is too often no number."""
+    """Two to ninety-nine, and third to ninety-ninth."""
     result: list[str] = []
     tens = 0
     for word in words:
         number = _NUMBERS.get(word, 0)
-        unit = 1 if word == "one" else number
+        unit = _AFTER_TENS.get(word, 0)
         if tens and 0 < unit < 10:
             result[-1] = str(tens + unit)
-        elif number := number or _TENS.get(word, 0):
+        elif number := number or _ROUND.get(word, 0):
             result.append(str(number))
         else:
             result.append(word)

@@ -73,8 +73,9 @@ def test_a_stem_is_found_at_the_start_of_a_word(text: str, phrase: str, *, there
     assert holds(text, phrase) is there
 
 
-def test_one_is_no_number_but_after_tens() -> None:
-    assert fold("one of the twenty-one") == " one of the 21 "
+def test_one_and_second_are_numbers_only_after_tens() -> None:
+    assert fold("One of the twenty-one, a second or two") == " one of the 21 a second or 2 "
+    assert fold("the thirty-second, the twelfth, the fiftieth") == " the 32 the 12 the 50 "
 
 
 @pytest.mark.parametrize(
@@ -127,6 +128,7 @@ def test_two_facts_in_one_sentence_find_one_label() -> None:
     result = tally(row("vegan, and my dog's Rufus", DOG, VEGAN), "A vegan with a dog, Rufus.")
 
     assert (result.found, result.labels, result.right) == (1, 2, 1)
+    assert (result.covered, result.coverage) == (2, 1.0)
 
 
 def test_as_many_pairs_as_there_can_be() -> None:
