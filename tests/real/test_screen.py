@@ -59,6 +59,11 @@ class Panes:
         rows = re.findall(r"^ ([a-z ]+?) +([\d,]+)  ", self.right.get("Context", ""), re.MULTILINE)
         return dict(rows)
 
+    def timed(self, step: str) -> bool:
+        """The turn's latency says when it happened."""
+        found = re.search(rf"^ {step} .* \d+ ms$", self.right["Latency"], re.MULTILINE)
+        return found is not None
+
 
 def injected(name: str, turn: int) -> Callable[[str], bool]:
     """The pane of the memories shows those of this turn, and they hold this name."""
@@ -115,7 +120,7 @@ def test_what_was_recalled_is_seen_and_forgotten_with_a_key(
         assert all(int(tokens) > 0 for tokens in panes.sections.values())
         assert injected(TOLD, 1)(terminal.text())
         for step in ("end of turn", "words", "recall", "first token", "first sound"):
-            assert re.search(rf"^ {step} .* \d+ ms$", panes.right["Latency"], re.MULTILINE)
+            assert panes.timed(step)
         assert TOLD in prompt(terminal)["memories"]
 
         focus(terminal, "Injected memories")
@@ -138,3 +143,22 @@ def test_what_was_recalled_is_seen_and_forgotten_with_a_key(
         terminal.press("C-q")
         assert terminal.wait_end() == 0
         assert terminal.wait_processes_end() == []
+
+
+def test_a_new_home_hears_its_user_and_answers_aloud(
+    tmp_path: Path, pulse: PulseServer, speaker: Callable[[str], Samples]
+) -> None:
+    with Terminal(assistant_screen(tmp_path / "home"), env=pulse.env | ENVIRONMENT) as terminal:
+        terminal.wait_for("First steps: the microphone")
+        terminal.wait_for("Say something.")
+        pulse.speak(speaker(DOG))
+        terminal.wait_for("I hear you.")
+        terminal.press("Enter")
+        terminal.wait_for("Say hello, or press i and type.")
+        terminal.wait_for("● listening")
+        pulse.speak(speaker(DOG))
+        terminal.wait_for(over(1))
+        assert "Say hello" not in terminal.text()
+        assert Panes(terminal.text()).timed("first sound")
+        terminal.press("C-q")
+        assert terminal.wait_end() == 0

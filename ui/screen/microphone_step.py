@@ -65,7 +65,7 @@ class MicrophoneStep(Step[str | None]):
         self.run_worker(self._check.listen(self._wanted))
 
     def _told(self, row: Row) -> None:
-        if not self.is_mounted:
+        if not self.is_attached:  # it has been left
             return
         if "devices" in row:
             self._list(row["devices"])
