@@ -26,6 +26,7 @@ from assistant.events import (
     Severity,
     SpeechIgnored,
     TurnEnded,
+    UserSensed,
 )
 from assistant.memory.keys import MasterKey
 from assistant.memory.place import place_of
@@ -93,6 +94,7 @@ class Assistant:
     async def say(self, text: str) -> None:
         """A typed turn."""
         self._turn_over.clear()
+        self._bus.emit(UserSensed())
         await self._loop.say(text)
 
     async def answered(self) -> None:
