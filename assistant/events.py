@@ -87,7 +87,7 @@ class TurnStarted(Event):
 
 @dataclass(frozen=True, slots=True)
 class UserSensed(Event):
-    """Somebody is there: perhaps a voice, before it is long enough to be `sure`; a voice, whoever it
+    """Somebody is there: maybe a voice, before it is long enough to be `sure`; a voice, whoever it
     speaks to; or something is typed. Work that nobody waits for stops here. Not recorded."""
 
     sure: bool = False

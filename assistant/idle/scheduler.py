@@ -95,6 +95,8 @@ class Scheduler:
         self._one_by_one = asyncio.Lock()
         self._task: asyncio.Task[Outcome] | None = None
         self._batch: Batch | None = None
+        self._inside = False
+        """The work itself is running, or has failed."""
         self._stopped: float | None = None
         """When the running batch was told to stop."""
         self._not_before = float("-inf")
@@ -209,6 +211,7 @@ class Scheduler:
         async with self._one_by_one:
             if not self._quiet.now:
                 return Outcome.INTERRUPTED
+            self._inside = False
             task = self._task = asyncio.create_task(self._work(kind, forced=forced))
             try:
                 await asyncio.wait({task})
@@ -251,14 +254,16 @@ class Scheduler:
         work, self._batch = found
         self._emit(IdleWork(work.kind, self.backlog.waiting))
         async with asyncio.timeout(self._subject_s * len(self._batch.subjects)):
+            self._inside = True
             await work.run(self._batch.subjects)
+            self._inside = False
         await self.backlog.done(self._batch)
         self._works_again(work.kind)
         return Outcome.DONE
 
     async def _failed(self, error: BaseException) -> Outcome:
         """What the queue can't be told now, it is told before the next batch."""
-        name, batch = type(error).__name__, self.backlog.taken
+        name, batch = type(error).__name__, self.backlog.taken if self._inside else None
         if isinstance(error, StoreError):
             return self._broken(error, batch.kind if batch is not None else None)
         frames = "".join(traceback.format_tb(error.__traceback__))  # no values: no words
