@@ -83,6 +83,7 @@ class Scheduler:
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         subject_s: float = SUBJECT_S,
     ) -> None:
+        self.queue = queue
         self.backlog = Backlog(works, queue, settings.batch, now, quiet.clock)
         self.yields: deque[float] = deque(maxlen=YIELDS)
         """Seconds from the sign of somebody until a batch had stopped, of the last ones."""
