@@ -16,7 +16,6 @@ from assistant.events import (
     AnswerHeard,
     AnswerText,
     Event,
-    IdleWork,
     Latency,
     MemoryUsed,
     MicrophoneLevel,
@@ -192,18 +191,6 @@ async def test_r_records_and_the_status_line_says_so(tmp_path: Path) -> None:
                 await pilot.pause(0.01)
             status = str(app.query_one(StatusLine).render())
             assert ("recording" in status) == shown
-
-
-async def test_the_status_line_tells_of_idle_work(tmp_path: Path) -> None:
-    session = ToldSession([PhaseChanged(Phase.LISTENING)])
-    app = told_screen(session, tmp_path)
-    async with app.run_test(size=(80, 24)) as pilot:
-        for event, shown in ((IdleWork("describe", 1234), True), (IdleWork(None, 12), False)):
-            session.tell(event)
-            while not app.up_to_date:
-                await pilot.pause(0.01)
-            status = str(app.query_one(StatusLine).render())
-            assert ("idle: describe · 1,234 waiting" in status) == shown
 
 
 # -- the command --------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from assistant.events import (
     ForgettingBegan,
     ForgettingDone,
     ForgettingUndone,
+    IdleWork,
     Latency,
     MemoriesRead,
     MemoryUsed,
@@ -176,6 +177,15 @@ async def test_letters_that_follow_at_once_are_text(tmp_path: Path) -> None:
             app.post_message(Key(key, "/" if key == "slash" else key))
         await until(pilot, lambda: app.query_one(SearchLine).value == "xrust")
         assert session.done == []
+
+
+async def test_the_status_line_tells_of_idle_work(tmp_path: Path) -> None:
+    session = ToldSession((PhaseChanged(Phase.LISTENING),))
+    async with opened(session, tmp_path) as (app, pilot):
+        for event, shown in ((IdleWork("describe", 1234), True), (IdleWork(None, 12), False)):
+            session.tell(event)
+            await settled(pilot)
+            assert ("idle: describe · 1,234 waiting" in text_of(app)) == shown
 
 
 async def test_scrolling_up_pauses_following_and_counts_what_is_new(tmp_path: Path) -> None:
