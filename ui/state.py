@@ -15,6 +15,7 @@ from assistant.events import (
     IdleWork,
     Latency,
     Loading,
+    MemoriesCounted,
     MemoriesRead,
     MemoryUsed,
     MicrophoneLevel,
@@ -165,7 +166,7 @@ class State:
     begun: int = 0
     """How many entries there ever were."""
     memories: int | None = None
-    """How many there were when they had been read; None before."""
+    """How many there are; None until they have been read."""
     idle: IdleWork | None = None
     """What is worked on while nobody speaks."""
     notices: deque[Told] = field(default_factory=lambda: deque(maxlen=MOST_NOTICES))
@@ -228,7 +229,7 @@ def fold(state: State, event: Event, at: datetime) -> None:
         case ModelsReady(names):
             state.models = dict(names)
             state.loading.clear()
-        case MemoriesRead(count):
+        case MemoriesRead(count) | MemoriesCounted(count):
             state.memories = count
         case IdleWork(kind):
             state.idle = event if kind is not None else None
