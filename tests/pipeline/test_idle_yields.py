@@ -5,14 +5,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assistant.events import Event, Phase, SpeechIgnored, TurnStarted, UserSensed
-from assistant.idle.quiet import Quiet
+from assistant.events import Event, SpeechIgnored, TurnStarted, UserSensed
 from assistant.memory.transcript import Transcript
 from tests.support.fakes import ScriptedLlm, ScriptedStt, silence, speech
 from tests.support.idling import Bench, FakeWork, running
 from tests.support.session import session
 
-SOUND = np.concatenate([silence(0.5), speech(0.8), silence(0.6)])
+SOUND = np.concatenate([silence(0.3), speech(0.5), silence(0.4)])
 
 
 @pytest.mark.parametrize("asleep", [False, True])
@@ -36,16 +35,3 @@ async def test_idle_work_has_stopped_before_a_turn_begins(tmp_path: Path, asleep
     assert seen[sure][1] == seen[first][1] + 1  # 0.13 s later it had long stopped
     kind = SpeechIgnored if asleep else TurnStarted
     assert any(isinstance(event, kind) for event, *_ in seen[sure:])
-
-
-async def test_a_typed_line_is_a_sign_too(tmp_path: Path) -> None:
-    async with session(ScriptedStt(), ScriptedLlm("Hi."), silence(0.2), tmp_path) as talk:
-        quiet = Quiet(Phase.LISTENING)
-        talk.bus.subscribe(quiet.watch)
-        signs: list[bool] = []
-        quiet.on_sign(lambda: signs.append(quiet.now))
-        await talk.loop.say("Hello?")
-        await talk.to_the_end()
-        assert signs
-        assert not signs[0]
-        assert [turn.user for turn in talk.turns] == ["Hello?"]

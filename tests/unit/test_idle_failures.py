@@ -112,6 +112,17 @@ async def test_work_that_fails_as_it_is_stopped_has_not_failed(transcript: Trans
     assert bench.queue.take({"describe": 1}, NOW) is not None
 
 
+async def test_work_that_cancels_itself_has_failed(transcript: Transcript) -> None:
+    work = FakeWork(subjects=talked(transcript, 1))
+    work.errors[work.subjects[0]] = asyncio.CancelledError()
+    bench = Bench(transcript, [work])
+    async with running(bench):
+        await until(lambda: work.cancelled == 1 and bench.scheduler.running is None)
+        await asyncio.sleep(0.02)
+    assert len(work.runs) == 1
+    assert bench.queue.take({"describe": 1}, NOW) is None  # it has to wait
+
+
 async def test_a_store_that_fails_is_told_of_once_and_tried_again(transcript: Transcript) -> None:
     work = FakeWork(subjects=talked(transcript, 2))
     work.errors[""] = StoreError("The disk is full.", mend="Free some space.")
