@@ -9,6 +9,7 @@ import logging
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 from assistant.context.conversation import Conversation
@@ -26,7 +27,9 @@ from assistant.events import (
     Severity,
     SpeechIgnored,
     TurnEnded,
+    UserSensed,
 )
+from assistant.idling import Parts, begin_idling
 from assistant.memory.keys import MasterKey
 from assistant.memory.place import place_of
 from assistant.memory.transcript import Transcript
@@ -93,6 +96,7 @@ class Assistant:
     async def say(self, text: str) -> None:
         """A typed turn."""
         self._turn_over.clear()
+        self._bus.emit(UserSensed())
         await self._loop.say(text)
 
     async def answered(self) -> None:
@@ -211,12 +215,7 @@ async def open_assistant(
         place = place_of(home, settings, vault.key)
         recordings = RecordingMicrophone(plan.recordings) if plan.recordings else None
         parts: list[VoiceLoop] = []
-
-        def on_works(works: bool) -> None:
-            for part in parts:
-                part.sound(works=works)
-
-        sound = await open_sound(settings, plan, bus, recordings, on_works)
+        sound = await open_sound(settings, plan, bus, recordings, partial(_tell_of_sound, parts))
         hears = sound.microphone is not None
         detectors = asyncio.create_task(asyncio.to_thread(_detectors))
         stack.callback(detectors.cancel)
@@ -245,9 +244,16 @@ async def open_assistant(
         stack.push_async_callback(assistant.close)
         await assistant.start()
         if transcript is not None and obeying is not None:
+            idle = Parts.of(settings, transcript, remembering, models.llm)
+            begin_idling(idle, bus, stack, memory.summarized, dialogue.cache.warmed)
             begin_keeping(remembering, dialogue, obeying.forgetting, bus, stack)
             begin_retention(settings, transcript, memory.conversation.id, remembering, stack)
         yield assistant
+
+
+def _tell_of_sound(parts: list[VoiceLoop], works: bool) -> None:
+    for part in parts:
+        part.sound(works=works)
 
 
 def _detectors() -> tuple[VoiceDetector, EndOfTurn]:

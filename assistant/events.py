@@ -86,6 +86,22 @@ class TurnStarted(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class UserSensed(Event):
+    """Somebody is there: maybe a voice, before it is long enough to be `sure`; a voice, whoever it
+    speaks to; or something is typed. Work that nobody waits for stops here. Not recorded."""
+
+    sure: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class IdleWork(Event):
+    """What is worked on between utterances; None when that has stopped. So much waits."""
+
+    kind: str | None
+    waiting: int
+
+
+@dataclass(frozen=True, slots=True)
 class PartialTranscript(Event):
     turn: int
     text: str

@@ -39,6 +39,7 @@ from assistant.events import (
     TurnEnded,
     TurnHeard,
     TurnStarted,
+    UserSensed,
 )
 from assistant.memory.recordings import Recordings
 
@@ -165,7 +166,7 @@ class Recorder:
         self._write(event)
 
     def _take(self, event: Event) -> None:
-        if isinstance(event, RecordingChanged):
+        if isinstance(event, RecordingChanged | UserSensed):
             return
         if isinstance(event, PromptBuilt | Recalled) and event.turn in self._stale:
             return

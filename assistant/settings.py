@@ -195,6 +195,20 @@ class Forget(Section):
     across a restart too; then it is gone for good. 0 gives no time."""
 
 
+class Idle(Section):
+    enabled: bool = True
+    """Work on the memory while nobody speaks; it stops at the first sound of a voice."""
+    every_s: Positive = 30
+    """Seconds of quiet before it, and between two pieces of it."""
+    batch: Annotated[int, Field(gt=0, le=1_000)] = 10
+    """Exchanges or conversations in one piece."""
+    on_battery: Literal["light", "all", "nothing"] = "light"
+    """What is done without mains: only what takes little, all of it, or nothing."""
+    max_load: Fraction = 0.6
+    """Share of all cores from which on other programs keep it to what takes little; 1 lets nothing
+    hold it up."""
+
+
 class Screen(Section):
     theme: str = "ansi-dark"
     """Colours of the screen; `ansi-dark` and `ansi-light` are the terminal's own."""
@@ -223,6 +237,7 @@ class Settings(Section):
     transcript: Transcript = Transcript()
     memory: Memory = Memory()
     forget: Forget = Forget()
+    idle: Idle = Idle()
     screen: Screen = Screen()
     encryption: Encryption = Encryption()
 

@@ -28,7 +28,7 @@ from pydantic import BaseModel
 from assistant import wire
 from assistant.encryption import Vault
 from assistant.errors import AssistantError
-from assistant.events import Event, EventBus, MicrophoneLevel, Notice, Severity
+from assistant.events import Event, EventBus, MicrophoneLevel, Notice, Severity, UserSensed
 from assistant.home_lock import HomeLock
 from assistant.memory.keys import MasterKey
 from assistant.paths import Home
@@ -76,6 +76,8 @@ class Outbox:
 
     def tell(self, event: Event) -> None:
         """On the event bus."""
+        if isinstance(event, UserSensed):  # for this process alone
+            return
         if isinstance(event, MicrophoneLevel) and self._lines.qsize() > WAITING:
             return
         self.send({"at": datetime.now(UTC).isoformat(), "event": wire.encode(event)})

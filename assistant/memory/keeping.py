@@ -192,12 +192,20 @@ class Keeper:
         if self.index is not None:
             self._embed(self.index)
 
-    def tidy(self) -> None:
+    def untidy(self, unmerged: int) -> bool:
+        """So many new memories are gone through one by one, or the store wants to be compacted. Any
+        thread."""
+        index, table = self.index, self.store.table
+        if index is None or table is None:
+            return False
+        return index.unmerged > unmerged or table.wants_compaction
+
+    def tidy(self, unmerged: int = UNMERGED) -> None:
         """Now and then; neither recall nor the voice waits for it."""
         index = self.index
         if index is None:
             return
-        if index.unmerged > UNMERGED:
+        if index.unmerged > unmerged:
             index.tidy()
         if self.upkeep.due():
             sweep = partial(self.upkeep.sweep, index, self._transcript)

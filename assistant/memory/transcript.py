@@ -118,7 +118,7 @@ class Transcript:
         if exchange.ended is None:
             raise ValueError("an open exchange can't be stored")
         times: Mapping[str, float | None] = asdict(latency) if latency is not None else {}
-        with self._writing():
+        with self.writing():
             if forgetting_marks.is_forgotten(self._db, exchange.id):
                 return False
             self._name(conversation, exchange.started)
@@ -146,7 +146,7 @@ class Transcript:
         Raises:
             StoreError: it could not be written; nothing was.
         """
-        with self._writing():
+        with self.writing():
             self._name(conversation, summary.created)
             self._drop_summaries(conversation)
             self._db.execute(
@@ -187,13 +187,13 @@ class Transcript:
         Raises:
             StoreError: it could not be written; nothing was.
         """
-        with self._writing():
+        with self.writing():
             asked, due = microseconds(hidden.asked), microseconds(hidden.due)
             forgetting_marks.hide(self._db, hidden, asked, due)
 
     def show_again(self, user: str, key: str) -> None:
         """Take such a note back. Raises as `hide`."""
-        with self._writing():
+        with self.writing():
             forgetting_marks.show_again(self._db, user, key)
 
     def hidden(self, user: str) -> list[Hidden]:
@@ -241,7 +241,7 @@ class Transcript:
         Raises:
             StoreError: it could not be written; nothing was.
         """
-        with self._writing():
+        with self.writing():
             expired_marks.note(self._db, user, tellings, microseconds(at))
 
     def expired(self, user: str, now: datetime) -> set[str]:
@@ -262,7 +262,7 @@ class Transcript:
                 program keeps the log from being emptied. Then it is to be called again.
         """
         ids = list(exchange_ids)
-        with self._writing():
+        with self.writing():
             forgetting_marks.mark_forgotten(self._db, user, ids, microseconds(datetime.now(UTC)))
             gone = sum(self._delete(user, ids[at : at + 500]) for at in range(0, len(ids), 500))
             self._drop_covering(user, frozenset(ids))
@@ -272,7 +272,7 @@ class Transcript:
     def expire(self, user: str, before: datetime, limit: int, but: str = "") -> int:
         """Delete exchanges of the user's conversations that ended before a moment, the conversation
         `but` excepted, as `forget` does; returns how many, at most `limit`. Raises as `forget`."""
-        with self._writing():
+        with self.writing():
             rows = self._db.execute(
                 "SELECT id FROM exchange WHERE user = ?1 AND conversation != ?2 AND conversation IN"
                 " (SELECT conversation FROM exchange WHERE user = ?1 GROUP BY conversation"
@@ -376,12 +376,18 @@ class Transcript:
         return Conversation(conversation, user, exchanges, summary)
 
     @contextmanager
-    def _writing(self) -> Iterator[None]:
-        """One transaction: all of it or nothing."""
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """For modules with tables of their own in this file."""
+        with self._lock, explained(self._path):
+            yield self._db
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """The same, in one transaction: all of it or nothing."""
         with self._lock, explained(self._path):
             self._db.execute("BEGIN IMMEDIATE")
             try:
-                yield
+                yield self._db
                 self._db.execute("COMMIT")
             except BaseException:
                 if self._db.in_transaction:

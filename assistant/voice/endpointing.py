@@ -49,6 +49,11 @@ class Endpointer:
     _gap_s: float = 0.0
     _hinted: bool = False
 
+    @property
+    def sensing(self) -> bool:
+        """There may be a voice; it is not long enough yet to be sure."""
+        return self._voiced_run_s > 0 and not self.speaking
+
     def feed(self, probability: float) -> list[Signal]:
         """Take the next window's probability; returns what it means, in order."""
         if not self.speaking:

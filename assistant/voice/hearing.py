@@ -17,7 +17,7 @@ from pipecat.frames.frames import Frame, InterruptionFrame
 from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 
 from assistant.errors import ModelError
-from assistant.events import Notice, PartialTranscript, Severity
+from assistant.events import Notice, PartialTranscript, Severity, UserSensed
 from assistant.voice.attempt import Attempt, Marks
 from assistant.voice.background import Background
 from assistant.voice.dialogue import Dialogue
@@ -114,6 +114,7 @@ class Hear(FrameProcessor):
         hearing, previous = Hearing(utterance), self._hearing
         if previous is not None and previous.over is not None:
             hearing.beginning = [*previous.beginning, *list(previous.words.values())[-1:]]
+        self._dialogue.emit(UserSensed(sure=True))
         self._dialogue.hearing()
         return hearing
 
@@ -266,5 +267,6 @@ class Hear(FrameProcessor):
         marks.stamp("transcript")
         attempt = Attempt(text=text, marks=marks, typed=True)
         attempt.confirm()
+        self._dialogue.emit(UserSensed(sure=True))
         self._dialogue.hearing()
         await self.push_frame(AttemptFrame(attempt))

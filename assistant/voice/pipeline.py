@@ -9,6 +9,7 @@ from pipecat.pipeline.pipeline import Pipeline
 from pipecat.pipeline.worker import PipelineParams, PipelineWorker
 from pipecat.workers.runner import WorkerRunner
 
+from assistant.events import UserSensed
 from assistant.settings import Settings
 from assistant.voice.audio import MIC_RATE, Loudspeaker, Microphone
 from assistant.voice.barge_in import BargeIn
@@ -63,6 +64,7 @@ class VoiceLoop:
             voice=voice,
             end_of_turn=end_of_turn,
             on_level=dialogue.level,
+            on_voice=lambda: dialogue.emit(UserSensed()),
         )
         self.hear = Hear(
             models.stt,

@@ -115,12 +115,18 @@ class TurnDetector(FrameProcessor):
         voice: VoiceDetector,
         end_of_turn: EndOfTurn,
         on_level: Callable[[float], None],
+        on_voice: Callable[[], None],
     ) -> None:
+        """
+        Args:
+            on_voice: called at the first window of what may be a voice, ahead of all else.
+        """
         super().__init__(name="turn", enable_direct_mode=True)
         self._settings = settings
         self._voice = voice
         self._end_of_turn = end_of_turn
         self._on_level = on_level
+        self._on_voice = on_voice
         self._endpointer = Endpointer(
             confidence=settings.vad_confidence,
             start_s=settings.start_s,
@@ -191,7 +197,11 @@ class TurnDetector(FrameProcessor):
             self._utterance.add(window, ended, voiced=voiced)
         else:
             self._preroll.append(window)
-        for signal in self._endpointer.feed(probability):
+        sensed = self._endpointer.sensing
+        signals = self._endpointer.feed(probability)
+        if self._endpointer.sensing and not sensed:
+            self._on_voice()
+        for signal in signals:
             await self._act(signal, ended)
         if self._utterance is not None:
             await self._mind_length(self._utterance)

@@ -15,6 +15,7 @@ from assistant.events import (
     ForgettingBegan,
     ForgettingDone,
     ForgettingUndone,
+    IdleWork,
     Latency,
     MemoryUsed,
     Notice,
@@ -111,6 +112,15 @@ async def test_words_are_shown_while_they_are_spoken(tmp_path: Path) -> None:
         await settled(pilot)
         assert "hearing you" in shown(app)
         assert "what does my" in shown(app)
+
+
+async def test_the_status_line_tells_of_idle_work(tmp_path: Path) -> None:
+    session = ToldSession((PhaseChanged(Phase.LISTENING),))
+    async with opened(session, tmp_path) as (app, pilot):
+        for event, there in ((IdleWork("describe", 1234), True), (IdleWork(None, 12), False)):
+            session.tell(event)
+            await settled(pilot)
+            assert ("idle: describe · 1,234 waiting" in shown(app)) == there
 
 
 async def test_scrolling_up_pauses_following_and_counts_what_is_new(tmp_path: Path) -> None:

@@ -1,0 +1,208 @@
+"""When it is quiet, by the events; how much idle work a machine bears."""
+
+import asyncio
+from collections.abc import Callable
+
+import psutil
+import pytest
+
+from assistant.events import (
+    Event,
+    EventBus,
+    Latency,
+    MicrophoneLevel,
+    Phase,
+    PhaseChanged,
+    SpeechIgnored,
+    TurnEnded,
+    TurnHeard,
+    TurnStarted,
+    UserSensed,
+)
+from assistant.idle import quiet as module
+from assistant.idle.policy import Allowed, Machine, Policy, Ticks
+from assistant.idle.quiet import Quiet
+from assistant.settings import Idle
+from assistant.voice.endpointing import WINDOW_S, Endpointer, Signal
+
+LISTENING = PhaseChanged(Phase.LISTENING)
+HEARING = PhaseChanged(Phase.HEARING)
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def watched(*events: Event, clock: Callable[[], float] | None = None) -> Quiet:
+    quiet = Quiet(clock=clock or Clock())
+    for event in events:
+        quiet.watch(event)
+    return quiet
+
+
+@pytest.mark.parametrize("phase", Phase)
+def test_it_is_quiet_where_nobody_is_heard_or_answered(phase: Phase) -> None:
+    expected = phase.value in ("listening", "asleep", "muted", "paused")
+    assert watched(PhaseChanged(phase)).now == expected
+
+
+@pytest.mark.parametrize(
+    ("events", "expected"),
+    [
+        ((), False),  # it is just starting
+        ((LISTENING,), True),
+        ((LISTENING, MicrophoneLevel(-3.0)), True),
+        ((LISTENING, UserSensed()), False),
+        ((LISTENING, UserSensed(sure=True)), False),
+        ((LISTENING, TurnStarted(1)), False),
+        ((LISTENING, TurnStarted(1), HEARING, SpeechIgnored("noise"), LISTENING), True),
+        # Asleep no phase tells of a voice.
+        ((PhaseChanged(Phase.ASLEEP), UserSensed(sure=True)), False),
+        ((PhaseChanged(Phase.ASLEEP), UserSensed(sure=True), SpeechIgnored("asleep")), True),
+        # Who interrupts an answer goes on speaking when that has ended.
+        ((PhaseChanged(Phase.SPEAKING), TurnStarted(2), LISTENING), False),
+        ((PhaseChanged(Phase.SPEAKING), TurnStarted(2), LISTENING, TurnHeard(2, "no")), True),
+        ((LISTENING, TurnHeard(1, "hi"), PhaseChanged(Phase.THINKING)), False),
+    ],
+)
+def test_events_tell_whether_somebody_is_there(events: tuple[Event, ...], expected: bool) -> None:
+    assert watched(*events).now == expected
+
+
+def test_a_doubtful_sign_is_over_soon_and_a_voice_without_an_end_in_the_end() -> None:
+    clock = Clock()
+    quiet = watched(LISTENING, clock=clock)
+    for event, lasts in (
+        (UserSensed(), module.DOUBT_S),
+        (UserSensed(sure=True), module.LONGEST_S),
+    ):
+        quiet.watch(event)
+        clock.now += lasts - 0.1
+        assert not quiet.now, event
+        clock.now += 0.1
+        assert quiet.now, event
+
+
+def test_whoever_works_is_told_within_the_event() -> None:
+    bus, told = EventBus(), []
+    quiet = Quiet()
+    bus.subscribe(quiet.watch)
+    quiet.on_sign(lambda: told.append(quiet.now))
+    for event in (UserSensed(), UserSensed(sure=True), TurnStarted(1), HEARING, TurnHeard(1, "a")):
+        before = len(told)
+        bus.emit(event)
+        assert len(told) == before + 1
+        assert not told[-1]
+    bus.emit(MicrophoneLevel(-3.0))
+    bus.emit(TurnEnded(1, "hi", "there", False, Latency()))
+    assert len(told) == 5
+
+
+async def test_waiting_lasts_as_long_as_it_has_to_be_quiet() -> None:
+    quiet = watched(clock=asyncio.get_running_loop().time)
+    waiting = asyncio.create_task(quiet.lasting(0.02))
+    await asyncio.sleep(0.03)
+    assert not waiting.done()  # it never became quiet
+    quiet.watch(LISTENING)
+    since = quiet.clock()
+    await asyncio.sleep(0.01)
+    quiet.watch(TurnStarted(1))
+    quiet.watch(SpeechIgnored("noise"))  # and begins again
+    since = quiet.clock()
+    await waiting
+    assert quiet.clock() - since >= 0.019
+
+
+async def test_what_was_before_may_not_count() -> None:
+    clock = asyncio.get_running_loop().time
+    quiet = watched(LISTENING, clock=clock)
+    await asyncio.sleep(0.005)
+    await quiet.lasting(0.005)  # at once
+    until = [float("inf")]
+    waiting = asyncio.create_task(quiet.lasting(0.0, lambda: until[0]))
+    await asyncio.sleep(0.01)
+    assert not waiting.done()
+    until[0] = clock()
+    quiet.look_again()
+    await waiting
+
+
+def test_a_voice_is_sensed_before_it_is_sure() -> None:
+    machine = Endpointer(
+        confidence=0.6,
+        start_s=0.16,
+        hint_s=0.032,
+        stop_s=0.35,
+        doubtful_wait_s=1.6,
+        incomplete_wait_s=3.0,
+    )
+    seen = [(machine.feed(p), machine.sensing) for p in (0.1, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9)]
+    assert [sensing for _, sensing in seen] == [False, True, True, True, True, False, False]
+    assert [signals for signals, _ in seen].index([Signal.STARTED]) * WINDOW_S > 0.15
+    machine.reset()
+    assert not machine.sensing
+    for probability in (0.9, 0.1, 0.1, 0.1):
+        signals = machine.feed(probability)
+    assert signals == [Signal.ABANDONED]
+    assert not machine.sensing
+
+
+# -- battery and load ---------------------------------------------------------------------------
+
+
+class FakeMachine(Machine):
+    def __init__(self, *, battery: bool = False, busy: float | None = 0.0) -> None:
+        self._battery = battery
+        self._busy = busy
+        self.reads = 0
+
+    def on_battery(self) -> bool:
+        return self._battery
+
+    def ticks(self) -> Ticks | None:
+        if self._busy is None:
+            return None
+        self.reads += 1
+        return Ticks(100 + (1 - self._busy) * self.reads, 200 + self.reads)
+
+
+@pytest.mark.parametrize(
+    ("settings", "machine", "allowed"),
+    [
+        ({}, FakeMachine(), Allowed.ALL),
+        ({}, FakeMachine(battery=True), Allowed.LIGHT),
+        ({"on_battery": "nothing"}, FakeMachine(battery=True), Allowed.NOTHING),
+        ({"on_battery": "nothing"}, FakeMachine(), Allowed.ALL),
+        ({"on_battery": "all"}, FakeMachine(battery=True), Allowed.ALL),
+        ({}, FakeMachine(busy=0.5), Allowed.ALL),
+        ({}, FakeMachine(busy=0.7), Allowed.LIGHT),
+        ({"on_battery": "nothing"}, FakeMachine(battery=True, busy=0.7), Allowed.NOTHING),
+        ({"max_load": 0.8}, FakeMachine(busy=0.7), Allowed.ALL),
+        ({"max_load": 1}, FakeMachine(busy=1.0), Allowed.ALL),
+        ({}, FakeMachine(busy=None), Allowed.ALL),
+    ],
+)
+async def test_battery_and_load_decide_how_much_is_done(
+    settings: dict[str, object], machine: FakeMachine, allowed: Allowed
+) -> None:
+    assert await Policy(Idle.model_validate(settings), machine, 0.0).allowed() is allowed
+
+
+async def test_this_machine_tells_something_or_allows_everything(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    machine = Machine()
+    ticks = machine.ticks()
+    assert ticks is None or 0 < ticks.idle <= ticks.total
+    assert await Policy(Idle(), machine, 0.001).allowed() in (Allowed.LIGHT, Allowed.ALL)
+
+    def unknown() -> None:
+        raise NotImplementedError
+
+    monkeypatch.setattr(psutil, "cpu_times", unknown)
+    monkeypatch.delattr(psutil, "sensors_battery", raising=False)
+    assert await Policy(Idle(), machine, 0.001).allowed() is Allowed.ALL

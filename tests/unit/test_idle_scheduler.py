@@ -1,0 +1,228 @@
+"""The scheduler: batches while it is quiet, and none from the first sign of somebody."""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from assistant.errors import ModelFailed
+from assistant.events import (
+    Event,
+    ForgettingBegan,
+    IdleWork,
+    Latency,
+    Phase,
+    PhaseChanged,
+    SpeechIgnored,
+    TurnEnded,
+    TurnStarted,
+    UserSensed,
+)
+from assistant.idle import backlog
+from assistant.idle.policy import Allowed
+from assistant.memory.forgetting_marks import Hidden
+from assistant.memory.transcript import Transcript
+from assistant.settings import Idle
+from tests.support.idling import NOW, Bench, FakeWork, running, talked, until
+
+ENDED = TurnEnded(1, "hi", "there", False, Latency())
+
+
+@pytest.fixture
+def transcript(tmp_path: Path) -> Iterator[Transcript]:
+    with closing(Transcript.open(tmp_path / "transcript.sqlite3")) as opened:
+        yield opened
+
+
+async def test_what_is_missing_is_made_in_batches_by_priority(transcript: Transcript) -> None:
+    ids = talked(transcript, 3)
+    late = FakeWork("embed", priority=9, subjects=ids)
+    first = FakeWork("describe", priority=1, subjects=ids)
+    bench = Bench(transcript, [late, first])
+    async with running(bench):
+        await until(lambda: late.made == ids and bench.scheduler.running is None)
+    assert first.runs == late.runs == [(ids[0], ids[1]), (ids[2],)]
+    told = [(event.kind, event.waiting) for event in bench.of(IdleWork)]
+    assert told == [
+        ("describe", 6),
+        (None, 4),
+        ("describe", 4),
+        (None, 3),
+        ("embed", 3),
+        (None, 1),
+        ("embed", 1),
+        (None, 0),
+    ]
+    assert bench.queue.counts() == []
+    assert bench.scheduler.backlog.finished == 6
+
+
+@pytest.mark.parametrize("sign", [UserSensed(), UserSensed(sure=True), TurnStarted(1)])
+async def test_the_first_sign_of_somebody_stops_it_within_the_event(
+    transcript: Transcript, sign: Event
+) -> None:
+    work = FakeWork(subjects=talked(transcript, 4), holds=True)
+    bench = Bench(transcript, [work])
+    async with running(bench):
+        await work.busy.wait()
+        task = bench.scheduler._task
+        assert task is not None
+        assert task.cancelling() == 0
+        bench.bus.emit(sign)
+        assert task.cancelling() == 1  # nothing had to be awaited for that
+        bench.bus.emit(sign)
+        assert task.cancelling() == 1  # it may clear up in peace
+        await asyncio.sleep(0)
+        assert (work.running, work.cancelled) == (0, 1)
+        await until(lambda: bench.scheduler.running is None)
+        assert bench.of(IdleWork)[-1].kind is None
+        assert len(bench.scheduler.yields) == 1
+    assert bench.states() == {("describe", "waiting"): 4}
+    assert bench.queue.take({"describe": 9}, NOW) is not None  # no attempt was counted
+
+
+async def test_it_goes_on_once_it_has_been_quiet_again(transcript: Transcript) -> None:
+    ids = talked(transcript, 2)
+    work = FakeWork(subjects=ids, holds=True)
+    bench = Bench(transcript, [work])
+    async with running(bench):
+        await work.busy.wait()
+        bench.bus.emit(TurnStarted(1))
+        bench.bus.emit(PhaseChanged(Phase.HEARING))
+        work.holds = False
+        await asyncio.sleep(0.02)
+        assert work.runs == [tuple(ids)]
+        bench.bus.emit(SpeechIgnored("noise"))
+        bench.bus.emit(PhaseChanged(Phase.LISTENING))
+        await until(lambda: work.made == ids)
+    assert work.runs == [tuple(ids)] * 2
+
+
+async def test_nothing_begins_while_somebody_speaks(transcript: Transcript) -> None:
+    work = FakeWork(subjects=talked(transcript, 2))
+    bench = Bench(transcript, [work])
+    bench.bus.emit(TurnStarted(1))
+    async with running(bench):
+        waiting = asyncio.create_task(bench.scheduler.run_until_empty())
+        await asyncio.sleep(0.02)
+        assert (work.runs, work.asked) == ([], 0)
+        bench.bus.emit(SpeechIgnored("noise"))
+        await waiting
+    assert work.made == work.subjects
+
+
+async def test_a_sign_in_the_middle_of_looking_stops_it_too(transcript: Transcript) -> None:
+    work = FakeWork(subjects=talked(transcript, 2))
+    bench = Bench(transcript, [work])
+    asked = asyncio.Event()
+
+    async def missing(limit: int) -> list[str]:
+        asked.set()
+        await asyncio.Event().wait()
+        return []
+
+    work.missing = missing  # type: ignore[method-assign]
+    async with running(bench):
+        await asked.wait()
+        bench.bus.emit(TurnStarted(1))
+        await until(lambda: bench.scheduler._task is None)
+    assert work.runs == []
+
+
+async def test_what_is_being_forgotten_is_let_go_of_at_once_and_not_taken_up(
+    transcript: Transcript,
+) -> None:
+    ids = talked(transcript, 2)
+    work = FakeWork(subjects=ids, holds=True)
+    bench = Bench(transcript, [work])
+    async with running(bench):
+        await work.busy.wait()
+        hidden = Hidden.of("me", ids[:1], (), NOW)
+        transcript.hide(hidden)
+        bench.bus.emit(ForgettingBegan(hidden.id, hidden.exchanges, (), NOW))
+        await asyncio.sleep(0)
+        assert work.cancelled == 1
+        work.holds = False
+        await until(lambda: work.made == ids[1:])
+        transcript.forget("me", ids[:1])
+        assert await bench.scheduler.run_until_empty() == 0
+    assert work.runs == [tuple(ids), (ids[1],)]
+    assert bench.queue.counts() == []
+
+
+# -- until it is empty --------------------------------------------------------------------------
+
+
+async def test_all_of_it_is_done_without_waiting_when_somebody_asks(transcript: Transcript) -> None:
+    ids = talked(transcript, 5)
+    describe, embed = FakeWork(subjects=ids), FakeWork("embed", subjects=ids[:1])
+    bench = Bench(transcript, [describe, embed], settings=Idle(every_s=3600, batch=2))
+    bench.policy.says = Allowed.NOTHING
+    await bench.scheduler.pause()
+    assert await bench.scheduler.run_until_empty("describe", most=1) == 2
+    assert await bench.scheduler.run_until_empty("describe") == 3
+    assert (describe.made, embed.made) == (ids, [])
+    assert await bench.scheduler.run_until_empty() == 1
+    assert await bench.scheduler.run_until_empty("gossip") == 0
+
+
+async def test_more_than_fits_the_queue_is_done_as_well(
+    transcript: Transcript, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(backlog, "FILLED", 3)
+    monkeypatch.setattr(backlog, "AT_ONCE", 2)
+    work = FakeWork(subjects=[str(number) for number in range(11)])
+    work.errors = {"0": ModelFailed("No."), "1": ModelFailed("No.")}
+    bench = Bench(transcript, [work])
+    assert await bench.scheduler.run_until_empty() == 9
+    assert work.made == work.subjects[2:]
+    assert bench.states() == {("describe", "waiting"): 2}
+
+
+# -- pause, battery, settings -------------------------------------------------------------------
+
+
+async def test_a_pause_stops_it_and_outlives_the_session(transcript: Transcript) -> None:
+    ids = talked(transcript, 2)
+    work = FakeWork(subjects=ids, holds=True)
+    bench = Bench(transcript, [work])
+    async with running(bench):
+        await work.busy.wait()
+        await bench.scheduler.pause()
+        await until(lambda: work.cancelled == 1)
+    work.holds = False
+    bench = Bench(transcript, [work])
+    async with running(bench):
+        await asyncio.sleep(0.03)
+        assert work.made == []
+        await bench.scheduler.resume()
+        await until(lambda: work.made == ids)
+
+
+async def test_on_battery_only_light_work_is_done(transcript: Transcript) -> None:
+    ids = talked(transcript, 2)
+    heavy, light = FakeWork(priority=1, subjects=ids), FakeWork("embed", light=True, subjects=ids)
+    bench = Bench(transcript, [heavy, light])
+    bench.policy.says = Allowed.LIGHT
+    async with running(bench):
+        await until(lambda: light.made == ids)
+        bench.policy.says = Allowed.NOTHING
+        light.made.clear()
+        bench.bus.emit(ENDED)
+        await asyncio.sleep(0.02)
+        assert (heavy.runs, light.runs) == ([], [tuple(ids)])
+        bench.policy.says = Allowed.ALL
+        bench.bus.emit(ENDED)
+        await until(lambda: heavy.made == light.made == ids)
+
+
+async def test_a_new_exchange_is_worked_on_though_nothing_was_due(transcript: Transcript) -> None:
+    work = FakeWork(subjects=[])
+    bench = Bench(transcript, [work])
+    async with running(bench):
+        await until(lambda: work.asked > 0)
+        work.subjects += talked(transcript, 1)
+        bench.bus.emit(ENDED)
+        await until(lambda: work.made == work.subjects)
