@@ -33,7 +33,7 @@ FLAGS = (
     *("--set", "llm.temperature=0"),
     *("--set", "llm.max_answer_tokens=16"),
 )
-TOGETHER = 6
+TOGETHER = 3
 """Clips of one session."""
 TURN_S = 20.0
 """The longest that one takes, starting included."""
