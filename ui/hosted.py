@@ -34,6 +34,7 @@ from assistant.memory.keys import MasterKey
 from assistant.paths import Home
 from assistant.settings import Settings
 from ui.console import UnexpectedError
+from ui.giving_way import as_others
 from ui.quiet import logs_in, quiet
 
 if TYPE_CHECKING:
@@ -101,6 +102,7 @@ class Outbox:
 
 def main() -> None:
     """Run until the input ends, and leave the process."""
+    as_others()
     order = Order.model_validate_json(sys.stdin.buffer.readline())
     home = Home(order.home)
     with logs_in(home), quiet(home) as streams:

@@ -12,6 +12,7 @@ from pathlib import Path
 from assistant.paths import Home
 from assistant.settings import Loaded
 from ui.console import UnexpectedError, render_error
+from ui.giving_way import give_way
 from ui.quiet import quiet
 from ui.record_option import add_record
 
@@ -38,6 +39,7 @@ def run(args: argparse.Namespace, home: Home, loaded: Loaded) -> int:
     from ui.screen.terminal import drawing_on, require_terminal
 
     require_terminal()
+    give_way()
     with quiet(home) as streams:
         from ui.screen.app import AssistantScreen
         from ui.screen.first_run import FirstRun, is_new

@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import sys
 import textwrap
 from pathlib import Path
 
@@ -101,6 +102,10 @@ def test_what_is_printed_disturbs_nothing_and_a_killed_assistant_is_started_agai
     home = used(tmp_path)
     with Terminal(assistant_screen(home.root), env=with_site(tmp_path, NOISE)) as terminal:
         before = terminal.wait_for("listening")
+        if sys.platform == "linux":  # the picture waits for the voice, not the other way
+            own = [each.pid for each in terminal.processes() if "ui.cli" in each.cmdline()]
+            assert {os.sched_getscheduler(pid) for pid in own} == {os.SCHED_BATCH}
+            assert os.sched_getscheduler(terminal.hosted().pid) == os.SCHED_OTHER
         terminal.press("i")
         terminal.type("draft")
         terminal.wait_for("draft")
