@@ -9,6 +9,7 @@ import logging
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 from assistant.context.conversation import Conversation
@@ -28,6 +29,7 @@ from assistant.events import (
     TurnEnded,
     UserSensed,
 )
+from assistant.idling import Parts, begin_idling
 from assistant.memory.keys import MasterKey
 from assistant.memory.place import place_of
 from assistant.memory.transcript import Transcript
@@ -213,12 +215,7 @@ async def open_assistant(
         place = place_of(home, settings, vault.key)
         recordings = RecordingMicrophone(plan.recordings) if plan.recordings else None
         parts: list[VoiceLoop] = []
-
-        def on_works(works: bool) -> None:
-            for part in parts:
-                part.sound(works=works)
-
-        sound = await open_sound(settings, plan, bus, recordings, on_works)
+        sound = await open_sound(settings, plan, bus, recordings, partial(_tell_of_sound, parts))
         hears = sound.microphone is not None
         detectors = asyncio.create_task(asyncio.to_thread(_detectors))
         stack.callback(detectors.cancel)
@@ -247,9 +244,16 @@ async def open_assistant(
         stack.push_async_callback(assistant.close)
         await assistant.start()
         if transcript is not None and obeying is not None:
+            idle = Parts.of(settings, transcript, remembering, models.llm)
+            begin_idling(idle, bus, stack, memory.summarized, dialogue.cache.warmed)
             begin_keeping(remembering, dialogue, obeying.forgetting, bus, stack)
             begin_retention(settings, transcript, memory.conversation.id, remembering, stack)
         yield assistant
+
+
+def _tell_of_sound(parts: list[VoiceLoop], works: bool) -> None:
+    for part in parts:
+        part.sound(works=works)
 
 
 def _detectors() -> tuple[VoiceDetector, EndOfTurn]:

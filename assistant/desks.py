@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import cache
 
@@ -34,6 +34,8 @@ logger = logging.getLogger(__name__)
 
 Build = Callable[[str], LongTermMemory]
 """The long-term memory of a user, loaded; may raise StoreError and ModelError."""
+Answer = Callable[[Request], Iterator[Row]]
+"""Carries a request out; in a thread of the door's. May raise AssistantError."""
 
 
 @contextmanager
@@ -102,6 +104,7 @@ class Desks:
         memory: of the assistant's own user, loaded.
         build: makes another user's on the same table.
         hiding: how the own user has things forgotten; default: as all others, on the disk.
+        others: what answers requests that are not about memories, by their `act`.
     """
 
     def __init__(
@@ -111,7 +114,9 @@ class Desks:
         build: Build,
         settings: Settings,
         hiding: Hiding | None = None,
+        others: Mapping[str, Answer] | None = None,
     ) -> None:
+        self._others = others or {}
         self._memory = memory
         self._table: MemoryTable | None = None
         self._transcript = transcript
@@ -123,6 +128,9 @@ class Desks:
 
     def answer(self, request: Request) -> Iterator[Row]:
         """For `Door`: carry a request out at the desk of the user that it names, and no other's."""
+        other = self._others.get(str(request.get("act")))
+        if other is not None:
+            return other(request)
         table = self._memory.table
         if table is not self._table:  # the store was opened, or opened again
             self._table = table

@@ -152,7 +152,15 @@ class MemoryUsed:
 
 @dataclass(frozen=True, slots=True)
 class MemoriesRead(Event):
-    """The long-term memory can be searched from now on; there are so many."""
+    """The long-term memory can be searched from now on; there are so many, without those that are
+    being forgotten."""
+
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class MemoriesCounted(Event):
+    """There are so many now, without those that are being forgotten."""
 
     count: int
 

@@ -23,6 +23,7 @@ from assistant.events import (
     Event,
     EventBus,
     ForgettingBegan,
+    MemoriesCounted,
     MemoriesRead,
     MicrophoneLevel,
     ModelsReady,
@@ -47,7 +48,7 @@ logger = logging.getLogger(__name__)
 LEVEL_S = 0.25
 """Between two levels of the microphone; a meter needs no more."""
 CLOSING_S = 5.0
-STATE = (ModelsReady, MemoriesRead, PhaseChanged)
+STATE = (ModelsReady, MemoriesRead, MemoriesCounted, PhaseChanged)
 """What is so until it changes: a recording begins with it."""
 
 Job = Callable[[Path], None]

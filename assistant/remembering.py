@@ -5,12 +5,12 @@ import asyncio
 import logging
 from collections.abc import Callable, Collection
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 
 from assistant.context.short_term import ShortTermMemory
-from assistant.desks import Desks, load_memory, profile_encoder
+from assistant.desks import Answer, Desks, load_memory, profile_encoder
 from assistant.errors import ModelError, StoreError
 from assistant.events import (
     Event,
@@ -55,6 +55,9 @@ class Remembering:
     memory: LongTermMemory
     transcript: Transcript
     stack: AsyncExitStack
+    others: dict[str, Answer] = field(default_factory=dict)
+    """What commands may ask beside the memories, by the request's `act`; to be filled before
+    `begin`."""
 
     @property
     def archive(self) -> Archive:
@@ -104,7 +107,7 @@ class Remembering:
         try:
             hiding = InSession(forgetting, loop)
             parts = (self.memory, self.transcript, self._another_users, self.settings, hiding)
-            desks = Desks(*parts)
+            desks = Desks(*parts, others=self.others)
             door = await asyncio.to_thread(Door, self.home.door, desks.answer)
         except StoreError as error:
             logger.error("commands can't reach the memories: %s", error)

@@ -32,6 +32,7 @@ COMMANDS = {
     "encryption": "encrypt what is kept, or undo that; recover a lost key",
     "replay": "play a recorded conversation back",
     "memory": "look into what is remembered; search, add, change, forget",
+    "idle": "what is worked on while nobody speaks: look, run it now, pause",
 }
 FLAG_SETTINGS = {
     "profile": "general.profile",
@@ -175,7 +176,7 @@ def _dispatch(args: argparse.Namespace, home: Home) -> int:
             code = module.run(args, profile=profile)
         case "devices":
             code = module.run(args)
-        case "doctor" | "memory" | "encryption":
+        case "doctor" | "memory" | "encryption" | "idle":
             code = module.run(args, home, load_settings(args, home).settings)
         case "replay":
             code = module.run(args, home, load_settings(args, home))

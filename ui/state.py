@@ -12,8 +12,10 @@ from assistant.events import (
     ForgettingBegan,
     ForgettingDone,
     ForgettingUndone,
+    IdleWork,
     Latency,
     Loading,
+    MemoriesCounted,
     MemoriesRead,
     MemoryUsed,
     MicrophoneLevel,
@@ -164,7 +166,9 @@ class State:
     begun: int = 0
     """How many entries there ever were."""
     memories: int | None = None
-    """How many there were when they had been read; None before."""
+    """How many there are; None until they have been read."""
+    idle: IdleWork | None = None
+    """What is worked on while nobody speaks."""
     notices: deque[Told] = field(default_factory=lambda: deque(maxlen=MOST_NOTICES))
     forgettings: list[Forgetting] = field(default_factory=list)
     veiled_exchanges: frozenset[str] = frozenset()
@@ -225,8 +229,10 @@ def fold(state: State, event: Event, at: datetime) -> None:
         case ModelsReady(names):
             state.models = dict(names)
             state.loading.clear()
-        case MemoriesRead(count):
+        case MemoriesRead(count) | MemoriesCounted(count):
             state.memories = count
+        case IdleWork(kind):
+            state.idle = event if kind is not None else None
         case Notice():
             state.notices.append(Told(at, event))
         case RecordChanged(off):
@@ -235,7 +241,7 @@ def fold(state: State, event: Event, at: datetime) -> None:
         case RecordingChanged(path):
             state.recording = path
         case SessionEnded():
-            state.ended = True
+            state.ended, state.idle = True, None
         case Remarked(text):
             state.add(Line(at, "remark", text))
         case SpeechIgnored(reason, text):
@@ -288,7 +294,7 @@ def _turn(state: State, event: Event, at: datetime) -> None:
 
 def _begin(state: State, at: datetime) -> None:
     """A session; what the one before left open stays so."""
-    state.ended, state.memories = False, None
+    state.ended, state.memories, state.idle = False, None, None
     state.loading.clear()
     if state.turn is not None and not state.anew:
         state.anew = True

@@ -62,6 +62,7 @@ class Quiet:
                 self._tell()
             case UserSensed() | TurnStarted():
                 self._voice = True
+                self._doubtful = float("-inf")
                 self._stirred()
             case TurnHeard() | SpeechIgnored():  # how a voice ends
                 self._voice = False

@@ -83,6 +83,7 @@ class Scheduler:
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         subject_s: float = SUBJECT_S,
     ) -> None:
+        self.queue = queue
         self.backlog = Backlog(works, queue, settings.batch, now, quiet.clock)
         self.yields: deque[float] = deque(maxlen=YIELDS)
         """Seconds from the sign of somebody until a batch had stopped, of the last ones."""
@@ -220,10 +221,11 @@ class Scheduler:
                     self._stop()
                     await asyncio.wait({task})
                 stopped = self._noted_end()
-            if task.cancelled() or (stopped and task.exception() is not None):
-                return Outcome.INTERRUPTED
-            error = task.exception()
-            return task.result() if error is None else await self._failed(error)
+            # Cancelled by nobody is work that waited for something that was: a mistake of its own.
+            error = asyncio.CancelledError() if task.cancelled() else task.exception()
+            if error is None:
+                return task.result()
+            return Outcome.INTERRUPTED if stopped else await self._failed(error)
 
     def _noted_end(self) -> bool:
         """Says whether it was told to stop."""

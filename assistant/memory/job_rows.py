@@ -2,7 +2,6 @@
 words. What leaves the transcript takes its rows along, in the same transaction."""
 
 import sqlite3
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -90,10 +89,16 @@ def count(db: sqlite3.Connection, user: str, kind: str) -> tuple[int, int]:
 
 def counts(db: sqlite3.Connection, user: str) -> list[tuple[str, State, int]]:
     """By kind and state, without what is hidden."""
-    hidden = hidden_exchanges(db, user)
-    rows = db.execute("SELECT kind, state, subject FROM job WHERE user = ?", (user,))
-    found = Counter((kind, state) for kind, state, subject in rows if subject not in hidden)
-    return [(kind, state, number) for (kind, state), number in sorted(found.items())]
+    every = "SELECT kind, state, count(*) FROM job WHERE user = ?1"
+    found = db.execute(f"{every} GROUP BY kind, state", (user,)).fetchall()
+    hidden = db.execute(
+        f"{every} AND subject IN (SELECT value FROM hidden, json_each(hidden.exchanges)"
+        " WHERE hidden.user = ?1) GROUP BY kind, state",
+        (user,),
+    )
+    less = {(kind, state): number for kind, state, number in hidden}
+    rows = [(kind, state, number - less.get((kind, state), 0)) for kind, state, number in found]
+    return [row for row in rows if row[2]]
 
 
 def fresh(db: sqlite3.Connection, user: str, kind: str, limit: int) -> list[str]:

@@ -9,7 +9,7 @@ from functools import partial
 
 from assistant.context.notes import Note
 from assistant.errors import ModelError, StoreError
-from assistant.events import Event, MemoriesRead, ProfileChanged
+from assistant.events import Event, MemoriesCounted, MemoriesRead, ProfileChanged
 from assistant.memory import table_schema
 from assistant.memory.ageing import Ageing
 from assistant.memory.encoding import QueryEncoder, Vectors
@@ -67,6 +67,7 @@ class Keeper:
         self._transcript: Transcript | None = None
         self._first: Callable[[MemoryTable], None] = lambda _: None
         self._profile: tuple[Note, ...] = ()
+        self._told_count: int | None = None
         self._withheld: dict[str, Hidden] = {}
 
     # -- from any thread ------------------------------------------------------------------------
@@ -95,7 +96,7 @@ class Keeper:
             if self.store.table is not None or self._transcript is None:
                 self.store.wait(new)
         self.upkeep.told(memory.id for memory in new)
-        self._tell_profile()
+        self._tell_changes()
         return True
 
     def withhold(self, hidden: Hidden) -> None:
@@ -104,7 +105,7 @@ class Keeper:
             self._withheld[hidden.id] = hidden
             if self.index is not None:
                 self.index.withhold(hidden.exchanges, hidden.memories)
-        self._tell_profile()
+        self._tell_changes()
 
     def release(self, hidden: Hidden) -> None:
         """It is recalled again, unless something else withholds it."""
@@ -113,7 +114,7 @@ class Keeper:
             if self.index is not None:
                 self.index.release(hidden.exchanges, hidden.memories)
                 self._veil(self.index)
-        self._tell_profile()
+        self._tell_changes()
 
     # -- reading --------------------------------------------------------------------------------
 
@@ -157,8 +158,9 @@ class Keeper:
             self._veil(index)
             self.index = index
         self._catch_up(index)
-        self._tell(MemoriesRead(len(index)))
-        self._tell_profile()
+        self._told_count = index.shown
+        self._tell(MemoriesRead(self._told_count))
+        self._tell_changes()
         self._embed(index)
 
     def _withhold_noted(self) -> None:
@@ -190,17 +192,25 @@ class Keeper:
         if self.index is not None:
             self._embed(self.index)
 
-    def tidy(self) -> None:
+    def untidy(self, unmerged: int) -> bool:
+        """So many new memories are gone through one by one, or the store wants to be compacted. Any
+        thread."""
+        index, table = self.index, self.store.table
+        if index is None or table is None:
+            return False
+        return index.unmerged > unmerged or table.wants_compaction
+
+    def tidy(self, unmerged: int = UNMERGED) -> None:
         """Now and then; neither recall nor the voice waits for it."""
         index = self.index
         if index is None:
             return
-        if index.unmerged > UNMERGED:
+        if index.unmerged > unmerged:
             index.tidy()
         if self.upkeep.due():
             sweep = partial(self.upkeep.sweep, index, self._transcript)
             self.store.write(sweep, proves=False)
-            self._tell_profile()
+            self._tell_changes()
         if self._ageing.due(index):
             self.store.write(partial(self._ageing.run, index, self._encoder.name))
         if self.store.table is not None and self.store.table.wants_compaction:
@@ -213,7 +223,7 @@ class Keeper:
                 ids, texts = index.without_vectors(at_once)
             if not ids:
                 self.store.write(partial(self.upkeep.settle, index), proves=False)
-                self._tell_profile()
+                self._tell_changes()
                 return
             self.store.flush()  # what is not in the store can't be given its vector there
             try:
@@ -239,7 +249,7 @@ class Keeper:
                 index.update(memory)
         index.add([memory for memory in memories if memory.id not in index])
         self._veil(index)
-        self._tell_profile()
+        self._tell_changes()
         self._embed(index, EMBEDDED_BY_THE_WAY)
 
     def change(self, ids: Sequence[str], how: Callable[[Memory], Memory]) -> list[Memory]:
@@ -270,7 +280,7 @@ class Keeper:
         self.store.drop(ids)
         index.remove(ids)
         self._encoder.forget(texts)
-        self._tell_profile()
+        self._tell_changes()
 
     def rebuild(self, transcript: Transcript) -> int:
         """Make all anew; what is remembered meanwhile goes to the old index and waits to be
@@ -310,8 +320,12 @@ class Keeper:
         for hidden in tuple(self._withheld.values()):  # the loop may add to it
             index.withhold(hidden.exchanges, hidden.memories)
 
-    def _tell_profile(self) -> None:
-        """Where it has changed: the model then reads it while nobody waits."""
+    def _tell_changes(self) -> None:
+        """Of the profile, which the model then reads while nobody waits, and of the count."""
         before, self._profile = self._profile, self.profile()
         if self._profile != before:
             self._tell(ProfileChanged(len(self._profile)))
+        told, index = self._told_count, self.index
+        if told is not None and index is not None and index.shown != told:
+            self._told_count = index.shown
+            self._tell(MemoriesCounted(self._told_count))

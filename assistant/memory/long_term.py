@@ -171,6 +171,16 @@ class LongTermMemory:
         """Wait until all that was remembered is on the disk and has its vector."""
         await asyncio.get_running_loop().run_in_executor(self._writing, lambda: None)
 
+    def untidy(self, unmerged: int) -> bool:
+        """So many new memories are gone through one by one in every recall, or the store's many
+        small writes slow the next ones. Any thread."""
+        return self._keeper.untidy(unmerged)
+
+    async def tidy(self, unmerged: int) -> None:
+        """Mend that. What is begun is ended, whatever becomes of the caller."""
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(self._writing, self._keeper.tidy, unmerged)
+
     async def close(self) -> None:
         """Idempotent."""
         await asyncio.to_thread(self._writing.shutdown)

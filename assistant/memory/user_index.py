@@ -99,6 +99,12 @@ class UserIndex:
         """Memories that there are."""
         return len(self._columns.row_of)
 
+    @property
+    def shown(self) -> int:
+        """Those of them that are not withheld."""
+        with self._lock:
+            return len(self) - len(self._columns.all_withheld())
+
     def __contains__(self, key: str) -> bool:
         return key in self._columns.row_of
 

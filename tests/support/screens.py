@@ -1,6 +1,6 @@
 """A screen to drive with keys: without an assistant, told what happens by the test."""
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -8,13 +8,30 @@ from typing import Any
 
 from textual.pilot import Pilot
 
-from assistant.events import Event
+from assistant.events import (
+    Event,
+    MemoriesRead,
+    MicrophoneLevel,
+    ModelsReady,
+    Phase,
+    PhaseChanged,
+    SoundReady,
+)
 from assistant.paths import Home
 from assistant.settings import Settings, load
+from tests.support.pilots import until
 from ui.screen.app import AssistantScreen
 from ui.session import Ended, Heard, Row
 
 AT = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)
+
+READY: tuple[Event, ...] = (
+    ModelsReady({"stt": "tiny.en", "llm": "qwen", "tts": "joe"}),
+    SoundReady("USB headset", None),
+    MemoriesRead(1234),
+    PhaseChanged(Phase.LISTENING),
+    MicrophoneLevel(-20.0),
+)
 
 
 class ToldSession:
@@ -27,11 +44,19 @@ class ToldSession:
         self.said: list[str] = []
         self.asked: list[dict[str, Any]] = []
         listed = {"shown": 0, "total": 0, "offset": 0, "place": None, "version": "0"}
-        self.answers: dict[str, list[Row]] = {"list": [listed], "version": [{"version": "0"}]}
+        self.answers: dict[str, list[Row]] = {
+            "list": [listed],
+            "search": [{"by_words_alone": False}],
+            "version": [{"version": "0"}],
+        }
         self.restarted: list[Settings] = []
         self.closed = False
         self._events = events
         self._hear: Heard | None = None
+
+    @property
+    def begun(self) -> bool:
+        return self._hear is not None
 
     async def start(self, hear: Heard, ended: Ended) -> None:
         del ended
@@ -76,6 +101,7 @@ async def opened(
 ) -> AsyncIterator[tuple[AssistantScreen, Pilot[int]]]:
     app = screen(session, folder)
     async with app.run_test(size=size) as pilot:
+        await until(pilot, lambda: session.begun)
         await settled(pilot)
         yield app, pilot
 
@@ -84,26 +110,5 @@ async def settled(pilot: Pilot[int]) -> None:
     """All that was told is drawn."""
     app = pilot.app
     assert isinstance(app, AssistantScreen)
-    for _ in range(100):
-        await pilot.pause(0.02)
-        if app.up_to_date:
-            await pilot.pause()
-            return
-    raise AssertionError("it is never drawn")
-
-
-async def until(pilot: Pilot[int], happened: Callable[[], bool]) -> None:
-    for _ in range(100):
-        if happened():
-            return
-        await pilot.pause(0.02)
-    raise AssertionError("it never happens")
-
-
-def text_of(app: AssistantScreen) -> str:
-    """All that stands on the screen, line by line."""
-    height = app.size.height
-    return "\n".join(
-        "".join(segment.text for segment in strip)
-        for strip in app.screen._compositor.render_strips()[:height]
-    )
+    await pilot.pause(0.02)
+    await until(pilot, lambda: app.up_to_date)

@@ -36,6 +36,7 @@ class Session:
     microphone: RecordingMicrophone
     loudspeaker: Loudspeaker
     events: list[Event] = field(default_factory=list)
+    bus: EventBus = field(default_factory=EventBus)
 
     def of(self, kind: type[AnEvent]) -> list[AnEvent]:
         return [event for event in self.events if isinstance(event, kind)]
@@ -95,7 +96,7 @@ async def session(
     await loop.start()
     dialogue.listen()
     try:
-        yield Session(loop, dialogue, memory, microphone, loudspeaker, events)
+        yield Session(loop, dialogue, memory, microphone, loudspeaker, events, bus)
     finally:
         await loop.close()
         await dialogue.close()

@@ -13,7 +13,8 @@ from assistant.events import MicrophoneLevel, Phase, PhaseChanged
 from assistant.paths import Home
 from assistant.settings import load
 from assistant.voice.portaudio import Device
-from tests.support.panes import PaneApp, shown, until
+from tests.support.panes import PaneApp
+from tests.support.pilots import shown, until
 from tests.support.screens import AT, ToldSession
 from ui.screen.devices_pane import DevicesPane
 from ui.screen.settings_tab import SettingsTab

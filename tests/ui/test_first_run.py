@@ -19,6 +19,7 @@ from assistant.home_lock import HomeLock
 from assistant.paths import Home
 from assistant.settings import Settings, load
 from models.sources import PullStopped, Report, Step
+from tests.support.pilots import shown, until
 from tests.support.screens import ToldSession
 from ui.microphone_check import Judgement
 from ui.pulling import Needed, Progress
@@ -97,21 +98,8 @@ async def opened(
         yield app, pilot, session
 
 
-async def until(pilot: Pilot[int], happened: Callable[[], object]) -> None:
-    for _ in range(300):
-        if happened():
-            return
-        await pilot.pause(0.02)
-    raise AssertionError("it never happens")
-
-
 def on(app: App[int], step: type[object]) -> bool:
     return isinstance(app.screen, step) and bool(app.screen.query(Button))
-
-
-def shown(app: App[int]) -> str:
-    strips = app.screen._compositor.render_strips()
-    return "\n".join("".join(segment.text for segment in strip) for strip in strips)
 
 
 def running(session: ToldSession) -> bool:
@@ -222,8 +210,8 @@ async def test_what_ended_is_started_again_and_what_is_typed_is_kept(tmp_path: P
         assert session.restarted == []
         await pilot.press("i", *"draft")
         app.ended(ModelMissing("The model X is gone.", mend="assistant models pull x"))
-        await until(pilot, lambda: "stopped" in shown(app))
-        assert "The model X is gone. → assistant models pull x · ctrl+r starts it" in shown(app)
+        mend = "The model X is gone. → assistant models pull x · ctrl+r starts it"
+        await until(pilot, lambda: "stopped" in shown(app) and mend in shown(app))
         await pilot.press("enter")
         await until(pilot, lambda: "that was not said" in shown(app))
         assert app.query_one("#typed", Input).value == "draft"

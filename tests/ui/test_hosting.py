@@ -24,6 +24,7 @@ from assistant.events import (
     RecordChanged,
     SessionEnded,
     TurnEnded,
+    UserSensed,
 )
 from assistant.home_lock import HomeLock
 from assistant.memory.keys import MasterKey
@@ -267,6 +268,7 @@ def test_an_outbox_keeps_the_order_and_leaves_levels_out_while_nobody_reads() ->
             outbox.tell(MicrophoneLevel(-20.0))
         told = [json.loads(pipe.readline())["event"] for _ in range(MANY)]
         assert [row.get("text", "").partition(" ")[0] for row in told] == [*map(str, range(MANY))]
+        outbox.tell(UserSensed())  # for that process alone
         outbox.tell(MicrophoneLevel(-30.0))
         outbox.close()
         assert json.loads(pipe.readline())["event"] == {"type": "MicrophoneLevel", "dbfs": -30.0}

@@ -8,7 +8,8 @@ from textual.pilot import Pilot
 from textual.widgets import TabbedContent
 
 from assistant.events import Event, Latency, Recalled, TurnEnded, TurnHeard
-from tests.support.panes import PaneApp, shown
+from tests.support.panes import PaneApp
+from tests.support.pilots import shown
 from tests.support.screens import AT, ToldSession, screen
 from ui.screen.context_pane import ContextPane
 from ui.screen.latency_tab import BEYOND, LatencyTab, Turns, bar, row, scale, usual

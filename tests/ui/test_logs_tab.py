@@ -9,7 +9,8 @@ from pathlib import Path
 from textual.pilot import Pilot
 
 from assistant.paths import Home
-from tests.support.panes import PaneApp, shown, until
+from tests.support.panes import PaneApp
+from tests.support.pilots import shown, until
 from tests.support.screens import ToldSession, screen
 from ui.log_tail import BEGIN_BYTES, LogLine, LogTail
 from ui.quiet import DiscreetFormatter, logs_in

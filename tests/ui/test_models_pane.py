@@ -16,7 +16,8 @@ from models.sources import Step, Transfer
 from models.store import ModelStore, State
 from tests.support import small_models
 from tests.support.hub_server import Hub, hub_server
-from tests.support.panes import PaneApp, shown, until
+from tests.support.panes import PaneApp
+from tests.support.pilots import shown, until
 from tests.support.screens import AT, ToldSession
 from ui.model_work import Job, ModelWork
 from ui.screen.dialogs import Confirm

@@ -4,11 +4,8 @@ from datetime import timedelta
 from functools import partial
 from pathlib import Path
 
-from textual.binding import Binding
-from textual.dom import DOMNode
-from textual.events import Key
 from textual.widget import Widget
-from textual.widgets import Input, OptionList, TabbedContent
+from textual.widgets import OptionList
 
 from assistant.errors import StoreError
 from assistant.events import (
@@ -18,11 +15,9 @@ from assistant.events import (
     ForgettingBegan,
     ForgettingDone,
     ForgettingUndone,
+    IdleWork,
     Latency,
-    MemoriesRead,
     MemoryUsed,
-    MicrophoneLevel,
-    ModelsReady,
     Notice,
     PartialTranscript,
     Phase,
@@ -30,15 +25,14 @@ from assistant.events import (
     PromptBuilt,
     PromptSection,
     Recalled,
-    RecordChanged,
     Severity,
     SoundReady,
     TurnEnded,
     TurnHeard,
 )
-from tests.support.screens import AT, ToldSession, opened, settled, text_of, until
+from tests.support.pilots import shown, until
+from tests.support.screens import AT, READY, ToldSession, opened, settled
 from ui.screen.dialogs import TextDialog
-from ui.screen.memory_tab import SearchLine
 
 DOG = MemoryUsed(
     "dog",
@@ -54,13 +48,6 @@ SECTIONS = (
     PromptSection("history", "the words of before", 900),
     PromptSection("memories", "(Notes: - My dog is called Max.)", 40),
     PromptSection("newest message", "What does my dog like?", 12),
-)
-READY: tuple[Event, ...] = (
-    ModelsReady({"stt": "tiny.en", "llm": "qwen", "tts": "joe"}),
-    SoundReady("USB headset", None),
-    MemoriesRead(1234),
-    PhaseChanged(Phase.LISTENING),
-    MicrophoneLevel(-20.0),
 )
 TURN: tuple[Event, ...] = (
     Recalled(1, (DOG, RUN), missed=False),
@@ -84,7 +71,7 @@ TURN: tuple[Event, ...] = (
 
 async def test_a_turn_is_shown_with_all_that_belongs_to_it(tmp_path: Path) -> None:
     async with opened(ToldSession((*READY, *TURN)), tmp_path, (140, 40)) as (app, _):
-        shown = text_of(app)
+        seen = shown(app)
     for words in (
         "listening",
         "1,234 memories",
@@ -103,19 +90,19 @@ async def test_a_turn_is_shown_with_all_that_belongs_to_it(tmp_path: Path) -> No
         "first sound",
         "session p50 560 ms",
     ):
-        assert words in shown, words
+        assert words in seen, words
 
 
 async def test_empty_panes_say_what_will_be_there(tmp_path: Path) -> None:
     async with opened(ToldSession(), tmp_path) as (app, _):
-        shown = text_of(app)
+        seen = shown(app)
     for words in ("Nothing was said yet", "What the model is shown", "Memories that a turn"):
-        assert words in shown, words
+        assert words in seen, words
 
 
 async def test_a_machine_without_a_microphone_says_so(tmp_path: Path) -> None:
     async with opened(ToldSession((*READY, SoundReady(None, None))), tmp_path) as (app, _):
-        assert "no mic" in text_of(app)
+        assert "no mic" in shown(app)
 
 
 async def test_words_are_shown_while_they_are_spoken(tmp_path: Path) -> None:
@@ -123,59 +110,17 @@ async def test_words_are_shown_while_they_are_spoken(tmp_path: Path) -> None:
     async with opened(session, tmp_path) as (app, pilot):
         session.tell(PartialTranscript(1, "what does my"))
         await settled(pilot)
-        assert "hearing you" in text_of(app)
-        assert "what does my" in text_of(app)
+        assert "hearing you" in shown(app)
+        assert "what does my" in shown(app)
 
 
-async def test_keys_are_commands(tmp_path: Path) -> None:
-    session = ToldSession(READY)
-    listening = PhaseChanged(Phase.LISTENING)
-    async with opened(session, tmp_path) as (_, pilot):
-        for event, key, command in (
-            (listening, "space", "mute"),
-            (PhaseChanged(Phase.MUTED), "space", "unmute"),
-            (listening, "x", "stop"),
-            (listening, "t", "talk"),
-            (listening, "s", "sleep"),
-            (PhaseChanged(Phase.ASLEEP), "s", "wake"),
-            (listening, "o", "off-record"),
-            (RecordChanged(off=True), "o", "on-record"),
-        ):
+async def test_the_status_line_tells_of_idle_work(tmp_path: Path) -> None:
+    session = ToldSession((PhaseChanged(Phase.LISTENING),))
+    async with opened(session, tmp_path) as (app, pilot):
+        for event, there in ((IdleWork("describe", 1234), True), (IdleWork(None, 12), False)):
             session.tell(event)
-            await pilot.press(key)
-            assert session.done.pop() == command
-            assert session.done == []
-
-
-async def test_space_opens_and_closes_the_microphone_in_push_to_talk(tmp_path: Path) -> None:
-    (tmp_path / "settings.toml").write_text("[audio]\npush_to_talk = true\n")
-    session = ToldSession(READY)
-    async with opened(session, tmp_path) as (_, pilot):
-        await pilot.press("space")
-        assert session.done == ["talk"]
-
-
-async def test_a_turn_can_be_typed_and_letters_are_letters_there(tmp_path: Path) -> None:
-    session = ToldSession(READY)
-    async with opened(session, tmp_path) as (_, pilot):
-        await pilot.press("i", *"xu1 ?", "enter")
-        assert session.said == ["xu1 ?"]
-        assert session.done == []
-        await pilot.press("escape", "x")
-        assert session.done == ["stop"]
-
-
-async def test_letters_that_follow_at_once_are_text(tmp_path: Path) -> None:
-    session = ToldSession(READY)
-    async with opened(session, tmp_path, (80, 24)) as (app, pilot):
-        for key in ("i", *"xrust"):
-            app.post_message(Key(key, key))
-        await until(pilot, lambda: app.query_one("#typed", Input).value == "xrust")
-        await pilot.press("ctrl+u", "escape")
-        for key in ("slash", *"xrust"):
-            app.post_message(Key(key, "/" if key == "slash" else key))
-        await until(pilot, lambda: app.query_one(SearchLine).value == "xrust")
-        assert session.done == []
+            await settled(pilot)
+            assert ("idle: describe · 1,234 waiting" in shown(app)) == there
 
 
 async def test_scrolling_up_pauses_following_and_counts_what_is_new(tmp_path: Path) -> None:
@@ -184,15 +129,15 @@ async def test_scrolling_up_pauses_following_and_counts_what_is_new(tmp_path: Pa
         conversation = app.query_one("#conversation", Widget)
         session.tell(*(TurnHeard(number, f"turn number {number}") for number in range(1, 30)))
         await settled(pilot)
-        assert "turn number 29" in text_of(app)
+        assert "turn number 29" in shown(app)
         await pilot.press("g")
         session.tell(TurnHeard(30, "turn number 30"), TurnHeard(31, "turn number 31"))
         await settled(pilot)
-        assert "turn number 31" not in text_of(app)
+        assert "turn number 31" not in shown(app)
         assert "+2 new" in str(conversation.border_subtitle)
         await pilot.press("G")
         await settled(pilot)
-        assert "turn number 31" in text_of(app)
+        assert "turn number 31" in shown(app)
         assert not conversation.border_subtitle
 
 
@@ -201,7 +146,7 @@ async def test_a_section_opens_to_its_text_and_is_copied(tmp_path: Path) -> None
         app.query_one("#context OptionList", OptionList).focus()
         await pilot.press("j", "enter")
         assert isinstance(app.screen, TextDialog)
-        assert "the words of before" in text_of(app)
+        assert "the words of before" in shown(app)
         await pilot.press("y")
         assert app.clipboard == "the words of before"
         await pilot.press("escape")
@@ -241,26 +186,26 @@ async def test_what_fails_is_told_until_it_is_dismissed(tmp_path: Path) -> None:
         app.query_one("#injected OptionList", OptionList).focus()
         await pilot.press("d")
         await settled(pilot)
-        assert "still being read. → Try again." in text_of(app)
+        assert "still being read. → Try again." in shown(app)
         await pilot.press("escape")
         await settled(pilot)
-        assert "still being read" not in text_of(app)
+        assert "still being read" not in shown(app)
 
 
 async def test_the_newest_trouble_covers_nothing(tmp_path: Path) -> None:
     notice = Notice("The microphone was unplugged.", Severity.WARNING, "assistant devices")
     async with opened(ToldSession((*READY, notice)), tmp_path, (80, 24)) as (app, _):
-        shown = text_of(app)
-    assert "listening" in shown
-    assert "The microphone was unplugged. → assistant devices" in shown
-    assert "1 Talk" in shown
+        seen = shown(app)
+    assert "listening" in seen
+    assert "The microphone was unplugged. → assistant devices" in seen
+    assert "1 Talk" in seen
 
 
 async def test_undo_is_offered_while_there_is_something_to_undo(tmp_path: Path) -> None:
     session = ToldSession((*READY, ForgettingBegan("f", ("x",), (), AT)))
     session.answers |= {"undo": [{"event": "undone"}]}
     async with opened(session, tmp_path) as (app, pilot):
-        assert "u undoes" in text_of(app)
+        assert "u undoes" in shown(app)
         await pilot.press("u")
         assert session.asked == [{"act": "undo"}]
 
@@ -270,18 +215,18 @@ async def test_what_is_forgotten_leaves_the_screen_and_undo_brings_it_back(tmp_p
     async with opened(session, tmp_path) as (app, pilot):
         session.tell(ForgettingBegan("f", ("x1",), ("dog",), AT))
         await settled(pilot)
-        shown = text_of(app)
-        assert "forgotten" in shown
+        seen = shown(app)
+        assert "forgotten" in seen
         for words in ("What does my dog", "He loves fetch", "called Max"):
-            assert words not in shown
+            assert words not in seen
         app.query_one("#context OptionList", OptionList).focus()
         await pilot.press("enter")
-        assert "not shown any more" in text_of(app)
+        assert "not shown any more" in shown(app)
         await pilot.press("escape")
         session.tell(ForgettingUndone("f"))
         await settled(pilot)
-        assert "What does my dog like?" in text_of(app)
-        assert "called Max" in text_of(app)
+        assert "What does my dog like?" in shown(app)
+        assert "called Max" in shown(app)
 
 
 async def test_what_is_gone_is_not_in_the_screens_memory_either(tmp_path: Path) -> None:
@@ -296,36 +241,17 @@ async def test_what_is_gone_is_not_in_the_screens_memory_either(tmp_path: Path) 
 
 async def test_a_narrow_terminal_shows_one_part_at_a_time(tmp_path: Path) -> None:
     async with opened(ToldSession((*READY, *TURN)), tmp_path, (80, 24)) as (app, pilot):
-        assert "He loves fetch" in text_of(app)
-        assert "over budget" not in text_of(app)
+        assert "He loves fetch" in shown(app)
+        assert "over budget" not in shown(app)
         app.query_one("#parts").focus()
         await pilot.press("right", "right")
         await settled(pilot)
-        assert "over budget" in text_of(app)
-        assert "He loves fetch" not in text_of(app)
+        assert "over budget" in shown(app)
+        assert "He loves fetch" not in shown(app)
         await pilot.resize_terminal(120, 40)
         await settled(pilot)
-        assert "over budget" in text_of(app)
-        assert "He loves fetch" in text_of(app)
-
-
-async def test_tabs_have_keys(tmp_path: Path) -> None:
-    async with opened(ToldSession(READY), tmp_path) as (app, pilot):
-        for number, name in enumerate(("talk", "memory", "latency", "settings", "logs"), start=1):
-            await pilot.press(str(number))
-            assert app.query_one(TabbedContent).active == name
-
-
-async def test_the_palette_has_every_action_with_a_key(tmp_path: Path) -> None:
-    async with opened(ToldSession(READY), tmp_path) as (app, _):
-        offered = {command.title for command in app.get_system_commands(app.screen)}
-        named = {
-            binding.description
-            for _, binding, enabled, _ in app.screen.active_bindings.values()
-            if enabled and binding.description
-        }
-    assert named <= offered
-    assert {"Mute", "Stop speaking", "Find", "Undo", "Theme"} <= offered
+        assert "over budget" in shown(app)
+        assert "He loves fetch" in shown(app)
 
 
 async def test_help_tells_the_keys_of_what_has_the_focus(tmp_path: Path) -> None:
@@ -333,33 +259,10 @@ async def test_help_tells_the_keys_of_what_has_the_focus(tmp_path: Path) -> None
         app.query_one("#injected OptionList", OptionList).focus()
         await pilot.press("question_mark")
         await pilot.pause()
-        assert "Never recall" in text_of(app)
+        assert "Never recall" in shown(app)
         await pilot.press("question_mark")
         await pilot.pause()
         assert not app.screen.query("HelpPanel")
-
-
-def test_every_binding_has_a_name() -> None:
-    ours = [part for part in _parts(DOMNode) if part.__module__.startswith("ui.screen")]
-    bindings = [binding for part in ours for binding in vars(part).get("BINDINGS", ())]
-    assert len(bindings) > 20
-    assert [
-        binding for binding in bindings if not isinstance(binding, Binding) or not binding.id
-    ] == []
-
-
-def _parts(kind: type[DOMNode]) -> list[type[DOMNode]]:
-    return [part for child in kind.__subclasses__() for part in (child, *_parts(child))]
-
-
-async def test_every_binding_can_be_another_key(tmp_path: Path) -> None:
-    (tmp_path / "settings.toml").write_text('[screen.keys]\n"voice.stop" = "z"\n')
-    session = ToldSession(READY)
-    async with opened(session, tmp_path) as (_, pilot):
-        await pilot.press("z")
-        assert session.done == ["stop"]
-        await pilot.press("x")
-        assert session.done == ["stop"]
 
 
 async def test_the_theme_that_is_chosen_is_kept(tmp_path: Path) -> None:
@@ -373,8 +276,8 @@ async def test_the_theme_that_is_chosen_is_kept(tmp_path: Path) -> None:
 async def test_a_theme_that_is_none_is_told_and_costs_nothing(tmp_path: Path) -> None:
     (tmp_path / "settings.toml").write_text('[screen]\ntheme = "nonsense"\n')
     async with opened(ToldSession(READY), tmp_path) as (app, _):
-        assert "There is no theme 'nonsense'" in text_of(app)
-        assert "listening" in text_of(app)
+        assert "There is no theme 'nonsense'" in shown(app)
+        assert "listening" in shown(app)
 
 
 async def test_an_end_that_nobody_wanted_is_told_and_is_the_exit_code(tmp_path: Path) -> None:
@@ -382,7 +285,7 @@ async def test_an_end_that_nobody_wanted_is_told_and_is_the_exit_code(tmp_path: 
     async with opened(session, tmp_path) as (app, pilot):
         app.ended(StoreError("The data folder is gone.", mend="Look for it."))
         await settled(pilot)
-        assert "The data folder is gone. → Look for it." in text_of(app)
+        assert "The data folder is gone. → Look for it." in shown(app)
         await pilot.press("ctrl+q")
     assert session.closed
     assert app.return_value == StoreError.exit_code

@@ -12,7 +12,8 @@ from textual.widgets import Input
 from assistant.errors import SettingsError, StoreError
 from assistant.paths import Home
 from assistant.settings import Settings, load
-from tests.support.panes import PaneApp, shown, until
+from tests.support.panes import PaneApp
+from tests.support.pilots import shown, until
 from tests.support.screens import ToldSession, screen
 from ui.config_command import set_setting
 from ui.screen.choose_dialog import ChooseDialog

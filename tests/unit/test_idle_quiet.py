@@ -76,16 +76,15 @@ def test_events_tell_whether_somebody_is_there(events: tuple[Event, ...], expect
 def test_a_doubtful_sign_is_over_soon_and_a_voice_without_an_end_in_the_end() -> None:
     clock = Clock()
     quiet = watched(LISTENING, clock=clock)
-    quiet.watch(UserSensed())
-    clock.now += module.DOUBT_S - 0.1
-    assert not quiet.now
-    clock.now += 0.1
-    assert quiet.now
-    quiet.watch(UserSensed(sure=True))
-    clock.now += module.LONGEST_S - 0.1
-    assert not quiet.now
-    clock.now += 0.1
-    assert quiet.now
+    for event, lasts in (
+        (UserSensed(), module.DOUBT_S),
+        (UserSensed(sure=True), module.LONGEST_S),
+    ):
+        quiet.watch(event)
+        clock.now += lasts - 0.1
+        assert not quiet.now, event
+        clock.now += 0.1
+        assert quiet.now, event
 
 
 def test_whoever_works_is_told_within_the_event() -> None:

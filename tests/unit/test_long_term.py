@@ -8,8 +8,9 @@ from pathlib import Path
 
 from assistant.context.conversation import Conversation, Exchange
 from assistant.errors import StoreError
-from assistant.events import Event, MemoryUsed, Notice
+from assistant.events import Event, MemoriesCounted, MemoriesRead, MemoryUsed, Notice
 from assistant.memory.encoding import QueryEncoder
+from assistant.memory.forgetting_marks import Hidden
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.long_term import LongTermMemory
 from assistant.memory.ranking import Ranking
@@ -88,6 +89,21 @@ async def test_it_is_all_there_after_a_restart(tmp_path: Path) -> None:
         assert found.memories[0].text == "My dog is called Max."
         assert found.memories[0].parts["meaning"] > 0
         assert found.memories[0].words == ("dog",)
+
+
+async def test_their_number_is_told_as_it_changes(tmp_path: Path) -> None:
+    home, talk = Home(tmp_path), Conversation.begin("ada")
+    async with home.memory() as memory:
+        told = exchange(talk, "My dog is called Max.")
+        memory.remember(talk.id, told)
+        await memory.settled()
+        hidden = Hidden.of("ada", [told.id], (), datetime.now(UTC))
+        memory.withhold(hidden)
+        memory.release(hidden)
+        await asyncio.to_thread(memory.drop, list(memory.index.outlines().values()))
+        await asyncio.sleep(0)
+    counts = [e.count for e in home.events if isinstance(e, MemoriesRead | MemoriesCounted)]
+    assert counts == [0, 2, 0, 2, 0]
 
 
 async def test_what_the_table_lost_is_made_again_from_the_transcript(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from assistant.events import (
     ForgettingBegan,
     ForgettingDone,
     ForgettingUndone,
+    IdleWork,
     Latency,
     MemoryUsed,
     MicrophoneLevel,
@@ -24,6 +25,7 @@ from assistant.events import (
     Recalled,
     RecordChanged,
     Remarked,
+    SessionEnded,
     Severity,
     SpeechIgnored,
     TurnEnded,
@@ -115,6 +117,12 @@ def test_phases_models_and_levels() -> None:
         {"llm": "qwen"},
         -20.0,
     )
+
+
+def test_idle_work_is_shown_while_it_lasts() -> None:
+    assert folded(IdleWork("describe", 12)).idle == IdleWork("describe", 12)
+    for end in (IdleWork(None, 2), SessionEnded(1), PhaseChanged(Phase.STARTING)):
+        assert folded(IdleWork("describe", 12), end).idle is None
 
 
 def test_what_is_no_turn_is_a_line() -> None:

@@ -11,6 +11,7 @@ from assistant.events import (
     Event,
     ForgettingBegan,
     ForgettingDone,
+    IdleWork,
     Latency,
     MemoryUsed,
     Notice,
@@ -36,6 +37,8 @@ EVENTS: list[Event] = [
     TurnEnded(3, "hi", "there", True, Latency(1.5, None, 2.5), (MEMORY,), 120, 30, None),
     ForgettingBegan("f1", ("e1",), ("m1", "m2"), SAID),
     ForgettingDone("f1", 2, 9, False, (Searched("logs", 2, 0, 9, ("a.log",)),), ("Not all.",)),
+    IdleWork("describe", 12),
+    IdleWork(None, 0),
 ]
 
 

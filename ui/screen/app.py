@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import ClassVar
 
 from textual.app import ComposeResult, SystemCommand
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.css.query import NoMatches
 from textual.driver import Driver
 from textual.screen import Screen
@@ -18,7 +18,9 @@ from assistant.events import Event, Notice, Phase, PhaseChanged, Severity
 from assistant.paths import Home
 from assistant.settings import Loaded
 from assistant.settings import Screen as ScreenSettings
+from ui.screen.conversation import Conversation
 from ui.screen.first_run import FirstRun
+from ui.screen.keys import KEYS
 from ui.screen.latency_tab import LatencyTab
 from ui.screen.logs_tab import LogsTab
 from ui.screen.memory_tab import MemoryTab
@@ -40,10 +42,9 @@ WAITING_S = 0.4
 those who make it."""
 SPEAKING_S = 1 / 6
 """The same while it is spoken, about as fast as words follow each other."""
+LAST_LINE_S = 0.1
+"""From the first painting on, until the keys in the last line are painted too."""
 PACE = {Phase.HEARING: WAITING_S, Phase.THINKING: WAITING_S, Phase.SPEAKING: SPEAKING_S}
-TABS = ("talk", "memory", "latency", "settings", "logs")
-OWN_FIND = ("settings", "logs")
-"""Tabs in which `/` looks for something of theirs."""
 
 
 class AssistantScreen(Sturdy):
@@ -58,27 +59,7 @@ class AssistantScreen(Sturdy):
         + NARROW_CSS
         + SMALL_CSS
     )
-    BINDINGS: ClassVar[list[BindingType]] = [
-        *(
-            Binding(str(number), f"tab('{name}')", name.capitalize(), id=f"tab.{name}", show=False)
-            for number, name in enumerate(TABS, start=1)
-        ),
-        Binding("space", "mute", "Mute", id="voice.mute"),
-        Binding("x", "stop", "Stop speaking", id="voice.stop"),
-        Binding("t", "talk", "Talk (push)", id="voice.talk", show=False),
-        Binding("s", "sleep", "Sleep or wake", id="voice.sleep", show=False),
-        Binding("o", "record", "On or off the record", id="voice.off_record", show=False),
-        Binding("r", "keep", "Record, or no more", id="session.record", show=False),
-        # Before any widget sees them: the letters that follow them are text.
-        Binding("i", "type", "Type", id="voice.type", priority=True),
-        Binding("slash", "find", "Find", id="find", priority=True),
-        Binding("u", "undo", "Undo", id="undo"),
-        Binding("y", "copy", "Copy", id="copy", show=False),
-        Binding("ctrl+r", "restart", "Start again", id="voice.restart"),
-        Binding("escape", "dismiss", "Dismiss", id="dismiss", show=False),
-        Binding("question_mark", "help", "Help", id="help"),
-        Binding("ctrl+q", "quit", "Quit", id="quit", priority=True),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = KEYS
 
     def __init__(
         self,
@@ -99,6 +80,8 @@ class AssistantScreen(Sturdy):
         self.HORIZONTAL_BREAKPOINTS = [(0, "-slim"), (LEAST_WIDTH, "-narrow"), (100, "-wide")]
         self.VERTICAL_BREAKPOINTS = [(0, "-low"), (LEAST_HEIGHT, "-high")]
         self.animation_level = "none"  # what moves takes the processor from the voice
+        if loaded.settings.screen.theme in self.available_themes:
+            self.theme = loaded.settings.screen.theme  # later all that is there is styled twice
         self.session = session
         self.home = home
         self.loaded = loaded
@@ -119,7 +102,7 @@ class AssistantScreen(Sturdy):
         yield TroubleLine()
         with TabbedContent(initial="talk"):
             with TabPane("1 Talk", id="talk"):
-                yield TalkTab(self.session, self.loaded.settings.persona.name, self.now)
+                yield TalkTab(self.session, self.now)
             with TabPane("2 Memory", id="memory"):
                 yield MemoryTab(self.session)
             with TabPane("3 Latency", id="latency"):
@@ -136,7 +119,7 @@ class AssistantScreen(Sturdy):
         self.theme_changed_signal.subscribe(self, self._keep_theme)
         self.app_suspend_signal.subscribe(self, self._suspended)
         self.app_resume_signal.subscribe(self, self._resumed)
-        self.call_after_refresh(self._open)
+        self.call_after_refresh(self.set_timer, LAST_LINE_S, self._open)
 
     def _open(self) -> None:
         """After the first frame is painted; beside the message loop, since it may ask."""
@@ -161,6 +144,7 @@ class AssistantScreen(Sturdy):
             self.ended(error)
 
     async def _begin(self) -> None:
+        self._introduce()
         self.query_one(SettingsTab).runs(self.loaded.settings)
         if self._begun or self.first_run is not None:
             await self.session.restart(self.loaded.settings)
@@ -262,8 +246,7 @@ class AssistantScreen(Sturdy):
         if action == "restart":
             return self.session.live and self.state.phase is Phase.STOPPED
         if action in ("type", "find"):
-            other = action == "find" and self.query_one(TabbedContent).active in OWN_FIND
-            return len(self.screen_stack) == 1 and not (other or isinstance(self.focused, Input))
+            return len(self.screen_stack) == 1 and not isinstance(self.focused, Input)
         return super().check_action(action, parameters)
 
     def action_talk(self) -> None:
@@ -287,8 +270,15 @@ class AssistantScreen(Sturdy):
         self.query_one(TalkTab).type()
 
     def action_find(self) -> None:
-        self.query_one(TabbedContent).active = "memory"
-        self.query_one(MemoryTab).find()
+        """Within this tab, where there is something to be found; else among the memories."""
+        tabs = self.query_one(TabbedContent)
+        if tabs.active == "settings":
+            self.query_one(SettingsTab).find()
+        elif tabs.active == "logs":
+            self.query_one(LogsTab).find()
+        else:
+            tabs.active = "memory"
+            self.query_one(MemoryTab).find()
 
     async def action_undo(self) -> None:
         try:
@@ -364,9 +354,14 @@ class AssistantScreen(Sturdy):
             self.error = None
             self.hear(PhaseChanged(Phase.STARTING), datetime.now(UTC))
             self.loaded = message.loaded
+            self._introduce()
         else:
             self._apply(screen)
         self._dress(screen)
+
+    def _introduce(self) -> None:
+        """The assistant, as it is called from now on."""
+        self.query_one(Conversation).assistant = self.loaded.settings.persona.name
 
     def _dress(self, screen: ScreenSettings) -> None:
         """In its colours, and with its keys."""

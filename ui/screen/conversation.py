@@ -75,10 +75,11 @@ class Conversation(Pane):
     Conversation > #empty { color: $text-muted; }
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self) -> None:
         super().__init__(id="conversation")
         self.border_title = "Conversation"
-        self._assistant = name
+        self.assistant = ""
+        """Its name, in what is said from now on."""
         self._views: list[EntryView] = []
         self._shown = 0
         """Entries so far."""
@@ -101,7 +102,7 @@ class Conversation(Pane):
         if fresh:
             self.query_one("#empty").display = False
             newest = list(state.entries)[-fresh:]
-            views = [EntryView(entry, self._assistant) for entry in newest]
+            views = [EntryView(entry, self.assistant) for entry in newest]
             self._shown = state.begun
             self._views += views
             self._scroll.mount_all(views)

@@ -18,7 +18,6 @@ class FilterLine(Input):
     DEFAULT_CSS = """
     FilterLine { display: none; height: 1; border: none; padding: 0 1; }
     FilterLine:focus { border: none; }
-    FilterLine.-open { display: block; }
     """
 
     class Left(Message):
@@ -33,12 +32,13 @@ class FilterLine(Input):
         return self.value.casefold().split()
 
     def open(self) -> None:
-        self.add_class("-open")
-        self.focus()
+        """With the focus at once: what is typed next is meant for it."""
+        self.display = True
+        self.screen.set_focus(self)
 
     def action_leave(self) -> None:
         self.clear()
-        self.remove_class("-open")
+        self.display = False
         self.post_message(self.Left())
 
 

@@ -135,6 +135,9 @@ class LogsTab(Container):
         self._narrow()
         self._look()
 
+    def find(self) -> None:
+        self.action_filter()
+
     def action_filter(self) -> None:
         self.query_one(FilterLine).open()
 

@@ -89,9 +89,17 @@ class SettingsTab(Container):
 
     def open(self, part: str) -> None:
         """Show one of `PARTS`, with the focus in it."""
+        self._show(part)
+        self.query_one(f"#{part}").query(OptionList).first().focus()
+
+    def _show(self, part: str) -> None:
         self.query_one(PartTabs).active = f"settings-{part}"
         self.query_one(ContentSwitcher).current = part
-        self.query_one(f"#{part}").query(OptionList).first().focus()
+
+    def find(self) -> None:
+        """Narrow the list of settings, with what is typed next."""
+        self._show("every")
+        self.query_one(SettingsPane).action_filter()
 
     def on_tabs_tab_activated(self, event: Tabs.TabActivated) -> None:
         event.stop()

@@ -87,6 +87,8 @@ def _details(state: State) -> Iterator[str]:
     """What matters most first."""
     if state.phase is Phase.STARTING:
         yield f"loading {', '.join(state.loading.values())}" if state.loading else "getting ready"
+    if state.idle is not None:
+        yield f"idle: {state.idle.kind} · {state.idle.waiting:,} waiting"
     turn = state.turn
     pending = state.undoable
     if pending is not None:

@@ -45,16 +45,15 @@ class TalkTab(Container):
     TalkTab #typed.-open { display: block; }
     """
 
-    def __init__(self, session: Session, name: str, now: Callable[[], datetime]) -> None:
+    def __init__(self, session: Session, now: Callable[[], datetime]) -> None:
         super().__init__()
         self._now = now
         self._session = session
-        self._assistant = name
 
     def compose(self) -> ComposeResult:
         yield Tabs(*(Tab(label, id=f"part-{part}") for part, label in PARTS.items()), id="parts")
         with Vertical(id="left"):
-            yield Conversation(self._assistant)
+            yield Conversation()
             yield Input(placeholder="Type a turn; enter sends it, esc leaves", id="typed")
         with Vertical(id="right"):
             yield ContextPane()

@@ -1,0 +1,210 @@
+"""Requests about idle work as JSON, and the rows they are answered with.
+
+{"act": "idle", "do": "status"}           → "idle": what waits, runs and was given up; then
+                                            "given-up" rows, the newest first
+{"act": "idle", "do": "pause"}, "resume"  → "idle"
+{"act": "idle", "do": "retry"}            → "retried", with how many; "kind": only such
+{"act": "idle", "do": "run"}              → "begun": it goes on beside the conversation. "kind":
+                                            only such; "until_empty": true, or else one batch
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from concurrent.futures import CancelledError
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+from assistant.errors import SettingsError, StoreError
+from assistant.idle.queue import JobQueue
+from assistant.idle.scheduler import Scheduler
+
+logger = logging.getLogger(__name__)
+
+Request = Mapping[str, Any]
+Row = dict[str, Any]
+Result = TypeVar("Result")
+
+ACT = "idle"
+SHOWN = 20
+"""Of what was given up."""
+HELP = "assistant idle --help"
+
+
+class InSession:
+    """The scheduler of a running assistant, for other threads.
+
+    Args:
+        loop: the assistant's.
+    """
+
+    def __init__(self, scheduler: Scheduler, loop: asyncio.AbstractEventLoop) -> None:
+        self.scheduler = scheduler
+        self._loop = loop
+        self._asked: asyncio.Task[None] | None = None
+
+    @property
+    def asked(self) -> bool:
+        """A run that somebody asked for goes on."""
+        return self._asked is not None and not self._asked.done()
+
+    def call(self, work: Coroutine[Any, Any, Result]) -> Result:
+        """Raises what it raises."""
+        ending = StoreError("The assistant is just ending.", mend="Try again in a moment.")
+        try:
+            future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        except RuntimeError as error:  # the loop is closed
+            work.close()
+            raise ending from error
+        try:
+            return future.result()
+        except CancelledError as error:
+            raise ending from error
+
+    def begin(self, kind: str | None, most: int | None) -> None:
+        """
+        Args:
+            most: batches at most; default: until nothing is due.
+
+        Raises:
+            StoreError: one is under way.
+        """
+        self.call(self._begin(kind, most))
+
+    async def _begin(self, kind: str | None, most: int | None) -> None:
+        if self.asked:
+            raise StoreError(
+                "It is being worked on already.", mend="assistant idle status shows how far it is."
+            )
+        self._asked = asyncio.create_task(self._run(kind, most))
+
+    async def _run(self, kind: str | None, most: int | None) -> None:
+        try:
+            await self.scheduler.run_until_empty(kind, most)
+        except StoreError as error:  # the scheduler tells of it
+            logger.warning("idle work that was asked for ended: %s", error)
+
+    async def close(self) -> None:
+        """Idempotent."""
+        task = self._asked
+        if task is not None and not task.done():  # it may be waiting for silence
+            task.cancel()
+            await asyncio.wait({task})
+        await self.scheduler.close()
+
+
+class IdleDesk:
+    """What a face may ask about one user's idle work. Blocks; not for an event loop.
+
+    Args:
+        session: where an assistant runs for this user.
+    """
+
+    def __init__(
+        self,
+        queue: JobQueue,
+        session: InSession | None = None,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._queue = queue
+        self._session = session
+        self._now = now
+
+    def carry_out(self, request: Request) -> Iterator[Row]:
+        """
+        Raises:
+            SettingsError: the request is not as it must be.
+            StoreError: the queue can't be read or written.
+        """
+        kind = request.get("kind")
+        if not isinstance(kind, str | None):
+            raise SettingsError("The `kind` of a request is a text.", mend=HELP)
+        match request.get("do"):
+            case "status":
+                yield self._status()
+                for dead in self._queue.dead(SHOWN):
+                    yield {
+                        "event": "given-up",
+                        "kind": dead.kind,
+                        "subject": dead.subject,
+                        "attempts": dead.attempts,
+                        "error": dead.error,
+                    }
+            case "pause":
+                self._pause()
+                yield self._status()
+            case "resume":
+                self._resume()
+                yield self._status()
+            case "retry":
+                yield {"event": "retried", "count": self._retry(self._known(kind))}
+            case "run":
+                yield self._run(self._known(kind), request.get("until_empty") is True)
+            case _:
+                raise SettingsError(
+                    "The running assistant does not know this request.",
+                    mend="Restart it: it is of another version.",
+                )
+
+    # -- inside ---------------------------------------------------------------------------------
+
+    def _status(self) -> Row:
+        by_kind: dict[str, Row] = {}
+        for kind in self._session.scheduler.backlog.kinds if self._session is not None else ():
+            by_kind[kind] = {"kind": kind, "waiting": 0, "given_up": 0}
+        for each in self._queue.counts():
+            row = by_kind.setdefault(each.kind, {"kind": each.kind, "waiting": 0, "given_up": 0})
+            row["given_up" if each.state == "dead" else "waiting"] += each.count
+        paused, scheduler = self._queue.paused(), self._session and self._session.scheduler
+        return {
+            "event": "idle",
+            "waiting": sum(row["waiting"] for row in by_kind.values()),
+            "given_up": sum(row["given_up"] for row in by_kind.values()),
+            "kinds": list(by_kind.values()),
+            "paused": paused.isoformat() if paused is not None else None,
+            "running": scheduler.running if scheduler else None,
+            "finished": scheduler.backlog.finished if scheduler else 0,
+            "resting": sorted(scheduler.backlog.resting) if scheduler else [],
+            "trouble": str(scheduler.trouble) if scheduler and scheduler.trouble else None,
+            "asked": self._session is not None and self._session.asked,
+            "attended": self._session is not None,
+        }
+
+    def _pause(self) -> None:
+        if self._session is not None:
+            self._session.call(self._session.scheduler.pause())
+        else:
+            self._queue.pause(self._now())
+
+    def _resume(self) -> None:
+        if self._session is not None:
+            self._session.call(self._session.scheduler.resume())
+        else:
+            self._queue.resume()
+
+    def _retry(self, kind: str | None) -> int:
+        if self._session is not None:
+            return self._session.call(self._session.scheduler.retry(kind))
+        return self._queue.retry(kind)
+
+    def _run(self, kind: str | None, until_empty: bool) -> Row:
+        if self._session is None:
+            raise StoreError(
+                "The running assistant works for another user.",
+                mend="Close it, and try again.",
+            )
+        before = self._session.scheduler.backlog.finished
+        self._session.begin(kind, None if until_empty else 1)
+        return {"event": "begun", "finished": before}
+
+    def _known(self, kind: str | None) -> str | None:
+        """Raises SettingsError: there is no such kind of work."""
+        kinds = {each.kind for each in self._queue.counts()}
+        if self._session is not None:
+            kinds |= set(self._session.scheduler.backlog.kinds)
+        if kind is not None and kind not in kinds:
+            named = ", ".join(sorted(kinds)) or "none"
+            raise SettingsError(
+                f"There is no idle work of the kind {kind!r}; there is: {named}.", mend=HELP
+            )
+        return kind

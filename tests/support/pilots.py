@@ -1,0 +1,32 @@
+"""What all tests that drive a screen by a pilot do: wait, and read what is shown."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from textual.app import App
+from textual.pilot import Pilot
+
+WAIT_S = 30.0
+"""Far more than it takes: a machine may stand still for a while."""
+
+
+async def until(pilot: Pilot[Any], happened: Callable[[], object]) -> None:
+    """Wait for something that comes of what was done.
+
+    Raises:
+        AssertionError: it does not happen.
+    """
+    try:
+        async with asyncio.timeout(WAIT_S):
+            while not happened():
+                await pilot.pause(0.02)
+    except TimeoutError:
+        raise AssertionError("it never happens") from None
+    await pilot.pause()
+
+
+def shown(app: App[Any]) -> str:
+    """All that stands on the screen, line by line."""
+    strips = app.screen._compositor.render_strips()[: app.size.height]
+    return "\n".join("".join(segment.text for segment in strip) for strip in strips)

@@ -1,0 +1,222 @@
+"""`assistant idle …` as a user types it, where an assistant runs and where none does."""
+
+import asyncio
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AsyncExitStack, closing, contextmanager
+from typing import Any
+
+import pytest
+
+from assistant import desks, idling
+from assistant.desks import Desks, load_memory
+from assistant.errors import ModelFailed
+from assistant.events import Event, EventBus, SpeechIgnored, TurnStarted
+from assistant.idle import tidying
+from assistant.idle.queue import BACKOFF, JobQueue
+from assistant.idling import Parts, begin_idling
+from assistant.memory.door import Door, Refused, ask
+from assistant.memory.encoding import QueryEncoder
+from assistant.memory.table import MemoryTable
+from assistant.memory.transcript import Transcript
+from assistant.paths import Home
+from assistant.settings import Settings
+from tests.support.desks import talked
+from tests.support.encoders import HashingEncoder
+from tests.support.idling import NOW, FakeWork
+from ui import cli, idle_command
+
+Run = Callable[..., tuple[int, list[str], list[str]]]
+
+
+@pytest.fixture
+def run(home: Home, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
+    """A command in this process: exit code, lines of standard output, of standard error."""
+    monkeypatch.setattr(desks, "profile_encoder", lambda _: QueryEncoder(HashingEncoder()))
+    monkeypatch.setattr(idle_command, "ASKED_EVERY_S", 0.01)
+
+    def command(*words: str) -> tuple[int, list[str], list[str]]:
+        code = cli.main(["idle", *words])
+        told = capfd.readouterr()
+        return code, told.out.splitlines(), told.err.splitlines()
+
+    return command
+
+
+@pytest.fixture
+def work(home: Home, monkeypatch: pytest.MonkeyPatch) -> FakeWork:
+    """The only kind of idle work, and three exchanges that lack its output."""
+    fake = FakeWork(subjects=list(talked(home).values()))
+    monkeypatch.setattr(idling, "kinds_of", lambda _: [fake])
+    return fake
+
+
+def rows(lines: list[str]) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in lines]
+
+
+def given_up(home: Home, work: FakeWork) -> None:
+    """The first subject, in an earlier session."""
+    with closing(Transcript.open(home.transcript)) as transcript:
+        queue = JobQueue(transcript, "me")
+        queue.add(work.kind, 1, work.subjects[:1], NOW)
+        for _ in range(len(BACKOFF) + 1):
+            batch = queue.take({work.kind: 1}, NOW + BACKOFF[-1] * 2)
+            assert batch is not None
+            queue.failed(batch, "ModelFailed", NOW)
+
+
+@contextmanager
+def attended(home: Home, settings: Settings | None = None) -> Iterator[Callable[[Event], None]]:
+    """As a running assistant has it: its loop in a thread, and a door into it. Gives what tells its
+    bus of something."""
+    settings, bus = settings or Settings(), EventBus()
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    stack = AsyncExitStack()
+    with closing(Transcript.open(home.transcript)) as transcript:
+        table = MemoryTable.open(str(home.memories))
+        encoder = QueryEncoder(HashingEncoder())
+        encoder.load()
+        memory = load_memory("me", table, encoder, settings, transcript)
+        parts = Parts(settings, transcript, memory)
+
+        async def begin() -> None:
+            begin_idling(parts, bus, stack)
+
+        async def told(event: Event) -> None:
+            bus.emit(event)
+
+        asyncio.run_coroutine_threadsafe(begin(), loop).result()
+        made = Desks(memory, transcript, lambda _: memory, settings, others=parts.answers)
+        try:
+            with closing(Door(home.door, made.answer)):
+                yield lambda event: asyncio.run_coroutine_threadsafe(told(event), loop).result()
+        finally:
+            asyncio.run_coroutine_threadsafe(stack.aclose(), loop).result()
+            loop.call_soon_threadsafe(loop.stop)
+            thread.join()
+            loop.close()
+            asyncio.run(memory.close())
+            table.close()
+
+
+def test_in_a_new_home_there_is_nothing_and_nothing_is_made(run: Run, home: Home) -> None:
+    assert run("status") == (0, ["Nothing waits."], [])
+    assert run("run", "--until-empty") == (0, ["0 done, 0 waiting."], [])
+    code, out, err = run("pause")
+    assert (code, out) == (5, [])
+    assert "Nothing was said yet" in err[0]
+    assert not home.transcript.exists()
+    assert run()[0] == 0
+
+
+def test_where_no_assistant_runs_the_command_works_itself(run: Run, work: FakeWork) -> None:
+    work.errors[work.subjects[1]] = ModelFailed("No.")
+    code, out, err = run("run", "--json", "--set", "idle.batch=2")
+    assert (code, err) == (0, [])
+    assert rows(out) == [
+        {"event": "working", "kind": "describe", "waiting": 3},
+        {"event": "done", "count": 0, "waiting": 3, "given_up": 0},
+    ]
+    assert run("run", "--until-empty")[1] == [
+        "describe … 3 waiting",
+        "describe … 2 waiting",
+        "describe … 1 waiting",
+        "2 done, 1 waiting.",
+    ]
+    assert sorted(work.made) == sorted({work.subjects[0], work.subjects[2]})
+    assert run("status")[1] == [
+        "It is worked on when an assistant runs, or now:",
+        "→ assistant idle run --until-empty",
+        "  describe           1 waiting",
+    ]
+
+
+def test_a_kind_that_there_is_not_is_told(run: Run, work: FakeWork) -> None:
+    for action in ("run", "retry"):
+        code, out, err = run(action, "--kind", "gossip")
+        assert (code, out) == (2, [])
+        assert err[0].startswith("There is no idle work of the kind 'gossip'; there is: ")
+    assert run("run", "--kind", "describe")[1][-1] == "3 done, 0 waiting."
+
+
+def test_what_was_given_up_is_shown_and_tried_again(run: Run, home: Home, work: FakeWork) -> None:
+    given_up(home, work)
+    code, out, _ = run("status")
+    assert (code, out) == (
+        0,
+        [
+            "Nothing waits, 1 given up.",
+            "  describe           0 waiting, 1 given up",
+            "→ assistant idle retry",
+            f"  given up: describe {work.subjects[0][:8]} (ModelFailed)",
+        ],
+    )
+    assert rows(run("status", "--json")[1])[1]["error"] == "ModelFailed"
+    assert run("retry", "--kind", "describe")[1] == ["1 to be tried again."]
+    assert run("run")[1][-1] == "3 done, 0 waiting."
+
+
+def test_a_pause_holds_until_it_is_over(run: Run, home: Home, work: FakeWork) -> None:
+    assert run("pause")[1][0].startswith("Paused since ")
+    assert rows(run("status", "--json")[1])[0]["paused"] is not None
+    assert rows(run("resume", "--json")[1])[0]["paused"] is None
+    assert run("status")[1] == ["Nothing waits."]
+
+
+def test_memories_are_tidied(run: Run, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    talked(home)
+    assert run("run", "--until-empty")[1] == ["0 done, 0 waiting."]
+    monkeypatch.setattr(tidying, "FOLDED", 1)
+    assert run("run", "--until-empty")[1] == ["tidy … 1 waiting", "1 done, 0 waiting."]
+    with closing(MemoryTable.open(str(home.memories))) as table:  # nobody holds it any more
+        assert table.count("me") == 6
+
+
+def test_a_running_assistant_works_on_it_itself(run: Run, home: Home, work: FakeWork) -> None:
+    with attended(home):
+        status = rows(run("status", "--json")[1])[0]
+        assert (status["attended"], status["asked"]) == (True, False)
+        assert status["kinds"] == [{"kind": "describe", "waiting": 0, "given_up": 0}]
+        assert run("run", "--until-empty")[1][-1] == "3 done, 0 waiting."
+        assert work.made == work.subjects
+        assert run("run", "--kind", "gossip")[0] == 2
+        assert run("retry")[1] == ["0 to be tried again."]
+        assert run("pause")[1][0].startswith("Paused since ")
+        assert run("resume")[1] == ["Nothing waits.", "  describe           0 waiting"]
+
+
+def test_but_not_while_somebody_speaks_nor_for_others(run: Run, home: Home, work: FakeWork) -> None:
+    with attended(home) as tell:
+        assert run("run", "--user", "bob")[0] == 5
+        assert run("status", "--user", "bob")[1] == ["Nothing waits."]
+        tell(TurnStarted(1))
+        request = {"act": "idle", "do": "run", "user": "me"}
+        assert list(ask(home.door, request) or ()) == [{"event": "begun", "finished": 0}]
+        assert rows(run("status", "--json")[1])[0]["asked"] is True
+        with pytest.raises(Refused, match="worked on already"):
+            list(ask(home.door, request) or ())
+        assert work.runs == []
+        tell(SpeechIgnored("noise"))
+        while rows(run("status", "--json")[1])[0]["asked"]:
+            time.sleep(0.005)
+        assert work.made == work.subjects
+        tell(TurnStarted(2))
+        assert list(ask(home.door, request) or ())  # and it can be closed all the same
+
+
+def test_it_is_done_while_nobody_speaks(home: Home, work: FakeWork) -> None:
+    settings = Settings.model_validate({"idle": {"every_s": 0.005, "max_load": 1}})
+    done = threading.Event()
+    work.on_run = done.set
+    with attended(home, settings):
+        assert done.wait(5)
+    work.made.clear()
+    done.clear()
+    off = Settings.model_validate({"idle": {"every_s": 0.005, "enabled": False}})
+    with attended(home, off):
+        assert not done.wait(0.05)

@@ -1,0 +1,223 @@
+"""What goes wrong in idle work: its subjects, its models, its stores, its process."""
+
+import asyncio
+import gc
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from assistant.errors import ModelFailed, StoreError
+from assistant.events import (
+    Latency,
+    Notice,
+    TurnEnded,
+    TurnStarted,
+)
+from assistant.idle import backlog
+from assistant.idle.queue import BACKOFF
+from assistant.memory.transcript import Transcript
+from tests.support.idling import NOW, Bench, FakeWork, running, talked, until
+
+ENDED = TurnEnded(1, "hi", "there", False, Latency())
+
+
+@pytest.fixture
+def transcript(tmp_path: Path) -> Iterator[Transcript]:
+    with closing(Transcript.open(tmp_path / "transcript.sqlite3")) as opened:
+        yield opened
+
+
+# -- failures -----------------------------------------------------------------------------------
+
+
+async def test_a_subject_that_fails_is_given_up_in_the_end_and_the_others_done(
+    transcript: Transcript,
+) -> None:
+    ids = talked(transcript, 4)
+    work = FakeWork(subjects=ids)
+    work.errors[ids[1]] = ValueError("the secret word")
+    bench = Bench(transcript, [work])
+    for _ in range(len(BACKOFF) + 1):
+        await bench.scheduler.run_until_empty()
+        bench.now += BACKOFF[-1]
+    assert sorted(work.made) == sorted(set(ids) - {ids[1]})
+    assert bench.states() == {("describe", "dead"): 1}
+    assert [each.error for each in bench.queue.dead(9)] == ["ValueError"]
+    [notice] = bench.of(Notice)
+    assert notice.mend == "assistant idle retry"
+    del work.errors[ids[1]]
+    assert await bench.scheduler.retry("embed") == 0
+    assert await bench.scheduler.retry() == 1
+    assert await bench.scheduler.run_until_empty() == 1
+
+
+async def test_no_word_of_an_error_is_logged(
+    transcript: Transcript, caplog: pytest.LogCaptureFixture
+) -> None:
+    work = FakeWork(subjects=talked(transcript, 1))
+    work.errors[work.subjects[0]] = ValueError("the secret word")
+    await Bench(transcript, [work]).scheduler.run_until_empty()
+    assert "ValueError" in caplog.text
+    assert "secret" not in caplog.text
+
+
+async def test_a_kind_of_work_that_always_fails_rests_and_gives_nothing_up(
+    transcript: Transcript,
+) -> None:
+    broken = FakeWork(priority=1, subjects=talked(transcript, 9))
+    broken.errors = {subject: ModelFailed("It is down.") for subject in broken.subjects}
+    other = FakeWork("embed", subjects=["a"])
+    bench = Bench(transcript, [broken, other])
+    assert await bench.scheduler.run_until_empty() == 1
+    assert len(broken.runs) == backlog.IN_A_ROW
+    assert bench.scheduler.backlog.resting == {"describe"}
+    assert await bench.scheduler.run_until_empty() == 0
+    assert len(broken.runs) == backlog.IN_A_ROW
+    broken.errors.clear()
+    await bench.scheduler.retry()
+    bench.now += timedelta(hours=1)
+    await bench.scheduler.run_until_empty()
+    assert sorted(broken.made) == sorted(broken.subjects)
+
+
+async def test_what_hangs_is_cancelled_and_counts_as_failed(transcript: Transcript) -> None:
+    work = FakeWork(subjects=talked(transcript, 1), holds=True)
+    bench = Bench(transcript, [work], subject_s=0.01)
+    assert await bench.scheduler.run_until_empty() == 0
+    assert work.cancelled == 1
+    assert bench.states() == {("describe", "waiting"): 1}
+    assert bench.queue.take({"describe": 1}, NOW) is None  # it has to wait
+
+
+async def test_work_that_fails_as_it_is_stopped_has_not_failed(transcript: Transcript) -> None:
+    work = FakeWork(subjects=talked(transcript, 1))
+    bench = Bench(transcript, [work])
+    began = asyncio.Event()
+
+    async def run(subjects: object) -> None:
+        began.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError as error:
+            raise ModelFailed("It was cut off.") from error
+
+    work.run = run  # type: ignore[method-assign]
+    async with running(bench):
+        await began.wait()
+        bench.bus.emit(TurnStarted(1))
+        await until(lambda: bench.scheduler.running is None)
+    assert bench.queue.take({"describe": 1}, NOW) is not None
+
+
+async def test_work_that_cancels_itself_has_failed(transcript: Transcript) -> None:
+    work = FakeWork(subjects=talked(transcript, 1))
+    work.errors[work.subjects[0]] = asyncio.CancelledError()
+    bench = Bench(transcript, [work])
+    async with running(bench):
+        await until(lambda: work.cancelled == 1 and bench.scheduler.running is None)
+        await asyncio.sleep(0.02)
+    assert len(work.runs) == 1
+    assert bench.queue.take({"describe": 1}, NOW) is None  # it has to wait
+
+
+async def test_a_store_that_fails_is_told_of_once_and_tried_again(transcript: Transcript) -> None:
+    work = FakeWork(subjects=talked(transcript, 2))
+    work.errors[""] = StoreError("The disk is full.", mend="Free some space.")
+    bench = Bench(transcript, [work])
+    async with running(bench):
+        await until(lambda: work.asked >= 3)
+        [notice] = bench.of(Notice)
+        assert "The disk is full." in notice.text
+        assert notice.mend == "Free some space."
+        assert str(bench.scheduler.trouble) == str(work.errors.pop(""))
+        bench.bus.emit(ENDED)
+        await until(lambda: work.made == work.subjects)
+        assert not bench.scheduler.trouble
+    assert len(bench.of(Notice)) == 2
+
+
+async def test_the_store_of_one_kind_of_work_holds_up_no_other(transcript: Transcript) -> None:
+    ids = talked(transcript, 2)
+    broken, other = FakeWork(priority=1, subjects=ids), FakeWork("embed", subjects=ids)
+    broken.errors[ids[0]] = StoreError("The bucket is away.")
+    bench = Bench(transcript, [broken, other])
+    with pytest.raises(StoreError, match="bucket"):
+        await bench.scheduler.run_until_empty()
+    async with running(bench):
+        await until(lambda: bench.states() == {("describe", "waiting"): 2})
+    assert (len(broken.runs), other.made) == (1, ids)
+    assert bench.states() == {("describe", "waiting"): 2}
+    assert bench.queue.take({"describe": 9}, NOW) is not None  # nobody was to blame
+
+
+async def test_a_mistake_in_looking_does_not_end_it(transcript: Transcript) -> None:
+    work = FakeWork(subjects=talked(transcript, 2))
+    work.errors[""] = KeyError("x")
+    bench = Bench(transcript, [work])
+    async with running(bench):
+        await until(lambda: work.asked >= 2)
+        del work.errors[""]
+        await until(lambda: work.made == work.subjects)
+
+
+@pytest.mark.parametrize("broken", ["take", "done", "failed", "counts", "known", "add", "paused"])
+async def test_a_queue_that_fails_at_any_call_loses_and_doubles_nothing(
+    transcript: Transcript, monkeypatch: pytest.MonkeyPatch, broken: str
+) -> None:
+    ids = talked(transcript, 4)
+    work = FakeWork(subjects=ids)
+    work.errors[ids[2]] = ModelFailed("No.")
+    bench = Bench(transcript, [work])
+
+    def fail(*_: object) -> None:
+        raise StoreError("The transcript is in use by another program.")
+
+    async with running(bench):
+        with monkeypatch.context() as patch:
+            patch.setattr(bench.queue, broken, fail)
+            await until(lambda: bench.scheduler.trouble is not None)
+        bench.bus.emit(ENDED)
+        await until(lambda: sorted(work.made) == sorted(set(ids) - {ids[2]}))
+        await until(lambda: bench.scheduler.trouble is None)
+    assert len(set(work.made)) == len(work.made)
+    assert ("describe", "running") not in bench.states()
+    del work.errors[ids[2]]
+    bench.now += BACKOFF[-1]
+    again = Bench(transcript, [work])
+    again.now = bench.now
+    await again.scheduler.run_until_empty()
+    assert sorted(work.made) == sorted(ids)
+    assert again.queue.counts() == []
+
+
+async def test_what_the_last_process_died_of_is_not_tried_for_ever(transcript: Transcript) -> None:
+    ids = talked(transcript, 1)
+    for death in range(len(BACKOFF) + 1):
+        dying = FakeWork(subjects=ids, holds=True)
+        bench = Bench(transcript, [dying])
+        bench.now += death * BACKOFF[-1]
+        assert bench.queue.recover(bench.now) == (death > 0)
+        bench.now += BACKOFF[-1]
+        task = asyncio.create_task(bench.scheduler.run())
+        await dying.busy.wait()
+        task.cancel()  # and nobody closes it, as if the process had been killed
+        with suppress(asyncio.CancelledError):
+            await task
+        del bench, task
+    gc.collect()
+    bench = Bench(transcript, [FakeWork(subjects=ids)])
+    assert await bench.scheduler.run_until_empty() == 0
+    assert bench.states() == {("describe", "dead"): 1}
+
+
+async def test_closing_stops_it_and_puts_it_back(transcript: Transcript) -> None:
+    work = FakeWork(subjects=talked(transcript, 2), holds=True)
+    bench = Bench(transcript, [work])
+    waiting = asyncio.create_task(bench.scheduler.run_until_empty())
+    await work.busy.wait()
+    await bench.scheduler.close()
+    assert await waiting == 0
+    assert bench.states() == {("describe", "waiting"): 2}
