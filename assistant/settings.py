@@ -207,6 +207,8 @@ class Idle(Section):
     max_load: Fraction = 0.6
     """Share of all cores from which on other programs keep it to what takes little; 1 lets nothing
     hold it up."""
+    extract: bool = False
+    """Take facts, preferences and events from what you say, with the language model; English."""
 
 
 class Screen(Section):

@@ -66,12 +66,9 @@ class Judge:
     failed: int = 0
 
     def __post_init__(self) -> None:
-        lines = self.cache.read_text("utf-8").splitlines() if self._cached else []
+        there = self.cache is not None and self.cache.exists()
+        lines = self.cache.read_text("utf-8").splitlines() if there and self.cache else []
         self._known = {row["key"]: row["answer"] for row in map(json.loads, lines)}
-
-    @property
-    def _cached(self) -> bool:
-        return self.cache is not None and self.cache.exists()
 
     async def facts(self, row: Row, found: Sequence[Candidate]) -> list[Fact]:
         asked = question(row.said, [each.quote for each in found])
@@ -174,7 +171,9 @@ async def measured(options: argparse.Namespace) -> dict[str, Any]:
     return _figures(rows, result, judge, dropped)
 
 
-def _figures(rows: Sequence[Row], result: Score, judge: Judge | None, dropped: int) -> dict[str, Any]:
+def _figures(
+    rows: Sequence[Row], result: Score, judge: Judge | None, dropped: int
+) -> dict[str, Any]:
     whole = result.whole
     found: dict[str, Any] = {
         "utterances": len(rows),

@@ -7,12 +7,11 @@ makes of a doubtful one is a memory too few or too many. The assistant's words a
 
 import asyncio
 import json
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.resources import files
-from typing import Any, Protocol
+from typing import Any
 
 from assistant.context.conversation import Exchange
 from assistant.context.prompt import load_prompt
@@ -21,17 +20,18 @@ from assistant.idle.prompting import Prompt, answer
 from assistant.memory import facts
 from assistant.memory.days_meant import dated
 from assistant.memory.derived import Derived, Output
+from assistant.memory.erasing import rewrite
 from assistant.memory.facts import EXTRACTED, Fact, content_of, memories_of_facts
 from assistant.memory.lexicon import Lexicon
-from assistant.memory.record import Kind, Memory
+from assistant.memory.long_term import LongTermMemory
+from assistant.memory.record import USER, Kind, Memory
 from assistant.memory.renewal import MARKS
-from assistant.memory.statements import statements
+from assistant.memory.statements import MOST, statements
 from assistant.memory.support import supported
+from assistant.memory.tellings import telling
 from assistant.memory.third_person import third_person
 from assistant.memory.transcript import Transcript
 from models.interfaces import LanguageModel
-
-logger = logging.getLogger(__name__)
 
 KINDS = ("none", *(each.value for each in (Kind.FACT, Kind.PREFERENCE, Kind.EVENT, Kind.PROFILE)))
 HEAVIEST = 5
@@ -39,18 +39,6 @@ TOKENS_EACH = 24
 """Of the answer, for each statement."""
 CONFIDENCE = 0.8
 """The words are the user's; what they were taken for need not be."""
-
-
-class Remembers(Protocol):
-    """The long-term memory, as far as facts go there. Calls block; they raise StoreError."""
-
-    user_id: str
-
-    def put(self, memories: Sequence[Memory], *, told: bool = False) -> list[str]: ...
-
-    def drop(self, memories: Sequence[Memory]) -> None: ...
-
-    def known(self, ids: Sequence[str]) -> list[Memory]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,3 +134,127 @@ def _example(raw: Mapping[str, Any]) -> tuple[str, str]:
         for number, (kind, weight) in enumerate(raw["answer"], start=1)
     }
     return question(raw["said"], raw["statements"]), json.dumps(judgements)
+
+
+# -- the work -----------------------------------------------------------------------------------
+
+
+class Extracting:
+    """One user's. Needs English: of other languages nothing is taken.
+
+    Args:
+        now: wall time, UTC.
+    """
+
+    kind = EXTRACTED
+    priority = 40
+    light = False
+    version = 1
+
+    def __init__(
+        self,
+        transcript: Transcript,
+        memory: LongTermMemory,
+        llm: LanguageModel,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._transcript = transcript
+        self._memory = memory
+        self._user = memory.user_id
+        self._derived = Derived(transcript, memory.user_id)
+        self._llm = llm
+        self._lexicon = Lexicon("en")
+        self._prompt = prompt()
+        self._now = now
+        self.unsupported = 0
+        """Statements that were dropped in this process, since the words don't support them."""
+
+    async def missing(self, limit: int) -> Sequence[str]:
+        return await asyncio.to_thread(self._derived.missing, self.kind, self.version, limit)
+
+    async def run(self, subjects: Sequence[str]) -> None:
+        for conversation, exchange in await asyncio.to_thread(self._wanted, subjects):
+            if await asyncio.to_thread(self._put_right, exchange.id):
+                await asyncio.to_thread(self._keep_as_it_is, exchange.id)
+                continue
+            found = candidates(exchange.user_text, exchange.started, self._lexicon)
+            self.unsupported += found.unsupported
+            made = await self._judged(exchange.user_text, found.kept) if found.kept else []
+            await self._remember(conversation, exchange, made)
+
+    # -- inside ---------------------------------------------------------------------------------
+
+    def _wanted(self, subjects: Sequence[str]) -> list[tuple[str, Exchange]]:
+        """With their conversations, in this order: what is there, not hidden, and lacks facts."""
+        hidden = {each for one in self._transcript.hidden(self._user) for each in one.exchanges}
+        made = self._derived.made(self.kind, self.version, subjects)
+        ids = [each for each in subjects if each not in hidden and each not in made]
+        found = {
+            each.id: (talk, each) for talk, each in self._transcript.exchanges(self._user, ids)
+        }
+        return [found[each] for each in ids if each in found]
+
+    def _put_right(self, exchange: str) -> bool:
+        """The user has deleted or changed some of its facts, or what was said has expired: what
+        there is of it stays as it is, or it would come back in other words."""
+        earlier = facts.read(self._transcript, self._user, [exchange]).get(exchange, ())
+        expired = self._transcript.expired(self._user, self._now())
+        return (
+            None in earlier
+            or telling(exchange, USER) in expired
+            or any(
+                (of := facts.exchange_of(each)) is not None and of[0] == exchange
+                for each in expired
+            )
+        )
+
+    def _keep_as_it_is(self, exchange: str) -> None:
+        earlier = facts.read(self._transcript, self._user, [exchange]).get(exchange, [])
+        self._keep(exchange, earlier, "")
+
+    async def _judged(self, said: str, found: Sequence[Candidate]) -> list[Fact]:
+        quotes = [each.quote for each in found]
+        most = TOKENS_EACH * len(found)
+        asked = question(said, quotes)
+        answered = await answer(self._llm, self._prompt, asked, schema(len(found)), most)
+        return judged(found, answered)
+
+    async def _remember(self, conversation: str, exchange: Exchange, made: list[Fact]) -> None:
+        """First the memories, then the note that they were made: what comes between the two is
+        done again, and changes nothing then."""
+        content = content_of(made)
+        new = memories_of_facts(self._user, conversation, exchange, content)
+        before = await asyncio.to_thread(self._before, exchange.id)
+        if new:
+            marked = [_marked(each, before.pop(each.id, None)) for each in new]
+            await asyncio.to_thread(self._memory.put, marked, told=True)
+        if before:
+            await asyncio.to_thread(self._memory.drop, list(before.values()))
+        if not await asyncio.to_thread(self._keep, exchange.id, content, self._llm.name):
+            await asyncio.to_thread(self._take_back, exchange.id)
+
+    def _before(self, exchange: str) -> dict[str, Memory]:
+        """The facts of an exchange that are remembered, by their ids."""
+        resting = self._memory.index.outlines([exchange])
+        ids = [each for each in resting if (of := facts.exchange_of(each)) and of[0] == exchange]
+        return {each.id: each for each in self._memory.table.get(self._user, ids)} if ids else {}
+
+    def _keep(self, exchange: str, content: Sequence[object], model: str) -> bool:
+        output = Output(exchange, list(content), (exchange,))
+        return self._derived.keep(self.kind, self.version, model, output, self._now())
+
+    def _take_back(self, exchange: str) -> None:
+        """It was forgotten meanwhile: nothing of it stays, not in the store's older versions
+        either."""
+        ids = [facts.fact_id(exchange, number) for number in range(MOST)]
+        made = self._memory.table.get(self._user, ids)
+        if made:
+            self._memory.drop(made)
+            rewrite(self._memory.table)
+
+
+def _marked(new: Memory, before: Memory | None) -> Memory:
+    """With what was marked on the one that it takes the place of."""
+    if before is None:
+        return new
+    return replace(new, **{name: getattr(before, name) for name in MARKS})

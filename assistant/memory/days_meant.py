@@ -27,7 +27,8 @@ PAST = re.compile(
 _LEFT = re.compile(
     rf"\b(?:today|tonight|tomorrow|yesterday|this (?:morning|afternoon|evening|week|month|year|time"
     rf"|coming|spring|summer|autumn|winter|weekend)|(?:next|last) (?!name\b|time\b)\w+|ago"
-    rf"|the other (?:day|week|night)|just now|in (?:an? )?(?:{_COUNT.replace('?P<count>', '?:')}|few)"
+    rf"|the other (?:day|week|night)|just now|"
+    rf"in (?:an? )?(?:{_COUNT.replace('?P<count>', '?:')}|few)"
     rf" (?:minute|hour|moment|day|week|month)s?|later|soon|at the weekend"
     rf"|{_WEEKDAY.replace('?P<weekday>', '?:')}(?! \d|s\b)(?:week)?)\b",
     re.IGNORECASE,
@@ -128,7 +129,8 @@ def _rule(pattern: str, how: How) -> tuple[re.Pattern[str], How]:
 
 _NTH = (
     r"first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|eleventh|twelfth|thirteenth"
-    r"|fourteenth|fifteenth|sixteenth|seventeenth|eighteenth|nineteenth|twentieth|\d{1,2}(?:st|nd|rd|th)"
+    r"|fourteenth|fifteenth|sixteenth|seventeenth|eighteenth|nineteenth|twentieth|\d{1,2}(?:st|"
+    r"nd|rd|th)"
 )
 _TOMORROW = r"\b(?P<before>)(?:on )?tomorrow(?!'s)" + _PART + r"\b"
 _RULES = (
@@ -139,8 +141,11 @@ _RULES = (
     _rule(r"\btoday(?!'s)\b|\btonight\b|\bthis (?:morning|afternoon|evening)\b", partial(_on, 0)),
     _rule(rf"\bin {_COUNT} {_UNIT}(?:'? time)?(?: now)?\b", partial(_far, 1)),
     _rule(rf"\b{_COUNT} {_UNIT} ago(?: now)?\b", partial(_far, -1)),
-    _rule(rf"\b(?:on )?(?:(?P<way>last|next|this)(?: coming)? )?{_WEEKDAY}(?!s\b| week\b| \d){_PART}\b",
-          _weekday),
+    _rule(
+        rf"\b(?:on )?(?:(?P<way>last|next|this)(?: coming)? )?{_WEEKDAY}(?!s\b| week\b|"
+        rf" \d){_PART}\b",
+        _weekday,
+    ),
     _rule(r"\b(?P<way>last|this|next) (?P<unit>week|month|year)\b", _span),
     _rule(rf"\bon the (?P<nth>{_NTH})(?! of\b| floor\b| day\b| \w+day\b)(?=\W|$)", _of_month),
 )

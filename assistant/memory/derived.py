@@ -79,6 +79,11 @@ class Derived:
             ).fetchall()
         return [row[0] for row in rows if row[0] not in hidden][:limit]
 
+    def made(self, kind: str, version: int, subjects: Collection[str]) -> set[str]:
+        """Those of these subjects that have such an output by these rules."""
+        with self._transcript.reading() as db:
+            return derived_rows.made(db, self._user, kind, version, subjects)
+
     def of(self, kind: str, subjects: Collection[str] | None = None) -> Mapping[str, Any]:
         """Contents by subject, of whatever version; of these subjects, or all. Nothing that rests
         on what is to be forgotten."""

@@ -53,6 +53,17 @@ def contents(
     return rows
 
 
+def made(
+    db: sqlite3.Connection, user: str, kind: str, version: int, subjects: Collection[str]
+) -> set[str]:
+    query = "SELECT subject FROM derived WHERE user = ? AND kind = ? AND version = ?"
+    found: set[str] = set()
+    for part in _parts(subjects):
+        rows = db.execute(f"{query} AND subject IN ({_places(part)})", (user, kind, version, *part))
+        found.update(row[0] for row in rows)
+    return found
+
+
 def resting_on(db: sqlite3.Connection, exchanges: Collection[str]) -> set[int]:
     found: set[int] = set()
     for part in _parts(exchanges):

@@ -35,10 +35,14 @@ class Fact:
     confidence: float
 
 
-class Stored(Protocol):
-    """The transcript, as far as facts need it."""
+class Read(Protocol):
+    """The transcript, as far as it is read."""
 
     def reading(self) -> AbstractContextManager[sqlite3.Connection]: ...
+
+
+class Written(Protocol):
+    """The transcript, as far as it is written."""
 
     def writing(self) -> AbstractContextManager[sqlite3.Connection]: ...
 
@@ -103,7 +107,7 @@ def memories_of_facts(
 
 
 def read(
-    transcript: Stored, user: str, exchanges: Collection[str]
+    transcript: Read, user: str, exchanges: Collection[str]
 ) -> dict[str, list[dict[str, Any] | None]]:
     """What was derived of these exchanges. Raises StoreError."""
     with transcript.reading() as db:
@@ -111,7 +115,7 @@ def read(
     return {subject: json.loads(content) for _, subject, content in rows}
 
 
-def withdraw(transcript: Stored, user: str, memories: Iterable[str]) -> None:
+def withdraw(transcript: Written, user: str, memories: Iterable[str]) -> None:
     """These facts are the user's own business from now on: never made again, and their words are
     no longer kept here. Other ids are passed over.
 

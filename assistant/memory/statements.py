@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from assistant.memory.turn_kinds import is_question
 
 LONGEST = 2_000
-"""Characters of an utterance that is read: nobody talks longer, and what is pasted is no telling."""
+"""Characters of an utterance that is read: nobody talks longer, what is pasted is no telling."""
 MOST_WORDS = 30
 """Of one statement."""
 FEWEST_WORDS = 2
@@ -25,28 +25,31 @@ VERBLESS = 4
 _I = r"(?:i|i'm|i've|i'll|im|ive|my|mine|me|we|we're|we've|our|ours|us|myself)"
 OWN = re.compile(rf"\b{_I}\b", re.IGNORECASE)
 """The user speaks of themselves or theirs."""
-KIN = (
-    r"(?:mum|mom|mummy|dad|daddy|gran|granny|grandma|grandpa|grandad|nan|nana|auntie|mam)"
+KIN = r"(?:mum|mom|mummy|dad|daddy|gran|granny|grandma|grandpa|grandad|nan|nana|auntie|mam)"
+_STARTS = re.compile(
+    rf"(?:(?:when|since|because|cause|'cause|as) )?(?:{_I}|{KIN})\b", re.IGNORECASE
 )
-_STARTS = re.compile(rf"(?:(?:when|since|because|cause|'cause|as) )?(?:{_I}|{KIN})\b", re.IGNORECASE)
 _LEADING = re.compile(
     r"(?:(?:oh|ooh|well|so|and|but|okay|ok|hey|hi|hello|hmm+|um|uh|er|ah|ha|anyway|actually|listen|"
-    r"look|honestly|sorry|yes|yeah|no(?=[,.!])|nope|right|right so|also|by the way|you know|you see|i mean|"
+    r"look|honestly|sorry|yes|yeah|no(?=[,.!])|nope|right|right so|also|by the way|you know|"
+    r"you see|i mean|"
     r"the thing is|cause|'cause|because|since|then|now|god|literally|basically|like i said|"
     r"as i said|remember(?: that)?(?= (?:i|my|we|our)\b)|note(?: that)?(?= (?:i|my|we|our)\b)|"
     r"don't forget(?: that)?(?= (?:i|my|we|our)\b)|just so you know)\b[\s,.:;!-]*)+",
     re.IGNORECASE,
 )
 _SENTENCE = re.compile(r"[^.!?…]+[.!?…]*")
+_SUBJECT = r"(?:i|i'm|i've|i'll|im|ive|my|we|we're|we've|our)"
 _CLAUSES = re.compile(
     rf"\s*[,;:–—]\s*|\s+(?=(?:and|but|so|because|cause|'cause|although|though|otherwise)\s+"
-    rf"(?:{_I}|he|she|it|they|that|this|there|you|if|so)\b)",
+    rf"(?:{_SUBJECT}|he|she|it|they|that|this|there|you|if|so|everyone|everybody|the)\b)",
     re.IGNORECASE,
 )
 
 _NOT_KEPT = re.compile(
     r"\b(?:off the record|between (?:you and me|us|ourselves)|keep (?:this|that|it) (?:out of|to"
-    r" yourself|quiet|secret|between)|(?:don't|do not|never|not to) (?:you )?(?:dare )?(?:write|note|"
+    r" yourself|quiet|secret|between)|(?:don't|do not|never|not to) (?:you )?(?:dare )?(?:write|"
+    r"note|"
     r"remember|keep|store|save|record|put|tell|repeat|log)\b|didn't (?:say|tell you) (?:this|that)|"
     r"(?:this|that|it) stays (?:in|between|here)|forget (?:that|this|it|what|i|about|everything)|"
     r"nobody (?:must|should|may|can) know|no need to (?:remember|note|save|keep))",
@@ -54,7 +57,8 @@ _NOT_KEPT = re.compile(
 )
 _TAKEN_BACK = re.compile(
     r"\b(?:(?:just |only |i'm |was )?(?:kidding|joking)|take (?:it|that) (?:all )?back|ignore me|"
-    r"scrap (?:that|it|all|this)|nothing's decided|wrong number|that's (?:wrong|not (?:true|right))|"
+    r"scrap (?:that|it|all|this)|nothing's decided|wrong number|that's (?:wrong|not (?:true|"
+    r"right))|"
     r"shouldn't have said|never ?mind|just messing|pulling your leg|only (?:a joke|teasing)|"
     r"i was thinking of|i made (?:that|it) up|not really|as if|i wish|strike that|leave it|"
     r"disregard (?:that|this)|no i (?:haven't|hadn't|don't|didn't|am not|'m not|wasn't))\b",
@@ -66,13 +70,16 @@ _COMMANDS_MEMORY = re.compile(
     r"jailbreak|override|overrule|developer mode|json|passwords?|"
     r"pin (?:code|number)|obey|you (?:are|were|must|shall|will|have to|'re to)\b|you're (?:to|now)|"
     r"your (?:name|owner|maker|memory|notes?|profile|instructions?|purpose|job)|"
-    r"(?:write|save|store|put|add|log|file|enter|record|note|memori[sz]e|remember|keep|set|update)\b"
-    r"(?: \w+){0,6} (?:memory|memories|profile|notes|storage|record|fact|rule|records|file|that you)|"
+    r"(?:write|save|store|put|add|log|file|enter|record|note|memori[sz]e|remember|keep|set|"
+    r"update)\b"
+    r"(?: \w+){0,6} (?:memory|memories|profile|notes|storage|record|fact|rule|records|file|"
+    r"that you)|"
     r"from (?:here|now) on,? you|long-term storage|following (?:fact|rule)|end of memory|"
-    r"pretend|act as|role-?play|say that you|tell (?:everyone|everybody|anyone|guests|people|them))",
+    r"pretend|act as|role-?play|say that you|tell (?:everyone|everybody|anyone|guests|people|"
+    r"them))",
     re.IGNORECASE,
 )
-_RESTARTS = re.compile(r"^(?:oh and|and also|also|oh|by the way|but seriously|anyway)\b", re.I)
+_RESTARTS = re.compile(r"^(?:oh and|and also|also|oh|by the way|but|anyway)\b", re.IGNORECASE)
 _SUPPOSED = re.compile(
     r"\b(?:if|suppos(?:e|ing)|imagine|pretend|in another life|in (?:my|a) dreams?|dreamt|dreamed|"
     r"say i (?:was|were|had)|let's say|what if|hypothetically|in theory)\b",
@@ -80,13 +87,14 @@ _SUPPOSED = re.compile(
 )
 _UNSURE = re.compile(
     r"\b(?:would|wouldn't|could(?! not|n't)|might|may(?! \d)|maybe|perhaps|i'd|we'd|he'd|she'd|"
-    r"they'd|it'd|should|shall|wish|thinking (?:of|about)|considering|not sure|(?:don't|do not) know|"
+    r"they'd|it'd|should|shall|wish|thinking (?:of|about)|considering|not sure|(?:don't|"
+    r"do not) know|"
     r"no idea|i (?:guess|suppose|reckon|wonder|doubt)|probably|possibly|apparently|nearly|almost|"
     r"want to|wanna|hope|hoping|supposed to|meant to)\b",
     re.IGNORECASE,
 )
 _HEARSAY = re.compile(
-    r"\b(?:goes$|(?:says?|said|saying|sings?|sang|wrote|writes|told|quote|quoting)\b|"
+    r"\b(?:goes$|(?:(?<!you )says?|said|saying|sings?|sang|wrote|writes|told|quote|quoting)\b|"
     r"(?:i'm|he's|she's|was|were) like,|it says|there's (?:that|this) (?:line|song|poem|quote)|"
     r"in (?:the|this|that|my|a) (?:book|film|movie|series|show|play|song|story|novel|game|episode)|"
     r"the (?:detective|hero|character|narrator|article|paper|headline|lyrics?)|"
@@ -94,10 +102,13 @@ _HEARSAY = re.compile(
     re.IGNORECASE,
 )
 _PASSING = re.compile(
-    r"\b(?:hang on|hold on|right now|at the moment|just now|for now|in a (?:minute|moment|second|sec)|"
-    r"i'm (?:so |just |very )?(?:starving|hungry|thirsty)|tired|knackered|exhausted|in the queue|on (?:the|my) way|percent|"
+    r"\b(?:hang on|hold on|right now|at the moment|just now|for now|in a (?:minute|moment|"
+    r"second|sec)|"
+    r"i'm (?:so |just |very )?(?:starving|hungry|thirsty)|tired|knackered|exhausted|"
+    r"in the queue|on (?:the|my) way|percent|"
     r"per cent|gone to sleep|this minute|can't hear|can't complain|all right|alright|i'm fine|"
-    r"i'm good|i'm back|i'm here|i'm off|i'm afraid|got to go|have to go|need to (?:go|find|get)|be quick|"
+    r"i'm good|i'm back|i'm here|i'm off|i'm afraid|got to go|have to go|need to (?:go|find|"
+    r"get)|be quick|"
     r"i (?:see|know|mean|think so|hope|thought)\b|going to bed|looking for|i forgot|"
     r"my (?:phone|battery|screen)'s|look at|god forbid|for heaven's sake)\b",
     re.IGNORECASE,
@@ -111,10 +122,24 @@ _ASKED = re.compile(
     r"have(?! (?:my|our)\b)|isn't|aren't|don't|doesn't|didn't|haven't|can't)\b)",
     re.IGNORECASE,
 )
+_LIKED = re.compile(
+    r"i (?:(?:don't|do not|really|also|always|never|just) )*(?:like|love|hate|prefer|want|enjoy|"
+    r"can't stand)\b(?: \S+){3,}",
+    re.IGNORECASE,
+)
+"""What the user likes about the assistant."""
+WISHED = re.compile(
+    r"(?:please )?(?P<how>always|never|don't ever|from now on)\b,?(?: please)? "
+    r"(?:give|use|speak|talk|answer|explain|call|read|keep it|shout|swear|whisper)\b",
+    re.IGNORECASE,
+)
+"""An order that is meant to last, as to how to answer."""
 _TAG = re.compile(
-    r"^(?:isn't it|aren't (?:i|we|they)|haven't (?:i|we)|can't (?:i|we)|don't (?:i|we)|didn't (?:i|we)|"
+    r"^(?:isn't it|aren't (?:i|we|they)|haven't (?:i|we)|can't (?:i|we)|don't (?:i|we)|"
+    r"didn't (?:i|we)|"
     r"would you believe|believe it or not|literally|honestly|you know|you see|i mean|mind you|"
-    r"to be (?:fair|honest)|of all things|of course|thank god|bless (?:him|her|them)|actually|really|"
+    r"to be (?:fair|honest)|of all things|of course|thank god|bless (?:him|her|them)|actually|"
+    r"really|"
     r"um|uh|er|right|like|ooh|oh|well|yes|yeah|no|i know|i quote)$",
     re.IGNORECASE,
 )
@@ -136,6 +161,8 @@ _NUMBER = (
 _RECOUNTED = re.compile(rf"\b{_NUMBER}\b[^,]*, (?:the )?{_NUMBER}[\s!.,]", re.IGNORECASE)
 
 
+_NAMES = re.compile(r"(?i:that's|this is|it's|there's|he's|she's)|.*\b[A-Z][a-z]|.*'s")
+_ADDED = re.compile(r"(?:my|our)\b", re.IGNORECASE)
 _POINTS = re.compile(
     r"(?:he|she|it|they|that|this|there|these|those|his|her|their)\b", re.IGNORECASE
 )
@@ -194,8 +221,10 @@ def _of_sentence(text: str, clauses: list[_Clause]) -> list[tuple[int, int]]:
     silenced = False
     for clause in clauses:
         words = clause.text
-        if silenced and not (_RESTARTS.search(text[: clause.start].rpartition(",")[2].strip())
-                             and _STARTS.match(words)):
+        if silenced and not (
+            _RESTARTS.search(text[: clause.start].rpartition(",")[2].strip())
+            and _STARTS.match(words)
+        ):
             continue
         silenced = False
         asked = _ASKED.match(words) and not _COMMANDS_MEMORY.search(words)
@@ -210,7 +239,7 @@ def _of_sentence(text: str, clauses: list[_Clause]) -> list[tuple[int, int]]:
         if _begins(words):
             spans.append((clause.start, clause.end))
             open_ = True
-        elif OWN.search(words) and before is not None and not open_:
+        elif _ADDED.match(words) and before is not None and not open_ and _NAMES.match(before.text):
             spans.append((before.start, clause.end))  # "that's Pickle, my parrot"
             open_ = True
         elif open_ and len(text[spans[-1][0] : clause.end].split()) <= MOST_WORDS:
@@ -223,6 +252,8 @@ def _of_sentence(text: str, clauses: list[_Clause]) -> list[tuple[int, int]]:
 
 
 def _begins(words: str) -> bool:
+    if WISHED.match(words):
+        return True
     if not _STARTS.match(words):
         return False
     short = len(words.split()) <= VERBLESS
@@ -232,12 +263,12 @@ def _begins(words: str) -> bool:
 
 def _breaks(words: str) -> bool:
     """A question, an order, a doubt, something that passes, or talk with the assistant."""
-    return bool(
-        _ASKED.match(words)
-        or _UNSURE.search(words)
-        or _PASSING.search(words)
-        or _TO_YOU.search(words)
-    )
+    if _UNSURE.search(words) or _PASSING.search(words):
+        return True
+    if WISHED.match(words):
+        return False
+    to_you = _TO_YOU.search(words) is not None and not _LIKED.match(words)
+    return to_you or _ASKED.match(words) is not None
 
 
 def _stands(quote: str) -> bool:

@@ -10,8 +10,9 @@ from collections.abc import Iterable
 from datetime import date
 
 from assistant.memory.days_meant import dated
+from assistant.memory.duplicates import POINTING
 from assistant.memory.lexicon import Lexicon
-from assistant.memory.statements import statements
+from assistant.memory.statements import WISHED, statements
 from assistant.memory.wording import folded
 
 FRAMING = frozenset({"user", "themselv", "assist"})
@@ -22,6 +23,9 @@ SAME = {
     "children": "child", "goe": "go", "doe": "do", "noe": "no",
 }  # fmt: skip
 """Stems of one and the same word."""
+FEWEST_POINTING = 3
+"""Words of content in "I collect them" and the like."""
+OWN_THING = re.compile(r"\b(?i:my|our|mine|ours)\b|\w [A-Z][a-z]")
 DENYING = re.compile(
     r"\b(?:not|no|never|none|neither|nor|nothing|nobody|without|anymore|hardly|barely|stopped|quit|"
     r"gave up|given up)\b"
@@ -42,8 +46,16 @@ def supported(text: str, quote: str, said: str, on: date, lexicon: Lexicon) -> b
     if meant is None or _denied(text) != _denied(quote):
         return False
     known = _stems(lexicon, (quote, meant)) | FRAMING
+    if WISHED.match(quote):
+        known |= {"want"}
     told = _stems(lexicon, (text,))
-    return bool(told - FRAMING) and told <= known
+    enough = FEWEST_POINTING if _points(quote) else 1
+    return len(told - FRAMING) >= enough and told <= known
+
+
+def _points(quote: str) -> bool:
+    """It leans on something that was said before, and names nothing of its own."""
+    return POINTING.search(quote) is not None and OWN_THING.search(quote) is None
 
 
 def is_stated(quote: str, said: str) -> bool:

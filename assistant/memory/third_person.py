@@ -6,6 +6,8 @@ Rules of English alone. Nothing is added but "the user" and the ending of a verb
 import re
 
 from assistant.memory.days_meant import PAST
+from assistant.memory.statements import WISHED
+from assistant.memory.wording import listed
 
 _USER = "the user"
 _FORMS = {
@@ -22,23 +24,28 @@ _VERBS = {
     "haven't": "hasn't", "aren't": "isn't", "were": "was", "weren't": "wasn't", "go": "goes",
 }  # fmt: skip
 _AS_THEY_ARE = frozenset(
-    "is was had did didn't hadn't wasn't isn't doesn't has hasn't can can't cannot could couldn't"
-    " will won't would wouldn't shall should shouldn't may might must mustn't used ought not to 'd"
-    " became began bent bit blew bought bred broke brought built burnt came caught chose cost cut"
-    " dealt drank dreamt drew drove dug ate fed fell felt fled flew forgot forgave fought found"
-    " froze gave got grew heard held hid hit hurt kept knelt knew laid lay led left lent learnt"
-    " let lit lost made meant met nursed paid put quit ran rang read rode rose said sang sank sat"
-    " saw sent sewed shook shot shut slept slid sold spelt spent split spoke spread stood stole"
-    " stuck struck swam swore taught threw told took thought tore understood went woke wore won"
-    " wrote".split()
+    listed(
+        "is was had did didn't hadn't wasn't isn't doesn't has hasn't can can't cannot could"
+        " couldn't will won't would wouldn't shall should shouldn't may might must mustn't used"
+        " ought not to became began bent bit blew bought bred broke brought built burnt came"
+        " caught chose cost cut dealt drank dreamt drew drove dug ate fed fell felt fled flew"
+        " forgot forgave fought found froze gave got grew heard held hid hit hurt kept knelt knew"
+        " laid lay led left lent learnt let lit lost made meant met nursed paid put quit ran rang"
+        " read rode rose said sang sank sat saw sent sewed shook shot shut slept slid sold spelt"
+        " spent split spoke spread stood stole stuck struck swam swore taught threw told took"
+        " thought tore understood went woke wore won wrote"
+    )
 )
 _BETWEEN = frozenset(
-    "also always never really just still only once already both almost often usually sometimes"
-    " no longer mostly absolutely actually probably now even ever not all mainly rarely hardly".split()
+    listed(
+        "also always never really just still only once already both almost often usually sometimes"
+        " no longer mostly absolutely actually probably now even ever not all mainly rarely hardly"
+    )
 )
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
 _ASIDES = re.compile(
-    r",? \b(?:you know|you see|i mean|mind you|literally|honestly|basically|um|uh|er|ooh|like i said|"
+    r",? \b(?:you know|you see|i mean|mind you|literally|honestly|basically|um|uh|er|ooh|"
+    r"like i said|"
     r"would you believe|of all things|i'll tell you|to be (?:fair|honest))\b(?=,|$)"
     r"|,? (?:so|and|but)(?: that's)?$",
     re.IGNORECASE,
@@ -51,6 +58,11 @@ def third_person(quote: str) -> str:
     >>> third_person("I don't eat mushrooms")
     "The user doesn't eat mushrooms."
     """
+    wish = WISHED.match(quote.replace("’", "'"))
+    if wish is not None:
+        order = {"always": "to always", "from now on": "from now on to"}
+        how = order.get(wish["how"].lower().strip(" ,"), "never to")
+        quote = f"I want you {how} {quote[wish.end('how') :].lstrip(' ,')}"
     plain = " ".join(_ASIDES.sub("", quote.replace("’", "'")).split())
     made: list[str] = []
     at = 0
