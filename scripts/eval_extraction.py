@@ -36,6 +36,7 @@ from assistant.idle.extracting import (
     schema,
 )
 from assistant.idle.prompting import Prompt, answer
+from assistant.memory.fact_kinds import kind_of
 from assistant.memory.facts import Fact
 from assistant.memory.lexicon import Lexicon
 from assistant.paths import models_cache
@@ -110,7 +111,9 @@ async def extracted(
         found = candidates(row.said, row.said_at, lexicon)
         dropped += found.unsupported
         if judge is None:
-            made = [Fact("fact", c.text, c.quote, 0.5, CONFIDENCE) for c in found.kept]
+            made = [
+                Fact(kind_of(c.text).value, c.text, c.quote, 0.5, CONFIDENCE) for c in found.kept
+            ]
         else:
             made = await judge.facts(row, found.kept) if found.kept else []
         predicted[row.id] = [Predicted(fact.kind, fact.text, fact.quote) for fact in made]

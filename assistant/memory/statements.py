@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from assistant.context.notes import neutral
 from assistant.memory.turn_kinds import is_question
 
 LONGEST = 2_000
@@ -38,7 +39,9 @@ _LEADING = re.compile(
     r"don't forget(?: that)?(?= (?:i|my|we|our)\b)|just so you know)\b[\s,.:;!-]*)+",
     re.IGNORECASE,
 )
-_SENTENCE = re.compile(r"[^.!?…]+[.!?…]*")
+_SENTENCE = re.compile(
+    r"\S.*?(?:(?<!\bDr)(?<!\bMr)(?<!\bMrs)(?<!\bSt)[.!?…]+(?=\s|$)|$)", re.DOTALL
+)
 _SUBJECT = r"(?:i|i'm|i've|i'll|im|ive|my|we|we're|we've|our)"
 _CLAUSES = re.compile(
     rf"\s*[,;:–—]\s*|\s+(?=(?:and|but|so|because|cause|'cause|although|though|otherwise)\s+"
@@ -67,9 +70,10 @@ _TAKEN_BACK = re.compile(
 _COMMANDS_MEMORY = re.compile(
     r"\b(?:instructions?|system (?:rule|prompt|message)|(?:your|all|no|new|these) rules|prompt|"
     r"the user|the assistant|assistants?|admin(?:istrator)?|root access|safety|guardrails?|"
-    r"jailbreak|override|overrule|developer mode|json|passwords?|"
+    r"jailbreak|disregard|ignore (?:all|any|every\w*|the|this|that|what|your)|override|overrule|"
+    r"developer mode|json|passwords?|"
     r"pin (?:code|number)|obey|you (?:are|were|must|shall|will|have to|'re to)\b|you're (?:to|now)|"
-    r"your (?:name|owner|maker|memory|notes?|profile|instructions?|purpose|job)|"
+    r"your (?:own|name|owner|maker|memory|notes?|profile|instructions?|purpose|job)|"
     r"(?:write|save|store|put|add|log|file|enter|record|note|memori[sz]e|remember|keep|set|"
     r"update)\b"
     r"(?: \w+){0,6} (?:memory|memories|profile|notes|storage|record|fact|rule|records|file|"
@@ -130,7 +134,8 @@ _LIKED = re.compile(
 """What the user likes about the assistant."""
 WISHED = re.compile(
     r"(?:please )?(?P<how>always|never|don't ever|from now on)\b,?(?: please)? "
-    r"(?:give|use|speak|talk|answer|explain|call|read|keep it|shout|swear|whisper)\b",
+    r"(?:give|use|speak|talk|answer|explain|call|read|keep it|shout|swear|whisper|wake|ask|"
+    r"interrupt)\b",
     re.IGNORECASE,
 )
 """An order that is meant to last, as to how to answer."""
@@ -161,8 +166,18 @@ _NUMBER = (
 _RECOUNTED = re.compile(rf"\b{_NUMBER}\b[^,]*, (?:the )?{_NUMBER}[\s!.,]", re.IGNORECASE)
 
 
+_TELLS = re.compile(
+    r"(?i:the|an?|there(?:'s| is| are)|that(?:'s| is)|it(?:'s| is)|he|she|they|this|these|those|"
+    r"all|"
+    r"everything|every|everyone|everybody|nobody|one|two|three|four|some|most|many|last|next|on|in|"
+    r"at|for|from|after|before|since|yesterday|tomorrow|today|tonight|until|being|been|half|"
+    r"both|no)"
+    r"(?!\w)|\w+(?:'s|s)? (?:is|are|was|were|has|have|had|at|in|from)\b|[A-Z]\w+ and\b"
+)
+"""How a clause begins that is no order."""
+_WHILE = re.compile(r"(?:when|since|because|cause|'cause|as)\b", re.IGNORECASE)
+_WRITTEN = re.compile(r"[^\w .,;:!?'\"…–“”‘()/%&€£$°+#@*=-]|_|\\|&#|&\w+;|--")
 _NAMES = re.compile(r"(?i:that's|this is|it's|there's|he's|she's)|.*\b[A-Z][a-z]|.*'s")
-_ADDED = re.compile(r"(?:my|our)\b", re.IGNORECASE)
 _POINTS = re.compile(
     r"(?:he|she|it|they|that|this|there|these|those|his|her|their)\b", re.IGNORECASE
 )
@@ -184,15 +199,23 @@ def statements(said: str) -> list[str]:
     ["I'm vegan"]
     """
     plain = said.replace("’", "'")
-    if len(said) > LONGEST or _NOT_KEPT.search(plain) or _TAKEN_BACK.search(plain):
+    if len(said) > LONGEST or not _spoken(plain):
+        return []
+    if _NOT_KEPT.search(plain) or _TAKEN_BACK.search(plain):
         return []
     found: list[str] = []
+    ordered = False
     for sentence in _SENTENCE.finditer(plain):
         if sentence.group().rstrip().endswith("?") and "," not in sentence.group():
             continue
-        spans = _of_sentence(plain, list(_clauses(sentence)))
+        spans, ordered = _of_sentence(plain, list(_clauses(sentence)), ordered)
         found += [said[start:end] for start, end in spans]
     return [each for each in found if _stands(each.replace("’", "'"))][:MOST]
+
+
+def _spoken(text: str) -> bool:
+    """It can have been said: no marks that a template, a list or a program would have."""
+    return _WRITTEN.search(text) is None and neutral(text) == " ".join(text.split())
 
 
 def _clauses(sentence: re.Match[str]) -> Iterator[_Clause]:
@@ -213,12 +236,19 @@ def _clauses(sentence: re.Match[str]) -> Iterator[_Clause]:
             yield _Clause(first, first + len(bare) if bare != "?" else offset + end, bare)
 
 
-def _of_sentence(text: str, clauses: list[_Clause]) -> list[tuple[int, int]]:
-    """Each statement begins with a clause of the user's own, and goes on with what explains it."""
+def _of_sentence(
+    text: str, clauses: list[_Clause], ordered: bool
+) -> tuple[list[tuple[int, int]], bool]:
+    """Each statement begins with a clause of the user's own, and goes on with what explains it.
+
+    Args:
+        ordered: the assistant, its rules or its memory were to be changed just before. Returned
+            too: whether they are at the end.
+    """
     spans: list[tuple[int, int]] = []
     before: _Clause | None = None
     open_ = False
-    silenced = False
+    silenced = ordered
     for clause in clauses:
         words = clause.text
         if silenced and not (
@@ -226,10 +256,11 @@ def _of_sentence(text: str, clauses: list[_Clause]) -> list[tuple[int, int]]:
             and _STARTS.match(words)
         ):
             continue
-        silenced = False
+        silenced = ordered = False
         asked = _ASKED.match(words) and not _COMMANDS_MEMORY.search(words)
         if not asked and _SILENCES.search(words):
             silenced, open_, before = True, False, None
+            ordered = _COMMANDS_MEMORY.search(words) is not None
             continue
         if _TAG.match(words):
             continue
@@ -239,16 +270,16 @@ def _of_sentence(text: str, clauses: list[_Clause]) -> list[tuple[int, int]]:
         if _begins(words):
             spans.append((clause.start, clause.end))
             open_ = True
-        elif _ADDED.match(words) and before is not None and not open_ and _NAMES.match(before.text):
+        elif OWN.search(words) and before is not None and not open_ and _NAMES.match(before.text):
             spans.append((before.start, clause.end))  # "that's Pickle, my parrot"
             open_ = True
         elif open_ and len(text[spans[-1][0] : clause.end].split()) <= MOST_WORDS:
             spans[-1] = (spans[-1][0], clause.end)
-        elif OWN.search(words) and len(words.split()) > VERBLESS:
+        elif OWN.search(words) and len(words.split()) > VERBLESS and _TELLS.match(words):
             spans.append((clause.start, clause.end))
             open_ = True
         before = clause
-    return spans
+    return spans, ordered
 
 
 def _begins(words: str) -> bool:
@@ -275,6 +306,8 @@ def _stands(quote: str) -> bool:
     """It says one thing, in enough words, and doesn't correct itself."""
     count = len(quote.split())
     if _POINTS.match(quote) and not (re.search(r" [A-Z][a-z]", quote) or OWN.search(quote)):
+        return False
+    if _WHILE.match(quote) and "," not in quote and " and " not in quote:
         return False
     if not FEWEST_WORDS <= count <= MOST_WORDS or is_question(quote):
         return False
