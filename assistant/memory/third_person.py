@@ -31,9 +31,9 @@ _AS_THEY_ARE = frozenset(
         " caught chose cost cut dealt drank dreamt drew drove dug ate fed fell felt fled flew"
         " forgot forgave fought found froze gave got grew heard held hid hit hurt kept knelt knew"
         " laid lay led left lent learnt let lit lost made meant met nursed overrode paid put "
-        "quit ran rang"
-        " rang read rode rose said sang sank sat saw sent sewed shook shot shut slept slid sold spelt"
-        " spent split spoke spread stood stole stuck struck swam swore taught threw told took"
+        "quit ran"
+        " rang read rode rose said sang sank sat saw sent sewed shook shot shut slept slid sold"
+        " spelt spent split spoke spread stood stole stuck struck swam swore taught threw told took"
         " thought tore understood went woke wore won wrote"
     )
 )
