@@ -69,9 +69,11 @@ def kinds_of(parts: Parts) -> list[Work]:
     works: list[Work] = []
     if parts.memory is not None:
         works.append(Tidying(parts.memory))
+    extract = parts.settings.idle.extract
     english = parts.settings.persona.language.partition("-")[0] in ("en", "auto")
-    if parts.settings.idle.extract and english and parts.memory and parts.llm:
-        works.append(Extracting(parts.transcript, parts.memory, parts.llm))
+    judge = parts.llm if extract == "model" else None
+    if extract != "off" and english and parts.memory and (judge or extract == "rules"):
+        works.append(Extracting(parts.transcript, parts.memory, judge))
     return works
 
 

@@ -25,18 +25,8 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from assistant.errors import AssistantError, ModelFailed
-from assistant.idle.extracting import (
-    CONFIDENCE,
-    TOKENS_EACH,
-    Candidate,
-    candidates,
-    judged,
-    prompt,
-    question,
-    schema,
-)
+from assistant.idle.extracting import SCHEMA, TOKENS, candidates, judged, prompt, question
 from assistant.idle.prompting import Prompt, answer
-from assistant.memory.fact_kinds import kind_of
 from assistant.memory.facts import Fact
 from assistant.memory.lexicon import Lexicon
 from assistant.paths import models_cache
@@ -53,13 +43,9 @@ DATA = "evaluation/extraction.jsonl"
 
 @dataclass
 class Judge:
-    """Asks the model, or what it answered before.
+    """Asks the model, unless it has answered that before."""
 
-    Args:
-        llm: None where only the cache may answer.
-    """
-
-    llm: LanguageModel | None
+    llm: LanguageModel
     cache: Path | None
     prompt: Prompt = field(default_factory=prompt)
     seconds: float = 0.0
@@ -71,14 +57,15 @@ class Judge:
         lines = self.cache.read_text("utf-8").splitlines() if there and self.cache else []
         self._known = {row["key"]: row["answer"] for row in map(json.loads, lines)}
 
-    async def facts(self, row: Row, found: Sequence[Candidate]) -> list[Fact]:
-        asked = question(row.said, [each.quote for each in found])
-        name = self.llm.name if self.llm is not None else ""
+    async def fact(self, said: str, found: Fact) -> Fact | None:
+        asked = question(said, found.text)
         key = hashlib.sha256(
-            json.dumps([name, self.prompt.instructions, self.prompt.examples, asked]).encode()
+            json.dumps(
+                [self.llm.name, self.prompt.instructions, self.prompt.examples, asked]
+            ).encode()
         ).hexdigest()
         if key not in self._known:
-            self._known[key] = await self._answer(asked, len(found))
+            self._known[key] = await self._answer(asked)
             if self.cache is not None:
                 with self.cache.open("a", encoding="utf-8") as file:
                     file.write(json.dumps({"key": key, "answer": self._known[key]}) + "\n")
@@ -86,14 +73,12 @@ class Judge:
             return judged(found, self._known[key])
         except ModelFailed:
             self.failed += 1
-            return []
-
-    async def _answer(self, asked: str, count: int) -> Any:
-        if self.llm is None:
             return None
+
+    async def _answer(self, asked: str) -> Any:
         begun = time.perf_counter()
         try:
-            return await answer(self.llm, self.prompt, asked, schema(count), count * TOKENS_EACH)
+            return await answer(self.llm, self.prompt, asked, SCHEMA, TOKENS)
         except ModelFailed:
             return None
         finally:
@@ -110,12 +95,10 @@ async def extracted(
     for row in rows:
         found = candidates(row.said, row.said_at, lexicon)
         dropped += found.unsupported
-        if judge is None:
-            made = [
-                Fact(kind_of(c.text).value, c.text, c.quote, 0.5, CONFIDENCE) for c in found.kept
-            ]
-        else:
-            made = await judge.facts(row, found.kept) if found.kept else []
+        made = list(found.kept)
+        if judge is not None:
+            every = [await judge.fact(row.said, each) for each in made]
+            made = [each for each in every if each is not None]
         predicted[row.id] = [Predicted(fact.kind, fact.text, fact.quote) for fact in made]
     return predicted, dropped
 

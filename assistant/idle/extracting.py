@@ -1,8 +1,8 @@
 """Facts, preferences, events and what the user is, taken from what the user said.
 
-Rules find the statements and write them in the third person; the model, however small it is, only
-judges which of them are worth remembering, and as what. So nothing can be made up, and what it
-makes of a doubtful one is a memory too few or too many. The assistant's words are never read.
+Rules find the statements, write them in the third person and check that the words support them; a
+model only judges which of them are worth remembering, if it is asked at all. So nothing can be made
+up, and a bad judge costs a memory too few or too many. The assistant's words are never read.
 """
 
 import asyncio
@@ -21,6 +21,7 @@ from assistant.memory import facts
 from assistant.memory.days_meant import dated
 from assistant.memory.derived import Derived, Output
 from assistant.memory.erasing import rewrite
+from assistant.memory.fact_kinds import kind_of
 from assistant.memory.facts import EXTRACTED, Fact, content_of, memories_of_facts
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.long_term import LongTermMemory
@@ -33,27 +34,27 @@ from assistant.memory.third_person import third_person
 from assistant.memory.transcript import Transcript
 from models.interfaces import LanguageModel
 
-KINDS = ("none", *(each.value for each in (Kind.FACT, Kind.PREFERENCE, Kind.EVENT, Kind.PROFILE)))
-HEAVIEST = 5
-TOKENS_EACH = 24
-"""Of the answer, for each statement."""
+WORTH = {"no": None, "some": 0.5, "much": 0.8}
+"""What the model may say of a fact, and how important it is then; None is not worth remembering."""
+BY_RULE = {Kind.PROFILE: 0.8, Kind.PREFERENCE: 0.6, Kind.FACT: 0.6, Kind.EVENT: 0.5}
+"""Importance, where no model is asked."""
+SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {"worth": {"enum": list(WORTH)}},
+    "required": ["worth"],
+    "additionalProperties": False,
+}
+TOKENS = 16
+"""Of the answer."""
 CONFIDENCE = 0.8
 """The words are the user's; what they were taken for need not be."""
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
-    """A statement of the user's, and the fact that it would be."""
-
-    quote: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
 class Candidates:
-    """What may be facts, and how many were dropped since their words don't support them."""
+    """What may be remembered, and how much was dropped since the words don't support it."""
 
-    kept: tuple[Candidate, ...] = ()
+    kept: tuple[Fact, ...] = ()
     unsupported: int = 0
 
 
@@ -66,60 +67,35 @@ def candidates(said: str, started: datetime, lexicon: Lexicon) -> Candidates:
         started: when it was said; days are reckoned in this machine's time zone.
     """
     on = started.astimezone().date()
-    found: dict[str, Candidate] = {}
+    found: dict[str, Fact] = {}
     dropped = 0
     for quote in statements(said):
         meant = dated(quote, on)
         text = third_person(meant) if meant is not None else ""
         if supported(text, quote, said, on, lexicon):
-            found.setdefault(text.casefold(), Candidate(quote, text))
+            kind = kind_of(text)
+            fact = Fact(kind.value, text, quote, BY_RULE[kind], CONFIDENCE)
+            found.setdefault(text.casefold(), fact)
         else:
             dropped += 1
     return Candidates(tuple(found.values()), dropped)
 
 
-def question(said: str, quotes: Sequence[str]) -> str:
-    numbered = [f"{number}. {quote}" for number, quote in enumerate(quotes, start=1)]
-    return "\n".join([f'The user said: "{" ".join(said.split())}"', *numbered])
+def question(said: str, text: str) -> str:
+    return f'Said: "{" ".join(said.split())}"\nNote: {text}'
 
 
-def schema(count: int) -> Mapping[str, Any]:
-    """One judgement for each statement."""
-    judgement = {
-        "type": "object",
-        "properties": {
-            "kind": {"enum": list(KINDS)},
-            "weight": {"type": "integer", "minimum": 1, "maximum": HEAVIEST},
-        },
-        "required": ["kind", "weight"],
-        "additionalProperties": False,
-    }
-    names = [str(number) for number in range(1, count + 1)]
-    return {
-        "type": "object",
-        "properties": dict.fromkeys(names, judgement),
-        "required": names,
-        "additionalProperties": False,
-    }
-
-
-def judged(found: Sequence[Candidate], answered: object) -> list[Fact]:
-    """The statements that the model finds worth remembering.
+def judged(fact: Fact, answered: object) -> Fact | None:
+    """The fact with the importance that the model gives it; None where it gives it none.
 
     Raises:
         ModelFailed: that is no answer to the question.
     """
-    made: list[Fact] = []
-    for number, each in enumerate(found, start=1):
-        judgement = answered.get(str(number)) if isinstance(answered, Mapping) else None
-        kind = judgement.get("kind") if isinstance(judgement, Mapping) else None
-        weight = judgement.get("weight") if isinstance(judgement, Mapping) else None
-        if kind not in KINDS or not isinstance(weight, int) or not 1 <= weight <= HEAVIEST:
-            raise ModelFailed("The model did not judge what it was asked to.")
-        if kind != "none":
-            importance = (weight - 1) / (HEAVIEST - 1)
-            made.append(Fact(kind, each.text, each.quote, importance, CONFIDENCE))
-    return made
+    worth = answered.get("worth") if isinstance(answered, Mapping) else None
+    if not isinstance(worth, str) or worth not in WORTH:
+        raise ModelFailed("The model did not judge what it was asked to.")
+    importance = WORTH[worth]
+    return None if importance is None else replace(fact, importance=importance)
 
 
 def prompt() -> Prompt:
@@ -128,12 +104,8 @@ def prompt() -> Prompt:
     return Prompt(load_prompt("extract"), [_example(json.loads(line)) for line in lines])
 
 
-def _example(raw: Mapping[str, Any]) -> tuple[str, str]:
-    judgements = {
-        str(number): {"kind": kind, "weight": weight}
-        for number, (kind, weight) in enumerate(raw["answer"], start=1)
-    }
-    return question(raw["said"], raw["statements"]), json.dumps(judgements)
+def _example(raw: Mapping[str, str]) -> tuple[str, str]:
+    return question(raw["said"], raw["note"]), json.dumps({"worth": raw["worth"]})
 
 
 # -- the work -----------------------------------------------------------------------------------
@@ -143,19 +115,19 @@ class Extracting:
     """One user's. Needs English: of other languages nothing is taken.
 
     Args:
+        llm: judges what the rules find; None takes all of it.
         now: wall time, UTC.
     """
 
     kind = EXTRACTED
     priority = 40
-    light = False
     version = 1
 
     def __init__(
         self,
         transcript: Transcript,
         memory: LongTermMemory,
-        llm: LanguageModel,
+        llm: LanguageModel | None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._transcript = transcript
@@ -163,6 +135,7 @@ class Extracting:
         self._user = memory.user_id
         self._derived = Derived(transcript, memory.user_id)
         self._llm = llm
+        self.light = llm is None
         self._lexicon = Lexicon("en")
         self._prompt = prompt()
         self._now = now
@@ -179,7 +152,7 @@ class Extracting:
                 continue
             found = candidates(exchange.user_text, exchange.started, self._lexicon)
             self.unsupported += found.unsupported
-            made = await self._judged(exchange.user_text, found.kept) if found.kept else []
+            made = await self._judged(exchange.user_text, found.kept)
             await self._remember(conversation, exchange, made)
 
     # -- inside ---------------------------------------------------------------------------------
@@ -212,12 +185,16 @@ class Extracting:
         earlier = facts.read(self._transcript, self._user, [exchange]).get(exchange, [])
         self._keep(exchange, earlier, "")
 
-    async def _judged(self, said: str, found: Sequence[Candidate]) -> list[Fact]:
-        quotes = [each.quote for each in found]
-        most = TOKENS_EACH * len(found)
-        asked = question(said, quotes)
-        answered = await answer(self._llm, self._prompt, asked, schema(len(found)), most)
-        return judged(found, answered)
+    async def _judged(self, said: str, found: Sequence[Fact]) -> list[Fact]:
+        if self._llm is None:
+            return list(found)
+        made: list[Fact] = []
+        for fact in found:
+            asked = question(said, fact.text)
+            answered = await answer(self._llm, self._prompt, asked, SCHEMA, TOKENS)
+            if (kept := judged(fact, answered)) is not None:
+                made.append(kept)
+        return made
 
     async def _remember(self, conversation: str, exchange: Exchange, made: list[Fact]) -> None:
         """First the memories, then the note that they were made: what comes between the two is
@@ -230,8 +207,12 @@ class Extracting:
             await asyncio.to_thread(self._memory.put, marked, told=True)
         if before:
             await asyncio.to_thread(self._memory.drop, list(before.values()))
-        if not await asyncio.to_thread(self._keep, exchange.id, content, self._llm.name):
+        if not await asyncio.to_thread(self._keep, exchange.id, content, self._judge):
             await asyncio.to_thread(self._take_back, exchange.id)
+
+    @property
+    def _judge(self) -> str:
+        return self._llm.name if self._llm is not None else ""
 
     def _before(self, exchange: str) -> dict[str, Memory]:
         """The facts of an exchange that are remembered, by their ids."""

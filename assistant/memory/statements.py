@@ -39,6 +39,8 @@ _LEADING = re.compile(
     r"don't forget(?: that)?(?= (?:i|my|we|our)\b)|just so you know)\b[\s,.:;!-]*)+",
     re.IGNORECASE,
 )
+_IRONIC = re.compile(r"(?:oh )?(?:yeah|sure|of course|right),? (?:right,? )?i\b", re.IGNORECASE)
+"""Oh yeah, I'm the Queen of Sheba."""
 _SENTENCE = re.compile(
     r"\S.*?(?:(?<!\bDr)(?<!\bMr)(?<!\bMrs)(?<!\bSt)[.!?…]+(?=\s|$)|$)", re.DOTALL
 )
@@ -109,10 +111,10 @@ _PASSING = re.compile(
     r"\b(?:hang on|hold on|right now|at the moment|just now|for now|in a (?:minute|moment|"
     r"second|sec)|"
     r"i'm (?:so |just |very )?(?:starving|hungry|thirsty)|tired|knackered|exhausted|"
-    r"in the queue|on (?:the|my) way|percent|"
-    r"per cent|gone to sleep|this minute|can't hear|can't complain|all right|alright|i'm fine|"
-    r"i'm good|i'm back|i'm here|i'm off|i'm afraid|got to go|have to go|need to (?:go|find|"
-    r"get)|be quick|"
+    r"in the queue|on (?:the|my) way|percent|per cent|"
+    r"gone to sleep|this minute|can't hear|can't complain|all right|alright|i'm fine|"
+    r"i'm good|i'm back|i'm here|i'm off|i'm afraid|got to go|have to go|"
+    r"i need (?:an?|some|the|to)|i (?:cried|laughed|slept|haven't slept)|be quick|"
     r"i (?:see|know|mean|think so|hope|thought)\b|going to bed|looking for|i forgot|"
     r"my (?:phone|battery|screen)'s|look at|god forbid|for heaven's sake)\b",
     re.IGNORECASE,
@@ -175,6 +177,11 @@ _TELLS = re.compile(
     r"(?!\w)|\w+(?:'s|s)? (?:is|are|was|were|has|have|had|at|in|from)\b|[A-Z]\w+ and\b"
 )
 """How a clause begins that is no order."""
+_BROKEN_OFF = re.compile(
+    r"\b(?:the|an?|my|our|and|but|or|to|of|with|for|because|so)$"
+    r"|^\S+ (?:\w+ )?(?:do|does|did|can|can't|am|have|haven't|will|was|wasn't|too)$",
+    re.IGNORECASE,
+)
 _WHILE = re.compile(r"(?:when|since|because|cause|'cause|as)\b", re.IGNORECASE)
 _WRITTEN = re.compile(r"[^\w .,;:!?'\"…–“”‘()/%&€£$°+#@*=-]|_|\\|&#|&\w+;|--")
 _NAMES = re.compile(r"(?i:that's|this is|it's|there's|he's|she's)|.*\b[A-Z][a-z]|.*'s")
@@ -206,6 +213,8 @@ def statements(said: str) -> list[str]:
     found: list[str] = []
     ordered = False
     for sentence in _SENTENCE.finditer(plain):
+        if _IRONIC.match(sentence.group()):
+            continue
         if sentence.group().rstrip().endswith("?") and "," not in sentence.group():
             continue
         spans, ordered = _of_sentence(plain, list(_clauses(sentence)), ordered)
@@ -275,7 +284,7 @@ def _of_sentence(
             open_ = True
         elif open_ and len(text[spans[-1][0] : clause.end].split()) <= MOST_WORDS:
             spans[-1] = (spans[-1][0], clause.end)
-        elif OWN.search(words) and len(words.split()) > VERBLESS and _TELLS.match(words):
+        elif OWN.search(words) and len(words.split()) >= VERBLESS and _TELLS.match(words):
             spans.append((clause.start, clause.end))
             open_ = True
         before = clause
@@ -306,6 +315,8 @@ def _stands(quote: str) -> bool:
     """It says one thing, in enough words, and doesn't correct itself."""
     count = len(quote.split())
     if _POINTS.match(quote) and not (re.search(r" [A-Z][a-z]", quote) or OWN.search(quote)):
+        return False
+    if _BROKEN_OFF.search(quote):
         return False
     if _WHILE.match(quote) and "," not in quote and " and " not in quote:
         return False

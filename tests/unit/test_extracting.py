@@ -14,15 +14,19 @@ import pytest
 
 from assistant.context.conversation import Conversation, Exchange
 from assistant.errors import ModelFailed, StoreError
+from assistant.events import Phase
 from assistant.idle.extracting import Extracting
+from assistant.idle.queue import JobQueue
+from assistant.idle.quiet import Quiet
+from assistant.idle.scheduler import Scheduler
 from assistant.memory.derived import Derived
 from assistant.memory.desk import MemoryDesk
 from assistant.memory.facts import EXTRACTED, fact_id
 from assistant.memory.hiding import InSession
 from assistant.memory.record import Kind, Memory
-from tests.support import forgetting, idling
+from tests.support import forgetting
 from tests.support.forgetting import START, bench
-from tests.support.idling import FakePolicy
+from tests.support.idling import SETTINGS, FakePolicy
 from tests.support.memories import stored
 from tests.support.remains import found, vectors_of
 from tests.support.scripted_model import ScriptedModel
@@ -30,8 +34,7 @@ from tests.support.scripted_model import ScriptedModel
 SAID = "Oh by the way, my dog is called Maximilian, and I'm allergic to peanuts."
 DOG = "The user's dog is called Maximilian."
 PEANUTS = "The user is allergic to peanuts."
-ALL = json.dumps({str(n): {"kind": "fact", "weight": 4} for n in range(1, 7)})
-NONE = json.dumps({str(n): {"kind": "none", "weight": 1} for n in range(1, 7)})
+MUCH, SOME, NO = (json.dumps({"worth": worth}) for worth in ("much", "some", "no"))
 
 
 @dataclass
@@ -76,7 +79,7 @@ class Here:
 
 @asynccontextmanager
 async def here(
-    folder: Path, answers: Sequence[str | Exception] = (ALL,), waits: asyncio.Event | None = None
+    folder: Path, answers: Sequence[str | Exception] = (MUCH,), waits: asyncio.Event | None = None
 ) -> AsyncIterator[Here]:
     async with bench(folder, Conversation.begin("ada"), START) as session:
         llm = ScriptedModel(answers, waits_for=waits)
@@ -88,18 +91,15 @@ async def here(
 
 
 async def test_what_the_user_said_becomes_facts_with_their_source(tmp_path: Path) -> None:
-    answer = json.dumps(
-        {"1": {"kind": "fact", "weight": 5}, "2": {"kind": "preference", "weight": 2}}
-    )
-    async with here(tmp_path, (answer,)) as at:
+    async with here(tmp_path, (MUCH, SOME)) as at:
         exchange = await at.tell()
         assert await at.work.missing(9) == [exchange.id]
         await at.extract(exchange)
         dog, peanuts = sorted(at.facts(), key=lambda each: each.id)
         assert (dog.id, dog.text, dog.kind) == (fact_id(exchange.id, 0), DOG, Kind.FACT)
-        assert (peanuts.text, peanuts.kind) == (PEANUTS, Kind.PREFERENCE)
+        assert (peanuts.text, peanuts.kind) == (PEANUTS, Kind.FACT)
         assert dog.sources == peanuts.sources == (exchange.id,)
-        assert (dog.created, dog.importance, peanuts.importance) == (exchange.started, 1.0, 0.25)
+        assert (dog.created, dog.importance, peanuts.importance) == (exchange.started, 0.8, 0.5)
         assert "2026" in dog.context
         assert await at.work.missing(9) == []
         [content] = at.derived().values()
@@ -107,7 +107,7 @@ async def test_what_the_user_said_becomes_facts_with_their_source(tmp_path: Path
             "my dog is called Maximilian",
             "I'm allergic to peanuts",
         ]
-        [request] = at.llm.requests
+        request, _ = at.llm.requests
         assert request.temperature == 0
         assert request.lane == "background"
         assert "I see." not in request.messages[-1].content
@@ -124,11 +124,11 @@ async def test_what_states_nothing_needs_no_model(tmp_path: Path) -> None:
 
 
 async def test_what_the_model_finds_idle_is_no_fact_and_is_not_asked_again(tmp_path: Path) -> None:
-    async with here(tmp_path, (NONE,)) as at:
+    async with here(tmp_path, (NO,)) as at:
         exchange = await at.tell()
         await at.extract(exchange)
         await at.extract(exchange)
-        assert (at.facts(), len(at.llm.requests)) == ([], 1)
+        assert (at.facts(), len(at.llm.requests)) == ([], 2)
 
 
 async def test_orders_to_the_memory_give_nothing_and_wishes_a_preference(tmp_path: Path) -> None:
@@ -157,7 +157,7 @@ async def test_days_are_those_that_were_meant(tmp_path: Path) -> None:
     ["", "no JSON", '{"1": {"kind', "[]", '{"1": "fact"}', '{"1": {"kind": "order", "weight": 9}}'],
 )
 async def test_rubbish_fails_without_a_word_of_it(tmp_path: Path, rubbish: str) -> None:
-    async with here(tmp_path, (rubbish, ALL)) as at:
+    async with here(tmp_path, (rubbish, MUCH)) as at:
         exchange = await at.tell()
         with pytest.raises(ModelFailed) as failed:
             await at.extract(exchange)
@@ -211,13 +211,13 @@ async def test_a_crash_between_the_memories_and_the_note_doubles_nothing(
         assert len(at.derived()) == 1
 
 
-def scheduler(at: Here, subject_s: float = 5.0) -> idling.Scheduler:
-    return idling.Scheduler(
+def scheduler(at: Here, subject_s: float = 5.0) -> Scheduler:
+    return Scheduler(
         [at.work],
-        idling.JobQueue(at.bench.transcript, "ada"),
-        idling.Quiet(idling.Phase.LISTENING),
+        JobQueue(at.bench.transcript, "ada"),
+        Quiet(Phase.LISTENING),
         FakePolicy(),
-        idling.SETTINGS,
+        SETTINGS,
         at.bench.events.append,
         subject_s=subject_s,
     )
@@ -358,8 +358,7 @@ async def renewed(at: Here, exchange: Exchange) -> None:
 
 
 async def test_by_other_rules_it_is_made_anew_with_its_marks(tmp_path: Path) -> None:
-    one = json.dumps({"1": {"kind": "fact", "weight": 4}, "2": {"kind": "none", "weight": 1}})
-    async with here(tmp_path, (ALL, one)) as at:
+    async with here(tmp_path, (MUCH, MUCH, MUCH, NO)) as at:
         exchange = await at.tell()
         await at.extract(exchange)
         await asyncio.to_thread(at.desk.mark, fact_id(exchange.id, 0), pinned=True)

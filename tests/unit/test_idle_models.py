@@ -121,13 +121,13 @@ async def test_one_that_does_not_come_up_is_tried_again() -> None:
 @pytest.fixture
 def model(monkeypatch: pytest.MonkeyPatch) -> Closed:
     made = Closed()
-    made.answers = ['{"1": {"kind": "fact", "weight": 4}, "2": {"kind": "fact", "weight": 4}}']
+    made.answers = ['{"worth": "much"}']
     monkeypatch.setattr(desks, "profile_encoder", lambda _: QueryEncoder(HashingEncoder()))
     monkeypatch.setattr(idling, "background_model", lambda *_: made)
     return made
 
 
-async def run(home: Home, **idle: bool) -> int:
+async def run(home: Home, **idle: str) -> int:
     settings = Settings.model_validate({"idle": idle, "encryption": {"mode": "off"}})
     vault = open_vault(home, settings, create=True)
     async with open_idling(home, settings, vault, lambda _: None) as scheduler:
@@ -138,11 +138,11 @@ async def run(home: Home, **idle: bool) -> int:
 
 async def test_the_model_is_loaded_only_for_work_that_is_due(home: Home, model: Closed) -> None:
     told = talked(home)
-    assert await run(home, extract=False) == 0
+    assert await run(home, extract="off") == 0
     assert model.loads == 0
-    assert await run(home, extract=True) == len(told)
+    assert await run(home, extract="model") == len(told)
     assert (model.loads, model.closes) == (1, 1)
-    assert await run(home, extract=True) == 0
+    assert await run(home, extract="model") == 0
     assert model.loads == 1
     with at_desk(home) as desk:
         facts = {each.text for each in desk.newest(Kind.FACT).memories}
@@ -151,6 +151,6 @@ async def test_the_model_is_loaded_only_for_work_that_is_due(home: Home, model: 
 
 
 def test_it_is_registered_where_it_can_work(tmp_path: Path, home: Home) -> None:
-    settings = Settings.model_validate({"idle": {"extract": True}})
+    settings = Settings.model_validate({"idle": {"extract": "model"}})
     with closing(Transcript.open(tmp_path / "transcript.sqlite3")) as transcript:
         assert kinds_of(Parts(settings, transcript, None, ScriptedModel())) == []
