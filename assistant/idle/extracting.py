@@ -153,7 +153,8 @@ class Extracting:
             found = candidates(exchange.user_text, exchange.started, self._lexicon)
             self.unsupported += found.unsupported
             made = await self._judged(exchange.user_text, found.kept)
-            await self._remember(conversation, exchange, made)
+            if await asyncio.to_thread(self._wanted, [exchange.id]):  # nobody forgot it meanwhile
+                await self._remember(conversation, exchange, made)
 
     # -- inside ---------------------------------------------------------------------------------
 

@@ -15,12 +15,13 @@ from typing import Any, Protocol, TypeVar
 
 from assistant.context.conversation import Exchange
 from assistant.memory import derived_rows
+from assistant.memory.naming import FACT
 from assistant.memory.question import day_words
 from assistant.memory.record import USER, Kind, Memory
 
 EXTRACTED = "extract"
 """The kind of output."""
-_ID = re.compile(r"(?P<exchange>.+)-fact(?P<number>\d+)")
+_ID = re.compile(rf"(?P<exchange>.+)-{FACT}(?P<number>\d+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ SomeRecalled = TypeVar("SomeRecalled", bound=Recalled)
 
 
 def fact_id(exchange: str, number: int) -> str:
-    return f"{exchange}-fact{number}"
+    return f"{exchange}-{FACT}{number}"
 
 
 def exchange_of(memory_id: str) -> tuple[str, int] | None:
