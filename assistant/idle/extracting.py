@@ -44,6 +44,8 @@ SCHEMA: Mapping[str, Any] = {
     "required": ["worth"],
     "additionalProperties": False,
 }
+RULES = 1
+"""Their version, and the prompt's."""
 TOKENS = 16
 """Of the answer."""
 CONFIDENCE = 0.8
@@ -69,10 +71,11 @@ def candidates(said: str, started: datetime, lexicon: Lexicon) -> Candidates:
     on = started.astimezone().date()
     found: dict[str, Fact] = {}
     dropped = 0
-    for quote in statements(said):
+    stated = statements(said)
+    for quote in stated:
         meant = dated(quote, on)
         text = third_person(meant) if meant is not None else ""
-        if supported(text, quote, said, on, lexicon):
+        if supported(text, quote, stated, on, lexicon):
             kind = kind_of(text)
             fact = Fact(kind.value, text, quote, BY_RULE[kind], CONFIDENCE)
             found.setdefault(text.casefold(), fact)
@@ -121,7 +124,6 @@ class Extracting:
 
     kind = EXTRACTED
     priority = 40
-    version = 1
 
     def __init__(
         self,
@@ -136,6 +138,7 @@ class Extracting:
         self._derived = Derived(transcript, memory.user_id)
         self._llm = llm
         self.light = llm is None
+        self.version = 2 * RULES + (llm is not None)
         self._lexicon = Lexicon("en")
         self._prompt = prompt()
         self._now = now
@@ -173,14 +176,8 @@ class Extracting:
         there is of it stays as it is, or it would come back in other words."""
         earlier = facts.read(self._transcript, self._user, [exchange]).get(exchange, ())
         expired = self._transcript.expired(self._user, self._now())
-        return (
-            None in earlier
-            or telling(exchange, USER) in expired
-            or any(
-                (of := facts.exchange_of(each)) is not None and of[0] == exchange
-                for each in expired
-            )
-        )
+        ids = {telling(exchange, USER), *(facts.fact_id(exchange, n) for n in range(MOST))}
+        return None in earlier or not expired.isdisjoint(ids)
 
     def _keep_as_it_is(self, exchange: str) -> None:
         earlier = facts.read(self._transcript, self._user, [exchange]).get(exchange, [])

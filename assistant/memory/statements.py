@@ -224,6 +224,8 @@ def statements(said: str) -> list[str]:
 
 def _spoken(text: str) -> bool:
     """It can have been said: no marks that a template, a list or a program would have."""
+    if "   " in text:
+        return False
     return _WRITTEN.search(text) is None and neutral(text) == " ".join(text.split())
 
 

@@ -6,13 +6,13 @@ is denied here. What fails is dropped: a fact that is missed costs less than one
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import date
 
 from assistant.memory.days_meant import dated
 from assistant.memory.duplicates import POINTING
 from assistant.memory.lexicon import Lexicon
-from assistant.memory.statements import WISHED, statements
+from assistant.memory.statements import WISHED
 from assistant.memory.wording import folded
 
 FRAMING = frozenset({"user", "themselv", "assist"})
@@ -32,15 +32,15 @@ DENYING = re.compile(
 )
 
 
-def supported(text: str, quote: str, said: str, on: date, lexicon: Lexicon) -> bool:
+def supported(text: str, quote: str, stated: Sequence[str], on: date, lexicon: Lexicon) -> bool:
     """
     Args:
         text: the fact.
         quote: what it is said to rest on.
-        said: all that the user said there, and nobody else.
+        stated: the `statements` of the user there, and of nobody else.
         on: the day on which it was said.
     """
-    if not is_stated(quote, said):
+    if not _is_in(quote, stated):
         return False
     meant = dated(quote, on)
     if meant is None or _denied(text) != _denied(quote):
@@ -58,10 +58,10 @@ def _points(quote: str) -> bool:
     return POINTING.search(quote) is not None and OWN_THING.search(quote) is None
 
 
-def is_stated(quote: str, said: str) -> bool:
-    """The user said it, word for word, and as a statement."""
+def _is_in(quote: str, stated: Sequence[str]) -> bool:
+    """Word for word."""
     plain = _plain(quote)
-    return bool(plain) and any(plain in _plain(each) for each in statements(said))
+    return bool(plain) and any(plain in _plain(each) for each in stated)
 
 
 def _plain(text: str) -> str:
