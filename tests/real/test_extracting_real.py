@@ -25,7 +25,6 @@ pytestmark = pytest.mark.real
 SAID = (
     "My sister Clara lives in Porto, and I'm allergic to peanuts.",
     "What's the capital of Norway?",
-    "I play the cello in an orchestra.",
 )
 
 
@@ -56,7 +55,6 @@ async def test_a_real_model_judges_and_only_what_was_said_is_remembered(tmp_path
         assert {fact["text"] for fact in facts} <= {
             "The user's sister Clara lives in Porto.",
             "The user is allergic to peanuts.",
-            "The user plays the cello in an orchestra.",
         }
         remembered = [each for each in stored(here.memory.table) if each.kind is not Kind.EXCHANGE]
         assert {each.text for each in remembered} == {fact["text"] for fact in facts}
