@@ -109,6 +109,21 @@ async def load_models(
     return ModelSet(stt, llm, tts)
 
 
+def background_model(
+    home: Home, settings: Settings, on_restart: Callable[[str], None]
+) -> LanguageModel:
+    """The language model of the settings, for idle work where no session has one; `load` it before
+    use. Blocking.
+
+    Args:
+        on_restart: told what became of its process, from a thread.
+
+    Raises:
+        ModelError: it is not on this machine, or too large for it. SettingsError: there is none.
+    """
+    return _language_model(open_workshop(settings), settings, home, on_restart)
+
+
 async def _told(bus: EventBus, role: str, name: str, load: Callable[[], Awaitable[None]]) -> None:
     bus.emit(Loading(role, name))
     await load()

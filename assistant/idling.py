@@ -10,7 +10,9 @@ from dataclasses import dataclass, field
 from assistant import desks
 from assistant.desks import Answer
 from assistant.encryption import Vault
+from assistant.engines import background_model
 from assistant.events import Event, EventBus, Notice, Phase, Severity
+from assistant.idle.extracting import Extracting
 from assistant.idle.job import Work
 from assistant.idle.policy import Policy
 from assistant.idle.queue import JobQueue
@@ -21,6 +23,7 @@ from assistant.idle.tidying import Tidying
 from assistant.memory.long_term import LongTermMemory
 from assistant.memory.place import open_place, place_of
 from assistant.memory.transcript import Transcript
+from assistant.on_demand import OnDemand
 from assistant.paths import Home
 from assistant.purging import purged_first
 from assistant.remembering import Remembering
@@ -66,6 +69,11 @@ def kinds_of(parts: Parts) -> list[Work]:
     works: list[Work] = []
     if parts.memory is not None:
         works.append(Tidying(parts.memory))
+    extract = parts.settings.idle.extract
+    english = parts.settings.persona.language.partition("-")[0] in ("en", "auto")
+    judge = parts.llm if extract == "model" else None
+    if extract != "off" and english and parts.memory and (judge or extract == "rules"):
+        works.append(Extracting(parts.transcript, parts.memory, judge))
     return works
 
 
@@ -136,7 +144,9 @@ async def open_idling(
         if settings.memory.enabled:
             memory = await asyncio.to_thread(_memory, home, settings, vault, transcript)
             stack.push_async_callback(memory.close)
-        parts = Parts(settings, transcript, memory)
+        llm = OnDemand(lambda: background_model(home, settings, logger.warning))
+        stack.push_async_callback(llm.close)
+        parts = Parts(settings, transcript, memory, llm)
         scheduler = _scheduler(parts, Quiet(Phase.LISTENING), emit)
         stack.push_async_callback(scheduler.close)
         yield scheduler

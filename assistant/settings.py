@@ -207,6 +207,9 @@ class Idle(Section):
     max_load: Fraction = 0.6
     """Share of all cores from which on other programs keep it to what takes little; 1 lets nothing
     hold it up."""
+    extract: Literal["off", "rules", "model"] = "off"
+    """Take facts, preferences and events from what you say, in English: all that the rules find, or
+    of that what the language model finds worth it."""
 
 
 class Screen(Section):

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from assistant.errors import SettingsError
-from assistant.memory import table_schema
+from assistant.memory import facts, table_schema
 from assistant.memory.browsing import Browsing, Entry, Which
 from assistant.memory.desk_answers import Forgotten, Listed, Shown, Stats
 from assistant.memory.desk_forgetting import DeskForgetting, Wish
@@ -180,6 +180,7 @@ class MemoryDesk:
             # What it was understood by belonged to the old words.
             return replace(old, text=new, context="", confidence=1.0)
 
+        facts.withdraw(self._open_transcript(), self.user_id, [memory.id])
         return self._changed(self._ready(), memory, how)
 
     def mark(
@@ -250,6 +251,7 @@ class MemoryDesk:
         with self._table.forgotten.during(self.user_id, going, plan.gone):
             if going:
                 transcript.forget(self.user_id, going)
+            facts.withdraw(transcript, self.user_id, gone)
             self._remove(plan.gone, plan.changed)
         transcript.recordings.purge(words)  # what a turn under way has added since
         receipt = receipt_of(needles, self._table, transcript, len(going), len(plan.ids))

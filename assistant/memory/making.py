@@ -1,10 +1,13 @@
 """Memories made of an exchange, without any model."""
 
+import sqlite3
 from collections.abc import Collection, Iterable
+from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Protocol
 
 from assistant.context.conversation import Exchange
+from assistant.memory import facts
 from assistant.memory.forgetting_marks import Hidden
 from assistant.memory.profile import told_of_name
 from assistant.memory.question import day_words
@@ -29,12 +32,14 @@ class Transcript(Protocol):
 
     def hidden(self, user: str) -> Iterable[Hidden]: ...
 
+    def reading(self) -> AbstractContextManager[sqlite3.Connection]: ...
+
 
 def made_of(
     user_id: str, transcript: Transcript, now: datetime, beyond: Collection[str] = frozenset()
 ) -> list[Memory]:
-    """Of all that the user's transcript holds but the exchanges `beyond` which it is wanted, and
-    but for memories that have expired.
+    """Of all that the user's transcript holds, and of the facts that were derived of it, but the
+    exchanges `beyond` which it is wanted, and but for memories that have expired.
 
     Raises:
         StoreError: the transcript can't be read.
@@ -42,11 +47,14 @@ def made_of(
     wanted = transcript.exchange_ids(user_id) - set(beyond)
     if not wanted:
         return []
-    expired = transcript.expired(user_id, now)
+    expired, derived = transcript.expired(user_id, now), facts.read(transcript, user_id, wanted)
     return [
         memory
         for conversation, exchange in transcript.exchanges(user_id, wanted)
-        for memory in memories_of(user_id, conversation, exchange)
+        for memory in (
+            *memories_of(user_id, conversation, exchange),
+            *facts.memories_of_facts(user_id, conversation, exchange, derived.get(exchange.id, ())),
+        )
         if memory.id not in expired
     ]
 

@@ -6,6 +6,8 @@ from assistant.errors import SettingsError, StoreError
 
 BY_HAND = "you"
 """The source of what the user wrote down, in place of an exchange's id."""
+FACT = "fact"
+"""Its number follows."""
 LEAST_PREFIX = 6
 """Characters of an id by which a memory may be named."""
 NAMED_AT_ONCE = 4
@@ -14,9 +16,11 @@ NAMED_AT_ONCE = 4
 
 def short(key: str, length: int = 8) -> str:
     """The beginning of an id, by which it can be named: `1f0c9a2b`, or `1f0c9a2b-u` and `-a` for
-    the user's and the assistant's turn of one exchange."""
+    the user's and the assistant's turn of one exchange, `-fact0` for what was derived of it."""
     head, dash, tail = key.partition("-")
-    return f"{head[:length]}-{tail[:1]}" if dash and tail else head[:length]
+    if not (dash and tail):
+        return head[:length]
+    return f"{head[:length]}-{tail if tail.startswith(FACT) else tail[:1]}"
 
 
 def matching(ids: Collection[str], named: str, *, exchange: bool = False) -> list[str]:

@@ -85,7 +85,13 @@ def _repeats(new: Memory, old: Memory, lexicon: Lexicon) -> bool:
         return new.text.strip().casefold() == old.text.strip().casefold()
     if new.kind is Kind.SUMMARY:
         return False
+    if new.kind is not Kind.EXCHANGE and _stems(new, lexicon) != _stems(old, lexicon):
+        return False  # no transcript has these words: merged, either may lose its source
     return same_telling(old, new, lexicon)
+
+
+def _stems(memory: Memory, lexicon: Lexicon) -> set[str]:
+    return set(lexicon.content(memory.text))
 
 
 def _may_end(new: Memory, old: Memory) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from assistant.errors import StoreError
-from assistant.memory import expired_marks, forgetting_marks, job_rows
+from assistant.memory import derived_rows, expired_marks, forgetting_marks, job_rows
 
 
 def _first_tables(db: sqlite3.Connection) -> None:
@@ -52,6 +52,7 @@ MIGRATIONS: Sequence[Callable[[sqlite3.Connection], None]] = (
     expired_marks.add_table,
     forgetting_marks.add_tables,
     job_rows.add_tables,
+    derived_rows.add_tables,
 )
 """Each brings the schema from its place in this list to the next; `user_version` counts them."""
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
+from assistant.memory import facts
 from assistant.memory.conflicts import changes
 from assistant.memory.expiry import OUTLINE, Lifetimes, Outline, resting
 from assistant.memory.lexicon import Lexicon
@@ -170,6 +171,7 @@ class Upkeep:
             # First of all: a memory that is gone and not noted would be made again.
             turns = [each for each in outlines if each.id in gone and each.kind is Kind.EXCHANGE]
             pairs = [(key, telling(key, each.speaker)) for each in turns for key in each.sources]
+            pairs += facts.tellings((each.id, each.sources) for each in outlines if each.id in gone)
             transcript.note_expired(self._user_id, pairs, now)
         after = [each.id for each in outlines if each.id not in gone and gone & {*each.supersedes}]
         changed = [_without(memory, gone) for memory in table.get(self._user_id, after)]

@@ -19,6 +19,7 @@ from assistant.context.notes import Note
 from assistant.memory.columns import Columns
 from assistant.memory.encoding import LONGEST_DOCUMENT
 from assistant.memory.expiry import Lifetimes
+from assistant.memory.facts import sufficient
 from assistant.memory.lexical import LexicalIndex
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.question import Question
@@ -38,7 +39,7 @@ OUTLINED_AT_ONCE = 250
 """Two milliseconds."""
 BREATH_S = 0.0005
 REPEATING = 6
-"""Ranked beyond what is asked for, in place of those that only ask the same."""
+"""Ranked beyond what is asked for, in place of those that only ask, or tell, the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,10 +370,9 @@ class UserIndex:
             ranked = rank(chosen, self._ranking, k + REPEATING)
             asked = self._lexicon.terms(question.text)
             tiers = self._vectors.tiers([each.row for each in ranked])
-            found = (
-                self._found(asked, each, tier) for each, tier in zip(ranked, tiers, strict=True)
-            )
-            return list(islice((each for each in found if each.adds), k))
+            tiered = zip(ranked, tiers, strict=True)
+            found = (self._found(asked, each, tier) for each, tier in tiered)
+            return list(islice(sufficient(found), k))
 
     def _found(self, asked: Mapping[str, set[str]], ranked: Ranked, tier: Tier) -> Found:
         """`asked`: the question's words and their stems."""

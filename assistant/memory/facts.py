@@ -1,0 +1,171 @@
+"""Facts that were derived of exchanges, as memories and back.
+
+What was derived is kept beside the exchange (`Derived`, of kind `EXTRACTED`): a list of facts, in
+which None stands for one that the user deleted, edited or let expire. So the memories can be made
+again without a model, and what the user put right stays so.
+"""
+
+import json
+import re
+import sqlite3
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass
+from typing import Any, Protocol, TypeVar
+
+from assistant.context.conversation import Exchange
+from assistant.memory import derived_rows
+from assistant.memory.naming import FACT
+from assistant.memory.question import day_words
+from assistant.memory.record import USER, Kind, Memory
+
+EXTRACTED = "extract"
+"""The kind of output."""
+_ID = re.compile(rf"(?P<exchange>.+)-{FACT}(?P<number>\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """`quote` is what it rests on, in the user's words. `importance` and `confidence` are in
+    [0, 1]."""
+
+    kind: str
+    text: str
+    quote: str
+    importance: float
+    confidence: float
+
+
+class Read(Protocol):
+    """The transcript, as far as it is read."""
+
+    def reading(self) -> AbstractContextManager[sqlite3.Connection]: ...
+
+
+class Written(Protocol):
+    """The transcript, as far as it is written."""
+
+    def writing(self) -> AbstractContextManager[sqlite3.Connection]: ...
+
+    def tidy(self) -> None: ...
+
+
+class Recalled(Protocol):
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def kind(self) -> Kind: ...
+
+    @property
+    def speaker(self) -> str: ...
+
+    @property
+    def sources(self) -> tuple[str, ...]: ...
+
+    @property
+    def adds(self) -> bool: ...
+
+
+SomeRecalled = TypeVar("SomeRecalled", bound=Recalled)
+
+
+def fact_id(exchange: str, number: int) -> str:
+    return f"{exchange}-{FACT}{number}"
+
+
+def exchange_of(memory_id: str) -> tuple[str, int] | None:
+    """Of which exchange a fact is, and which of its facts; None of other memories."""
+    match = _ID.fullmatch(memory_id)
+    return (match["exchange"], int(match["number"])) if match is not None else None
+
+
+def content_of(facts: Iterable[Fact]) -> list[dict[str, Any] | None]:
+    """As JSON can hold them."""
+    return [asdict(fact) for fact in facts]
+
+
+def memories_of_facts(
+    user_id: str, conversation: str, exchange: Exchange, content: Sequence[Mapping[str, Any] | None]
+) -> list[Memory]:
+    """Their ids follow from the exchange's, so that they can be made again without doubles."""
+    return [
+        Memory(
+            id=fact_id(exchange.id, number),
+            user_id=user_id,
+            kind=Kind(fact["kind"]),
+            text=fact["text"],
+            created=exchange.started,
+            conversation=conversation,
+            context=day_words(exchange.started),
+            importance=fact["importance"],
+            confidence=fact["confidence"],
+            sources=(exchange.id,),
+        )
+        for number, fact in enumerate(content)
+        if fact is not None
+    ]
+
+
+def read(
+    transcript: Read, user: str, exchanges: Collection[str]
+) -> dict[str, list[dict[str, Any] | None]]:
+    """What was derived of these exchanges. Raises StoreError."""
+    with transcript.reading() as db:
+        rows = derived_rows.contents(db, user, EXTRACTED, exchanges)
+    return {subject: json.loads(content) for _, subject, content in rows}
+
+
+def withdraw(transcript: Written, user: str, memories: Iterable[str]) -> None:
+    """These facts are the user's own business from now on: never made again, and their words are
+    no longer kept here. Other ids are passed over.
+
+    Raises:
+        StoreError: it could not be written; or another program keeps the log from being emptied.
+    """
+    wanted: dict[str, set[int]] = {}
+    for each in memories:
+        if (found := exchange_of(each)) is not None:
+            wanted.setdefault(found[0], set()).add(found[1])
+    if not wanted:
+        return
+    changed = False
+    with transcript.writing() as db:
+        for number, subject, content in derived_rows.contents(db, user, EXTRACTED, wanted):
+            facts = json.loads(content)
+            left = [None if n in wanted[subject] else fact for n, fact in enumerate(facts)]
+            text = json.dumps(left, ensure_ascii=False)
+            db.execute("UPDATE derived SET content = ? WHERE number = ?", (text, number))
+            changed = True
+    if changed:
+        transcript.tidy()
+
+
+def tellings(memories: Iterable[tuple[str, Collection[str]]]) -> list[tuple[str, str]]:
+    """Pairs of an exchange and a fact of it, of ids with their sources: what is noted of facts that
+    expire."""
+    return [
+        (exchange, key)
+        for key, sources in memories
+        if exchange_of(key) is not None
+        for exchange in sources
+    ]
+
+
+def sufficient(found: Iterable[SomeRecalled]) -> Iterator[SomeRecalled]:
+    """What tells something, in its order: of a fact and the words that it was taken from, the
+    better one."""
+    told: set[str] = set()
+    quoted: set[str] = set()
+    for each in found:
+        if not each.adds:
+            continue
+        if exchange_of(each.id) is not None:
+            if not told.isdisjoint(each.sources):
+                continue
+            quoted.update(each.sources)
+        elif each.kind is Kind.EXCHANGE and each.speaker == USER:
+            if not quoted.isdisjoint(each.sources):
+                continue
+            told.update(each.sources)
+        yield each

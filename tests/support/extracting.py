@@ -1,0 +1,93 @@
+"""A session in which facts are extracted; the model is scripted."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from assistant.context.conversation import Conversation, Exchange
+from assistant.events import Phase
+from assistant.idle.extracting import Extracting
+from assistant.idle.queue import JobQueue
+from assistant.idle.quiet import Quiet
+from assistant.idle.scheduler import Scheduler
+from assistant.memory.derived import Derived
+from assistant.memory.desk import MemoryDesk
+from assistant.memory.facts import EXTRACTED
+from assistant.memory.hiding import InSession
+from assistant.memory.record import Kind, Memory
+from tests.support import forgetting
+from tests.support.forgetting import START, bench
+from tests.support.idling import SETTINGS, FakePolicy
+from tests.support.memories import stored
+from tests.support.scripted_model import ScriptedModel
+
+SAID = "Oh by the way, my dog is called Maximilian, and I'm allergic to peanuts."
+DOG = "The user's dog is called Maximilian."
+PEANUTS = "The user is allergic to peanuts."
+MUCH, SOME, NO = (json.dumps({"worth": worth}) for worth in ("much", "some", "no"))
+
+
+@dataclass
+class Here:
+    """A session, and its extraction."""
+
+    bench: forgetting.Bench
+    llm: ScriptedModel
+    work: Extracting
+
+    async def tell(self, said: str = SAID) -> Exchange:
+        exchange = self.bench.tell(said)
+        await self.bench.memory.settled()
+        return exchange
+
+    async def extract(self, *exchanges: Exchange) -> None:
+        await self.work.run([each.id for each in exchanges])
+
+    def facts(self) -> list[Memory]:
+        every = stored(self.bench.memory.table)
+        return [each for each in every if each.kind is not Kind.EXCHANGE]
+
+    def texts(self) -> set[str]:
+        return {each.text for each in self.facts()}
+
+    def derived(self) -> dict[str, Any]:
+        return dict(Derived(self.bench.transcript, "ada").of(EXTRACTED))
+
+    @property
+    def desk(self) -> MemoryDesk:
+        memory = self.bench.memory
+        hiding = InSession(self.bench.forgetting, asyncio.get_running_loop())
+        return MemoryDesk(
+            "ada",
+            memory.table,
+            lambda: self.bench.transcript,
+            lambda: memory,
+            memory=memory,
+            hiding=hiding,
+        )
+
+
+@asynccontextmanager
+async def here(
+    folder: Path, answers: Sequence[str | Exception] = (MUCH,), waits: asyncio.Event | None = None
+) -> AsyncIterator[Here]:
+    async with bench(folder, Conversation.begin("ada"), START) as session:
+        llm = ScriptedModel(answers, waits_for=waits)
+        work = Extracting(session.transcript, session.memory, llm, lambda: session.clock[0])
+        yield Here(session, llm, work)
+
+
+def scheduler(at: Here, subject_s: float = 5.0) -> Scheduler:
+    return Scheduler(
+        [at.work],
+        JobQueue(at.bench.transcript, "ada"),
+        Quiet(Phase.LISTENING),
+        FakePolicy(),
+        SETTINGS,
+        at.bench.events.append,
+        subject_s=subject_s,
+    )

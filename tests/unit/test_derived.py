@@ -1,0 +1,95 @@
+"""What is derived of exchanges: kept once, found by subject, and gone with any of its sources."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from assistant.memory.derived import Derived, Output
+from assistant.memory.forgetting_marks import Hidden
+from assistant.memory.transcript import Transcript
+from tests.support.idling import NOW, talked
+
+
+@pytest.fixture
+def transcript(tmp_path: Path) -> Iterator[Transcript]:
+    with closing(Transcript.open(tmp_path / "transcript.sqlite3")) as opened:
+        yield opened
+
+
+@pytest.fixture
+def derived(transcript: Transcript) -> Derived:
+    return Derived(transcript, "me")
+
+
+def keep(derived: Derived, subject: str, content: object, *sources: str, version: int = 1) -> bool:
+    return derived.keep("describe", version, "a model", Output(subject, content, sources), NOW)
+
+
+def test_it_is_kept_once_and_what_lacks_it_is_known(
+    transcript: Transcript, derived: Derived
+) -> None:
+    first, second, third = talked(transcript, 3)
+    assert derived.missing("describe", 1, 10) == [third, second, first]
+    assert keep(derived, second, {"text": "Zoë's dog"}, second, first)
+    assert keep(derived, second, {"text": "Zoë's cat"}, second)
+    assert derived.of("describe") == {second: {"text": "Zoë's cat"}}
+    assert derived.of("describe", [first, third]) == {}
+    assert derived.of("expand") == {}
+    assert derived.missing("describe", 1, 1) == [third]
+    assert derived.missing("describe", 1, 10) == [third, first]
+    assert derived.missing("describe", 2, 10) == [third, second, first]
+    assert derived.counts() == {"describe": 1}
+
+
+def test_it_goes_with_any_of_its_sources_and_is_due_again(
+    transcript: Transcript, derived: Derived
+) -> None:
+    first, second, third = talked(transcript, 3)
+    keep(derived, second, "It quotes the first.", second, first)
+    keep(derived, third, "It stands alone.", third)
+    transcript.forget("me", [first])
+    assert derived.of("describe") == {third: "It stands alone."}
+    assert derived.missing("describe", 1, 10) == [second]
+    assert "It quotes the first." not in transcript.texts()
+    assert b"quotes the first" not in transcript.path.read_bytes()
+
+
+def test_nothing_is_kept_of_what_is_gone_hidden_or_anothers(
+    transcript: Transcript, derived: Derived
+) -> None:
+    first, second = talked(transcript, 2)
+    (others,) = talked(transcript, 1, user="you")
+    transcript.forget("me", [first])
+    hidden = Hidden("h", "me", NOW, NOW + timedelta(minutes=1), (second,), ())
+    transcript.hide(hidden)
+    for sources in ((first,), (second,), (others,), ("never",)):
+        assert not keep(derived, "subject", "x", *sources)
+    with pytest.raises(ValueError, match="rests on something"):
+        keep(derived, "subject", "x")
+    assert derived.counts() == {}
+
+
+def test_what_is_hidden_is_neither_shown_nor_missing_until_it_is_back(
+    transcript: Transcript, derived: Derived
+) -> None:
+    first, second = talked(transcript, 2)
+    keep(derived, second, "It quotes the first.", second, first)
+    transcript.hide(Hidden("h", "me", NOW, NOW + timedelta(minutes=1), (first,), ()))
+    assert derived.of("describe") == {}
+    assert derived.missing("describe", 1, 10) == []
+    transcript.show_again("me", "h")
+    assert derived.of("describe") == {second: "It quotes the first."}
+
+
+def test_users_do_not_see_each_others(transcript: Transcript, derived: Derived) -> None:
+    (mine,) = talked(transcript, 1)
+    talked(transcript, 1, user="you")
+    keep(derived, mine, "mine", mine)
+    others = Derived(transcript, "you")
+    assert others.of("describe") == {}
+    assert others.of("describe", [mine]) == {}
+    assert others.counts() == {}
+    assert mine not in others.missing("describe", 1, 10)

@@ -1,0 +1,180 @@
+"""Facts that were extracted, forgotten, put right by the user, expired, and made again."""
+
+import asyncio
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from assistant.context.conversation import Conversation, Exchange
+from assistant.memory.derived import Derived
+from assistant.memory.facts import fact_id
+from tests.support.extracting import DOG, MUCH, NO, PEANUTS, SAID, Here, here
+from tests.support.forgetting import START
+from tests.support.remains import found, vectors_of
+
+# -- forgotten ----------------------------------------------------------------------------------
+
+
+async def test_it_is_hidden_and_comes_back_with_its_exchange(tmp_path: Path) -> None:
+    async with here(tmp_path) as at:
+        exchange = await at.tell()
+        await at.extract(exchange)
+        hidden = await at.bench.forgetting.forget([exchange.id], ())
+        assert await at.bench.recalled("peanuts") == set()
+        assert at.derived() == {}
+        assert await at.work.missing(9) == []
+        await at.bench.forgetting.undo(hidden.id)
+        assert await at.bench.recalled("allergic to peanuts") & {PEANUTS, SAID}
+        assert len(at.derived()) == 1
+
+
+async def test_of_a_fact_that_is_forgotten_with_its_words_no_byte_is_left(tmp_path: Path) -> None:
+    async with here(tmp_path) as at:
+        exchange = await at.tell()
+        await at.extract(exchange)
+        await at.bench.memory.settled()
+    gone = {SAID, DOG, PEANUTS, "dog is called Maximilian"}
+    vectors = vectors_of(tmp_path, {DOG, PEANUTS})
+    assert len(vectors) == 2
+    assert found(tmp_path, gone, vectors) != []
+    async with here(tmp_path) as at:
+        await at.bench.forgetting.forget([exchange.id], ())
+        at.bench.pass_time(61)
+        assert await at.bench.forgetting.purge_due()
+        assert at.facts() == []
+        await at.extract(exchange)
+        await asyncio.to_thread(at.bench.memory.rebuild, at.bench.transcript)
+        assert at.facts() == []
+    assert found(tmp_path, gone, vectors) == []
+
+
+async def test_what_was_forgotten_while_the_model_wrote_leaves_nothing(tmp_path: Path) -> None:
+    gate = asyncio.Event()
+    async with here(tmp_path, waits=gate) as at:
+        exchange = await at.tell()
+        task = asyncio.create_task(at.extract(exchange))
+        await at.llm.writing.wait()
+        hidden = await at.bench.forgetting.forget([exchange.id], ())
+        gate.set()
+        await task
+        assert (at.facts(), at.derived()) == ([], {})
+        await at.bench.forgetting.undo(hidden.id)
+        assert await at.work.missing(9) == [exchange.id]
+        await at.extract(exchange)
+        assert at.texts() == {DOG, PEANUTS}
+
+
+async def test_what_was_forgotten_while_it_was_written_leaves_no_byte(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with here(tmp_path) as at:
+        exchange = await at.tell()
+        with monkeypatch.context() as late:
+            late.setattr(Derived, "keep", lambda *_: False)
+            await at.extract(exchange)
+        assert at.facts() == []
+        assert await at.bench.recalled("peanuts") == {SAID}
+    assert found(tmp_path, {DOG, PEANUTS}, []) == []
+
+
+async def test_told_twice_it_outlives_the_first_telling(tmp_path: Path) -> None:
+    async with here(tmp_path) as at:
+        first, second = [await at.tell("My dog is called Maximilian.") for _ in range(2)]
+        await at.extract(first, second)
+        await at.bench.forgetting.forget([first.id], ())
+        at.bench.pass_time(61)
+        await at.bench.forgetting.purge_due()
+        [fact] = at.facts()
+        assert (fact.text, fact.sources) == (DOG, (second.id,))
+
+
+# -- what the user puts right -------------------------------------------------------------------
+
+
+async def test_a_fact_that_the_user_deleted_never_comes_back(tmp_path: Path) -> None:
+    async with here(tmp_path) as at:
+        exchange = await at.tell()
+        await at.extract(exchange)
+        await asyncio.to_thread(at.desk.forget, [fact_id(exchange.id, 0)])
+        assert at.texts() == {PEANUTS}
+        [content] = at.derived().values()
+        assert content[0] is None
+        await asyncio.to_thread(at.bench.memory.rebuild, at.bench.transcript)
+        assert at.texts() == {PEANUTS}
+        await renewed(at, exchange)
+        assert at.texts() == {PEANUTS}
+    assert found(tmp_path, {DOG}, []) == []
+
+
+async def test_a_fact_that_the_user_edited_stays_as_it_is(tmp_path: Path) -> None:
+    async with here(tmp_path) as at:
+        exchange = await at.tell()
+        await at.extract(exchange)
+        mended = "The user's dog is called Max."
+        await asyncio.to_thread(at.desk.edit, fact_id(exchange.id, 0), mended)
+        await asyncio.to_thread(at.bench.memory.rebuild, at.bench.transcript)
+        assert at.texts() == {mended, PEANUTS}
+        await renewed(at, exchange)
+        assert at.texts() == {mended, PEANUTS}
+
+
+async def renewed(at: Here, exchange: Exchange) -> None:
+    """Other rules have come."""
+    asked = len(at.llm.requests)
+    at.work.version += 1
+    assert await at.work.missing(9) == [exchange.id]
+    await at.extract(exchange)
+    assert await at.work.missing(9) == []
+    assert len(at.llm.requests) == asked
+
+
+async def test_by_other_rules_it_is_made_anew_with_its_marks(tmp_path: Path) -> None:
+    async with here(tmp_path, (MUCH, MUCH, MUCH, NO)) as at:
+        exchange = await at.tell()
+        await at.extract(exchange)
+        await asyncio.to_thread(at.desk.mark, fact_id(exchange.id, 0), pinned=True)
+        at.work.version += 1
+        await at.extract(exchange)
+        [fact] = at.facts()
+        assert (fact.text, fact.pinned) == (DOG, True)
+
+
+@pytest.mark.parametrize("what", ["fact", "words"])
+async def test_what_has_expired_is_not_made_again(tmp_path: Path, what: str) -> None:
+    async with here(tmp_path) as at:
+        exchange = await at.tell()
+        await at.extract(exchange)
+        expired = fact_id(exchange.id, 0) if what == "fact" else f"{exchange.id}-user"
+        at.bench.transcript.note_expired("ada", [(exchange.id, expired)], START)
+        await asyncio.to_thread(at.bench.memory.drop, at.facts())
+        asked = len(at.llm.requests)
+        at.work.version += 1
+        await at.extract(exchange)
+        assert (at.facts(), len(at.llm.requests)) == ([], asked)
+
+
+# -- made again ---------------------------------------------------------------------------------
+
+
+async def test_a_lost_table_is_made_again_without_the_model(tmp_path: Path) -> None:
+    async with here(tmp_path) as at:
+        await at.extract(await at.tell())
+    (tmp_path / "memories").rename(tmp_path / "lost")
+    async with here(tmp_path) as at:
+        await at.bench.memory.settled()
+        assert at.texts() == {DOG, PEANUTS}
+        await asyncio.to_thread(at.bench.memory.rebuild, at.bench.transcript)
+        assert at.texts() == {DOG, PEANUTS}
+        assert at.llm.requests == []
+
+
+async def test_another_users_words_are_not_read(tmp_path: Path) -> None:
+    async with here(tmp_path) as at:
+        others = Conversation.begin("bob")
+        others.append_user(1, "I live in Rome.", START)
+        exchange = others.complete(1, "", ended=datetime.now(UTC))
+        at.bench.transcript.store(others, exchange)
+        assert await at.work.missing(9) == []
+        await at.extract(exchange)
+        assert (at.llm.requests, at.facts()) == ([], [])

@@ -1,0 +1,156 @@
+"""A model that idle work loads itself, and one constrained answer of it."""
+
+import asyncio
+from contextlib import aclosing, closing, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from assistant import desks, idling
+from assistant.encryption import open_vault
+from assistant.errors import ModelFailed
+from assistant.idle.prompting import Prompt, answer
+from assistant.idling import Parts, kinds_of, open_idling
+from assistant.memory.encoding import QueryEncoder
+from assistant.memory.record import Kind
+from assistant.memory.transcript import Transcript
+from assistant.on_demand import OnDemand
+from assistant.paths import Home
+from assistant.settings import Settings
+from models.interfaces import Generation, Lane, Message
+from tests.support.desks import at_desk, talked
+from tests.support.encoders import HashingEncoder
+from tests.support.scripted_model import ScriptedModel
+
+SCHEMA = {"type": "object"}
+PROMPT = Prompt("Judge.", [("1. A", '{"1": 2}')])
+
+
+@dataclass
+class Closed(ScriptedModel):
+    loads: int = 0
+    closes: int = 0
+    error: Exception | None = None
+
+    def __post_init__(self) -> None:
+        super().__init__(['{"1": 5}'])
+
+    async def load(self) -> None:
+        self.loads += 1
+        if self.error is not None:
+            raise self.error
+
+    async def close(self) -> None:
+        self.closes += 1
+
+
+# -- one answer ---------------------------------------------------------------------------------
+
+
+async def test_the_prompt_is_the_same_from_one_question_to_the_next() -> None:
+    llm = ScriptedModel(['{"1": 5}'])
+    assert await answer(llm, PROMPT, "1. B", SCHEMA, 24) == {"1": 5}
+    assert await answer(llm, PROMPT, "1. C", SCHEMA, 24) == {"1": 5}
+    one, two = llm.requests
+    assert one.messages[:-1] == two.messages[:-1]
+    assert one.messages[-1] == Message("user", "1. B")
+    assert (one.lane, one.temperature, one.max_tokens) == (Lane.BACKGROUND, 0.0, 24)
+    assert one.json_schema == SCHEMA
+
+
+@pytest.mark.parametrize("rubbish", ["", '{"1": "secret', "secret"])
+async def test_what_is_no_json_fails_and_is_not_told(rubbish: str) -> None:
+    with pytest.raises(ModelFailed) as failed:
+        await answer(ScriptedModel([rubbish]), PROMPT, "?", SCHEMA, 24)
+    assert "secret" not in str(failed.value)
+    assert failed.value.__cause__ is None
+
+
+async def test_cancelled_it_stops_the_model() -> None:
+    llm = ScriptedModel(["one two"], waits_for=asyncio.Event())
+    task = asyncio.create_task(answer(llm, PROMPT, "?", SCHEMA, 24))
+    await llm.writing.wait()
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
+    assert llm.cancelled == 1
+
+
+# -- on demand ----------------------------------------------------------------------------------
+
+
+async def test_it_is_loaded_when_it_is_asked_and_closed_once() -> None:
+    model = Closed()
+    lazy = OnDemand(lambda: model)
+    assert (lazy.name, model.loads) == ("", 0)
+    async with aclosing(lazy.stream(Generation([Message("user", "?")]))) as chunks:
+        assert "".join([chunk.text async for chunk in chunks]) == '{"1": 5}'
+    await lazy.load()
+    assert (lazy.name, model.loads) == ("scripted", 1)
+    assert lazy.count("two words") == 2
+    await lazy.close()
+    assert model.closes == 1
+
+
+async def test_one_that_was_never_asked_is_never_built() -> None:
+    def build() -> ScriptedModel:
+        raise AssertionError
+
+    lazy = OnDemand(build)
+    with lazy.hold():
+        await lazy.close()
+    with pytest.raises(RuntimeError):
+        lazy.count("?")
+
+
+async def test_one_that_does_not_come_up_is_tried_again() -> None:
+    model = Closed(error=ModelFailed("It does not start."))
+    lazy = OnDemand(lambda: model)
+    with pytest.raises(ModelFailed):
+        await lazy.load()
+    assert model.closes == 1
+    model.error = None
+    await lazy.load()
+    assert model.loads == 2
+
+
+# -- where no assistant runs --------------------------------------------------------------------
+
+
+@pytest.fixture
+def model(monkeypatch: pytest.MonkeyPatch) -> Closed:
+    made = Closed()
+    made.answers = ['{"worth": "much"}']
+    monkeypatch.setattr(desks, "profile_encoder", lambda _: QueryEncoder(HashingEncoder()))
+    monkeypatch.setattr(idling, "background_model", lambda *_: made)
+    return made
+
+
+async def run(home: Home, **idle: str) -> int:
+    settings = Settings.model_validate({"idle": idle, "encryption": {"mode": "off"}})
+    vault = open_vault(home, settings, create=True)
+    async with open_idling(home, settings, vault, lambda _: None) as scheduler:
+        done = await scheduler.run_until_empty()
+    vault.close()
+    return done
+
+
+async def test_the_model_is_loaded_only_for_work_that_is_due(home: Home, model: Closed) -> None:
+    told = talked(home)
+    assert await run(home, extract="off") == 0
+    assert model.loads == 0
+    assert await run(home, extract="model") == len(told)
+    assert (model.loads, model.closes) == (1, 1)
+    assert await run(home, extract="model") == 0
+    assert model.loads == 1
+    with at_desk(home) as desk:
+        facts = {each.text for each in desk.newest(Kind.FACT).memories}
+        events = {each.text for each in desk.newest(Kind.EVENT).memories}
+        assert "The user's dog Max barks at every postman in the street." in facts | events
+
+
+def test_it_is_registered_where_it_can_work(tmp_path: Path, home: Home) -> None:
+    settings = Settings.model_validate({"idle": {"extract": "model"}})
+    with closing(Transcript.open(tmp_path / "transcript.sqlite3")) as transcript:
+        assert kinds_of(Parts(settings, transcript, None, ScriptedModel())) == []
