@@ -267,8 +267,8 @@ def test_a_file_of_an_earlier_version_gets_a_queue(tmp_path: Path) -> None:
         with transcript.writing() as db:
             for name in ("job_of_exchange", "job_of_conversation"):
                 db.execute(f"DROP TRIGGER {name}")
-            db.execute("DROP TABLE job")
-            db.execute("DROP TABLE idle_pause")
+            for table in ("job", "idle_pause", "derived_source", "derived"):
+                db.execute(f"DROP TABLE {table}")
             db.execute("PRAGMA user_version = 4")
     with closing(Transcript.open(path)) as transcript:
         queue = JobQueue(transcript, "me")

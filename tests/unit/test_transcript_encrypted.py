@@ -79,7 +79,8 @@ def test_damage_is_damage_and_not_a_wrong_key(
         for turn in range(1, 200):
             told(transcript, turn)
     whole = bytearray(path.read_bytes())
-    for page in range(4096, len(whole), 4096):
+    last = len(whole) * 3 // 4 // 4096 * 4096  # the names of the tables come before
+    for page in range(last, len(whole), 4096):
         whole[page + 99] ^= 1
     path.write_bytes(whole)
 
