@@ -11,19 +11,18 @@
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Iterator, Mapping
-from concurrent.futures import CancelledError
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import Any
 
 from assistant.errors import SettingsError, StoreError
 from assistant.idle.queue import JobQueue
 from assistant.idle.scheduler import Scheduler
+from assistant.memory.on_loop import Result, on_loop
 
 logger = logging.getLogger(__name__)
 
 Request = Mapping[str, Any]
 Row = dict[str, Any]
-Result = TypeVar("Result")
 
 ACT = "idle"
 SHOWN = 20
@@ -50,16 +49,7 @@ class InSession:
 
     def call(self, work: Coroutine[Any, Any, Result]) -> Result:
         """Raises what it raises."""
-        ending = StoreError("The assistant is just ending.", mend="Try again in a moment.")
-        try:
-            future = asyncio.run_coroutine_threadsafe(work, self._loop)
-        except RuntimeError as error:  # the loop is closed
-            work.close()
-            raise ending from error
-        try:
-            return future.result()
-        except CancelledError as error:
-            raise ending from error
+        return on_loop(self._loop, work)
 
     def begin(self, kind: str | None, most: int | None) -> None:
         """

@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any
 
 from assistant.memory import derived_rows
-from assistant.memory.forgetting_marks import hidden_exchanges
+from assistant.memory.forgetting_marks import held, hidden_exchanges
 from assistant.memory.transcript import Transcript
 from assistant.memory.transcript_rows import microseconds
 
@@ -51,7 +51,7 @@ class Derived:
         with self._transcript.writing() as db:
             if not hidden_exchanges(db, self._user).isdisjoint(sources):
                 return False
-            if len(derived_rows.there(db, self._user, sources)) < len(sources):
+            if len(held(db, self._user, sources)) < len(sources):
                 return False
             key = (self._user, kind, output.subject)
             db.execute("DELETE FROM derived WHERE user = ? AND kind = ? AND subject = ?", key)

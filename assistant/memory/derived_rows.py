@@ -72,14 +72,6 @@ def resting_on(db: sqlite3.Connection, exchanges: Collection[str]) -> set[int]:
     return found
 
 
-def there(db: sqlite3.Connection, user: str, ids: Collection[str]) -> set[str]:
-    found: set[str] = set()
-    for part in _parts(ids):
-        query = f"SELECT id FROM exchange WHERE user = ? AND id IN ({_places(part)})"
-        found.update(row[0] for row in db.execute(query, (user, *part)))
-    return found
-
-
 # -- inside -------------------------------------------------------------------------------------
 
 

@@ -3,20 +3,18 @@ the disk alone, where none runs for this user."""
 
 import asyncio
 from collections.abc import Callable, Collection, Coroutine, Sequence
-from concurrent.futures import CancelledError
 from datetime import UTC, datetime, timedelta
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 from assistant.context.conversation import Exchange
-from assistant.errors import StoreError
 from assistant.memory.forgetting import Forgetting
 from assistant.memory.forgetting_marks import Hidden
 from assistant.memory.long_term import LongTermMemory
+from assistant.memory.on_loop import Result, on_loop
 from assistant.memory.proof import Receipt
 from assistant.memory.transcript import Transcript
 
 Purge = Callable[[Hidden], Receipt]
-Result = TypeVar("Result")
 
 
 class Hiding(Protocol):
@@ -183,13 +181,4 @@ class InSession:
         return self._forgetting.hidden
 
     def _on_loop(self, work: Coroutine[Any, Any, Result]) -> Result:
-        ending = StoreError("The assistant is just ending.", mend="Try again in a moment.")
-        try:
-            future = asyncio.run_coroutine_threadsafe(work, self._loop)
-        except RuntimeError as error:  # the loop is closed
-            work.close()
-            raise ending from error
-        try:
-            return future.result()
-        except CancelledError as error:
-            raise ending from error
+        return on_loop(self._loop, work)
