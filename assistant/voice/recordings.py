@@ -32,8 +32,8 @@ from models.interfaces import Samples
 FLOOR_DBFS = -80.0
 """Noise between recordings: a real room is never digital zero, and detectors know it."""
 STEP = math.lcm(BLOCK, WINDOW) // BLOCK
-"""Blocks. A recording begins at a multiple of so many: then a detector cuts it into the same windows
-each time that it is played, and judges it alike."""
+"""Blocks. A recording begins at a multiple of so many: then a detector cuts it into the same
+windows each time that it is played, and judges it alike."""
 TICK_S = 0.01
 """How often a loudspeaker without a device takes from its queue."""
 FORMATS = "WAV, FLAC, OGG, MP3 or AIFF"
