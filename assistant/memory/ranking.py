@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 Values = NDArray[np.float64]
 """Shape (candidates,)."""
 Places = NDArray[np.int64]
-"""Shape (candidates,): positions among the candidates, or `NONE`."""
+"""Positions among the candidates, or `NONE`; shape (candidates,) where nothing else is said."""
 
 Read = Callable[[Places], NDArray[np.float32]]
 """Vectors, shape (positions, dimensions), of the few that are looked at closely."""
@@ -297,7 +297,7 @@ class Ranked:
 def rank(candidates: Candidates, weights: Ranking, k: int) -> list[Ranked]:
     """The k best, best first."""
     features, rows = candidates.features, candidates.rows
-    neighbours = Neighbours(places(rows, candidates.before), places(rows, candidates.after))
+    neighbours = Neighbours(*places(rows, np.stack([candidates.before, candidates.after])))
     scores, parts = fuse(candidates.evidence, neighbours, features, weights)
     best = diversify(scores, candidates.vectors, k, weights)
     names, values = list(parts), np.stack([part[best] for part in parts.values()]).T.tolist()
@@ -321,20 +321,23 @@ def to_be_ranked(
     if len(matching) > count:
         evidence = own[matching]
         least = np.partition(evidence, -count)[-count]  # places would take far longer than values
-        matching, evidence = matching[evidence >= least], evidence[evidence >= least]
+        better, level = matching[evidence > least], matching[evidence == least]
         # Of those that are level at the limit the newest.
-        matching = np.delete(matching, np.flatnonzero(evidence == least)[: len(matching) - count])
+        matching = np.concatenate([better, level[len(better) - count :]])
     chosen = np.concatenate([matching, near])
     around = np.sort(np.concatenate([chosen, before[chosen], after[chosen]]))
     # As np.unique, which takes ten times as long for so few.
-    rows: Places = around[(around != NONE) & (np.diff(around, prepend=NONE) != 0)]
+    new = around != NONE
+    new[1:] &= around[1:] != around[:-1]
+    rows: Places = around[new]
     return rows
 
 
 def places(rows: Places, wanted: Places) -> Places:
-    """Where `wanted` rows stand among the ascending `rows`; `NONE` for what isn't there."""
+    """Where `wanted` rows, in any shape, stand among the ascending `rows`; `NONE` for what isn't
+    there."""
     if not len(rows):
-        return np.full(len(wanted), NONE)
+        return np.full_like(wanted, NONE)
     found = np.minimum(np.searchsorted(rows, wanted), len(rows) - 1)
     here: Places = np.where(rows[found] == wanted, found, NONE)
     return here

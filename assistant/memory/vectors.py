@@ -276,8 +276,10 @@ class VectorIndex:
             return np.flatnonzero(distances < NEVER)
         rows = np.flatnonzero(distances <= limit)
         # Of those that are level at the limit the newest.
-        level = np.flatnonzero(distances[rows] == limit)
-        return np.delete(rows, level[: len(rows) - count])
+        left_out = np.flatnonzero(distances.take(rows) == limit)[: len(rows) - count]
+        kept = np.ones(len(rows), np.bool_)
+        kept[left_out] = False
+        return rows[kept]
 
     def _scored(self, query: Vectors, rows: Rows, missing: float = 0.0) -> Cosines:
         cosines = np.zeros(len(rows), np.float32)
