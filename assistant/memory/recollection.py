@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 from assistant.context.conversation import Conversation, Exchange, Summary
 from assistant.events import Event, Latency, MemoryUsed, SpeechIgnored, TurnHeard
 from assistant.memory.asking import FURTHEST
+from assistant.memory.found import Found
 from assistant.memory.long_term import LongTermMemory
 from assistant.memory.question import Earlier
 from assistant.memory.transcript import Transcript
-from assistant.memory.user_index import Found
 
 
 class Archive:
