@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import partial
+from itertools import takewhile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,5 +52,5 @@ class Ageing:
             return found
 
         there = table.encoders()
-        reads = [partial(read, encoder) for encoder in encoders if encoder in there]
+        reads = [partial(read, each) for each in takewhile(there.__contains__, encoders)]
         index.age(self._tiers, datetime.now(UTC), *reads)

@@ -111,7 +111,8 @@ class Asking:
         if earlier and self._follows_up(text):
             topic = self._topic(earlier)
             question = understood(question, topic)
-            known = _with(self._encoder, known, topic) or known
+            with_topic = _with(self._encoder, known, topic)
+            known = known if with_topic is None else with_topic
             # Without what was said before it would look for anything that leans on anything.
             found = _with(stronger, found, topic) if stronger is not None else None
         return Asked(question, known, late, found, stand_in)

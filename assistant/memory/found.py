@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
+from assistant.events import MemoryUsed
 from assistant.memory.record import Kind
 from assistant.memory.tiers import Tier
 
@@ -34,5 +36,13 @@ class Recalled:
     was. `stand_in`: the quick encoder's vector stood in for the stronger one's, which was late."""
 
     memories: tuple[Found, ...] = ()
+    missed: bool = False
+    stand_in: bool = False
+
+
+class Recollected(NamedTuple):
+    """The same for a turn; see `events.Recalled`."""
+
+    memories: tuple[MemoryUsed, ...] = ()
     missed: bool = False
     stand_in: bool = False

@@ -98,7 +98,7 @@ async def contexts(
     whole, built, worked, tokens, notes = [], [], [], [], []
     for question in asked:
         began = time.perf_counter()
-        found, _ = await recollection.recall(question, DEADLINE_S)
+        found, *_ = await recollection.recall(question, DEADLINE_S)
         middle, before = time.perf_counter(), time.thread_time()
         prompt = short_term.prompt(question, found)
         ended = time.perf_counter()

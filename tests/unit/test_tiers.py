@@ -228,7 +228,7 @@ def test_exact_vectors_come_from_the_table_when_it_is_time(table: MemoryTable) -
     time = [0.0]
     made, ageing = index(30), Ageing(Tiers(hot=5, warm=5, ageing_s=300), lambda: time[0])
     assert ageing.due(made)
-    ageing.run(made, ENCODER, table)
+    ageing.run(made, [ENCODER], table)
     assert made.tier_counts() == {Tier.HOT: 5, Tier.WARM: 5, Tier.COLD: 20}
     assert vectors(30)[29].tobytes() in held(made)
     assert vectors(30)[20].tobytes() not in held(made)
