@@ -14,6 +14,7 @@ from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 
 from assistant.events import Recalled
 from assistant.memory.found import Recollected
+from assistant.settings import Memory
 from assistant.voice.attempt import Attempt
 from assistant.voice.dialogue import Dialogue
 from assistant.voice.frames import AttemptFrame, PartialFrame
@@ -49,17 +50,15 @@ class Recall(FrameProcessor):
     """Once per attempt, never in the history, never in the way of the answer.
 
     Args:
-        typed_deadline_s: of what was typed, of which no word is known before all are.
+        settings: the deadlines; of what is typed no word is known before all are.
     """
 
-    def __init__(
-        self, recaller: Recaller, dialogue: Dialogue, deadline_s: float, typed_deadline_s: float
-    ) -> None:
+    def __init__(self, recaller: Recaller, dialogue: Dialogue, settings: Memory) -> None:
         super().__init__(name="recall")
         self._recaller = recaller
         self._dialogue = dialogue
-        self._deadline_s = deadline_s
-        self._typed_deadline_s = max(deadline_s, typed_deadline_s)
+        self._deadline_s = settings.deadline_ms / 1000
+        self._typed_deadline_s = max(settings.deadline_ms, settings.typed_deadline_ms) / 1000
 
     async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
         await super().process_frame(frame, direction)

@@ -109,7 +109,7 @@ def scale(turns: Sequence[Turn]) -> float:
 
 
 def row(turn: Turn, whole: float, cells: int) -> Text:
-    """One turn: its bar, its time, what recall missed of its deadline, tokens read and written per second."""
+    """One turn: its bar, its time, what was late in recall, tokens read and written per second."""
     room = min(cells - FIGURES, WIDEST_BAR)
     text = Text.assemble((f"{turn.number:>{NUMBER - 1}} ", "bold"), no_wrap=True)
     text.append_text(bar(turn.latency, whole, room))
