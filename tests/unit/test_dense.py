@@ -27,11 +27,11 @@ def filled(count: int, strong: int) -> tuple[Dense, NDArray[np.float32], NDArray
 def test_the_stronger_one_serves_once_half_have_its_vector() -> None:
     dense, quick, other = filled(10, 4)
     meaning = Meaning(quick[9], other[0])
-    assert not dense.serves
+    before = dense.serves
     assert dense.usable(meaning).stronger is None
     assert dense.lacking(3) == [9, 8, 7]
     dense.strengthen([9], other[9:])
-    assert dense.serves
+    assert (before, dense.serves) == (False, True)
     assert dense.usable(meaning).stronger is not None
     assert dense.missing == 5
 
@@ -69,7 +69,7 @@ def test_what_is_added_changed_and_removed_later_counts() -> None:
 
 def test_two_cosines_are_one_and_the_lacking_are_put_on_the_others_scale() -> None:
     quick = np.linspace(0.1, 0.9, 30, dtype=np.float32)
-    other = quick / 2
+    other = quick * np.float32(0.5)
     both = blended(quick, other)
     np.testing.assert_allclose(both, STRONGER * other + (1 - STRONGER) * quick, atol=1e-6)
     lacking = other.copy()
@@ -82,7 +82,7 @@ def test_two_cosines_are_one_and_the_lacking_are_put_on_the_others_scale() -> No
 
 def test_of_few_with_both_no_scale_is_told() -> None:
     quick = np.linspace(0.1, 0.9, FEWEST_TO_SCALE, dtype=np.float32)
-    other = quick / 2
+    other = quick * np.float32(0.5)
     other[-1] = np.nan
     assert blended(quick, other)[-1] == pytest.approx(quick[-1])
 
