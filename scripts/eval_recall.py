@@ -11,9 +11,9 @@ questions that share a content word with the fact and such that don't.
 Ours runs on the product's own modules with the product's own weights, and as it does past the
 deadline: with the stand-in's vector of the question (`ours_stand_in`), and without any
 (`ours_words`). Without `--encoder` the encoders are those of the profile `default`; one that is
-named has no stand-in unless that is named too. The methods beside it have `--encoder`. Intervals are bootstrap 95 % over questions.
-`--vectors FOLDER` keeps documents' vectors there for the next run. With `--json` the last line is
-one JSON object.
+named has no stand-in unless that is named too. The methods beside it have `--encoder`. Intervals
+are bootstrap 95 % over questions. `--vectors FOLDER` keeps documents' vectors there for the next
+run. With `--json` the last line is one JSON object.
 """
 
 import argparse
@@ -40,6 +40,8 @@ from scripts.bench.recall_methods import METHODS, Baselines, Encoders, Ours
 from scripts.bench.report import machine
 from scripts.bench.retrieval import METRICS, Values, intervals, means, of_question, table
 
+ENCODER = "all-minilm-l6-v2"
+"""By which limits on cosines were chosen."""
 STAND_IN = "ours_stand_in"
 WORDS = "ours_words"
 FACTS = "evaluation/paraphrase_facts.jsonl"
