@@ -14,6 +14,7 @@ from assistant.memory.profile import Standing, profile_of
 from assistant.memory.question import stated
 from assistant.memory.ranking import NONE, Features, places
 from assistant.memory.record import Kind, Memory
+from assistant.memory.row_times import RowTimes
 from assistant.memory.tiers import Marks
 
 Rows = NDArray[np.int64]
@@ -50,6 +51,7 @@ class Columns:
         self._lifetimes = lifetimes
         self._ends = np.empty(0)
         self._numbers = np.empty((0, STATEMENT + 1))
+        self.times = RowTimes()
         self._last_of: dict[str, int] = {}
         self._rows_of_source: dict[str, list[int]] = {}
 
@@ -87,6 +89,7 @@ class Columns:
         used = memory.last_used.timestamp() if memory.last_used is not None else created
         known = (memory.importance, memory.confidence, memory.uses, memory.feedback)
         self._numbers[row] = (created, used, *known, memory.pinned, stated(memory.text))
+        self.times.write(row, memory.text, memory.told)
 
     def remove(self, rows: Sequence[int]) -> None:
         """Their neighbours become neighbours of each other."""
@@ -110,6 +113,7 @@ class Columns:
             self._hidden[row] = True
             self._withheld.discard(row)
             self._numbers[row], self._ends[row] = 0.0, np.inf
+            self.times.clear(row)
 
     def withhold(self, exchanges: Collection[str], ids: Collection[str]) -> None:
         """Let memories that rest on these exchanges, and these memories, not come up."""
@@ -251,6 +255,7 @@ class Columns:
         self._living = _grown(self._living, room)
         self._hidden, self._ends = _grown(self._hidden, room), _grown(self._ends, room)
         self._numbers = _grown(self._numbers, room)
+        self.times.reserve(room)
 
 
 AnArray = TypeVar("AnArray", bound=NDArray[Any])

@@ -54,6 +54,10 @@ class Ranking:
     """From the turn after it, and from the one before the last."""
     meaning_near: float = 0.15
     """Share of what the cosines of the turns just before and after it are above the average."""
+    times: float = 0.25
+    """For what was told in the time that the question names, or tells of it (`row_times`)."""
+    dated: float = 0.1
+    """For what tells of some day, where the question is when."""
     speaker: float = 0.15
     """For a turn of the speaker whom the question is about."""
     statement: float = 0.2
@@ -98,6 +102,10 @@ class Evidence:
     context: Values
     speaker: str | None = None
     """Whom the question is about (`question.read_question`)."""
+    times: Values | None = None
+    """How close each is to the time that the question names, in [0, 1], if it names one."""
+    dated: Values | None = None
+    """1 where a memory tells of a day, if the question asks when."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +153,7 @@ def fuse(
         "meaning": cosine,
         "words": words,
         "around": _around(cosine, words, neighbours, weights),
+        "time": _time(evidence, weights),
         "speaker": weights.speaker * _spoken_by(evidence.speaker, features.speakers),
         "statement": _statement(features.statement, weights, len(cosine)),
         "importance": weights.importance * (features.importance - 0.5),
@@ -168,6 +177,12 @@ def _by_words(evidence: Values, weights: Ranking) -> Values:
     as_good = len(evidence) - np.searchsorted(np.sort(evidence), evidence)
     common = 1 + weights.words_common * np.log(as_good)
     return np.asarray(weights.words * evidence**weights.words_power / common)
+
+
+def _time(evidence: Evidence, weights: Ranking) -> Values:
+    parts = ((weights.times, evidence.times), (weights.dated, evidence.dated))
+    none = np.zeros(len(evidence.cosine))
+    return sum((weight * part for weight, part in parts if part is not None), start=none)
 
 
 def _spoken_by(speaker: str | None, speakers: Sequence[str] | NDArray[np.object_]) -> Values:

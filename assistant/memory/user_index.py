@@ -25,6 +25,7 @@ from assistant.memory.lexicon import Lexicon
 from assistant.memory.question import Question
 from assistant.memory.ranking import Candidates, Evidence, Ranked, Ranking, rank, to_be_ranked
 from assistant.memory.record import Kind, Memory
+from assistant.memory.row_times import TimeAsked, time_asked
 from assistant.memory.table_schema import Batch
 from assistant.memory.tiers import Tier, Tiers, assigned
 from assistant.memory.vectors import VectorIndex
@@ -346,9 +347,14 @@ class UserIndex:
             if vector is not None:
                 near = self._vectors.search(vector, CANDIDATES)[0].astype(np.int64)
             size = len(lexical.own)
+            when = time_asked(question.text, now)
+            if when is not None and self._ranking.times:
+                near = np.concatenate([near, self._then(when, vector, size)])
             before, after = self._columns.before[:size], self._columns.after[:size]
             rows = to_be_ranked(lexical.own, near, before, after, CANDIDATES)
             rows = rows[self._columns.eligible(rows, exclude, now)]
+            if when is not None and when.alone and self._ranking.times:
+                rows = self._columns.times.belonging(rows, when)
             if not len(rows):
                 return []
             cosine = np.zeros(len(rows), np.float32)
@@ -361,6 +367,7 @@ class UserIndex:
                     lexical.own[rows].astype(np.float64),
                     lexical.context[rows].astype(np.float64),
                     question.speaker,
+                    *self._columns.times.evidence(rows, when),
                 ),
                 before=self._columns.before[rows],
                 after=self._columns.after[rows],
@@ -373,6 +380,14 @@ class UserIndex:
             tiered = zip(ranked, tiers, strict=True)
             found = (self._found(asked, each, tier) for each, tier in tiered)
             return list(islice(sufficient(found), k))
+
+    def _then(self, asked: TimeAsked, vector: Vector | None, size: int) -> Rows:
+        """The nearest in meaning of what belongs to this time; else the newest."""
+        rows = self._columns.times.within(asked, size)
+        if vector is None or len(rows) <= CANDIDATES:
+            return rows[-CANDIDATES:]
+        cosine = np.nan_to_num(self._vectors.cosines(vector, rows, missing=np.nan))
+        return rows[np.argpartition(-cosine, CANDIDATES)[:CANDIDATES]]
 
     def _found(self, asked: Mapping[str, set[str]], ranked: Ranked, tier: Tier) -> Found:
         """`asked`: the question's words and their stems."""
