@@ -54,7 +54,7 @@ class Ranking:
     """From the turn after it, and from the one before the last."""
     meaning_near: float = 0.15
     """Share of what the cosines of the turns just before and after it are above the average."""
-    times: float = 0.25
+    times: float = 0.3
     """For what was told in the time that the question names, or tells of it (`row_times`)."""
     dated: float = 0.1
     """For what tells of some day, where the question is when."""
