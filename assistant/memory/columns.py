@@ -14,6 +14,7 @@ from assistant.memory.profile import Standing, profile_of
 from assistant.memory.question import stated
 from assistant.memory.ranking import NONE, Features, places
 from assistant.memory.record import Kind, Memory
+from assistant.memory.roles import Roles
 from assistant.memory.row_times import RowTimes
 from assistant.memory.tiers import Marks
 
@@ -52,6 +53,7 @@ class Columns:
         self._ends = np.empty(0)
         self._numbers = np.empty((0, STATEMENT + 1))
         self.times = RowTimes()
+        self.roles = Roles()
         self._last_of: dict[str, int] = {}
         self._rows_of_source: dict[str, list[int]] = {}
 
@@ -90,6 +92,7 @@ class Columns:
         known = (memory.importance, memory.confidence, memory.uses, memory.feedback)
         self._numbers[row] = (created, used, *known, memory.pinned, stated(memory.text))
         self.times.write(row, memory.text, memory.told)
+        self.roles.write(row, memory.text)
 
     def remove(self, rows: Sequence[int]) -> None:
         """Their neighbours become neighbours of each other."""
@@ -114,6 +117,7 @@ class Columns:
             self._withheld.discard(row)
             self._numbers[row], self._ends[row] = 0.0, np.inf
             self.times.clear(row)
+            self.roles.clear(row)
 
     def withhold(self, exchanges: Collection[str], ids: Collection[str]) -> None:
         """Let memories that rest on these exchanges, and these memories, not come up."""

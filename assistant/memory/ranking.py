@@ -58,6 +58,8 @@ class Ranking:
     """For what was told in the time that the question names, or tells of it (`row_times`)."""
     dated: float = 0.1
     """For what tells of some day, where the question is when."""
+    linked: float = 0.15
+    """For what names whom the question means by what they are to the user (`roles`)."""
     speaker: float = 0.15
     """For a turn of the speaker whom the question is about."""
     statement: float = 0.2
@@ -106,6 +108,8 @@ class Evidence:
     """How close each is to the time that the question names, in [0, 1], if it names one."""
     dated: Values | None = None
     """1 where a memory tells of a day, if the question asks when."""
+    linked: Values | None = None
+    """1 where a memory names somebody whom the question mentions otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +157,9 @@ def fuse(
         "meaning": cosine,
         "words": words,
         "around": _around(cosine, words, neighbours, weights),
-        "time": _time(evidence, weights),
+        "time": _known(weights.times, evidence.times, len(cosine))
+        + _known(weights.dated, evidence.dated, len(cosine)),
+        "linked": _known(weights.linked, evidence.linked, len(cosine)),
         "speaker": weights.speaker * _spoken_by(evidence.speaker, features.speakers),
         "statement": _statement(features.statement, weights, len(cosine)),
         "importance": weights.importance * (features.importance - 0.5),
@@ -179,10 +185,8 @@ def _by_words(evidence: Values, weights: Ranking) -> Values:
     return np.asarray(weights.words * evidence**weights.words_power / common)
 
 
-def _time(evidence: Evidence, weights: Ranking) -> Values:
-    parts = ((weights.times, evidence.times), (weights.dated, evidence.dated))
-    none = np.zeros(len(evidence.cosine))
-    return sum((weight * part for weight, part in parts if part is not None), start=none)
+def _known(weight: float, values: Values | None, count: int) -> Values:
+    return np.zeros(count) if values is None else weight * values
 
 
 def _spoken_by(speaker: str | None, speakers: Sequence[str] | NDArray[np.object_]) -> Values:

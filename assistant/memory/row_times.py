@@ -18,8 +18,10 @@ from assistant.memory.day_spans import Span
 from assistant.memory.time_named import named
 
 Rows = NDArray[np.int64]
-Days = NDArray[np.float64]
-"""Shape (rows,): days since year 1, as `date.toordinal` counts them."""
+Days = NDArray[np.float32]
+"""Shape (rows,): days since year 1, as `date.toordinal` counts them; NaN for none."""
+Values = NDArray[np.float64]
+"""Shape (rows,)."""
 
 TOLD = 2
 """Spans of one memory that are kept: who names more tells of no time in particular."""
@@ -27,8 +29,6 @@ LONGEST = 400
 """Days of a span that a memory tells of; a longer one says little."""
 READ = 2_000
 """Characters of a memory, from its start."""
-WITHIN = 2_000
-"""Memories of the time asked for that are compared with the question, the newest."""
 FADE_DAYS = 2.0
 FADE_SHARE = 0.25
 """Outside of a span closeness is halved each time so many days have passed, and this share of the
@@ -73,14 +73,14 @@ class RowTimes:
     """Of each row of an index the day on which it was told, and the days that it tells of."""
 
     def __init__(self) -> None:
-        self._said = np.empty(0)
-        self._told = np.empty((0, TOLD, 2))
+        self._said = np.empty(0, np.float32)
+        self._told = np.empty((0, TOLD, 2), np.float32)
         """First and last days; NaN where it tells of none."""
 
     def reserve(self, room: int) -> None:
         more = room - len(self._said)
-        self._said = np.concatenate([self._said, np.full(more, np.nan)])
-        self._told = np.concatenate([self._told, np.full((more, TOLD, 2), np.nan)])
+        self._said = np.concatenate([self._said, np.full(more, np.nan, np.float32)])
+        self._told = np.concatenate([self._told, np.full((more, TOLD, 2), np.nan, np.float32)])
 
     def write(self, row: int, text: str, said: datetime) -> None:
         day = said.astimezone().date()
@@ -93,20 +93,20 @@ class RowTimes:
         self._said[row] = self._told[row] = np.nan
 
     def within(self, asked: TimeAsked, size: int) -> Rows:
-        """The newest rows of the first `size` that were told in this time, or tell of it."""
+        """Those of the first `size` rows that were told in this time, or tell of it."""
         inside = np.zeros(size, np.bool_)
         for first, last in _ordinals(asked.spans):
             inside |= (self._said[:size] >= first) & (self._said[:size] <= last)
             for place in range(TOLD):
                 starts, ends = self._told[:size, place].T
                 inside |= (starts <= last) & (ends >= first)
-        return np.flatnonzero(inside)[-WITHIN:]
+        return np.flatnonzero(inside)
 
     def belonging(self, rows: Rows, asked: TimeAsked) -> Rows:
         """Those of the rows that are of this time, or near it."""
         return rows[self._closeness(rows, asked.spans) >= NEAR]
 
-    def evidence(self, rows: Rows, asked: TimeAsked | None) -> tuple[Days | None, Days | None]:
+    def evidence(self, rows: Rows, asked: TimeAsked | None) -> tuple[Values | None, Values | None]:
         """How close the rows are to the time that was named, in [0, 1]: 1 for what was told in it,
         or tells of a day in it; and, where it was asked when, 1 for what tells of some day."""
         if asked is None:
@@ -114,7 +114,7 @@ class RowTimes:
         dated = np.asarray(~np.isnan(self._told[rows, 0, 0]), np.float64) if asked.when else None
         return self._closeness(rows, asked.spans) if asked.spans else None, dated
 
-    def _closeness(self, rows: Rows, spans: Sequence[Span]) -> Days:
+    def _closeness(self, rows: Rows, spans: Sequence[Span]) -> Values:
         said, told = self._said[rows], self._told[rows]
         best = np.zeros(len(rows))
         for first, last in _ordinals(spans):
@@ -131,8 +131,8 @@ def _ordinals(spans: Iterable[Span]) -> list[tuple[int, int]]:
     return [(span.first.toordinal(), span.last.toordinal()) for span in spans]
 
 
-def _faded(starts: Days, ends: Days, first: int, last: int) -> Days:
+def _faded(starts: Days, ends: Days, first: int, last: int) -> Values:
     """NaN where there are no days."""
     apart = np.maximum(0.0, np.maximum(first - ends, starts - last))
     half = min(FADE_MOST, FADE_DAYS + FADE_SHARE * (last - first + 1))
-    return np.asarray(np.exp2(-apart / half))
+    return np.asarray(np.exp2(-apart / half), np.float64)

@@ -10,12 +10,14 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from itertools import chain, islice
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assistant.context.notes import Note
+from assistant.memory.clues import Clues
 from assistant.memory.columns import Columns
 from assistant.memory.encoding import LONGEST_DOCUMENT
 from assistant.memory.expiry import Lifetimes
@@ -25,7 +27,6 @@ from assistant.memory.lexicon import Lexicon
 from assistant.memory.question import Question
 from assistant.memory.ranking import Candidates, Evidence, Ranked, Ranking, rank, to_be_ranked
 from assistant.memory.record import Kind, Memory
-from assistant.memory.row_times import TimeAsked, time_asked
 from assistant.memory.table_schema import Batch
 from assistant.memory.tiers import Tier, Tiers, assigned
 from assistant.memory.vectors import VectorIndex
@@ -133,7 +134,7 @@ class UserIndex:
                     vectors, present = batch.vectors(encoder)
                     self._vectors.add(np.where(present[:, np.newaxis], vectors, np.float32(np.nan)))
                 self._columns.add(memories)
-                texts += [_head(memory.text) for memory in memories]
+                texts += [memory.text[:LONGEST_DOCUMENT] for memory in memories]
                 contexts += [memory.context for memory in memories]
         finally:
             # All at once: each large piece is folded into the whole.
@@ -153,7 +154,7 @@ class UserIndex:
             if memory.user_id != self.user_id or memory.id in self._columns.row_of:
                 raise ValueError(f"memory {memory.id} does not belong here, or is here already")
         with self._lock:
-            self._lexical.add([_head(m.text) for m in memories], [m.context for m in memories])
+            self._lexical.add([m.text[:LONGEST_DOCUMENT] for m in memories], [m.context for m in memories])
             if vectors is None:
                 self._vectors.add_without(len(memories))
             else:
@@ -179,7 +180,7 @@ class UserIndex:
             row = self._columns.row_of[memory.id]
             if memory.text != self._columns.texts[row]:
                 self._vectors.remove([row])
-            self._lexical.replace(row, _head(memory.text), memory.context)
+            self._lexical.replace(row, memory.text[:LONGEST_DOCUMENT], memory.context)
             self._columns.write(row, memory)
             self.profile = self._columns.profile()
 
@@ -346,28 +347,23 @@ class UserIndex:
             near = np.empty(0, np.int64)
             if vector is not None:
                 near = self._vectors.search(vector, CANDIDATES)[0].astype(np.int64)
+            cosines = partial(self._cosines, vector)
             size = len(lexical.own)
-            when = time_asked(question.text, now)
-            if when is not None and self._ranking.times:
-                near = np.concatenate([near, self._then(when, vector, size)])
+            clues = Clues.of(question, self._columns, self._lexical, self._ranking, now)
+            near = np.concatenate([near, clues.candidates(size, cosines)])
             before, after = self._columns.before[:size], self._columns.after[:size]
             rows = to_be_ranked(lexical.own, near, before, after, CANDIDATES)
-            rows = rows[self._columns.eligible(rows, exclude, now)]
-            if when is not None and when.alone and self._ranking.times:
-                rows = self._columns.times.belonging(rows, when)
+            rows = clues.left(rows[self._columns.eligible(rows, exclude, now)])
             if not len(rows):
                 return []
-            cosine = np.zeros(len(rows), np.float32)
-            if vector is not None:
-                cosine = self._vectors.cosines(vector, rows, missing=np.nan)
             chosen = Candidates(
                 rows=rows,
                 evidence=Evidence(
-                    cosine.astype(np.float64),
+                    cosines(rows),
                     lexical.own[rows].astype(np.float64),
                     lexical.context[rows].astype(np.float64),
                     question.speaker,
-                    *self._columns.times.evidence(rows, when),
+                    *clues.evidence(rows),
                 ),
                 before=self._columns.before[rows],
                 after=self._columns.after[rows],
@@ -381,19 +377,17 @@ class UserIndex:
             found = (self._found(asked, each, tier) for each, tier in tiered)
             return list(islice(sufficient(found), k))
 
-    def _then(self, asked: TimeAsked, vector: Vector | None, size: int) -> Rows:
-        """The nearest in meaning of what belongs to this time; else the newest."""
-        rows = self._columns.times.within(asked, size)
-        if vector is None or len(rows) <= CANDIDATES:
-            return rows[-CANDIDATES:]
-        cosine = np.nan_to_num(self._vectors.cosines(vector, rows, missing=np.nan))
-        return rows[np.argpartition(-cosine, CANDIDATES)[:CANDIDATES]]
+    def _cosines(self, vector: Vector | None, rows: Rows) -> NDArray[np.float64]:
+        """NaN for what has no vector; zeros where the question has none."""
+        if vector is None:
+            return np.zeros(len(rows))
+        return self._vectors.cosines(vector, rows, missing=np.nan).astype(np.float64)
 
     def _found(self, asked: Mapping[str, set[str]], ranked: Ranked, tier: Tier) -> Found:
         """`asked`: the question's words and their stems."""
         columns, row = self._columns, ranked.row
         text = columns.texts[row]
-        there = set(self._lexicon.content(_head(text)))
+        there = set(self._lexicon.content(text[:LONGEST_DOCUMENT]))
         return Found(
             id=columns.ids[row],
             text=text,
@@ -408,8 +402,3 @@ class UserIndex:
             tier=tier,
             adds=columns.states(row) or not there.issubset(chain.from_iterable(asked.values())),
         )
-
-
-def _head(text: str) -> str:
-    """What is looked at of a text: whoever pastes a megabyte must not make recall late for ever."""
-    return text[:LONGEST_DOCUMENT]
