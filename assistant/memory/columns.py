@@ -1,7 +1,7 @@
 """What is known of each row of a user's index beside its words and its vector."""
 
 import sys
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, TypeVar, cast
 
@@ -152,9 +152,22 @@ class Columns:
                 conversation=self.conversations[row],
                 sources=self.sources[row],
                 superseded_by=self.superseded_by.get(row),
+                **self._marks_of(row),
             )
             for row in rows
             if self._living[row] and row not in self._withheld
+        }
+
+    def _marks_of(self, row: int) -> Mapping[str, Any]:
+        numbers = self._numbers[row].tolist()
+        used = datetime.fromtimestamp(numbers[LAST_USED], UTC) if numbers[USES] else None
+        return {
+            "importance": numbers[IMPORTANCE],
+            "confidence": numbers[CONFIDENCE],
+            "last_used": used,
+            "uses": int(numbers[USES]),
+            "feedback": int(numbers[FEEDBACK]),
+            "pinned": numbers[PINNED] > 0,
         }
 
     def living(self) -> Rows:

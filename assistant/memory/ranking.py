@@ -58,7 +58,7 @@ class Ranking:
     """For what was told in the time that the question names, or tells of it (`row_times`)."""
     dated: float = 0.1
     """For what tells of some day, where the question is when."""
-    linked: float = 0.15
+    linked: float = 0.25
     """For what names whom the question means by what they are to the user (`roles`)."""
     speaker: float = 0.15
     """For a turn of the speaker whom the question is about."""

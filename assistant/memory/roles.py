@@ -57,7 +57,10 @@ _PATTERNS = tuple(
         rf"\b[Ww]e(?:['’]ve)? (?:call|called|named) (?:the|our) {_WORDS} {_NAME}",
     )
 )
-_NO_NAMES = frozenset({*MONTHS, *WEEKDAYS, "And", "But", "So", "The", "My", "He", "She", "It"})
+_NO_NAMES = frozenset(
+    {*MONTHS, *WEEKDAYS}
+    | set("And But So The My He She It We They You Well Yes Yeah No Okay Oh Then What How".split())
+)
 _CUT = re.compile(r" (?:is|was|and|or|to|in|at|on|of|with|for|from|than|that|who|the|an?)\b.*")
 _HINTS = PERSONS | {"called", "named", "name", "call"}
 _WORD = re.compile(r"[a-z]+(?:-[a-z]+)*")
