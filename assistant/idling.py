@@ -21,6 +21,7 @@ from assistant.idle.quiet import Quiet
 from assistant.idle.requests import ACT, IdleDesk, InSession, Request, Row
 from assistant.idle.scheduler import Scheduler
 from assistant.idle.tidying import Tidying
+from assistant.idle.weighing import Weighing
 from assistant.memory.long_term import LongTermMemory
 from assistant.memory.place import open_place, place_of
 from assistant.memory.transcript import Transcript
@@ -75,6 +76,8 @@ def kinds_of(parts: Parts) -> list[Work]:
     judge = parts.llm if extract == "model" else None
     if extract != "off" and english and parts.memory and (judge or extract == "rules"):
         works.append(Extracting(parts.transcript, parts.memory, judge))
+    if parts.settings.idle.importance and parts.memory is not None:
+        works.append(Weighing(parts.transcript, parts.memory))
     return works
 
 

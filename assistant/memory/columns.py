@@ -1,7 +1,7 @@
 """What is known of each row of a user's index beside its words and its vector."""
 
 import sys
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, TypeVar, cast
 
@@ -14,6 +14,8 @@ from assistant.memory.profile import Standing, profile_of
 from assistant.memory.question import stated
 from assistant.memory.ranking import NONE, Features, places
 from assistant.memory.record import Kind, Memory
+from assistant.memory.roles import Roles
+from assistant.memory.row_times import RowTimes
 from assistant.memory.tiers import Marks
 
 Rows = NDArray[np.int64]
@@ -50,6 +52,8 @@ class Columns:
         self._lifetimes = lifetimes
         self._ends = np.empty(0)
         self._numbers = np.empty((0, STATEMENT + 1))
+        self.times = RowTimes()
+        self.roles = Roles()
         self._last_of: dict[str, int] = {}
         self._rows_of_source: dict[str, list[int]] = {}
 
@@ -87,6 +91,8 @@ class Columns:
         used = memory.last_used.timestamp() if memory.last_used is not None else created
         known = (memory.importance, memory.confidence, memory.uses, memory.feedback)
         self._numbers[row] = (created, used, *known, memory.pinned, stated(memory.text))
+        self.times.write(row, memory.text, memory.told)
+        self.roles.write(row, memory.text)
 
     def remove(self, rows: Sequence[int]) -> None:
         """Their neighbours become neighbours of each other."""
@@ -110,6 +116,8 @@ class Columns:
             self._hidden[row] = True
             self._withheld.discard(row)
             self._numbers[row], self._ends[row] = 0.0, np.inf
+            self.times.clear(row)
+            self.roles.clear(row)
 
     def withhold(self, exchanges: Collection[str], ids: Collection[str]) -> None:
         """Let memories that rest on these exchanges, and these memories, not come up."""
@@ -144,9 +152,22 @@ class Columns:
                 conversation=self.conversations[row],
                 sources=self.sources[row],
                 superseded_by=self.superseded_by.get(row),
+                **self._marks_of(row),
             )
             for row in rows
             if self._living[row] and row not in self._withheld
+        }
+
+    def _marks_of(self, row: int) -> Mapping[str, Any]:
+        numbers = self._numbers[row].tolist()
+        used = datetime.fromtimestamp(numbers[LAST_USED], UTC) if numbers[USES] else None
+        return {
+            "importance": numbers[IMPORTANCE],
+            "confidence": numbers[CONFIDENCE],
+            "last_used": used,
+            "uses": int(numbers[USES]),
+            "feedback": int(numbers[FEEDBACK]),
+            "pinned": numbers[PINNED] > 0,
         }
 
     def living(self) -> Rows:
@@ -253,6 +274,7 @@ class Columns:
         self._living = _grown(self._living, room)
         self._hidden, self._ends = _grown(self._hidden, room), _grown(self._ends, room)
         self._numbers = _grown(self._numbers, room)
+        self.times.reserve(room)
 
 
 AnArray = TypeVar("AnArray", bound=NDArray[Any])

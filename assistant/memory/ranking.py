@@ -54,6 +54,12 @@ class Ranking:
     """From the turn after it, and from the one before the last."""
     meaning_near: float = 0.15
     """Share of what the cosines of the turns just before and after it are above the average."""
+    times: float = 0.3
+    """For what was told in the time that the question names, or tells of it (`row_times`)."""
+    dated: float = 0.1
+    """For what tells of some day, where the question is when."""
+    linked: float = 0.25
+    """For what names whom the question means by what they are to the user (`roles`)."""
     speaker: float = 0.15
     """For a turn of the speaker whom the question is about."""
     statement: float = 0.2
@@ -98,6 +104,12 @@ class Evidence:
     context: Values
     speaker: str | None = None
     """Whom the question is about (`question.read_question`)."""
+    times: Values | None = None
+    """How close each is to the time that the question names, in [0, 1], if it names one."""
+    dated: Values | None = None
+    """1 where a memory tells of a day, if the question asks when."""
+    linked: Values | None = None
+    """1 where a memory names somebody whom the question mentions otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +157,9 @@ def fuse(
         "meaning": cosine,
         "words": words,
         "around": _around(cosine, words, neighbours, weights),
+        "time": _known(weights.times, evidence.times, len(cosine))
+        + _known(weights.dated, evidence.dated, len(cosine)),
+        "linked": _known(weights.linked, evidence.linked, len(cosine)),
         "speaker": weights.speaker * _spoken_by(evidence.speaker, features.speakers),
         "statement": _statement(features.statement, weights, len(cosine)),
         "importance": weights.importance * (features.importance - 0.5),
@@ -174,6 +189,10 @@ def _by_words(evidence: Values, weights: Ranking) -> Values:
     common = 1 + weights.words_common * np.log(as_good)
     words[matching] = weights.words * some**weights.words_power / common
     return words
+
+
+def _known(weight: float, values: Values | None, count: int) -> Values:
+    return np.zeros(count) if values is None else weight * values
 
 
 def _spoken_by(speaker: str | None, speakers: Sequence[str] | NDArray[np.object_]) -> Values:
