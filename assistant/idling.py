@@ -19,6 +19,7 @@ from assistant.idle.queue import JobQueue
 from assistant.idle.quiet import Quiet
 from assistant.idle.requests import ACT, IdleDesk, InSession, Request, Row
 from assistant.idle.scheduler import Scheduler
+from assistant.idle.summarising import summarising_of
 from assistant.idle.tidying import Tidying
 from assistant.memory.long_term import LongTermMemory
 from assistant.memory.place import open_place, place_of
@@ -74,6 +75,7 @@ def kinds_of(parts: Parts) -> list[Work]:
     judge = parts.llm if extract == "model" else None
     if extract != "off" and english and parts.memory and (judge or extract == "rules"):
         works.append(Extracting(parts.transcript, parts.memory, judge))
+    works += summarising_of(parts.settings, parts.transcript, parts.memory, parts.llm)
     return works
 
 

@@ -210,6 +210,11 @@ class Idle(Section):
     extract: Literal["off", "rules", "model"] = "off"
     """Take facts, preferences and events from what you say, in English: all that the rules find, or
     of that what the language model finds worth it."""
+    summarise: Literal["off", "rules", "model"] = "off"
+    """Sum up what you said in each stretch of a conversation, in English, for questions like "what
+    did we talk about last week?": in sentences by rules, or shortened by the language model."""
+    summarise_turns: Annotated[int, Field(ge=4, le=100)] = 12
+    """Turns of such a stretch."""
 
 
 class Screen(Section):

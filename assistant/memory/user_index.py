@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assistant.context.notes import Note
+from assistant.memory.broadly import among, lifted
 from assistant.memory.columns import Columns
 from assistant.memory.encoding import LONGEST_DOCUMENT
 from assistant.memory.expiry import Lifetimes
@@ -348,7 +349,7 @@ class UserIndex:
             size = len(lexical.own)
             before, after = self._columns.before[:size], self._columns.after[:size]
             rows = to_be_ranked(lexical.own, near, before, after, CANDIDATES)
-            rows = rows[self._columns.eligible(rows, exclude, now)]
+            rows, broad = among(self._columns, rows, question.text, exclude, now)
             if not len(rows):
                 return []
             cosine = np.zeros(len(rows), np.float32)
@@ -364,14 +365,13 @@ class UserIndex:
                 ),
                 before=self._columns.before[rows],
                 after=self._columns.after[rows],
-                features=self._columns.features(rows, now),
+                features=lifted(self._columns, rows, self._columns.features(rows, now), broad),
                 vectors=None if vector is None else lambda at: self._vectors.about(rows[at]),
             )
             ranked = rank(chosen, self._ranking, k + REPEATING)
             asked = self._lexicon.terms(question.text)
             tiers = self._vectors.tiers([each.row for each in ranked])
-            tiered = zip(ranked, tiers, strict=True)
-            found = (self._found(asked, each, tier) for each, tier in tiered)
+            found = (self._found(asked, *each) for each in zip(ranked, tiers, strict=True))
             return list(islice(sufficient(found), k))
 
     def _found(self, asked: Mapping[str, set[str]], ranked: Ranked, tier: Tier) -> Found:
