@@ -20,6 +20,7 @@ from assistant.idle.queue import JobQueue
 from assistant.idle.quiet import Quiet
 from assistant.idle.requests import ACT, IdleDesk, InSession, Request, Row
 from assistant.idle.scheduler import Scheduler
+from assistant.idle.summarising import summarising_of
 from assistant.idle.tidying import Tidying
 from assistant.idle.weighing import Weighing
 from assistant.memory.long_term import LongTermMemory
@@ -78,6 +79,7 @@ def kinds_of(parts: Parts) -> list[Work]:
         works.append(Extracting(parts.transcript, parts.memory, judge))
     if parts.settings.idle.importance and parts.memory is not None:
         works.append(Weighing(parts.transcript, parts.memory))
+    works += summarising_of(parts.settings, parts.transcript, parts.memory, parts.llm)
     return works
 
 

@@ -219,6 +219,11 @@ class Idle(Section):
     importance: bool = False
     """Let memories that are used, marked and told again count more, and what nobody asks for less;
     never less than you set."""
+    summarise: Literal["off", "rules", "model"] = "off"
+    """Sum up what you said in each stretch of a conversation, in English, for questions like "what
+    did we talk about last week?": in sentences by rules, or shortened by the language model."""
+    summarise_turns: Annotated[int, Field(ge=4, le=100)] = 12
+    """Turns of such a stretch."""
 
 
 class Screen(Section):

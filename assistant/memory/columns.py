@@ -39,6 +39,7 @@ class Columns:
         self.all_speakers: set[str] = set()
         self.sources: list[tuple[str, ...]] = []
         self.superseded_by: dict[int, str] = {}
+        self.summaries: set[int] = set()
         self.standing: set[int] = set()
         """Rows of the profile: pinned, or of that kind."""
         self.speakers = np.empty(0, np.object_)
@@ -81,6 +82,8 @@ class Columns:
         self.superseded_by.pop(row, None)
         if memory.superseded_by is not None:
             self.superseded_by[row] = memory.superseded_by
+        if memory.kind is Kind.SUMMARY:
+            self.summaries.add(row)
         self.standing.discard(row)
         if memory.pinned or memory.kind is Kind.PROFILE:
             self.standing.add(row)
@@ -112,6 +115,7 @@ class Columns:
             self.conversations[row] = ""
             self.superseded_by.pop(row, None)
             self.standing.discard(row)
+            self.summaries.discard(row)
             self.before[row] = self.after[row] = NONE
             self._hidden[row] = True
             self._withheld.discard(row)
@@ -187,6 +191,12 @@ class Columns:
 
     def created(self, row: int) -> datetime:
         return datetime.fromtimestamp(self._numbers[row, CREATED], UTC)
+
+    def told_between(self, start: float, end: float) -> Rows:
+        """Rows of what was told from `start` on and before `end`, in seconds since 1970."""
+        numbers = self._numbers[: len(self.ids)]
+        told = (numbers[:, CREATED] >= start) & (numbers[:, CREATED] < end)
+        return np.flatnonzero(self._living[: len(self.ids)] & told & (numbers[:, STATEMENT] > 0))
 
     def states(self, row: int) -> bool:
         """It is not a mere question."""

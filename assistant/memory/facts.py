@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Protocol, TypeVar
 
 from assistant.context.conversation import Exchange
-from assistant.memory import derived_rows
+from assistant.memory import derived_rows, summaries
 from assistant.memory.naming import FACT
 from assistant.memory.question import day_words
 from assistant.memory.record import USER, Kind, Memory
@@ -116,9 +116,9 @@ def read(
     return {subject: json.loads(content) for _, subject, content in rows}
 
 
-def withdraw(transcript: Written, user: str, memories: Iterable[str]) -> None:
-    """These facts are the user's own business from now on: never made again, and their words are
-    no longer kept here. Other ids are passed over.
+def withdraw(transcript: Written, user: str, memories: Collection[str]) -> None:
+    """These facts and summaries are the user's own business from now on: never made again, and
+    their words are no longer kept here. Other ids are passed over.
 
     Raises:
         StoreError: it could not be written; or another program keeps the log from being emptied.
@@ -127,10 +127,11 @@ def withdraw(transcript: Written, user: str, memories: Iterable[str]) -> None:
     for each in memories:
         if (found := exchange_of(each)) is not None:
             wanted.setdefault(found[0], set()).add(found[1])
-    if not wanted:
+    told = [each for each in memories if summaries.is_summary(each)]
+    if not wanted and not told:
         return
-    changed = False
     with transcript.writing() as db:
+        changed = summaries.withdraw(db, user, told)
         for number, subject, content in derived_rows.contents(db, user, EXTRACTED, wanted):
             facts = json.loads(content)
             left = [None if n in wanted[subject] else fact for n, fact in enumerate(facts)]
@@ -142,12 +143,12 @@ def withdraw(transcript: Written, user: str, memories: Iterable[str]) -> None:
 
 
 def tellings(memories: Iterable[tuple[str, Collection[str]]]) -> list[tuple[str, str]]:
-    """Pairs of an exchange and a fact of it, of ids with their sources: what is noted of facts that
-    expire."""
+    """Pairs of an exchange and a fact or a summary of it, of ids with their sources: what is noted
+    of such that expire."""
     return [
         (exchange, key)
         for key, sources in memories
-        if exchange_of(key) is not None
+        if exchange_of(key) is not None or summaries.is_summary(key)
         for exchange in sources
     ]
 

@@ -138,6 +138,8 @@ class Features:
     """How many of its words are not part of a question (`question.stated`)."""
     successor: Places | None = None
     """Which candidate supersedes it, or `NONE`."""
+    lift: Values | None = None
+    """What it counts more for a question as broad as this (`broadly`)."""
 
 
 Parts = Mapping[str, Values]
@@ -171,6 +173,7 @@ def fuse(
         "feedback": weights.feedback
         * np.clip(features.feedback, -weights.most_feedback, weights.most_feedback),
         "pinned": weights.pinned * features.pinned,
+        "broad": np.zeros(len(cosine)) if features.lift is None else features.lift,
     }
     scores = np.zeros(len(cosine))
     for part in parts.values():

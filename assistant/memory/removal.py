@@ -65,7 +65,7 @@ def removal(
     gone |= {
         memory.id: memory
         for memory in everything.values()
-        if memory.sources and going.issuperset(memory.sources)
+        if (memory.sources and going.issuperset(memory.sources)) or _sums_up(memory, going)
     }
     left = [memory for memory in everything.values() if memory.id not in gone]
     after = _retold(left, exchanges, told)
@@ -82,6 +82,12 @@ def removal(
         if kept is not None and (new := _without(kept, gone, going, quoting, ids)) != memory
     ]
     return Removal(list(gone.values()), changed, tuple(key for key in gone if key not in ids))
+
+
+def _sums_up(memory: Memory, exchanges: frozenset[str]) -> bool:
+    """A summary goes with the first exchange that it rests on: nobody knows which of its words were
+    from there. It is made again without it."""
+    return memory.kind is Kind.SUMMARY and not exchanges.isdisjoint(memory.sources)
 
 
 def _retold(

@@ -9,6 +9,7 @@ from itertools import chain, islice
 
 import numpy as np
 
+from assistant.memory.broadly import among, lifted
 from assistant.memory.clues import Clues
 from assistant.memory.columns import Columns
 from assistant.memory.dense import Dense, Meaning
@@ -60,7 +61,9 @@ def searched(
     near = np.concatenate([vectors.near(meaning, CANDIDATES), clues.candidates(size, cosines)])
     before, after = columns.before[:size], columns.after[:size]
     rows = to_be_ranked(lexical.own, near, before, after, CANDIDATES)
-    rows = clues.left(rows[columns.eligible(rows, exclude, now)])
+    rows, broad = among(columns, rows, question.text, exclude, now)
+    if broad is None:
+        rows = clues.left(rows)
     if not len(rows):
         return []
     chosen = Candidates(
@@ -74,7 +77,7 @@ def searched(
         ),
         before=columns.before[rows],
         after=columns.after[rows],
-        features=columns.features(rows, now),
+        features=lifted(columns, rows, columns.features(rows, now), broad),
         vectors=vectors.reader(meaning, rows),
     )
     ranked = rank(chosen, parts.ranking, k + REPEATING)
