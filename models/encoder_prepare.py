@@ -186,8 +186,7 @@ class Graph:
         return made[0]
 
     def dense(self, name: str, x: str, weight: Array, bias: Array) -> str:
-        """`x` times the transpose of `weight`, shape (out, in), as the publishers store it, and
-        `bias`."""
+        """`x` times the transpose of `weight`, shape (out, in) as published, and `bias`."""
         self.inputs[name] = x
         shift = self.constant(f"{name}.bias", bias)
         if self._reach is None:

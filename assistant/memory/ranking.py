@@ -171,7 +171,7 @@ def fuse(
         * np.log2(1 + np.minimum(features.uses, weights.most_uses))
         * _faded(features.unused_days, weights),
         "feedback": weights.feedback
-        * np.clip(features.feedback, -weights.most_feedback, weights.most_feedback),
+        * np.minimum(np.maximum(features.feedback, -weights.most_feedback), weights.most_feedback),
         "pinned": weights.pinned * features.pinned,
         "broad": np.zeros(len(cosine)) if features.lift is None else features.lift,
     }
@@ -269,12 +269,12 @@ def diversify(scores: Values, vectors: Read | None, k: int, weights: Ranking) ->
         vectors: reads those at these positions, of length 1; NaN where there is none. None leaves
             the order to the scores.
     """
-    order = np.argsort(-scores, kind="stable")
-    if vectors is None or not weights.redundancy or len(order) <= 1:
-        return order[:k]
+    if vectors is None or not weights.redundancy or len(scores) <= 1:
+        return np.argsort(-scores, kind="stable")[:k]
     # What lies farther below the k-th than the greatest penalty can't come up.
-    least = scores[order[:k]][-1] - weights.redundancy
-    pool = order[: min(np.count_nonzero(scores >= least), max(k, COMPARED))]
+    kth = -min(k, len(scores))
+    near = np.flatnonzero(scores >= np.partition(scores, kth)[kth] - weights.redundancy)
+    pool = near[np.argsort(-scores[near], kind="stable")][: max(k, COMPARED)]
     given = vectors(pool)
     worth = scores[pool]
     after_each = worth - _repeats(given @ given.T, weights)
