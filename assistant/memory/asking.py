@@ -77,6 +77,7 @@ class Asking:
         self._lexicon = lexicon
         self._speakers = speakers
         self._stronger = stronger
+        self._better: Future[Vector] | None = None
 
     def ahead(self, text: str) -> None:
         """The user still speaks, and these are the words so far. Returns at once."""
@@ -99,10 +100,11 @@ class Asking:
         left = max(0.0, due - time.monotonic())
         stronger = self._stronger()
         # First, since it takes longest: on a core of its own it works while this thread encodes.
-        better = stronger.submit(question.meaning, draft=True) if stronger is not None else None
+        better = self._begun(stronger, question.meaning)
+        in_vain = stronger is not None and stronger.expected_s(question.meaning) > left
         # Without threads but the encoder's: on a busy machine each takes its time to wake.
         vector = self._encoder.submit(question.meaning, draft=True, at_once_s=left / 2)
-        await _done([each for each in (vector, better) if each is not None], due)
+        await _done([vector] if better is None or in_vain else [vector, better], due)
         known, found = result(vector), _in_time(better)
         late = known is None and found is None
         stand_in = stronger is not None and found is None and not late
@@ -116,6 +118,13 @@ class Asking:
             # Without what was said before it would look for anything that leans on anything.
             found = _with(stronger, found, topic) if stronger is not None else None
         return Asked(question, known, late, found, stand_in)
+
+    def _begun(self, stronger: QueryEncoder | None, meaning: str) -> "Future[Vector] | None":
+        """In place of what still waits to be begun."""
+        if self._better is not None:
+            self._better.cancel()
+        self._better = stronger and stronger.submit(meaning, draft=True)
+        return self._better
 
     def _follows_up(self, text: str) -> bool:
         return follows_up(text, self._lexicon.content(text))
@@ -141,12 +150,9 @@ def _with(encoder: QueryEncoder, vector: Vector | None, earlier: Earlier) -> Vec
 
 
 def _in_time(vector: "Future[Vector] | None") -> Vector | None:
-    """As `result`, of the stronger encoder: that it comes too late is nothing to warn of."""
-    if vector is None or not vector.done():
-        if vector is not None:
-            vector.cancel()
-        return None
-    return result(vector)
+    """As `result`, of the stronger encoder: that it comes too late is nothing to warn of. It is
+    not given up, since the same words may be asked for again, and tells how long the next takes."""
+    return None if vector is None or not vector.done() else result(vector)
 
 
 async def _done(vectors: "Sequence[Future[Vector]]", due: float) -> None:

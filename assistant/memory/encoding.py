@@ -10,6 +10,7 @@ Words that may yet change (the user still speaks) are *drafts*. They are kept ap
 when the turn is decided; what is encoded ahead of the end has a thread of its own.
 """
 
+import statistics
 import threading
 import time
 from collections import OrderedDict, deque
@@ -129,6 +130,7 @@ class QueryEncoder:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="query-encoder")
         self._thread_ahead = ThreadPoolExecutor(1, thread_name_prefix="query-encoder-ahead")
         self._ahead: tuple[str, Future[Vector]] | None = None
+        self._ahead_since = 0.0
         self._clock = clock
         self._took: deque[float] = deque(maxlen=RECENT)
 
@@ -178,9 +180,20 @@ class QueryEncoder:
                 self._ahead[1].cancel()
             job = self._submit(self._thread_ahead, query, self._drafts)
             job.add_done_callback(_seen)
-            self._ahead = (query, job)
+            self._ahead, self._ahead_since = (query, job), self._clock()
         if self.stronger is not None and self.stronger.loaded:
             self.stronger.ahead(text)
+
+    def expected_s(self, text: str) -> float:
+        """Seconds until the vector of a query is there, by what the last ones took; 0 where it is
+        known, and where nothing is known of that."""
+        query = query_key(text)
+        took = list(self._took)
+        if not took or self._known_query(query) is not None:
+            return 0.0
+        begun = self._ahead is not None and self._ahead[0] == query and self._ahead[1].running()
+        since = self._clock() - self._ahead_since if begun else 0.0
+        return max(0.0, statistics.median(took) - since)
 
     def settle(self, text: str | None = None) -> None:
         """The words are final, or there are none: all drafts go, and the vector of `text`, where

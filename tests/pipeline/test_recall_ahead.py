@@ -46,12 +46,13 @@ class Listening:
 
     def __init__(self) -> None:
         self.told: list[str] = []
+        self.deadlines: list[float] = []
 
     def ahead(self, words: str) -> None:
         self.told.append(f"so far: {words}")
 
     async def recall(self, query: str, deadline_s: float) -> Recollected:
-        del deadline_s
+        self.deadlines.append(deadline_s)
         self.told.append(query)
         return Recollected()
 
@@ -81,6 +82,23 @@ async def test_what_is_not_meant_for_the_assistant_is_not_told(tmp_path: Path) -
         await talk.to_the_end()
     assert stt.heard
     assert recaller.told == []
+
+
+async def test_what_is_typed_has_more_time(tmp_path: Path) -> None:
+    recaller = Listening()
+    for deadlines in ({"deadline_ms": 7}, {"deadline_ms": 90}):
+        async with session(
+            ScriptedStt("What is new?"),
+            ScriptedLlm(),
+            UTTERANCE,
+            tmp_path,
+            settings=settings(**deadlines),
+            recaller=recaller,
+        ) as talk:
+            await talk.to_the_end()
+            await talk.loop.say("And now?")
+            await talk.loop.settled()
+    assert sorted(set(recaller.deadlines)) == [0.007, 0.03, 0.09]
 
 
 class Remembering:

@@ -149,6 +149,29 @@ async def test_a_stronger_one_that_is_late_is_stood_in_for_and_that_is_told(tmp_
         assert not again.stand_in
 
 
+async def test_nobody_waits_for_one_that_is_known_to_be_too_slow(tmp_path: Path) -> None:
+    home, may_go_on = Home(tmp_path), threading.Event()
+    moments = iter(range(0, 10**9, 1_000))  # each encoding takes a thousand seconds
+    stronger = QueryEncoder(home.strong, clock=lambda: next(moments))
+    async with home.memory(QueryEncoder(home.quick, stronger=stronger)) as memory:
+        await tell(memory, ANIMAL)
+        await strengthened(memory)
+        first = await memory.recall("Max", LEISURE_S)
+        assert not first.stand_in, "nothing is known of its speed"
+
+        def wait() -> None:
+            assert may_go_on.wait(2 * LEISURE_S)
+
+        home.strong.gate = wait
+        async with asyncio.timeout(LEISURE_S / 2):
+            assert (await memory.recall("Max the dog", LEISURE_S)).stand_in
+        may_go_on.set()
+        async with asyncio.timeout(WAIT_S):
+            while "Max the dog" not in stronger.texts():
+                await asyncio.sleep(0.001)
+        assert not (await memory.recall("Max the dog", LEISURE_S)).stand_in, "it is known by now"
+
+
 async def test_what_was_encoded_ahead_is_in_time(tmp_path: Path) -> None:
     home = Home(tmp_path)
     async with home.memory() as memory:
