@@ -106,8 +106,7 @@ class Weighing:
                 continue
             content = self._before([exchange]) | news
             raw = {
-                key: [each.base, each.by_hand, each.last, each.now]
-                for key, each in content.items()
+                key: [each.base, each.by_hand, each.last, each.now] for key, each in content.items()
             }
             output = Output(exchange, raw, (exchange,))
             if self._derived.keep(self.kind, self.version, "", output, self._now()):

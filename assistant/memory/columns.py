@@ -73,6 +73,7 @@ class Columns:
     def write(self, row: int, memory: Memory) -> None:
         """All that is known of one row, but for its neighbours."""
         self.row_of[memory.id] = row
+        fresh = self.texts[row] != memory.text
         self._living[row] = True
         self.ids[row], self.texts[row] = memory.id, memory.text
         self.kinds[row], self.speakers[row] = memory.kind, sys.intern(memory.speaker)
@@ -92,7 +93,8 @@ class Columns:
         known = (memory.importance, memory.confidence, memory.uses, memory.feedback)
         self._numbers[row] = (created, used, *known, memory.pinned, stated(memory.text))
         self.times.write(row, memory.text, memory.told)
-        self.roles.write(row, memory.text)
+        if fresh:
+            self.roles.write(row, memory.text)
 
     def remove(self, rows: Sequence[int]) -> None:
         """Their neighbours become neighbours of each other."""

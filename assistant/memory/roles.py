@@ -25,7 +25,7 @@ class Role(NamedTuple):
     name: str
 
 
-PERSONS = frozenset(
+_PERSONS = (
     "sister brother mother father mum mom dad mummy daddy daughter son aunt auntie uncle cousin "
     "niece nephew gran granny grandma grandmother grandad grandpa grandfather granddaughter "
     "grandson grandchild twin stepson stepdaughter stepmother stepfather stepmum stepdad "
@@ -37,8 +37,8 @@ PERSONS = frozenset(
     "plumber electrician accountant lawyer solicitor hairdresser barber baker butcher mechanic "
     "babysitter nanny childminder supervisor professor mentor student client baby kid child dog "
     "puppy cat kitten hamster rabbit guinea-pig tortoise parrot budgie pony horse goldfish pet"
-    "".split()
 )
+PERSONS = frozenset(_PERSONS.split())
 """After whom a name follows without more ado; others must be "called" something."""
 _TITLE = r"(?:(?:Mr|Mrs|Ms|Miss|Dr|Doctor|Auntie|Aunt|Uncle)\.? )?"
 _NAME = rf"{_TITLE}(?P<name>[A-Z][\w-]+)"
@@ -57,10 +57,8 @@ _PATTERNS = tuple(
         rf"\b[Ww]e(?:['’]ve)? (?:call|called|named) (?:the|our) {_WORDS} {_NAME}",
     )
 )
-_NO_NAMES = frozenset(
-    {*MONTHS, *WEEKDAYS}
-    | set("And But So The My He She It We They You Well Yes Yeah No Okay Oh Then What How".split())
-)
+_NO_WORDS = "And But So The My He She It We They You Well Yes Yeah No Okay Oh Then What How"
+_NO_NAMES = frozenset({*MONTHS, *WEEKDAYS, *_NO_WORDS.split()})
 _CUT = re.compile(r" (?:is|was|and|or|to|in|at|on|of|with|for|from|than|that|who|the|an?)\b.*")
 _HINTS = PERSONS | {"called", "named", "name", "call"}
 _WORD = re.compile(r"[a-z]+(?:-[a-z]+)*")

@@ -36,13 +36,13 @@ span's length on top; at most `FADE_MOST`."""
 FADE_MOST = 14.0
 NEAR = 0.5
 """Closeness of what is left where only the time is asked for."""
-NOTHING_ELSE = frozenset(
+_NOTHING_ELSE = (
     "what who did do does was were have has had i we you me us my our tell told telling say said "
     "saying talk talked talking mention mentioned discuss discussed speak spoke happen happened "
     "happening about anything something everything things all up to on in at the a of that it is "
-    "and with to remember can could please over been there"
-    "".split()
+    "and with remember can could please over been there"
 )
+NOTHING_ELSE = frozenset(_NOTHING_ELSE.split())
 """Words of a question that asks for a time alone."""
 _WORD = re.compile(r"[^\W_]+")
 

@@ -49,7 +49,7 @@ class Seen:
     def past(self) -> bool:
         """It tells of what has been, so that "in May" is the last one; else it may as well be the
         next."""
-        return PAST.search(self.text) is not None
+        return _PAST.search(self.text) is not None
 
     def nearest(self, yearly: Callable[[int], Span], way: str) -> list[Span]:
         if way == "next":
@@ -65,10 +65,11 @@ def named(text: str, today: date) -> Named:
     Args:
         today: the day on which it was said.
     """
-    words = _KEYS.intersection(_WORD.findall(text.lower()))
-    if not words:
+    lower = text.lower()
+    if not any(each in lower for each in _PARTS_OF_ALL):
         return Named((), text)
-    seen = Seen(today, text)
+    words = _KEYS.intersection(_WORD.findall(lower))
+    seen = Seen(today, lower)
     spans: list[Span] = []
     for keys, pattern, how in _RULES:
         if not keys.isdisjoint(words):
@@ -83,9 +84,7 @@ def without_times(text: str) -> str:
     return rest if len(rest.split()) >= FEWEST else text
 
 
-def _taken(
-    text: str, seen: "Seen", pattern: re.Pattern[str], how: "How"
-) -> tuple[list[Span], str]:
+def _taken(text: str, seen: "Seen", pattern: re.Pattern[str], how: "How") -> tuple[list[Span], str]:
     """What the matches mean, and the text without those that mean a span."""
     spans: list[Span] = []
     rest, end = [], 0
@@ -225,12 +224,15 @@ def _in_month(seen: Seen, match: re.Match[str]) -> list[Span]:
         spans = [months(int(match["year"]), month)]
     else:
         spans = seen.nearest(lambda year: months(year, month), way)
-    part = next((p for word, p in _PARTS if word in _of(match, "part")), None)
+    part = next((p for word, p in _PARTS.items() if word in _of(match, "part")), None)
     return [part_of(each, part) for each in spans] if part else spans
 
 
-_PARTS = (("begin", "start"), ("start", "start"), ("early", "start"), ("mid", "middle"))
-_PARTS += (("end", "end"), ("late", "end"))
+_PARTS = {
+    **dict.fromkeys(("begin", "start", "early"), "start"),
+    "mid": "middle",
+    **dict.fromkeys(("end", "late"), "end"),
+}
 
 
 def _in_year(_: Seen, match: re.Match[str]) -> list[Span]:
@@ -260,6 +262,7 @@ def _beside(span: Span, side: str, today: date) -> Span:
 
 # -- the words ----------------------------------------------------------------------------------
 
+_PAST = re.compile(PAST.pattern)
 _MONTHS = tuple(name.lower() for name in MONTHS)
 _SHORT = ("jan", "feb", "mar", "apr", "jun", "jul", "aug", "sept", "sep", "oct", "nov", "dec")
 _WEEKDAYS = tuple(name.lower() for name in WEEKDAYS)
@@ -302,7 +305,7 @@ def _rule(pattern: str, how: How, *keys: str) -> tuple[frozenset[str], re.Patter
 
 
 _RULES = (
-    *(_rule(_BEFORE + each, _from_date, "before", "after") for each in _DATES),
+    *(_rule(_BEFORE + each, _from_date, *_MONTHS, *_SHORT) for each in _DATES),
     *(_rule(each, _the_date, *_MONTHS, *_SHORT) for each in _DATES),
     _rule(r"\b(?:the )?day before yesterday\b", _on_day(-2), "yesterday"),
     _rule(r"\b(?:the )?day after tomorrow\b", _on_day(2), "tomorrow"),
@@ -352,5 +355,14 @@ _RULES = (
     _rule(rf"\b(?P<way>last|next|this) {_NAMED}", _feast, "last", "next", "this"),
     _rule(rf"{_IN} (?P<year>(?:19|20)\d\d)\b", _in_year, *map(str, range(1900, 2100))),
 )
+_PARTS_OF_ALL = (
+    *("day", "night", "week", "month", "year", "ago", "tomorrow", "morning", "afternoon"),
+    *("evening", "christmas", "easter", "halloween", "valentine", "thanksgiving", "19", "20"),
+    *SEASONS,
+    *(f" {each}" for each in _SHORT),
+    *(" may", "january", "february", "march", "april", "june", "july", "august", "september"),
+    *("october", "november", "december"),
+)
+"""A text with none of these names no time: most have none, and take two microseconds."""
 _KEYS = frozenset().union(*(keys for keys, _, _ in _RULES))
 _WORD = re.compile(r"[a-z]+|\d+")

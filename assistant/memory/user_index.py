@@ -154,7 +154,9 @@ class UserIndex:
             if memory.user_id != self.user_id or memory.id in self._columns.row_of:
                 raise ValueError(f"memory {memory.id} does not belong here, or is here already")
         with self._lock:
-            self._lexical.add([m.text[:LONGEST_DOCUMENT] for m in memories], [m.context for m in memories])
+            self._lexical.add(
+                [m.text[:LONGEST_DOCUMENT] for m in memories], [m.context for m in memories]
+            )
             if vectors is None:
                 self._vectors.add_without(len(memories))
             else:
@@ -284,12 +286,10 @@ class UserIndex:
         with self._lock:
             rows = self._columns.living()
             waiting = rows[~self._vectors.has(rows)][::-1][:limit]
-            return (
-                [self._columns.ids[row] for row in waiting],
-                [self._columns.texts[row] for row in waiting],
-            )
+            ids, texts = self._columns.ids, self._columns.texts
+            return [ids[row] for row in waiting], [texts[row] for row in waiting]
 
-    def nearest(self, vector: NDArray[np.float32], k: int) -> list[str]:
+    def nearest(self, vector: Vector, k: int) -> list[str]:
         """Ids of the k nearest in meaning, whatever else speaks for or against them."""
         with self._lock:
             rows, _ = self._vectors.search(vector, k)
@@ -371,10 +371,8 @@ class UserIndex:
                 vectors=None if vector is None else lambda at: self._vectors.about(rows[at]),
             )
             ranked = rank(chosen, self._ranking, k + REPEATING)
-            asked = self._lexicon.terms(question.text)
             tiers = self._vectors.tiers([each.row for each in ranked])
-            tiered = zip(ranked, tiers, strict=True)
-            found = (self._found(asked, each, tier) for each, tier in tiered)
+            found = map(partial(self._found, self._lexicon.terms(question.text)), ranked, tiers)
             return list(islice(sufficient(found), k))
 
     def _cosines(self, vector: Vector | None, rows: Rows) -> NDArray[np.float64]:

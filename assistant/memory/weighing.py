@@ -50,7 +50,9 @@ class Given:
 
     def is_own(self, importance: float) -> bool:
         """It was given here; a kill may have left the one before."""
-        return any(math.isclose(importance, each, abs_tol=STEP / 10) for each in (self.last, self.now))
+        return any(
+            math.isclose(importance, each, abs_tol=STEP / 10) for each in (self.last, self.now)
+        )
 
 
 def noted(memory: Memory, before: Given | None) -> Given:
