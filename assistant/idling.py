@@ -12,6 +12,7 @@ from assistant.desks import Answer
 from assistant.encryption import Vault
 from assistant.engines import background_model
 from assistant.events import Event, EventBus, Notice, Phase, Severity
+from assistant.idle.embedding import Embedding
 from assistant.idle.extracting import Extracting
 from assistant.idle.job import Work
 from assistant.idle.policy import Policy
@@ -69,7 +70,7 @@ def kinds_of(parts: Parts) -> list[Work]:
     """All kinds of idle work there are; a new one is added here."""
     works: list[Work] = []
     if parts.memory is not None:
-        works.append(Tidying(parts.memory))
+        works += [Embedding(parts.memory), Tidying(parts.memory)]
     extract = parts.settings.idle.extract
     english = parts.settings.persona.language.partition("-")[0] in ("en", "auto")
     judge = parts.llm if extract == "model" else None
@@ -186,6 +187,7 @@ def _memory(home: Home, settings: Settings, vault: Vault, transcript: Transcript
         encoder = desks.profile_encoder(settings)
         encoder.load()
         memory = desks.load_memory(settings.general.user, table, encoder, settings, transcript)
+        memory.begin_stronger().result()
     except BaseException:
         table.close()
         raise

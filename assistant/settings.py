@@ -151,6 +151,12 @@ class Memory(Section):
     (AWS_ACCESS_KEY_ID, …). Default: the folder `memories` in your data folder."""
     deadline_ms: Positive = 10
     """Milliseconds that a recall may take; past them the turn goes on with what there is."""
+    typed_deadline_ms: Positive = 30
+    """The same for what you type, of which no word is known before you send it; never less than
+    that."""
+    encoder: str | None = None
+    """Name of the sentence encoder that works alone; default: the profile's, with the one that
+    stands in for it."""
     max_tokens: Count = 800
     """Most tokens of a prompt that memories may take."""
     least_score: Annotated[float, Field(ge=0)] = 0.5

@@ -1,17 +1,19 @@
 """How well the long-term memory finds what was said, beside BM25, dense search and RRF.
 
-    python scripts/eval_recall.py FILE [--encoder NAME] [--query full] [--json]
-    python scripts/eval_recall.py --paraphrase [--encoder NAME] [--json]
+    python scripts/eval_recall.py FILE [--encoder NAME [--stand-in NAME]] [--query full] [--json]
+    python scripts/eval_recall.py --paraphrase [--encoder NAME [--stand-in NAME]] [--json]
 
 FILE is in LoCoMo's format; what is found are single turns, and the candidates of a question are all
 turns of its conversation. Adversarial questions (category 5) and such without evidence are left
 out. `--paraphrase` takes the project's own facts among distractors instead, with recall for
 questions that share a content word with the fact and such that don't.
 
-Ours runs on the product's own modules with the product's own weights, and as it does without the
-question's vector past the deadline (`ours_words`). Intervals are bootstrap 95 % over questions.
-`--vectors FOLDER` keeps documents' vectors there for the next run. With `--json` the last line is
-one JSON object.
+Ours runs on the product's own modules with the product's own weights, and as it does past the
+deadline: with the stand-in's vector of the question (`ours_stand_in`), and without any
+(`ours_words`). Without `--encoder` the encoders are those of the profile `default`; one that is
+named has no stand-in unless that is named too. The methods beside it have `--encoder`. Intervals
+are bootstrap 95 % over questions. `--vectors FOLDER` keeps documents' vectors there for the next
+run. With `--json` the last line is one JSON object.
 """
 
 import argparse
@@ -26,17 +28,21 @@ from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from assistant.engines import QUERY_TOKENS
 from assistant.errors import AssistantError
 from assistant.memory.ranking import Ranking
 from assistant.paths import models_cache
 from data import located
 from models.encoder import OnnxEncoder
+from models.profiles import SMALL
 from scripts.bench.recall_data import Pool, read_locomo, read_paraphrases
 from scripts.bench.recall_methods import METHODS, Baselines, Encoders, Ours
 from scripts.bench.report import machine
 from scripts.bench.retrieval import METRICS, Values, intervals, means, of_question, table
 
 ENCODER = "all-minilm-l6-v2"
+"""By which limits on cosines were chosen."""
+STAND_IN = "ours_stand_in"
 WORDS = "ours_words"
 FACTS = "evaluation/paraphrase_facts.jsonl"
 DISTRACTORS = "evaluation/paraphrase_distractors.jsonl"
@@ -71,14 +77,18 @@ def measured(
     pools: Sequence[Pool], encoders: Encoders, weights: Ranking
 ) -> tuple[dict[str, Values], list[str]]:
     """The metrics of each question by each method, and the questions' categories."""
-    rows: dict[str, list[list[float]]] = {name: [] for name in (*METHODS, WORDS)}
+    stand_in = encoders.stand_in
+    names = (*METHODS, *([STAND_IN] if stand_in else []), WORDS)
+    rows: dict[str, list[list[float]]] = {name: [] for name in names}
     categories = []
     for pool in pools:
         ours = Ours(pool, encoders, weights)
         words = Ours(pool, encoders, weights, meaning=False)
+        late = Ours(pool, stand_in, weights) if stand_in else None
         baselines = Baselines(pool, encoders)
         for question in pool.questions:
             found = {"ours": ours(question.text), WORDS: words(question.text)}
+            found |= {STAND_IN: late(question.text)} if late else {}
             for name, order in (found | baselines(question.text)).items():
                 rows[name].append(of_question(order, question.gold))
             categories.append(question.category)
@@ -120,30 +130,50 @@ def parsed(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("file", type=Path, nargs="?", help="conversations in LoCoMo's format")
     parser.add_argument("--paraphrase", action="store_true", help="the project's own set")
-    parser.add_argument("--encoder", default=ENCODER, help="name in the catalogue, or a folder")
+    parser.add_argument(
+        "--encoder",
+        help="name in the catalogue, or a folder; default: both of the profile `default`",
+    )
+    parser.add_argument("--stand-in", help="the quicker one, where the other is late")
     parser.add_argument("--query", choices=("full", "int8"), default="int8", help="its weights")
     parser.add_argument("--vectors", type=Path, help="folder to keep vectors in")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args(arguments)
     if (options.file is None) is not options.paraphrase:
         parser.error("give either a FILE or --paraphrase")
+    if options.stand_in and not options.encoder:
+        parser.error("--stand-in goes with --encoder")
+    if not options.encoder:
+        options.encoder, options.stand_in = SMALL.encoder, SMALL.stand_in
     return options
+
+
+def opened(name: str, options: argparse.Namespace) -> Encoders:
+    """Raises ModelError: it has to be pulled, or is damaged."""
+    folder = Path(name)
+    folder = folder if folder.is_dir() else models_cache() / name
+    full = OnnxEncoder(folder)
+    queries = full if options.query == "full" else _as_asked(folder)
+    full.load()
+    queries.load()
+    return Encoders(KeptVectors(full, options.vectors), queries.encode)
+
+
+def _as_asked(folder: Path) -> OnnxEncoder:
+    """As the product encodes questions."""
+    return OnnxEncoder(folder, quantised=True, max_tokens=QUERY_TOKENS, keep_end=True)
 
 
 def main(arguments: Sequence[str]) -> int:
     options = parsed(arguments)
-    folder = Path(options.encoder)
-    folder = folder if folder.is_dir() else models_cache() / options.encoder
-    full = OnnxEncoder(folder)
-    queries = OnnxEncoder(folder, quantised=True) if options.query == "int8" else full
     try:
-        full.load()
-        queries.load()
         if options.paraphrase:
             pools = [read_paraphrases(located(FACTS), located(DISTRACTORS))]
         else:
             pools = read_locomo(options.file)
-        encoders = Encoders(KeptVectors(full, options.vectors), queries.encode)
+        encoders = opened(options.encoder, options)
+        if options.stand_in:
+            encoders = encoders._replace(stand_in=opened(options.stand_in, options))
         values, categories = measured(pools, encoders, Ranking())
     except (AssistantError, OSError, ValueError) as error:
         sys.stderr.write(f"{error}\n")
@@ -152,7 +182,8 @@ def main(arguments: Sequence[str]) -> int:
         sys.stderr.write("there is no question with evidence in it\n")
         return 1
     found = figures(values, categories)
-    found |= {"encoder": folder.name, "query": options.query, "machine": machine()}
+    names = {"encoder": options.encoder, "stand_in": options.stand_in}
+    found |= names | {"query": options.query, "machine": machine()}
     sys.stdout.write(report(found, values, categories) + "\n")
     if options.json:
         sys.stdout.write(json.dumps(found) + "\n")

@@ -51,7 +51,7 @@ class Clues:
                 linked = lexical.score(" ".join(names)).own > 0
         return cls(columns, when, linked)
 
-    def candidates(self, size: int, cosines: Callable[[Rows], Values]) -> Rows:
+    def candidates(self, size: int, cosines: Callable[[Rows], NDArray[np.floating]]) -> Rows:
         """Of the first `size` rows.
 
         Args:

@@ -230,12 +230,14 @@ class Columns:
         """
         moment = now.timestamp()
         superseded = np.zeros(len(rows), np.bool_)
-        successors = np.full(len(rows), NONE, np.int64)
-        if self.superseded_by:
-            newer = [self.superseded_by.get(row, "") for row in rows.tolist()]
-            superseded = np.array([bool(key) for key in newer], np.bool_)
-            successors = np.array([self.row_of.get(key, NONE) for key in newer], np.int64)
-        numbers = np.ascontiguousarray(self._numbers[rows].T)
+        successor = None
+        known = rows.tolist() if self.superseded_by else []
+        if old := [at for at, row in enumerate(known) if row in self.superseded_by]:
+            newer = [self.superseded_by[row] for row in rows[old].tolist()]
+            superseded[old] = [bool(key) for key in newer]
+            successor = np.full(len(rows), NONE, np.int64)
+            successor[old] = places(rows, np.array([self.row_of.get(key, NONE) for key in newer]))
+        numbers = np.ascontiguousarray(self._numbers.take(rows, axis=0).T)
         return Features(
             age_days=np.maximum(0.0, moment - numbers[CREATED]) / DAY_S,
             unused_days=np.maximum(0.0, moment - numbers[LAST_USED]) / DAY_S,
@@ -247,7 +249,7 @@ class Columns:
             superseded=superseded,
             speakers=self.speakers[rows],
             statement=numbers[STATEMENT],
-            successor=places(rows, successors),
+            successor=successor,
         )
 
     def _link(self, row: int, conversation: str) -> None:

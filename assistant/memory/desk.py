@@ -15,6 +15,7 @@ from assistant.memory.desk_forgetting import DeskForgetting, Wish
 from assistant.memory.erasing import receipt_of, rewrite
 from assistant.memory.expiry import Lifetimes
 from assistant.memory.forgetting_marks import Hidden, Veil
+from assistant.memory.found import Recalled
 from assistant.memory.hiding import Hiding, OnDisk
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.long_term import LongTermMemory
@@ -28,7 +29,6 @@ from assistant.memory.table import MemoryTable
 from assistant.memory.taking_in import checked, read_row
 from assistant.memory.tellings import Told, apart, repeated, unlinked
 from assistant.memory.transcript import Transcript
-from assistant.memory.user_index import Recalled
 from assistant.memory.verifying import Verified, verify
 from models.disk import weight
 
@@ -99,7 +99,7 @@ class MemoryDesk:
             SettingsError: there is no text, or too much.
             ModelError: there is no encoder.
         """
-        return self._ready().find(checked(text), limit)
+        return self._ready().find(checked(text), limit, both=True)
 
     def show(self, named: str) -> Shown:
         memory = self._named(named)

@@ -13,6 +13,7 @@ from assistant.memory import meant
 from assistant.memory.answer_sources import stems
 from assistant.memory.desk_answers import Forgotten
 from assistant.memory.forgetting_marks import Hidden, Veil
+from assistant.memory.found import Found
 from assistant.memory.hiding import Hiding
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.long_term import LongTermMemory
@@ -26,7 +27,6 @@ from assistant.memory.table import MemoryTable
 from assistant.memory.taking_in import checked
 from assistant.memory.tellings import Told
 from assistant.memory.transcript import Transcript
-from assistant.memory.user_index import Found
 
 FOUND = 20
 """Memories like a topic that are looked at; those that have its words are found anyway."""

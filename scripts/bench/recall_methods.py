@@ -25,23 +25,33 @@ FOUND = 20
 
 
 class Encoders(NamedTuple):
-    """Documents in full precision; queries perhaps not."""
+    """Documents in full precision; queries perhaps not. `stand_in` are those of a quicker one."""
 
     documents: Encode
     queries: Encode
+    stand_in: "Encoders | None" = None
 
 
 class Ours:
-    """One user's memories of one pool, indexed and searched as the product does it. Without
-    `meaning` it is what recall falls back to at its deadline."""
+    """One user's memories of one pool, indexed and searched as the product does it, with both
+    encoders where there are two. Without `meaning` it is what recall falls back to at its deadline.
+    """
 
     def __init__(
         self, pool: Pool, encoders: Encoders, weights: Ranking, *, meaning: bool = True
     ) -> None:
-        vectors = encoders.documents([turn.text for turn in pool.turns])
-        self._queries = encoders.queries if meaning else None
+        texts = [turn.text for turn in pool.turns]
+        quick = encoders.stand_in or encoders
+        vectors = quick.documents(texts)
+        self._quick = quick.queries if meaning else None
+        self._stronger = encoders.queries if meaning and encoders.stand_in else None
         self._index = UserIndex(pool.name, Lexicon("en"), vectors.shape[1], weights)
         self._index.add([memory(turn, pool.name) for turn in pool.turns], vectors)
+        if self._stronger is not None:
+            better = encoders.documents(texts)
+            self._index.attach_stronger(better.shape[1])
+            ids = [turn.id for turn in pool.turns]
+            self._index.set_vectors(ids, better, stronger=True)
         self._rows = {turn.id: row for row, turn in enumerate(pool.turns)}
         self._speakers = sorted({turn.speaker for turn in pool.turns})
         times = [turn.when for turn in pool.turns if turn.when]
@@ -49,8 +59,9 @@ class Ours:
 
     def __call__(self, text: str) -> list[int]:
         question = read_question(text, self._speakers)
-        vector = self._queries([question.meaning])[0] if self._queries else None
-        found = self._index.search(question, vector, k=FOUND, now=self._now)
+        both = (self._quick, self._stronger)
+        vector, stronger = (each([question.meaning])[0] if each else None for each in both)
+        found = self._index.search(question, vector, stronger=stronger, k=FOUND, now=self._now)
         return [self._rows[each.id] for each in found]
 
 

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
-from assistant.events import MemoryUsed, Recalled
+from assistant.events import Recalled
 from assistant.memory.encoding import QueryEncoder
+from assistant.memory.found import Recollected
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.long_term import LongTermMemory
 from assistant.memory.ranking import Ranking
@@ -49,10 +50,10 @@ class Listening:
     def ahead(self, words: str) -> None:
         self.told.append(f"so far: {words}")
 
-    async def recall(self, query: str, deadline_s: float) -> tuple[tuple[MemoryUsed, ...], bool]:
+    async def recall(self, query: str, deadline_s: float) -> Recollected:
         del deadline_s
         self.told.append(query)
-        return (), False
+        return Recollected()
 
 
 async def test_recall_is_told_the_words_while_they_are_spoken(tmp_path: Path) -> None:

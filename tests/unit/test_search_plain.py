@@ -118,7 +118,7 @@ def plain(
         if not memory.never_recall and exclude.isdisjoint(memory.sources)
         if row in candidates
     ]
-    rounded = index._vectors.about(range(COUNT)).astype(np.float64)
+    rounded = index.dense.quick.about(range(COUNT)).astype(np.float64)
     rounded[11] = 0 if vector is None else np.nan
     cosine = np.zeros(COUNT) if vector is None else rounded @ vector.astype(np.float64)
     known = [everything[row] for row in rows]
