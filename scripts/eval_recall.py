@@ -13,13 +13,15 @@ deadline: with the stand-in's vector of the question (`ours_stand_in`), and with
 (`ours_words`). Without `--encoder` the encoders are those of the profile `default`; one that is
 named has no stand-in unless that is named too. The methods beside it have `--encoder`. Intervals
 are bootstrap 95 % over questions. `--vectors FOLDER` keeps documents' vectors there for the next
-run. With `--json` the last line is one JSON object.
+run. `--without times+dated,linked` takes weights away, and `ours_less` says what that costs. With
+`--json` the last line is one JSON object.
 """
 
 import argparse
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -74,25 +76,50 @@ class KeptVectors:
 
 
 def measured(
-    pools: Sequence[Pool], encoders: Encoders, weights: Ranking
+    pools: Sequence[Pool],
+    encoders: Encoders,
+    weights: Ranking,
+    without: Mapping[str, Ranking] | None = None,
 ) -> tuple[dict[str, Values], list[str]]:
-    """The metrics of each question by each method, and the questions' categories."""
-    stand_in = encoders.stand_in
-    names = (*METHODS, *([STAND_IN] if stand_in else []), WORDS)
+    """The metrics of each question by each method, and the questions' categories.
+
+    Args:
+        without: other weights, by the name of what is ours with them.
+    """
+    stand_in, other = encoders.stand_in, without or {}
+    names = (*METHODS, *([STAND_IN] if stand_in else []), WORDS, *other)
     rows: dict[str, list[list[float]]] = {name: [] for name in names}
     categories = []
     for pool in pools:
         ours = Ours(pool, encoders, weights)
         words = Ours(pool, encoders, weights, meaning=False)
         late = Ours(pool, stand_in, weights) if stand_in else None
+        less = {name: Ours(pool, encoders, each) for name, each in other.items()}
         baselines = Baselines(pool, encoders)
         for question in pool.questions:
             found = {"ours": ours(question.text), WORDS: words(question.text)}
             found |= {STAND_IN: late(question.text)} if late else {}
+            found |= {name: each(question.text) for name, each in less.items()}
             for name, order in (found | baselines(question.text)).items():
                 rows[name].append(of_question(order, question.gold))
             categories.append(question.category)
     return {name: np.array(values) for name, values in rows.items()}, categories
+
+
+def ablated(wanted: str) -> dict[str, Ranking]:
+    """ "times+dated,linked": ours without both of the first, and ours without the last.
+
+    Raises:
+        ValueError: there is no such weight.
+    """
+    groups = [group.split("+") for group in wanted.split(",") if group]
+    for name in (each for group in groups for each in group):
+        if name not in {field.name for field in fields(Ranking)}:
+            raise ValueError(f"there is no weight {name!r} in Ranking")
+    return {
+        f"ours_without_{'+'.join(group)}": replace(Ranking(), **dict.fromkeys(group, 0.0))
+        for group in groups
+    }
 
 
 def figures(values: Mapping[str, Values], categories: Sequence[str]) -> dict[str, Any]:
@@ -136,6 +163,9 @@ def parsed(arguments: Sequence[str]) -> argparse.Namespace:
     )
     parser.add_argument("--stand-in", help="the quicker one, where the other is late")
     parser.add_argument("--query", choices=("full", "int8"), default="int8", help="its weights")
+    parser.add_argument(
+        "--without", default="", help="weights of Ranking that are 0 in a run beside: a,b+c"
+    )
     parser.add_argument("--vectors", type=Path, help="folder to keep vectors in")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args(arguments)
@@ -174,7 +204,7 @@ def main(arguments: Sequence[str]) -> int:
         encoders = opened(options.encoder, options)
         if options.stand_in:
             encoders = encoders._replace(stand_in=opened(options.stand_in, options))
-        values, categories = measured(pools, encoders, Ranking())
+        values, categories = measured(pools, encoders, Ranking(), ablated(options.without))
     except (AssistantError, OSError, ValueError) as error:
         sys.stderr.write(f"{error}\n")
         return 1

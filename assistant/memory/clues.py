@@ -44,6 +44,8 @@ class Clues:
     ) -> "Clues":
         """What has no weight is not looked for."""
         when = time_asked(question.text, now) if weights.times or weights.dated else None
+        if when is not None and not weights.times:
+            when = TimeAsked((), alone=False, when=when.when)
         linked = None
         if weights.linked:
             names = columns.roles.names(question.words, _allowed(columns, now))

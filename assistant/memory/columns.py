@@ -13,7 +13,7 @@ from assistant.memory.expiry import Lifetimes
 from assistant.memory.profile import Standing, profile_of
 from assistant.memory.question import stated
 from assistant.memory.ranking import NONE, Features, places
-from assistant.memory.record import Kind, Memory
+from assistant.memory.record import ASSISTANT, Kind, Memory
 from assistant.memory.roles import Roles
 from assistant.memory.row_times import RowTimes
 from assistant.memory.tiers import Marks
@@ -74,6 +74,7 @@ class Columns:
     def write(self, row: int, memory: Memory) -> None:
         """All that is known of one row, but for its neighbours."""
         self.row_of[memory.id] = row
+        fresh = self.texts[row] != memory.text
         self._living[row] = True
         self.ids[row], self.texts[row] = memory.id, memory.text
         self.kinds[row], self.speakers[row] = memory.kind, sys.intern(memory.speaker)
@@ -95,7 +96,8 @@ class Columns:
         known = (memory.importance, memory.confidence, memory.uses, memory.feedback)
         self._numbers[row] = (created, used, *known, memory.pinned, stated(memory.text))
         self.times.write(row, memory.text, memory.told)
-        self.roles.write(row, memory.text)
+        if fresh and memory.speaker != ASSISTANT:  # its words tell nothing of who is who
+            self.roles.write(row, memory.text)
 
     def remove(self, rows: Sequence[int]) -> None:
         """Their neighbours become neighbours of each other."""

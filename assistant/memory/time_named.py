@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cached_property
+from string import ascii_lowercase, ascii_uppercase
 
 from assistant.context.calendar_words import MONTHS, WEEKDAYS
 from assistant.memory.day_spans import (
@@ -81,7 +82,7 @@ def named(text: str, today: date) -> Named:
 def without_times(text: str) -> str:
     """Without the words that name a span; as it is where there are hardly others."""
     rest = named(text, _ANY_DAY).rest
-    return rest if len(rest.split()) >= FEWEST else text
+    return rest if len(_WORD.findall(rest.lower())) >= FEWEST else text
 
 
 def _taken(text: str, seen: "Seen", pattern: re.Pattern[str], how: "How") -> tuple[list[Span], str]:
@@ -103,7 +104,7 @@ def _taken(text: str, seen: "Seen", pattern: re.Pattern[str], how: "How") -> tup
 def _lower(text: str) -> str:
     """In as many characters: patterns that ignore case take thirty times as long."""
     lower = text.lower()
-    return lower if len(lower) == len(text) else text
+    return lower if len(lower) == len(text) else text.translate(_ASCII)
 
 
 # -- what the words mean ------------------------------------------------------------------------
@@ -262,7 +263,9 @@ def _beside(span: Span, side: str, today: date) -> Span:
 
 # -- the words ----------------------------------------------------------------------------------
 
-_PAST = re.compile(PAST.pattern)
+_MORE_PAST = "rang|brought|taught|forgot|chose|spoke|sang|woke|threw|knew|became|drew|stole"
+_ASCII = str.maketrans(ascii_uppercase, ascii_lowercase)
+_PAST = re.compile(rf"{PAST.pattern}|\b(?:{_MORE_PAST})\b")
 _MONTHS = tuple(name.lower() for name in MONTHS)
 _SHORT = ("jan", "feb", "mar", "apr", "jun", "jul", "aug", "sept", "sep", "oct", "nov", "dec")
 _WEEKDAYS = tuple(name.lower() for name in WEEKDAYS)
@@ -289,7 +292,7 @@ _DATES = (
     rf"{_ON}\b(?P<month>{_ANY_MONTH})\.? (?:the )?{_DAY}\b(?!:| ?[ap]m\b){_YEAR}",
 )
 _BEFORE = rf"\b(?:about )?(?:the |last )?(?:{_COUNT} )?{_UNIT} (?P<side>before|after) (?:last )?"
-_IN = r"\b(?:back )?(?:in|during|since|by|over|through|at|for|around|of|from|on)\b"
+_IN = r"\b(?:back )?(?:in|during|since|by|over|through|at|for|around|from|on)\b"
 _TIME_OF_DAY = r"(?: (?:morning|afternoon|evening|night|lunchtime))?"
 _TWICE = r"(?P<twice> before last)?"
 _PART = (

@@ -55,7 +55,7 @@ class Ours:
         self._rows = {turn.id: row for row, turn in enumerate(pool.turns)}
         self._speakers = sorted({turn.speaker for turn in pool.turns})
         times = [turn.when for turn in pool.turns if turn.when]
-        self._now = max(times, default=UNKNOWN) + timedelta(days=1)
+        self._now = pool.asked or max(times, default=UNKNOWN) + timedelta(days=1)
 
     def __call__(self, text: str) -> list[int]:
         question = read_question(text, self._speakers)

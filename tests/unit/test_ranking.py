@@ -71,8 +71,8 @@ def test_parts_add_up_to_the_scores() -> None:
         statement=draw.integers(0, 60, count).astype(float),
         successor=np.where(draw.random(count) < 0.1, draw.integers(0, count, count), NONE),
     )
-    cosine, own, context = draw.random((3, count))
-    given = Evidence(cosine, own, context, speaker="Ann")
+    cosine, own, context, *clues = draw.random((6, count))
+    given = Evidence(cosine, own, context, "Ann", *clues)
     total, parts = fuse(given, Neighbours(*around), known, PLAIN)
     np.testing.assert_allclose(np.sum(list(parts.values()), axis=0), total)
     assert all(np.any(part) for part in parts.values())
@@ -311,8 +311,8 @@ def test_every_weight_has_a_use() -> None:
         speakers=["Ann", "Bob"] * (count // 2),
         statement=draw.integers(0, 60, count).astype(float),
     )
-    cosine, own, context = draw.random((3, count))
-    given = Evidence(cosine, own, context, speaker="Ann")
+    cosine, own, context, *clues = draw.random((6, count))
+    given = Evidence(cosine, own, context, "Ann", *clues)
     vectors = draw.normal(size=(count, 2)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
 

@@ -57,7 +57,9 @@ def test_what_says_something_specific_fades_less() -> None:
 
 
 def test_it_stays_within_bounds() -> None:
-    most = replace(FRESH, uses=99, last_used=NOW, feedback=9, pinned=True, sources=tuple("abcdefgh"))
+    most = replace(
+        FRESH, uses=99, last_used=NOW, feedback=9, pinned=True, sources=tuple("abcdefgh")
+    )
     assert weighs(replace(most, importance=0.9)) == 1.0
     assert weighs(replace(OLD, feedback=-9)) == pytest.approx(LEAST)
     assert weighs(replace(OLD, speaker=ASSISTANT, importance=0.2, feedback=-9)) == 0.2
@@ -108,9 +110,7 @@ class Here:
 @asynccontextmanager
 async def here(folder: Path) -> AsyncIterator[Here]:
     async with bench(folder, Conversation.begin("ada"), START) as session:
-        yield Here(
-            session, Weighing(session.transcript, session.memory, lambda: session.clock[0])
-        )
+        yield Here(session, Weighing(session.transcript, session.memory, lambda: session.clock[0]))
 
 
 async def told(at: Here, *texts: str) -> list[str]:
@@ -129,9 +129,9 @@ async def test_what_is_used_rises_and_what_is_ignored_fades(tmp_path: Path) -> N
         await asyncio.to_thread(
             at.bench.memory.change,
             [used, marked],
-            lambda old: replace(old, uses=5, last_used=now)
-            if old.id == used
-            else replace(old, feedback=2),
+            lambda old: (
+                replace(old, uses=5, last_used=now) if old.id == used else replace(old, feedback=2)
+            ),
         )
         assert await at.weigh() == 3
         weights = at.importance()
@@ -182,9 +182,7 @@ async def test_a_kill_between_note_and_memory_is_made_good(tmp_path: Path) -> No
         await again.run([subject])
         faded = at.importance()["rhubarb is mine"]
         assert faded < 0.5
-        await asyncio.to_thread(
-            at.bench.memory.change, [key], lambda old: replace(old, feedback=2)
-        )
+        await asyncio.to_thread(at.bench.memory.change, [key], lambda old: replace(old, feedback=2))
         await Weighing(at.bench.transcript, at.bench.memory, lambda: at.bench.clock[0]).run(
             [subject]
         )
