@@ -87,7 +87,11 @@ KINDS = (
     Family(
         "allergic",
         ("peanuts", "shellfish", "penicillin", "pollen", "cats"),
-        ("I'm allergic to {v}.", "I am allergic to {v}, by the way.", "I've got an allergy to {v}."),
+        (
+            "I'm allergic to {v}.",
+            "I am allergic to {v}, by the way.",
+            "I've got an allergy to {v}.",
+        ),
     ),
     Family(
         "plays",
