@@ -2,11 +2,11 @@
 
     python scripts/bench_preemption.py [--times N] [--profile P] [--seed N] [--keep FILE] [--json]
 
-In a home full of statements the language model judges facts, as it does between utterances. N times
-a voice is sensed at a random moment of that. Told is the time until the scheduler takes the work to
-have stopped, and until no thread of the assistant or of the model's process uses the processor any
-more: looked at every 2 ms, and over when nothing has risen for 150 ms. The machine must have nothing
-else to do. Linux. With `--json` the last line is one JSON object.
+In a home full of statements the language model judges facts, as it does between utterances. N
+times a voice is sensed at a random moment of that. Told is the time until the scheduler takes the
+work to have stopped, and until no thread of the assistant or of the model's process uses the
+processor any more: looked at every 2 ms, and over when nothing has risen for 150 ms. The machine
+must have nothing else to do. Linux. With `--json` the last line is one JSON object.
 """
 
 import argparse

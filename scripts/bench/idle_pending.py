@@ -2,7 +2,7 @@
 
 import asyncio
 import sqlite3
-from contextlib import closing
+from contextlib import ExitStack, closing
 from datetime import UTC, datetime, timedelta
 from itertools import cycle, islice
 
@@ -50,17 +50,19 @@ def fill(home: Home, profile: str, exchanges: int) -> None:
     settings = settings_of(profile, pending=True)
     others, facts = said_and_asked()
     told = [text for text, _ in facts] + others
-    with closing(open_vault(home, settings)) as vault:
-        with closing(Transcript.open(home.transcript, vault.key)) as transcript:
-            talk = Conversation.begin(settings.general.user)
-            for number, text in enumerate(islice(cycle(told), exchanges)):
-                if number % TURNS == 0:
-                    talk = Conversation.begin(settings.general.user)
-                at = datetime.now(UTC) - AGO + timedelta(minutes=number)
-                turn = number % TURNS + 1
-                talk.append_user(turn, text, at)
-                transcript.store(talk, talk.complete(turn, "I see.", ended=at))
-            _remember(home, settings, vault, transcript)
+    with ExitStack() as stack:
+        vault = stack.enter_context(closing(open_vault(home, settings)))
+        transcript = Transcript.open(home.transcript, vault.key)
+        stack.callback(transcript.close)
+        talk = Conversation.begin(settings.general.user)
+        for number, text in enumerate(islice(cycle(told), exchanges)):
+            if number % TURNS == 0:
+                talk = Conversation.begin(settings.general.user)
+            at = datetime.now(UTC) - AGO + timedelta(minutes=number)
+            turn = number % TURNS + 1
+            talk.append_user(turn, text, at)
+            transcript.store(talk, talk.complete(turn, "I see.", ended=at))
+        _remember(home, settings, vault, transcript)
 
 
 def _remember(home: Home, settings: Settings, vault: Vault, transcript: Transcript) -> None:

@@ -12,7 +12,6 @@ from random import Random
 from typing import Any
 
 from assistant import desks
-from assistant.encryption import Vault
 from assistant.engines import background_model
 from assistant.events import Event, Phase, SpeechIgnored, UserSensed
 from assistant.idle.policy import Policy
@@ -40,8 +39,8 @@ PATIENCE_S = 120.0
 
 @dataclass(frozen=True, slots=True)
 class Yield:
-    """One interruption. `stopped_s` is by the scheduler's own account, `silent_s` until no thread of
-    worker or assistant used the processor any more, `worker_s` what the worker still used of it."""
+    """One interruption. `stopped_s` is by the scheduler's own account, `silent_s` until no thread
+    of worker or assistant used the processor any more, `worker_s` what the worker still used."""
 
     kind: str
     after_s: float
@@ -79,11 +78,10 @@ class Watch(threading.Thread):
 def cpu_seconds(process: int, without: int = 0) -> float:
     """Of all its threads but one, to the nanosecond."""
     total = 0
-    for task in os.listdir(TASKS / str(process) / "task"):
-        if int(task) != without:
+    for task in (TASKS / str(process) / "task").iterdir():
+        if int(task.name) != without:
             with suppress(FileNotFoundError, ProcessLookupError):  # it has just ended
-                stat = (TASKS / str(process) / "task" / task / "schedstat").read_text()
-                total += int(stat.split()[0])
+                total += int((task / "schedstat").read_text().split()[0])
     return total / 1e9
 
 
@@ -99,10 +97,8 @@ class Working:
 
     async def begun(self) -> str:
         """Wait until a batch is being worked on."""
-        async with asyncio.timeout(PATIENCE_S):
-            while (kind := self.scheduler.running) is None:
-                await asyncio.sleep(0.001)
-        return kind
+        await self._until(lambda: self.scheduler.running is not None)
+        return self.scheduler.running or ""
 
     async def interrupted(self, chance: Random) -> Yield:
         """Somebody speaks at some moment of a batch, and is silent when it has stopped."""
@@ -115,13 +111,18 @@ class Working:
         watch = Watch(self.llm.worker_pid or os.getpid())
         watch.start()
         self.quiet.watch(UserSensed())
-        async with asyncio.timeout(PATIENCE_S):
-            while self.scheduler.running is not None:
-                await asyncio.sleep(LOOK_S)
-            await asyncio.to_thread(watch.join)
+        await self._until(lambda: self.scheduler.running is None)
+        await asyncio.to_thread(watch.join)
         stopped = self.scheduler.yields[-1] if len(self.scheduler.yields) > count else 0.0
         self.quiet.watch(SpeechIgnored("noise"))
         return Yield(kind, after, stopped, watch.last_rise, watch.used)
+
+    async def _until(self, true: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + PATIENCE_S
+        while not true():
+            if time.monotonic() > deadline:
+                raise TimeoutError("idle work neither begins nor stops")
+            await asyncio.sleep(LOOK_S)
 
 
 @asynccontextmanager

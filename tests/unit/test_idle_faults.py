@@ -27,6 +27,7 @@ from tests.support.session import Session, session
 
 HANGING_S = 0.05
 """For each subject: what hangs is given up after it."""
+LEISURE_S = 60.0
 YEAR = timedelta(days=365)
 
 
@@ -66,10 +67,20 @@ async def answered(talk: Session) -> None:
     """A turn, as ever."""
     before = len(talk.turns)
     await talk.loop.say("Hello?")
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(LEISURE_S):
         while len(talk.turns) == before:
             await asyncio.sleep(0.01)
     assert (talk.turns[-1].user, talk.turns[-1].assistant) == ("Hello?", "Hi.")
+
+
+@contextmanager
+def freed_in_the_end(llm: FaultyModel) -> Iterator[None]:
+    """Or the event loop would wait for it for ever."""
+    try:
+        yield
+    finally:
+        llm.fault = None
+        llm.freed.set()
 
 
 async def finished(folder: Path) -> dict[str, Any]:
@@ -114,14 +125,13 @@ async def test_work_that_can_t_be_stopped_is_left_behind(
     monkeypatch.setattr(scheduling, "STUBBORN_S", 0.05)
     llm = FaultyModel(Fault.STUBBORN)
     async with idle_home(folder, llm) as home:
-        async with conversation(home, tmp_path / "talk") as talk:
-            with running(home):
-                await llm.asked.wait()
-                await answered(talk)
-                await answered(talk)
-        assert await home.scheduler.run_until_empty() == 0, "one at a time, whatever happens"
-        llm.fault = None
-        llm.freed.set()
+        with freed_in_the_end(llm):
+            async with conversation(home, tmp_path / "talk") as talk:
+                with running(home):
+                    await llm.asked.wait()
+                    await answered(talk)
+                    await answered(talk)
+            assert await home.scheduler.run_until_empty() == 0, "one at a time, whatever happens"
         await asyncio.sleep(0.05)
         await home.until_empty()
         assert await home.state() == undisturbed
@@ -132,10 +142,10 @@ async def test_what_can_t_be_stopped_does_not_hold_up_the_end(
 ) -> None:
     monkeypatch.setattr(scheduling, "STUBBORN_S", 0.05)
     llm = FaultyModel(Fault.STUBBORN)
-    async with idle_home(folder, llm) as home:
-        with running(home):
-            await llm.asked.wait()
-    llm.freed.set()
+    with freed_in_the_end(llm):
+        async with idle_home(folder, llm) as home:
+            with running(home):
+                await llm.asked.wait()
     await asyncio.sleep(0.05)
     assert await finished(folder) == undisturbed
 
