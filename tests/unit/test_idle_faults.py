@@ -57,7 +57,7 @@ def folder(homes: Path, tmp_path: Path) -> Path:
 async def conversation(home: IdleHome, folder: Path) -> AsyncIterator[Session]:
     """Whose events the idle work sees."""
     folder.mkdir()
-    async with session(ScriptedStt(), ScriptedLlm("Hi."), silence(0.1), folder) as talk:
+    async with session(ScriptedStt(), ScriptedLlm("Hi.", "Hi."), silence(0.1), folder) as talk:
         for listener in (home.quiet.watch, home.scheduler.watch):
             talk.bus.subscribe(listener)
         yield talk
