@@ -38,7 +38,11 @@ class Pieces:
     """
 
     def __init__(
-        self, complete: Callable[[dict[str, Any], Step], object], post: Post, context: int, most: int
+        self,
+        complete: Callable[[dict[str, Any], Step], object],
+        post: Post,
+        context: int,
+        most: int,
     ) -> None:
         self._complete = complete
         self._post = post

@@ -138,9 +138,7 @@ class Worker:
             raise
         self.address = first["ready"]["address"]
 
-    async def run(
-        self, body: dict[str, Any], *, in_pieces: bool = False
-    ) -> AsyncGenerator[Chunk]:
+    async def run(self, body: dict[str, Any], *, in_pieces: bool = False) -> AsyncGenerator[Chunk]:
         """Run one chat request; closing the generator cancels it.
 
         Args:

@@ -94,12 +94,13 @@ def serve(config: dict[str, Any], folder: str, requests: IO[bytes], protocol: IO
                 cancelled.set()
             continue
         cancelled = running[number] = threading.Event()
+        by = pieces if message.get("pieces") else None
 
         def run(
             number: int = number,
             body: dict[str, Any] = message["request"],
             cancelled: threading.Event = cancelled,
-            by: Pieces | None = pieces if message.get("pieces") else None,
+            by: Pieces | None = by,
         ) -> None:
             def say(reply: Reply) -> None:
                 send({"id": number} | reply)

@@ -86,7 +86,7 @@ def reconcile(
         if duplicate_cosine <= cosine and duplicate_cosine < 1 and _repeats(new, old, lexicon):
             return Refreshes(old)
     for old, cosine in current:
-        if LIKE_ENOUGH <= cosine and duplicate_cosine < 1 and same_fact(old, new, lexicon):
+        if cosine >= LIKE_ENOUGH and duplicate_cosine < 1 and same_fact(old, new, lexicon):
             return Refreshes(old)
     if derived(new):
         for old, cosine in current:

@@ -8,11 +8,9 @@ of the patterns in `assistant/memory/conflicts.py`.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from random import Random
 
-START = datetime(2026, 3, 2, 8, tzinfo=UTC)
-"""A Monday."""
 LASTS = timedelta(days=30)
 TELLING = 0.18
 """Share of the exchanges that tell a fact."""
@@ -87,7 +85,11 @@ KINDS = (
     Family(
         "allergic",
         ("peanuts", "shellfish", "penicillin", "pollen", "cats"),
-        ("I'm allergic to {v}.", "I am allergic to {v}, by the way.", "I've got an allergy to {v}."),
+        (
+            "I'm allergic to {v}.",
+            "I am allergic to {v}, by the way.",
+            "I've got an allergy to {v}.",
+        ),
     ),
     Family(
         "plays",
@@ -163,11 +165,11 @@ class _Told:
     values: dict[tuple[str, str], str] = field(default_factory=dict)
 
 
-def month(exchanges: int, conversations: int, seed: int = 1) -> Iterator[Said]:
-    """In the order in which they were said."""
+def month(exchanges: int, conversations: int, until: datetime, seed: int = 1) -> Iterator[Said]:
+    """In the order in which they were said; the last shortly before `until`."""
     chance, told = Random(seed), _Told()
     for number in range(exchanges):
-        at = START + LASTS * (number / exchanges)
+        at = until - LASTS * (1 - number / exchanges)
         talk = number * conversations // exchanges
         drawn = chance.random()
         text, key, change = _something(chance), None, False
