@@ -12,6 +12,7 @@ from assistant.desks import Answer
 from assistant.encryption import Vault
 from assistant.engines import background_model
 from assistant.events import Event, EventBus, Notice, Phase, Severity
+from assistant.idle.consolidating import consolidating_of
 from assistant.idle.extracting import Extracting
 from assistant.idle.job import Work
 from assistant.idle.policy import Policy
@@ -76,6 +77,7 @@ def kinds_of(parts: Parts) -> list[Work]:
     if extract != "off" and english and parts.memory and (judge or extract == "rules"):
         works.append(Extracting(parts.transcript, parts.memory, judge))
     works += summarising_of(parts.settings, parts.transcript, parts.memory, parts.llm)
+    works += consolidating_of(parts.settings, parts.transcript, parts.memory, parts.llm)
     return works
 
 

@@ -215,6 +215,10 @@ class Idle(Section):
     did we talk about last week?": in sentences by rules, or shortened by the language model."""
     summarise_turns: Annotated[int, Field(ge=4, le=100)] = 12
     """Turns of such a stretch."""
+    consolidate: Literal["off", "on"] = "off"
+    """Compare what you said with older things that are about the same, in English: what says the
+    same is merged, what has changed supersedes, where rules allow it and, in doubt, the language
+    model says so too. `assistant memory split` undoes it."""
 
 
 class Screen(Section):
