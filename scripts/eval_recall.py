@@ -1,7 +1,7 @@
 """How well the long-term memory finds what was said, beside BM25, dense search and RRF.
 
-    python scripts/eval_recall.py FILE [--encoder NAME] [--query full] [--json]
-    python scripts/eval_recall.py --paraphrase [--encoder NAME] [--json]
+    python scripts/eval_recall.py FILE [--encoder NAME] [--query full] [--summaries] [--json]
+    python scripts/eval_recall.py --paraphrase [--encoder NAME] [--summaries] [--json]
 
 FILE is in LoCoMo's format; what is found are single turns, and the candidates of a question are all
 turns of its conversation. Adversarial questions (category 5) and such without evidence are left
@@ -9,7 +9,9 @@ out. `--paraphrase` takes the project's own facts among distractors instead, wit
 questions that share a content word with the fact and such that don't.
 
 Ours runs on the product's own modules with the product's own weights, and as it does without the
-question's vector past the deadline (`ours_words`). Intervals are bootstrap 95 % over questions.
+question's vector past the deadline (`ours_words`); with `--summaries` also with those of every
+twelve turns beside them (`summaries`), which are to change nothing here. Intervals are bootstrap
+95 % over questions.
 `--vectors FOLDER` keeps documents' vectors there for the next run. With `--json` the last line is
 one JSON object.
 """
@@ -38,6 +40,7 @@ from scripts.bench.retrieval import METRICS, Values, intervals, means, of_questi
 
 ENCODER = "all-minilm-l6-v2"
 WORDS = "ours_words"
+SUMMARIES = "summaries"
 FACTS = "evaluation/paraphrase_facts.jsonl"
 DISTRACTORS = "evaluation/paraphrase_distractors.jsonl"
 
@@ -68,17 +71,20 @@ class KeptVectors:
 
 
 def measured(
-    pools: Sequence[Pool], encoders: Encoders, weights: Ranking
+    pools: Sequence[Pool], encoders: Encoders, weights: Ranking, *, summaries: bool = False
 ) -> tuple[dict[str, Values], list[str]]:
     """The metrics of each question by each method, and the questions' categories."""
-    rows: dict[str, list[list[float]]] = {name: [] for name in (*METHODS, WORDS)}
+    names = (*METHODS, WORDS, *((SUMMARIES,) if summaries else ()))
+    rows: dict[str, list[list[float]]] = {name: [] for name in names}
     categories = []
     for pool in pools:
         ours = Ours(pool, encoders, weights)
         words = Ours(pool, encoders, weights, meaning=False)
+        told = Ours(pool, encoders, weights, summaries=True) if summaries else None
         baselines = Baselines(pool, encoders)
         for question in pool.questions:
             found = {"ours": ours(question.text), WORDS: words(question.text)}
+            found |= {SUMMARIES: told(question.text)} if told is not None else {}
             for name, order in (found | baselines(question.text)).items():
                 rows[name].append(of_question(order, question.gold))
             categories.append(question.category)
@@ -122,6 +128,7 @@ def parsed(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--paraphrase", action="store_true", help="the project's own set")
     parser.add_argument("--encoder", default=ENCODER, help="name in the catalogue, or a folder")
     parser.add_argument("--query", choices=("full", "int8"), default="int8", help="its weights")
+    parser.add_argument("--summaries", action="store_true", help="with summaries by rules too")
     parser.add_argument("--vectors", type=Path, help="folder to keep vectors in")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args(arguments)
@@ -144,7 +151,7 @@ def main(arguments: Sequence[str]) -> int:
         else:
             pools = read_locomo(options.file)
         encoders = Encoders(KeptVectors(full, options.vectors), queries.encode)
-        values, categories = measured(pools, encoders, Ranking())
+        values, categories = measured(pools, encoders, Ranking(), summaries=options.summaries)
     except (AssistantError, OSError, ValueError) as error:
         sys.stderr.write(f"{error}\n")
         return 1

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import groupby
 from typing import NamedTuple
 
 import bm25s
@@ -9,10 +10,13 @@ import numpy as np
 import Stemmer
 from numpy.typing import NDArray
 
+from assistant.context.conversation import Exchange
+from assistant.memory.gist import chosen, points, written
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.question import day_words, read_question
 from assistant.memory.ranking import Ranking
 from assistant.memory.record import ASSISTANT, USER, Kind, Memory
+from assistant.memory.summaries import memory_of, subject_of
 from assistant.memory.user_index import UserIndex
 from scripts.bench.recall_data import Pool, Turn
 from scripts.bench.retrieval import reciprocal_ranks
@@ -22,6 +26,10 @@ UNKNOWN = datetime(2000, 1, 1, tzinfo=UTC)
 """In place of a time that is not known."""
 METHODS = ("ours", "bm25", "dense", "rrf")
 FOUND = 20
+TURNS = 12
+"""Of a span that is summed up."""
+NO_TURN = -1
+"""In place of a row, for a summary: nothing that was asked for."""
 
 
 class Encoders(NamedTuple):
@@ -36,12 +44,20 @@ class Ours:
     `meaning` it is what recall falls back to at its deadline."""
 
     def __init__(
-        self, pool: Pool, encoders: Encoders, weights: Ranking, *, meaning: bool = True
+        self,
+        pool: Pool,
+        encoders: Encoders,
+        weights: Ranking,
+        *,
+        meaning: bool = True,
+        summaries: bool = False,
     ) -> None:
-        vectors = encoders.documents([turn.text for turn in pool.turns])
+        memories = [memory(turn, pool.name) for turn in pool.turns]
+        memories += summed_up(pool, TURNS) if summaries else []
+        vectors = encoders.documents([each.text for each in memories])
         self._queries = encoders.queries if meaning else None
         self._index = UserIndex(pool.name, Lexicon("en"), vectors.shape[1], weights)
-        self._index.add([memory(turn, pool.name) for turn in pool.turns], vectors)
+        self._index.add(memories, vectors)
         self._rows = {turn.id: row for row, turn in enumerate(pool.turns)}
         self._speakers = sorted({turn.speaker for turn in pool.turns})
         times = [turn.when for turn in pool.turns if turn.when]
@@ -51,7 +67,20 @@ class Ours:
         question = read_question(text, self._speakers)
         vector = self._queries([question.meaning])[0] if self._queries else None
         found = self._index.search(question, vector, k=FOUND, now=self._now)
-        return [self._rows[each.id] for each in found]
+        return [self._rows.get(each.id, NO_TURN) for each in found]
+
+
+def summed_up(pool: Pool, turns: int) -> list[Memory]:
+    """Summaries by rules, as if all had been said by the user."""
+    lexicon, made = Lexicon("en"), list[Memory]()
+    for key, group in groupby(pool.turns, key=lambda turn: turn.conversation):
+        said = [Exchange(e.id, 0, e.text, e.when or UNKNOWN, ended=e.when) for e in group]
+        for at in range(0, len(said), turns):
+            part = said[at : at + turns]
+            text = written(chosen(points(part, lexicon).kept))
+            if text:
+                made.append(memory_of(pool.name, key, subject_of(key, at + 1), text, part))
+    return made
 
 
 def memory(turn: Turn, user: str) -> Memory:
