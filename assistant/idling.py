@@ -12,6 +12,7 @@ from assistant.desks import Answer
 from assistant.encryption import Vault
 from assistant.engines import background_model
 from assistant.events import Event, EventBus, Notice, Phase, Severity
+from assistant.idle.consolidating import consolidating_of
 from assistant.idle.embedding import Embedding
 from assistant.idle.extracting import Extracting
 from assistant.idle.job import Work
@@ -80,6 +81,7 @@ def kinds_of(parts: Parts) -> list[Work]:
     if parts.settings.idle.importance and parts.memory is not None:
         works.append(Weighing(parts.transcript, parts.memory))
     works += summarising_of(parts.settings, parts.transcript, parts.memory, parts.llm)
+    works += consolidating_of(parts.settings, parts.transcript, parts.memory, parts.llm)
     return works
 
 

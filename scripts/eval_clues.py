@@ -19,12 +19,11 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from assistant.errors import AssistantError
-from assistant.memory.ranking import Ranking
 from data import located
 from models.profiles import SMALL
 from scripts.bench.clue_data import read_linked, read_times
 from scripts.bench.report import machine
-from scripts.eval_recall import ablated, figures, measured, opened, report
+from scripts.eval_recall import figures, measured, opened, report, variants
 
 SETS = {
     "times": (read_times, "evaluation/time_questions.jsonl"),
@@ -42,6 +41,7 @@ def parsed(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--vectors", type=Path, help="folder to keep vectors in")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args(arguments)
+    options.without, options.summaries = WITHOUT, False
     if not options.encoder:
         options.encoder, options.stand_in = SMALL.encoder, SMALL.stand_in
     return options
@@ -56,7 +56,7 @@ def main(arguments: Sequence[str]) -> int:
             encoders = encoders._replace(stand_in=opened(options.stand_in, options))
         for name, (read, path) in SETS.items():
             pools = read(located(path), located(DISTRACTORS))
-            values, kinds = measured(pools, encoders, Ranking(), ablated(WITHOUT))
+            values, kinds = measured(pools, encoders, variants(encoders, options))
             found[name] = figures(values, kinds)
             sys.stdout.write(f"\n{name}\n{report(found[name], values, kinds)}\n")
     except (AssistantError, OSError, ValueError) as error:

@@ -79,7 +79,8 @@ def read_broad(text: str, today: date) -> Broad | None:
         return None
     if {word for word in words(plain) if not word.isdigit()} - NO_TOPIC:
         return None
-    return Broad(*_time(plain, today), bool(_LATEST.search(plain)))
+    since, until = _time(plain, today)
+    return Broad(since, until, bool(_LATEST.search(plain)))
 
 
 # -- when ---------------------------------------------------------------------------------------

@@ -70,6 +70,7 @@ def test_parts_add_up_to_the_scores() -> None:
         speakers=["user", "assistant", "Ann"] * 100,
         statement=draw.integers(0, 60, count).astype(float),
         successor=np.where(draw.random(count) < 0.1, draw.integers(0, count, count), NONE),
+        lift=draw.random(count),
     )
     cosine, own, context, *clues = draw.random((6, count))
     given = Evidence(cosine, own, context, "Ann", *clues)

@@ -33,7 +33,7 @@ def index(ranking: Ranking | None = None, more: int = 0) -> UserIndex:
         Memory(f"e{n}-user", "ada", Kind.EXCHANGE, text, when, USER, sources=(f"e{n}",))
         for n, (when, text) in enumerate(said.items())
     ]
-    vectors = np.tile(np.float32([1, 0, 0, 0]), (len(memories), 1))
+    vectors = np.tile(np.array([1, 0, 0, 0], np.float32), (len(memories), 1))
     made.add(memories, vectors)
     return made
 
@@ -44,7 +44,7 @@ def first(asked: str, within: UserIndex) -> str:
 
 def texts(asked: str, within: UserIndex) -> Sequence[str]:
     question = read_question(asked, [USER])
-    vector = np.float32([0.6, 0.8, 0, 0])
+    vector = np.array([0.6, 0.8, 0, 0], np.float32)
     return [each.text for each in within.search(question, vector, k=9, now=NOW)]
 
 
