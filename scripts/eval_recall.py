@@ -10,6 +10,8 @@ questions that share a content word with the fact and such that don't.
 
 Ours runs on the product's own modules with the product's own weights, and as it does without the
 question's vector past the deadline (`ours_words`). Intervals are bootstrap 95 % over questions.
+`--made CACHE` tells instead what the descriptions and questions in it bring, which a model wrote
+(`scripts/make_derived.py`), and what they cost: over the turns for which it was asked alone.
 `--vectors FOLDER` keeps documents' vectors there for the next run. With `--json` the last line is
 one JSON object.
 """
@@ -31,6 +33,9 @@ from assistant.memory.ranking import Ranking
 from assistant.paths import models_cache
 from data import located
 from models.encoder import OnnxEncoder
+from scripts.bench import ablation
+from scripts.bench.ablation import compared, enriched
+from scripts.bench.made import Cache, Cost
 from scripts.bench.recall_data import Pool, read_locomo, read_paraphrases
 from scripts.bench.recall_methods import METHODS, Baselines, Encoders, Ours
 from scripts.bench.report import machine
@@ -116,6 +121,23 @@ def report(found: Mapping[str, Any], values: Mapping[str, Values], kinds: Sequen
     return "\n".join(lines)
 
 
+def ablated(options: argparse.Namespace, pools: Sequence[Pool], encoders: Encoders) -> int:
+    """What a model made, switched on and off. Raises ValueError: it made nothing of these turns."""
+    cache, cost = Cache(options.made), Cost()
+    models = cache.models()
+    model = options.model or (models[0] if len(models) == 1 else "")
+    every = enriched(pools, cache, model, encoders, cost)
+    if not any(each.pool.questions for each in every):
+        known = ", ".join(models) or "none"
+        raise ValueError(f"nothing was made of these turns by {model or 'which --model'}: {known}")
+    values, categories = compared(every, encoders, Ranking())
+    sys.stdout.write(f"{model}\n{ablation.report(values, cost)}\n")
+    if options.json:
+        found = ablation.figures(values, categories, cost)
+        sys.stdout.write(json.dumps(found | {"model": model, "machine": machine()}) + "\n")
+    return 0
+
+
 def parsed(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("file", type=Path, nargs="?", help="conversations in LoCoMo's format")
@@ -123,6 +145,8 @@ def parsed(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--encoder", default=ENCODER, help="name in the catalogue, or a folder")
     parser.add_argument("--query", choices=("full", "int8"), default="int8", help="its weights")
     parser.add_argument("--vectors", type=Path, help="folder to keep vectors in")
+    parser.add_argument("--made", type=Path, metavar="CACHE", help="of scripts/make_derived.py")
+    parser.add_argument("--model", help="which model's, of those in the cache")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args(arguments)
     if (options.file is None) is not options.paraphrase:
@@ -144,6 +168,8 @@ def main(arguments: Sequence[str]) -> int:
         else:
             pools = read_locomo(options.file)
         encoders = Encoders(KeptVectors(full, options.vectors), queries.encode)
+        if options.made:
+            return ablated(options, pools, encoders)
         values, categories = measured(pools, encoders, Ranking())
     except (AssistantError, OSError, ValueError) as error:
         sys.stderr.write(f"{error}\n")

@@ -8,7 +8,6 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain, islice
 
@@ -18,13 +17,16 @@ from numpy.typing import NDArray
 from assistant.context.notes import Note
 from assistant.memory.columns import Columns
 from assistant.memory.encoding import LONGEST_DOCUMENT
+from assistant.memory.enriched import Enrichment, Extra, Extras
 from assistant.memory.expiry import Lifetimes
 from assistant.memory.facts import sufficient
+from assistant.memory.found import Found as Found
+from assistant.memory.found import Recalled as Recalled
 from assistant.memory.lexical import LexicalIndex
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.question import Question
 from assistant.memory.ranking import Candidates, Evidence, Ranked, Ranking, rank, to_be_ranked
-from assistant.memory.record import Kind, Memory
+from assistant.memory.record import Memory
 from assistant.memory.table_schema import Batch
 from assistant.memory.tiers import Tier, Tiers, assigned
 from assistant.memory.vectors import VectorIndex
@@ -42,40 +44,13 @@ REPEATING = 6
 """Ranked beyond what is asked for, in place of those that only ask, or tell, the same."""
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A recalled memory, and why: the parts of its score by name, the query's words in it."""
-
-    id: str
-    text: str
-    kind: Kind
-    speaker: str
-    created: datetime
-    score: float
-    parts: Mapping[str, float]
-    words: tuple[str, ...]
-    superseded_by: str | None
-    sources: tuple[str, ...]
-    tier: Tier = Tier.COLD
-    adds: bool = True
-    """False where it is the same question, asked before: that tells nothing."""
-
-
-@dataclass(frozen=True, slots=True)
-class Recalled:
-    """What a recall found, best first. `missed` says that the query's vector came too late: the
-    words decided, with the meaning of what was heard of it shortly before, if anything was."""
-
-    memories: tuple[Found, ...] = ()
-    missed: bool = False
-
-
 class UserIndex:
     """Thread-safe: a search and a change wait for each other, for a millisecond or two.
 
     Args:
         dimensions: of the encoder's vectors.
         lifetimes: when memories without a date of their own expire; default: never.
+        enrichment: what of that which was made of them counts; default: nothing.
     """
 
     def __init__(
@@ -85,11 +60,13 @@ class UserIndex:
         dimensions: int,
         ranking: Ranking,
         lifetimes: Lifetimes | None = None,
+        enrichment: Enrichment | None = None,
     ) -> None:
         self.user_id = user_id
         self._lexicon = lexicon
         self._lexical = LexicalIndex(lexicon)
         self._vectors = VectorIndex(dimensions)
+        self._extras = Extras(lexicon, dimensions, enrichment or Enrichment())
         self._columns = Columns(lifetimes or Lifetimes())
         self._ranking = ranking
         self._lock = threading.Lock()
@@ -182,6 +159,12 @@ class UserIndex:
             self._columns.write(row, memory)
             self.profile = self._columns.profile()
 
+    def enrich(self, extras: Mapping[str, Extra]) -> None:
+        """What was made of memories, in place of what was; those that are not here are left out."""
+        with self._lock:
+            row_of = self._columns.row_of
+            self._extras.put({row_of[key]: each for key, each in extras.items() if key in row_of})
+
     def remove(self, ids: Iterable[str]) -> None:
         """Out of recall at once; `purge` leaves no trace of their words."""
         with self._lock:
@@ -189,6 +172,7 @@ class UserIndex:
             if rows:
                 self._lexical.remove(rows)
                 self._vectors.remove(rows)
+                self._extras.remove(rows)
                 self._columns.remove(rows)
                 self.profile = self._columns.profile()
 
@@ -197,12 +181,14 @@ class UserIndex:
         told. Takes microseconds."""
         with self._lock:
             self._columns.withhold(exchanges, ids)
+            self._extras.withhold(exchanges)
             self.profile = self._columns.profile()
 
     def release(self, exchanges: Collection[str], ids: Collection[str]) -> None:
         """As before `withhold`."""
         with self._lock:
             self._columns.release(exchanges, ids)
+            self._extras.release(exchanges)
             self.profile = self._columns.profile()
 
     def outlines(
@@ -233,10 +219,14 @@ class UserIndex:
     def tidy(self) -> None:
         """Fold what is new into the large index; for when nobody speaks."""
         self._lexical.merge()
+        self._extras.tidy()
 
     def purge(self) -> None:
-        """Drop every word that only a removed memory had."""
+        """Drop every word that only a removed memory had, or what was made of it."""
+        with self._lock:
+            self._extras.drop_withheld()
         self._lexical.purge()
+        self._extras.purge()
 
     def age(
         self, tiers: Tiers, now: datetime, read: Callable[[Sequence[str]], Mapping[str, Vector]]
@@ -342,23 +332,26 @@ class UserIndex:
         """
         with self._lock:
             lexical = self._lexical.score(question.words)
+            own = self._extras.words(question.words, lexical.own)
             near = np.empty(0, np.int64)
             if vector is not None:
                 near = self._vectors.search(vector, CANDIDATES)[0].astype(np.int64)
-            size = len(lexical.own)
+                near = self._extras.near(vector, CANDIDATES, near)
+            size = len(own)
             before, after = self._columns.before[:size], self._columns.after[:size]
-            rows = to_be_ranked(lexical.own, near, before, after, CANDIDATES)
+            rows = to_be_ranked(own, near, before, after, CANDIDATES)
             rows = rows[self._columns.eligible(rows, exclude, now)]
             if not len(rows):
                 return []
             cosine = np.zeros(len(rows), np.float32)
             if vector is not None:
                 cosine = self._vectors.cosines(vector, rows, missing=np.nan)
+                cosine = self._extras.cosines(vector, rows, cosine)
             chosen = Candidates(
                 rows=rows,
                 evidence=Evidence(
                     cosine.astype(np.float64),
-                    lexical.own[rows].astype(np.float64),
+                    own[rows].astype(np.float64),
                     lexical.context[rows].astype(np.float64),
                     question.speaker,
                 ),

@@ -1,6 +1,6 @@
 """The ways of recall that are measured against each other, ours by the product's own modules."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
@@ -9,6 +9,7 @@ import numpy as np
 import Stemmer
 from numpy.typing import NDArray
 
+from assistant.memory.enriched import Enrichment, Extra
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.question import day_words, read_question
 from assistant.memory.ranking import Ranking
@@ -33,15 +34,30 @@ class Encoders(NamedTuple):
 
 class Ours:
     """One user's memories of one pool, indexed and searched as the product does it. Without
-    `meaning` it is what recall falls back to at its deadline."""
+    `meaning` it is what recall falls back to at its deadline.
+
+    Args:
+        extras: what was made of turns, by their ids.
+        enrichment: what of it counts.
+    """
 
     def __init__(
-        self, pool: Pool, encoders: Encoders, weights: Ranking, *, meaning: bool = True
+        self,
+        pool: Pool,
+        encoders: Encoders,
+        weights: Ranking,
+        *,
+        meaning: bool = True,
+        enrichment: Enrichment | None = None,
+        extras: Mapping[str, Extra] | None = None,
     ) -> None:
         vectors = encoders.documents([turn.text for turn in pool.turns])
         self._queries = encoders.queries if meaning else None
-        self._index = UserIndex(pool.name, Lexicon("en"), vectors.shape[1], weights)
+        self._index = UserIndex(
+            pool.name, Lexicon("en"), vectors.shape[1], weights, enrichment=enrichment
+        )
         self._index.add([memory(turn, pool.name) for turn in pool.turns], vectors)
+        self._index.enrich(extras or {})
         self._rows = {turn.id: row for row, turn in enumerate(pool.turns)}
         self._speakers = sorted({turn.speaker for turn in pool.turns})
         times = [turn.when for turn in pool.turns if turn.when]
