@@ -12,6 +12,7 @@ from assistant.desks import Answer
 from assistant.encryption import Vault
 from assistant.engines import background_model
 from assistant.events import Event, EventBus, Notice, Phase, Severity
+from assistant.idle import describing
 from assistant.idle.extracting import Extracting
 from assistant.idle.job import Work
 from assistant.idle.policy import Policy
@@ -74,6 +75,9 @@ def kinds_of(parts: Parts) -> list[Work]:
     judge = parts.llm if extract == "model" else None
     if extract != "off" and english and parts.memory and (judge or extract == "rules"):
         works.append(Extracting(parts.transcript, parts.memory, judge))
+    wanted = describing.wanted(parts.settings.idle)
+    if wanted and english and parts.memory and parts.llm:
+        works.append(describing.Describing(parts.transcript, parts.memory, parts.llm, wanted))
     return works
 
 

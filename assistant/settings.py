@@ -210,6 +210,11 @@ class Idle(Section):
     extract: Literal["off", "rules", "model"] = "off"
     """Take facts, preferences and events from what you say, in English: all that the rules find, or
     of that what the language model finds worth it."""
+    describe: Literal["off", "on"] = "off"
+    """Have the language model say in its own words, for the index alone, what you told, in English:
+    it is searched too."""
+    expand: Literal["off", "on"] = "off"
+    """The same with questions that what you told answers."""
 
 
 class Screen(Section):

@@ -25,7 +25,7 @@ import psutil
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from assistant.errors import AssistantError
-from assistant.idle.describing import prompt, schema, tokens
+from assistant.idle.description import prompt, schema, tokens
 from assistant.paths import models_cache
 from data import located
 from models import catalogue

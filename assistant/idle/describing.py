@@ -1,166 +1,177 @@
-"""What was said, described in its conversation, and the questions that it answers: other words by
-which it is found. They are in the index only, and never shown or put into a prompt.
+"""What the user told, described and asked for in other words, for the index alone.
 
-One call gives either or both, since reading the lines costs a model as much as writing them.
+Each exchange in its conversation: what is seen of it besides are the few lines before, and all
+whose words are seen are sources of what is made. It is checked against them, since small models
+make things up; what is left is only ever searched.
 """
 
+import asyncio
 import json
-import re
-from collections.abc import Mapping, Sequence
+import zlib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
-from importlib.resources import files
-from typing import Any
+from datetime import UTC, datetime
+from hashlib import sha256
 
-import numpy as np
-from numpy.typing import NDArray
-
-from assistant.context.prompt import load_prompt
-from assistant.errors import ModelFailed
-from assistant.idle.prompting import Prompt
-from assistant.memory.described import borne_out
+from assistant.context.conversation import Exchange
+from assistant.idle import description
+from assistant.idle.description import ABOUT, QUESTIONS, Line, Made
+from assistant.idle.prompting import answer
+from assistant.memory import description_rows
+from assistant.memory.derived import Derived, Output
+from assistant.memory.description_rows import DESCRIBED, Description, content_of
+from assistant.memory.enriched import fingerprint
 from assistant.memory.lexicon import Lexicon
-from assistant.memory.question import stated
+from assistant.memory.long_term import LongTermMemory
+from assistant.memory.transcript import Transcript
+from assistant.settings import Idle
+from models.interfaces import LanguageModel
 
-Vectors = NDArray[np.float32]
+RULES = 1
+"""Their version."""
+USER, ASSISTANT = "User", "Assistant"
+"""As the lines begin."""
 
-ABOUT, QUESTIONS = "about", "questions"
-EVERYTHING = (ABOUT, QUESTIONS)
-PARTS: Mapping[str, Mapping[str, Any]] = {
-    ABOUT: {"type": "string", "maxLength": 140},
-    QUESTIONS: {
-        "type": "array",
-        "items": {"type": "string", "maxLength": 80},
-        "minItems": 2,
-        "maxItems": 2,
-    },
-}
-PROMPTS = {ABOUT: "describe", QUESTIONS: "expand"}
-TOKENS = {ABOUT: 50, QUESTIONS: 60}
-"""Of each part of the answer."""
-SHOWN_BEFORE = 2
-"""Lines before a new one that leans on them. Where none are needed, none are shown: small models
-mix them up with the new one, and they cost as much to read as a description to write."""
-LEANS = re.compile(
-    r"\b(?:he|she|it|they|him|her|his|hers|its|them|theirs?|there|that|this|those|these|ones?|"
-    r"same|too|both)\b",
-    re.IGNORECASE,
-)
-LONGEST_BEFORE, LONGEST_NEW = 240, 600
-"""Characters of a line."""
-LEAST_LIKE = 0.3
-"""Cosine of a question to what was said: small models also ask for favourite colours."""
-LEAST_STATED = 4
-"""Words outside of questions: of what has fewer there is nothing to tell."""
+
+def wanted(settings: Idle) -> tuple[str, ...]:
+    """What the model is to make, if anything."""
+    parts = ((settings.describe, ABOUT), (settings.expand, QUESTIONS))
+    return tuple(part for setting, part in parts if setting == "on")
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """What one speaker said in one turn."""
+class Seen:
+    """What the model is shown of an exchange."""
 
-    speaker: str
-    text: str
-
-    def shown(self, longest: int) -> str:
-        return f"{self.speaker}: {' '.join(self.text.split())[:longest]}"
-
-
-@dataclass(frozen=True, slots=True)
-class Made:
-    """As the model gave it."""
-
-    about: str = ""
-    questions: tuple[str, ...] = ()
+    exchange: Exchange
+    before: tuple[Line, ...]
+    new: Line
+    sources: tuple[str, ...]
+    """The exchanges whose words these are, its own first."""
 
 
-def tells(text: str) -> bool:
-    """Whether there is anything to describe in it."""
-    return stated(text) >= LEAST_STATED
-
-
-def leans(text: str) -> bool:
-    """Whether it takes the lines before it to know who and what is meant."""
-    return LEANS.search(text) is not None
-
-
-def shown(before: Sequence[Line], new: Line) -> Sequence[Line]:
-    """The lines that are shown before a new one.
+class Describing:
+    """One user's. Needs English.
 
     Args:
-        before: all of the conversation before it.
+        parts: what is made.
+        now: wall time, UTC.
     """
-    return before[-SHOWN_BEFORE:] if leans(new.text) else ()
+
+    kind = DESCRIBED
+    priority = 60
+    light = False
+
+    def __init__(
+        self,
+        transcript: Transcript,
+        memory: LongTermMemory,
+        llm: LanguageModel,
+        parts: tuple[str, ...] = description.EVERYTHING,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._transcript = transcript
+        self._memory = memory
+        self._user = memory.user_id
+        self._derived = Derived(transcript, memory.user_id)
+        self._llm = llm
+        self._parts = parts
+        self._lexicon = Lexicon("en")
+        self._prompt = description.prompt(parts)
+        self._schema = description.schema(parts)
+        self._now = now
+
+    @property
+    def version(self) -> int:
+        """Of the vectors too: they are of no use to another encoder."""
+        made_by = json.dumps([RULES, self._parts, self._memory.encoder])
+        return zlib.crc32(made_by.encode())
+
+    async def missing(self, limit: int) -> Sequence[str]:
+        return await asyncio.to_thread(self._derived.missing, self.kind, self.version, limit)
+
+    async def run(self, subjects: Sequence[str]) -> None:
+        for seen in await asyncio.to_thread(self._wanted, subjects):
+            content = await self._content(seen)
+            kept = await asyncio.to_thread(self._keep, seen, content)
+            if kept:
+                self._memory.enrich([seen.exchange.id])
+
+    # -- inside ---------------------------------------------------------------------------------
+
+    def _wanted(self, subjects: Sequence[str]) -> list[Seen]:
+        """In this order: what is there, not hidden, and lacks it."""
+        hidden = {each for one in self._transcript.hidden(self._user) for each in one.exchanges}
+        made = self._derived.made(self.kind, self.version, subjects)
+        ids = [each for each in subjects if each not in hidden and each not in made]
+        found = {each.id: talk for talk, each in self._transcript.exchanges(self._user, ids)}
+        talks = {
+            talk: self._transcript.conversation(self._user, talk).exchanges
+            for talk in set(found.values())
+        }
+        every = (_seen(talks[found[each]], each) for each in ids if each in found)
+        return [seen for seen in every if seen is not None]
+
+    async def _content(self, seen: Seen) -> Description:
+        said = seen.exchange.user_text.strip()
+        nothing = Description("", self._parts, fingerprint(said), "", (), self._memory.encoder)
+        if not description.tells(said):
+            return nothing
+        asked = description.question(seen.before, seen.new)
+        key = self._key(asked)
+        made = await asyncio.to_thread(self._made_before, seen.exchange.id, key)
+        if made is None:
+            made = await self._made(seen, asked)
+        texts = [said, *([made.about] if made.about else []), *made.questions]
+        vectors = await asyncio.to_thread(self._memory.vectors, texts)
+        made, vectors = description.chosen(made, vectors)
+        return replace(
+            nothing, key=key, about=made.about, questions=made.questions, vectors=vectors
+        )
+
+    async def _made(self, seen: Seen, asked: str) -> Made:
+        answered = await answer(
+            self._llm, self._prompt, asked, self._schema, description.tokens(self._parts)
+        )
+        on = seen.exchange.started.astimezone().date()
+        made = description.made(answered)
+        return description.borne(made, (*seen.before, seen.new), on, self._lexicon)
+
+    def _made_before(self, exchange: str, key: str) -> Made | None:
+        """By the same model, from the same words."""
+        content = self._derived.of(self.kind, [exchange]).get(exchange)
+        if content is None or content["key"] != key:
+            return None
+        stored = description_rows.description(content)
+        if not set(self._parts).issubset(stored.parts):
+            return None
+        about = stored.about if ABOUT in self._parts else ""
+        return Made(about, stored.questions if QUESTIONS in self._parts else ())
+
+    def _key(self, asked: str) -> str:
+        """Not of the prompt for other parts: their words don't change what is made of these."""
+        parts = [self._llm.name, RULES, description.PROMPT_VERSION, asked]
+        return sha256(json.dumps(parts).encode()).hexdigest()
+
+    def _keep(self, seen: Seen, made: Description) -> bool:
+        output = Output(seen.exchange.id, content_of(made), seen.sources)
+        return self._derived.keep(self.kind, self.version, self._llm.name, output, self._now())
 
 
-def question(before: Sequence[Line], new: Line) -> str:
-    """
-    Args:
-        before: those that are shown.
-    """
-    return _asked([line.shown(LONGEST_BEFORE) for line in before], new.shown(LONGEST_NEW))
-
-
-def _asked(before: Sequence[str], new: str) -> str:
-    return "\n".join([*(["Before:"] if before else []), *before, "New:", new])
-
-
-def schema(wanted: Sequence[str] = EVERYTHING) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": {part: PARTS[part] for part in wanted},
-        "required": list(wanted),
-        "additionalProperties": False,
-    }
-
-
-def tokens(wanted: Sequence[str] = EVERYTHING) -> int:
-    return sum(TOKENS[part] for part in wanted)
-
-
-def prompt(wanted: Sequence[str] = EVERYTHING) -> Prompt:
-    """What ships with the project."""
-    parts = [load_prompt(PROMPTS[part]) for part in wanted]
-    lines = (files("data") / "prompts" / "describe_examples.jsonl").read_text("utf-8").splitlines()
-    examples = [_example(json.loads(line), wanted) for line in lines]
-    return Prompt("\n".join([load_prompt("describe_frame"), *parts]), examples)
-
-
-def _example(raw: Mapping[str, Any], wanted: Sequence[str]) -> tuple[str, str]:
-    return _asked(raw["before"], raw["new"]), json.dumps({part: raw[part] for part in wanted})
-
-
-def made(answered: object) -> Made:
-    """
-    Raises:
-        ModelFailed: that is no answer to the question.
-    """
-    if not isinstance(answered, Mapping):
-        raise ModelFailed("The model did not describe what it was asked to.")
-    about, questions = answered.get(ABOUT, ""), answered.get(QUESTIONS, [])
-    if not isinstance(about, str) or not isinstance(questions, list):
-        raise ModelFailed("The model did not describe what it was asked to.")
-    asked = tuple(dict.fromkeys(each.strip() for each in questions if isinstance(each, str)))
-    return Made(about.strip(), tuple(each for each in asked if each))
-
-
-def borne(made: Made, said: Sequence[Line], on: date, lexicon: Lexicon) -> Made:
-    """Without what the lines don't bear out."""
-    sources = [f"{line.speaker} {line.text}" for line in said]
-    about = borne_out(made.about, sources, on, lexicon)
-    kept = (borne_out(each, sources, on, lexicon) for each in made.questions)
-    return Made(about, tuple(dict.fromkeys(each for each in kept if each)))
-
-
-def chosen(made: Made, vectors: Vectors) -> tuple[Made, Vectors]:
-    """Without the questions that are far from what they are said to ask for; and the vectors of
-    what is left, the description's first.
-
-    Args:
-        vectors: of what was said, the description, if there is one, and the questions.
-    """
-    first = 1 + bool(made.about)
-    near = vectors[first:] @ vectors[0] >= LEAST_LIKE
-    questions = tuple(each for each, kept in zip(made.questions, near, strict=True) if kept)
-    left = np.concatenate([np.ones(first, np.bool_), near])
-    left[0] = False
-    return replace(made, questions=questions), vectors[left]
+def _seen(exchanges: Sequence[Exchange], wanted: str) -> Seen | None:
+    """None where the conversation has it no more."""
+    place = next((at for at, each in enumerate(exchanges) if each.id == wanted), None)
+    if place is None:
+        return None
+    exchange = exchanges[place]
+    lines = [
+        (each.id, Line(speaker, text))
+        for each in exchanges[max(0, place - description.SHOWN_BEFORE) : place]
+        for speaker, text in ((USER, each.user_text), (ASSISTANT, each.assistant_text))
+        if text.strip()
+    ]
+    new = Line(USER, exchange.user_text)
+    before = description.shown([line for _, line in lines], new)
+    shown = lines[len(lines) - len(before) :]
+    sources = dict.fromkeys([exchange.id, *(key for key, _ in shown)])
+    return Seen(exchange, tuple(before), new, tuple(sources))

@@ -9,6 +9,7 @@ than its own. Nothing of it is ever shown.
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from assistant.memory.lexical import LexicalIndex
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.vectors import VectorIndex
+from assistant.settings import Idle
 
 Rows = NDArray[np.int64]
 Vector = NDArray[np.float32]
@@ -39,8 +41,9 @@ class Enrichment:
     expand_meaning: float = 0.0
 
     @classmethod
-    def of(cls, *, describe: bool, expand: bool) -> "Enrichment":
+    def of(cls, settings: Idle) -> "Enrichment":
         """With the weights that were found best."""
+        describe, expand = settings.describe == "on", settings.expand == "on"
         return cls(
             describe_words=DESCRIBE_WORDS if describe else 0.0,
             describe_meaning=DESCRIBE_MEANING if describe else 0.0,
@@ -59,14 +62,26 @@ class Enrichment:
 
 @dataclass(frozen=True, slots=True)
 class Extra:
-    """What was made of one memory. `vectors` are of the description, if there is one, and of each
-    question, in this order; none where they are not known. `sources` are the exchanges that it
-    rests on."""
+    """What was made of one memory.
 
+    `of` is the `fingerprint` of its text. `vectors` are of the description, if there is one, and of
+    each question, in this order; none where they are not known. `sources` are the exchanges that it
+    rests on.
+    """
+
+    of: str
     about: str
     questions: tuple[str, ...]
     vectors: Vectors
     sources: tuple[str, ...]
+
+    def fits(self, text: str) -> bool:
+        return self.of == fingerprint(text)
+
+
+def fingerprint(text: str) -> str:
+    """What is made of a text is of no use when the text is another one."""
+    return sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +128,8 @@ class Extras:
             factors += [weights.expand_meaning] * len(extra.questions)
             used = [at for at, factor in enumerate(factors[: len(extra.vectors)]) if factor]
             start = len(self._vector_rows)
-            self._vectors.add(extra.vectors[used])
+            if used:
+                self._vectors.add(extra.vectors[used])
             self._vector_rows += [row] * len(used)
             self._factors += [factors[at] for at in used]
             vectors = tuple(range(start, start + len(used)))

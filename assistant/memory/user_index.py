@@ -155,15 +155,18 @@ class UserIndex:
             row = self._columns.row_of[memory.id]
             if memory.text != self._columns.texts[row]:
                 self._vectors.remove([row])
+                self._extras.remove([row])
             self._lexical.replace(row, _head(memory.text), memory.context)
             self._columns.write(row, memory)
             self.profile = self._columns.profile()
 
     def enrich(self, extras: Mapping[str, Extra]) -> None:
-        """What was made of memories, in place of what was; those that are not here are left out."""
+        """What was made of memories, in place of what was; those that are not here, or have another
+        text by now, are left out."""
         with self._lock:
-            row_of = self._columns.row_of
-            self._extras.put({row_of[key]: each for key, each in extras.items() if key in row_of})
+            row_of, texts = self._columns.row_of, self._columns.texts
+            here = {row_of[key]: each for key, each in extras.items() if key in row_of}
+            self._extras.put({n: each for n, each in here.items() if each.fits(texts[n])})
 
     def remove(self, ids: Iterable[str]) -> None:
         """Out of recall at once; `purge` leaves no trace of their words."""

@@ -8,16 +8,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assistant.idle.describing import Made, borne, chosen
-from assistant.memory.enriched import Enrichment, Extra
+from assistant.idle.description import Made, borne, chosen
+from assistant.memory.enriched import Enrichment, Extra, fingerprint
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.ranking import Ranking
+from assistant.settings import Idle
 from scripts.bench.made import Cache, Cost, calls, narrowed
 from scripts.bench.recall_data import Pool
 from scripts.bench.recall_methods import UNKNOWN, Encoders, Ours
 from scripts.bench.retrieval import METRICS, Values, intervals, means, of_question
 
-ON = Enrichment.of(describe=True, expand=True)
+ON = Enrichment.of(Idle(describe="on", expand="on"))
 NONE = Enrichment()
 VARIANTS: Mapping[str, Enrichment] = {
     "ours": NONE,
@@ -66,7 +67,8 @@ def _enriched(
         kept = borne(each, call.said, (turn.when or UNKNOWN).date(), lexicon)
         texts = [turn.text, *([kept.about] if kept.about else []), *kept.questions]
         kept, vectors = chosen(kept, encoders.documents(texts))
-        extras[turn.id] = Extra(kept.about, kept.questions, vectors, (turn.id,))
+        of = fingerprint(turn.text)
+        extras[turn.id] = Extra(of, kept.about, kept.questions, vectors, (turn.id,))
     return Enriched(narrowed(pool, rows), extras)
 
 

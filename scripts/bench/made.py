@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from assistant.errors import ModelFailed
-from assistant.idle.describing import Line, Made, made, prompt, question, shown, tells
+from assistant.idle.description import Line, Made, made, prompt, question, shown, tells
 from scripts.bench.recall_data import Pool
 
 NAMES = {"user": "User", "assistant": "Assistant"}
