@@ -72,14 +72,15 @@ async def derive(here: Bench, told: dict[str, str]) -> tuple[list[str], list[str
         Summary(new_id(), f"They said: {texts[4]}", tuple(told.values()), START),
     )
     ids = list(told.values())
-    described = [describe(here, ids[at], ids[at + 30]) for at in range(5)]
+    described = [describe(here, (ids[at], texts[at]), ids[at + 30]) for at in range(5)]
     await here.memory.settled()
     return sentences, [*described, *(f"Which is {each}" for each in described)]
 
 
-def describe(here: Bench, source: str, subject: str) -> str:
+def describe(here: Bench, told: tuple[str, str], subject: str) -> str:
     """Of one that stays, with words of one that goes."""
-    about = f"Described as {source} in other words."
+    source, said = told
+    about = f"Described after: {said}"
     [(_, exchange)] = here.transcript.exchanges("ada", [subject])
     vectors = here.memory.vectors([about, f"Which is {about}"])
     of = fingerprint(exchange.user_text)
