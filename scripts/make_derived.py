@@ -1,13 +1,14 @@
 """Have a model describe the turns of a benchmark, as the idle work does, and keep what it gives.
 
     python scripts/make_derived.py FILE --cache CACHE [--model NAME] [--pools 1 0 2] [--near N]
-    python scripts/make_derived.py --paraphrase --cache CACHE [--model NAME] [--limit N]
+    python scripts/make_derived.py --paraphrase --cache CACHE [--near N] [--questions M]
 
 FILE is in LoCoMo's format. `scripts/eval_recall.py --made CACHE` then tells what it brings. It goes
 on where it ended, and may be killed at any time. Several conversations are done side by side
 (`--lanes`): a processor writes one token for each of four in less than four times the time. The
 seconds that are noted are the model's processor time, so that other programs don't count.
-`--near N` takes only N turns: those that answer questions, and the ones around them.
+`--near N` takes only N turns of each conversation: those that answer questions, or `--questions M`
+of them, and the ones around.
 """
 
 import argparse
@@ -40,8 +41,6 @@ FACTS = "evaluation/paraphrase_facts.jsonl"
 DISTRACTORS = "evaluation/paraphrase_distractors.jsonl"
 CONTEXT = 1536
 """Tokens of one lane."""
-AROUND = (0, -1, 1, -2, 2)
-"""The turns around an answer, in the order in which they are wanted."""
 
 
 class Answered(NamedTuple):
@@ -108,14 +107,21 @@ async def fill(
     await asyncio.gather(*(lane(number) for number in range(lanes)))
 
 
-def near(pool: Pool, count: int) -> list[int]:
-    """Rows of answers, and of the turns around them: question by question until it is enough."""
+def near(pool: Pool, count: int, questions: int | None = None) -> list[int]:
+    """Rows of answers, and of the turns around them: nearer ones first, until it is enough.
+
+    Args:
+        questions: so many of them, spread over all.
+    """
+    wanted = min(questions or len(pool.questions), len(pool.questions))
+    asked = [pool.questions[at * len(pool.questions) // wanted] for at in range(wanted)]
+    golds = [gold for each in asked for gold in each.gold]
     rows: dict[int, None] = {}
-    for around in AROUND:
-        for each in pool.questions:
-            for gold in each.gold:
-                if 0 <= gold + around < len(pool.turns) and len(rows) < count:
-                    rows[gold + around] = None
+    for distance in range(len(pool.turns)):
+        for gold in golds:
+            for row in (gold - distance, gold + distance):
+                if 0 <= row < len(pool.turns) and len(rows) < count:
+                    rows[row] = None
     return sorted(rows)
 
 
@@ -129,7 +135,7 @@ def chosen(options: argparse.Namespace) -> list[Call]:
     for pool in pools:
         asked: Iterable[Call | None] = calls(pool)
         if options.near:
-            rows = set(near(pool, options.near))
+            rows = set(near(pool, options.near, options.questions))
             asked = (call for row, call in enumerate(asked) if row in rows)
         found += [call for call in asked if call is not None]
     return found[: options.limit]
@@ -167,6 +173,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--model", default=MODEL, help="name in the catalogue")
     parser.add_argument("--pools", type=int, nargs="+", help="which conversations, in this order")
     parser.add_argument("--near", type=int, default=0, help="so many turns of each")
+    parser.add_argument("--questions", type=int, help="with --near: of so many questions alone")
     parser.add_argument("--limit", type=int)
     parser.add_argument("--lanes", type=int, default=4)
     parser.add_argument("--threads", type=int, default=max(1, (os.cpu_count() or 2) - 1))

@@ -94,9 +94,14 @@ def test_of_a_narrowed_pool_only_whole_questions_stay() -> None:
     assert [(each.text, each.gold) for each in small.questions] == [("wading birds", (1,))]
 
 
-@pytest.mark.parametrize(("count", "rows"), [(1, [2]), (3, [0, 2, 4]), (99, [0, 1, 2, 3, 4])])
-def test_answers_first_then_the_turns_around_them(count: int, rows: list[int]) -> None:
-    assert near(POOL, count) == rows
+@pytest.mark.parametrize(
+    ("count", "questions", "rows"),
+    [(1, None, [2]), (3, None, [0, 2, 4]), (99, 5, [0, 1, 2, 3, 4]), (3, 1, [1, 2, 3])],
+)
+def test_answers_first_then_the_turns_around_them(
+    count: int, questions: int | None, rows: list[int]
+) -> None:
+    assert near(POOL, count, questions) == rows
 
 
 def test_each_part_is_switched_on_alone_over_the_same_questions(tmp_path: Path) -> None:
