@@ -84,8 +84,8 @@ class Describing:
     @property
     def version(self) -> int:
         """Of the vectors too: they are of no use to another encoder."""
-        made_by = json.dumps([RULES, self._parts, self._memory.encoder])
-        return zlib.crc32(made_by.encode())
+        made_by = [RULES, description.PROMPT_VERSION, self._parts, self._memory.encoder]
+        return zlib.crc32(json.dumps(made_by).encode())
 
     async def missing(self, limit: int) -> Sequence[str]:
         return await asyncio.to_thread(self._derived.missing, self.kind, self.version, limit)
@@ -104,13 +104,23 @@ class Describing:
         hidden = {each for one in self._transcript.hidden(self._user) for each in one.exchanges}
         made = self._derived.made(self.kind, self.version, subjects)
         ids = [each for each in subjects if each not in hidden and each not in made]
-        found = {each.id: talk for talk, each in self._transcript.exchanges(self._user, ids)}
-        talks = {
-            talk: self._transcript.conversation(self._user, talk).exchanges
-            for talk in set(found.values())
-        }
-        every = (_seen(talks[found[each]], each) for each in ids if each in found)
-        return [seen for seen in every if seen is not None]
+        found = {each.id: each for _, each in self._transcript.exchanges(self._user, ids)}
+        return [self._seen(found[each]) for each in ids if each in found]
+
+    def _seen(self, exchange: Exchange) -> Seen:
+        before = description_rows.before(
+            self._transcript, self._user, exchange, description.SHOWN_BEFORE
+        )
+        lines = [
+            (each.id, Line(speaker, text))
+            for each in before
+            for speaker, text in ((USER, each.user_text), (ASSISTANT, each.assistant_text))
+            if text.strip()
+        ]
+        new = Line(USER, exchange.user_text)
+        shown = description.shown([line for _, line in lines], new)
+        sources = [exchange.id, *(key for key, _ in lines[len(lines) - len(shown) :])]
+        return Seen(exchange, tuple(shown), new, tuple(dict.fromkeys(sources)))
 
     async def _content(self, seen: Seen) -> Description:
         said = seen.exchange.user_text.strip()
@@ -156,22 +166,3 @@ class Describing:
     def _keep(self, seen: Seen, made: Description) -> bool:
         output = Output(seen.exchange.id, content_of(made), seen.sources)
         return self._derived.keep(self.kind, self.version, self._llm.name, output, self._now())
-
-
-def _seen(exchanges: Sequence[Exchange], wanted: str) -> Seen | None:
-    """None where the conversation has it no more."""
-    place = next((at for at, each in enumerate(exchanges) if each.id == wanted), None)
-    if place is None:
-        return None
-    exchange = exchanges[place]
-    lines = [
-        (each.id, Line(speaker, text))
-        for each in exchanges[max(0, place - description.SHOWN_BEFORE) : place]
-        for speaker, text in ((USER, each.user_text), (ASSISTANT, each.assistant_text))
-        if text.strip()
-    ]
-    new = Line(USER, exchange.user_text)
-    before = description.shown([line for _, line in lines], new)
-    shown = lines[len(lines) - len(before) :]
-    sources = dict.fromkeys([exchange.id, *(key for key, _ in shown)])
-    return Seen(exchange, tuple(before), new, tuple(sources))

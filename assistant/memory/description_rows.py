@@ -15,10 +15,13 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from assistant.context.conversation import Exchange
 from assistant.memory import derived_rows
 from assistant.memory.enriched import Extra
+from assistant.memory.forgetting_marks import hidden_exchanges
 from assistant.memory.record import USER
 from assistant.memory.tellings import telling
+from assistant.memory.transcript_rows import EXCHANGE, exchange_of, microseconds
 
 DESCRIBED = "describe"
 """The kind of output."""
@@ -99,6 +102,24 @@ def extras(
         telling(subject, USER): _extra(description(json.loads(content)), encoder, sources[number])
         for number, subject, content in rows
     }
+
+
+def before(transcript: Read, user: str, exchange: Exchange, count: int) -> list[Exchange]:
+    """The last exchanges of its conversation before it, oldest first, without what is hidden.
+
+    Raises:
+        StoreError: the transcript can't be read.
+    """
+    with transcript.reading() as db:
+        hidden = hidden_exchanges(db, user)
+        rows = db.execute(
+            f"SELECT {EXCHANGE} FROM exchange WHERE user = ?1 AND started < ?2 AND conversation ="
+            " (SELECT conversation FROM exchange WHERE id = ?3)"
+            " ORDER BY started DESC, rowid DESC LIMIT ?4",
+            (user, microseconds(exchange.started), exchange.id, count + len(hidden)),
+        ).fetchall()
+    found = [exchange_of(row) for row in rows if row[0] not in hidden]
+    return found[:count][::-1]
 
 
 def _extra(made: Description, encoder: str, sources: Sequence[str]) -> Extra:

@@ -66,7 +66,9 @@ def test_it_goes_on_where_it_was_killed(tmp_path: Path) -> None:
     again, cost = Cache(file), Cost()
     known = [call is not None and (MODEL, call) in again for call in asked()]
     assert known == [True, False, True, True, False]
-    assert ("another", asked()[0]) not in again
+    first = asked()[0]
+    assert first is not None
+    assert ("another", first) not in again
     made = again.of(MODEL, POOL, cost)
     assert [None if each is None else each.about for each in made] == [
         "Ann was on water.",

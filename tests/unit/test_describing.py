@@ -10,10 +10,12 @@ import pytest
 from assistant.errors import ModelFailed, StoreError
 from assistant.idle import describing
 from assistant.idle.description import ABOUT, EVERYTHING, QUESTIONS
+from assistant.idling import Parts, kinds_of
 from assistant.memory.derived import Derived
+from assistant.memory.description_rows import DESCRIBED
 from assistant.memory.record import Memory
 from assistant.memory.user_index import UserIndex
-from assistant.settings import Idle
+from assistant.settings import Idle, Settings
 from tests.support.describing import ABOUT as STROLL
 from tests.support.describing import OTHER, QUESTION, here, made
 from tests.support.forgetting import bench
@@ -69,7 +71,7 @@ async def test_lines_before_that_are_shown_are_sources(tmp_path: Path) -> None:
         assert "boat" not in shown[2]
         derived = Derived(at.bench.transcript, "ada")
         await at.bench.forgetting.forget([first.id], ())
-        assert set(derived.of(describing.DESCRIBED)) == {third.id}
+        assert set(derived.of(DESCRIBED)) == {third.id}
 
 
 async def test_what_tells_nothing_is_not_asked_about(tmp_path: Path) -> None:
@@ -93,6 +95,21 @@ def test_each_can_be_switched_off(describe: str, expand: str) -> None:
     settings = Idle.model_validate({"describe": describe, "expand": expand})
     wanted = describing.wanted(settings)
     assert (ABOUT in wanted, QUESTIONS in wanted) == (describe == "on", expand == "on")
+
+
+@pytest.mark.parametrize(
+    ("setting", "language", "kinds"),
+    [("on", "en-GB", ["describe"]), ("on", "de", []), ("off", "en", [])],
+)
+async def test_the_settings_say_whether_it_is_done(
+    tmp_path: Path, setting: str, language: str, kinds: list[str]
+) -> None:
+    settings = Settings.model_validate(
+        {"idle": {"expand": setting}, "persona": {"language": language}}
+    )
+    async with here(tmp_path) as at:
+        works = kinds_of(Parts(settings, at.bench.transcript, at.bench.memory, at.llm))
+        assert [each.kind for each in works if each.kind == DESCRIBED] == kinds
 
 
 # -- not made twice -----------------------------------------------------------------------------
