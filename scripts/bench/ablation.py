@@ -112,7 +112,7 @@ def report(values: Mapping[str, Values], cost: Cost) -> str:
     for name, each in values.items():
         row, gains = means(each), intervals(each - before)
         line = f"{name:18}" + "".join(f"{row[metric]:9.3f}" for metric in METRICS)
-        for at, metric in enumerate(shown):
+        for at, metric in enumerate(shown if name != "ours" else ()):
             low, high = gains[metric]
             gain = float((each - before)[:, at].mean())
             line += f"   {metric} {gain:+.3f} ({low:+.3f} to {high:+.3f})"
