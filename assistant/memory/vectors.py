@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from assistant.memory.ranking import NONE, places
 from assistant.memory.tiers import Tier
 from assistant.memory.vector_blocks import (
     NEVER,
@@ -158,10 +159,11 @@ class VectorIndex:
     def tiers(self, rows: Sequence[int] | Rows) -> list[Tier]:
         """In which tier each of these rows is."""
         with self._lock:
-            warm = set(self._warm.tolist())
+            numbers = self._known(rows)
+            warm = (places(self._warm, numbers) != NONE).tolist()
             return [
-                Tier.HOT if row in self._hot else Tier.WARM if row in warm else Tier.COLD
-                for row in self._known(rows).tolist()
+                Tier.HOT if row in self._hot else Tier.WARM if among else Tier.COLD
+                for row, among in zip(numbers.tolist(), warm, strict=True)
             ]
 
     def search(self, query: ArrayLike, k: int) -> tuple[Rows, Cosines]:
