@@ -12,6 +12,7 @@ from assistant.desks import Answer
 from assistant.encryption import Vault
 from assistant.engines import background_model
 from assistant.events import Event, EventBus, Notice, Phase, Severity
+from assistant.idle.consolidating import consolidating_of
 from assistant.idle.embedding import Embedding
 from assistant.idle.extracting import Extracting
 from assistant.idle.job import Work
@@ -20,7 +21,9 @@ from assistant.idle.queue import JobQueue
 from assistant.idle.quiet import Quiet
 from assistant.idle.requests import ACT, IdleDesk, InSession, Request, Row
 from assistant.idle.scheduler import Scheduler
+from assistant.idle.summarising import summarising_of
 from assistant.idle.tidying import Tidying
+from assistant.idle.weighing import Weighing
 from assistant.memory.long_term import LongTermMemory
 from assistant.memory.place import open_place, place_of
 from assistant.memory.transcript import Transcript
@@ -75,6 +78,10 @@ def kinds_of(parts: Parts) -> list[Work]:
     judge = parts.llm if extract == "model" else None
     if extract != "off" and english and parts.memory and (judge or extract == "rules"):
         works.append(Extracting(parts.transcript, parts.memory, judge))
+    if parts.settings.idle.importance and parts.memory is not None:
+        works.append(Weighing(parts.transcript, parts.memory))
+    works += summarising_of(parts.settings, parts.transcript, parts.memory, parts.llm)
+    works += consolidating_of(parts.settings, parts.transcript, parts.memory, parts.llm)
     return works
 
 

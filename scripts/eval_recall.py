@@ -13,13 +13,17 @@ deadline: with the stand-in's vector of the question (`ours_stand_in`), and with
 (`ours_words`). Without `--encoder` the encoders are those of the profile `default`; one that is
 named has no stand-in unless that is named too. The methods beside it have `--encoder`. Intervals
 are bootstrap 95 % over questions. `--vectors FOLDER` keeps documents' vectors there for the next
-run. With `--json` the last line is one JSON object.
+run. `--without times+dated,linked` takes weights away, and `ours_less` says what that costs;
+`--summaries` puts those of every twelve turns beside them (`summaries`), which are to change
+nothing here. With `--json` the last line is one JSON object.
 """
 
 import argparse
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +40,7 @@ from data import located
 from models.encoder import OnnxEncoder
 from models.profiles import SMALL
 from scripts.bench.recall_data import Pool, read_locomo, read_paraphrases
-from scripts.bench.recall_methods import METHODS, Baselines, Encoders, Ours
+from scripts.bench.recall_methods import METHODS, TURNS, Baselines, Encoders, Ours, summed_up
 from scripts.bench.report import machine
 from scripts.bench.retrieval import METRICS, Values, intervals, means, of_question, table
 
@@ -44,6 +48,7 @@ ENCODER = "all-minilm-l6-v2"
 """By which limits on cosines were chosen."""
 STAND_IN = "ours_stand_in"
 WORDS = "ours_words"
+SUMMARIES = "summaries"
 FACTS = "evaluation/paraphrase_facts.jsonl"
 DISTRACTORS = "evaluation/paraphrase_distractors.jsonl"
 
@@ -74,25 +79,57 @@ class KeptVectors:
 
 
 def measured(
-    pools: Sequence[Pool], encoders: Encoders, weights: Ranking
+    pools: Sequence[Pool], encoders: Encoders, variants: Mapping[str, Callable[[Pool], Ours]]
 ) -> tuple[dict[str, Values], list[str]]:
     """The metrics of each question by each method, and the questions' categories."""
-    stand_in = encoders.stand_in
-    names = (*METHODS, *([STAND_IN] if stand_in else []), WORDS)
+    names = (*variants, *METHODS[1:])
     rows: dict[str, list[list[float]]] = {name: [] for name in names}
     categories = []
     for pool in pools:
-        ours = Ours(pool, encoders, weights)
-        words = Ours(pool, encoders, weights, meaning=False)
-        late = Ours(pool, stand_in, weights) if stand_in else None
+        ours = {name: variant(pool) for name, variant in variants.items()}
         baselines = Baselines(pool, encoders)
         for question in pool.questions:
-            found = {"ours": ours(question.text), WORDS: words(question.text)}
-            found |= {STAND_IN: late(question.text)} if late else {}
+            found = {name: each(question.text) for name, each in ours.items()}
             for name, order in (found | baselines(question.text)).items():
                 rows[name].append(of_question(order, question.gold))
             categories.append(question.category)
     return {name: np.array(values) for name, values in rows.items()}, categories
+
+
+def variants(encoders: Encoders, options: argparse.Namespace) -> dict[str, Callable[[Pool], Ours]]:
+    """Ours by its name, as it is and otherwise.
+
+    Raises:
+        ValueError: of a weight that is to be taken away there is none.
+    """
+    weights, stand_in = Ranking(), encoders.stand_in
+    found: dict[str, Callable[[Pool], Ours]] = {
+        "ours": lambda pool: Ours(pool, encoders, weights),
+        WORDS: lambda pool: Ours(pool, encoders, weights, meaning=False),
+    }
+    if stand_in is not None:
+        found[STAND_IN] = lambda pool: Ours(pool, stand_in, weights)
+    if options.summaries:
+        found[SUMMARIES] = lambda pool: Ours(pool, encoders, weights, beside=summed_up(pool, TURNS))
+    for name, other in ablated(options.without).items():
+        found[name] = partial(Ours, encoders=encoders, weights=other)
+    return found
+
+
+def ablated(wanted: str) -> dict[str, Ranking]:
+    """ "times+dated,linked": ours without both of the first, and ours without the last.
+
+    Raises:
+        ValueError: there is no such weight.
+    """
+    groups = [group.split("+") for group in wanted.split(",") if group]
+    for name in (each for group in groups for each in group):
+        if name not in {field.name for field in fields(Ranking)}:
+            raise ValueError(f"there is no weight {name!r} in Ranking")
+    return {
+        f"ours_without_{'+'.join(group)}": replace(Ranking(), **dict[str, Any].fromkeys(group, 0.0))
+        for group in groups
+    }
 
 
 def figures(values: Mapping[str, Values], categories: Sequence[str]) -> dict[str, Any]:
@@ -136,6 +173,10 @@ def parsed(arguments: Sequence[str]) -> argparse.Namespace:
     )
     parser.add_argument("--stand-in", help="the quicker one, where the other is late")
     parser.add_argument("--query", choices=("full", "int8"), default="int8", help="its weights")
+    parser.add_argument(
+        "--without", default="", help="weights of Ranking that are 0 in a run beside: a,b+c"
+    )
+    parser.add_argument("--summaries", action="store_true", help="with summaries by rules too")
     parser.add_argument("--vectors", type=Path, help="folder to keep vectors in")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args(arguments)
@@ -174,7 +215,7 @@ def main(arguments: Sequence[str]) -> int:
         encoders = opened(options.encoder, options)
         if options.stand_in:
             encoders = encoders._replace(stand_in=opened(options.stand_in, options))
-        values, categories = measured(pools, encoders, Ranking())
+        values, categories = measured(pools, encoders, variants(encoders, options))
     except (AssistantError, OSError, ValueError) as error:
         sys.stderr.write(f"{error}\n")
         return 1

@@ -123,7 +123,7 @@ class Asking:
         """In place of what still waits to be begun."""
         if self._better is not None:
             self._better.cancel()
-        self._better = stronger.submit(meaning, draft=True) if stronger is not None else None
+        self._better = None if stronger is None else stronger.submit(meaning, draft=True)
         return self._better
 
     def _follows_up(self, text: str) -> bool:

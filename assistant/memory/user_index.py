@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
-from itertools import chain, islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,15 +17,14 @@ from numpy.typing import NDArray
 from assistant.context.notes import Note
 from assistant.memory.columns import Columns
 from assistant.memory.dense import Dense, Meaning
-from assistant.memory.encoding import LONGEST_DOCUMENT
 from assistant.memory.expiry import Lifetimes
-from assistant.memory.facts import sufficient
 from assistant.memory.found import Found
 from assistant.memory.lexical import LexicalIndex
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.question import Question
-from assistant.memory.ranking import Candidates, Evidence, Ranked, Ranking, rank, to_be_ranked
+from assistant.memory.ranking import Ranking
 from assistant.memory.record import Memory
+from assistant.memory.searching import Parts, head, searched
 from assistant.memory.table_schema import Batch
 from assistant.memory.tiers import Tier, Tiers, assigned
 
@@ -34,13 +32,9 @@ Rows = NDArray[np.int64]
 Vector = NDArray[np.float32]
 Vectors = NDArray[np.float32]
 
-CANDIDATES = 200
-"""The best by words and the best by meaning; their neighbours in the conversation come on top."""
 OUTLINED_AT_ONCE = 250
 """Two milliseconds."""
 BREATH_S = 0.0005
-REPEATING = 6
-"""Ranked beyond what is asked for, in place of those that only ask, or tell, the same."""
 
 
 class UserIndex:
@@ -105,7 +99,7 @@ class UserIndex:
                     vectors, present = batch.vectors(encoder)
                     self._vectors.add(np.where(present[:, np.newaxis], vectors, np.float32(np.nan)))
                 self._columns.add(memories)
-                texts += [_head(memory.text) for memory in memories]
+                texts += [head(memory.text) for memory in memories]
                 contexts += [memory.context for memory in memories]
         finally:
             # All at once: each large piece is folded into the whole.
@@ -125,7 +119,7 @@ class UserIndex:
             if memory.user_id != self.user_id or memory.id in self._columns.row_of:
                 raise ValueError(f"memory {memory.id} does not belong here, or is here already")
         with self._lock:
-            self._lexical.add([_head(m.text) for m in memories], [m.context for m in memories])
+            self._lexical.add([head(m.text) for m in memories], [m.context for m in memories])
             if vectors is None:
                 self._vectors.add_without(len(memories))
             else:
@@ -174,7 +168,7 @@ class UserIndex:
             row = self._columns.row_of[memory.id]
             if memory.text != self._columns.texts[row]:
                 self._vectors.remove([row])
-            self._lexical.replace(row, _head(memory.text), memory.context)
+            self._lexical.replace(row, head(memory.text), memory.context)
             self._columns.write(row, memory)
             self.profile = self._columns.profile()
 
@@ -343,57 +337,5 @@ class UserIndex:
             exclude: exchanges that the prompt holds anyway; memories that rest on them stay out.
         """
         with self._lock:
-            lexical = self._lexical.score(question.words)
-            meaning = self._vectors.usable(Meaning(vector, stronger))
-            near = self._vectors.near(meaning, CANDIDATES)
-            size = len(lexical.own)
-            before, after = self._columns.before[:size], self._columns.after[:size]
-            rows = to_be_ranked(lexical.own, near, before, after, CANDIDATES)
-            rows = rows[self._columns.eligible(rows, exclude, now)]
-            if not len(rows):
-                return []
-            cosine = self._vectors.cosines(meaning, rows)
-            chosen = Candidates(
-                rows=rows,
-                evidence=Evidence(
-                    cosine.astype(np.float64),
-                    lexical.own[rows].astype(np.float64),
-                    lexical.context[rows].astype(np.float64),
-                    question.speaker,
-                ),
-                before=self._columns.before[rows],
-                after=self._columns.after[rows],
-                features=self._columns.features(rows, now),
-                vectors=self._vectors.reader(meaning, rows),
-            )
-            ranked = rank(chosen, self._ranking, k + REPEATING)
-            asked = self._lexicon.terms(question.text)
-            tiers = self._vectors.quick.tiers([each.row for each in ranked])
-            tiered = zip(ranked, tiers, strict=True)
-            found = (self._found(asked, each, tier) for each, tier in tiered)
-            return list(islice(sufficient(found), k))
-
-    def _found(self, asked: Mapping[str, set[str]], ranked: Ranked, tier: Tier) -> Found:
-        """`asked`: the question's words and their stems."""
-        columns, row = self._columns, ranked.row
-        text = columns.texts[row]
-        there = set(self._lexicon.content(_head(text)))
-        return Found(
-            id=columns.ids[row],
-            text=text,
-            kind=columns.kinds[row],
-            speaker=columns.speakers[row],
-            created=columns.created(row),
-            score=ranked.score,
-            parts=ranked.parts,
-            words=tuple(word for word, stems in asked.items() if not stems.isdisjoint(there)),
-            superseded_by=columns.superseded_by.get(row),
-            sources=columns.sources[row],
-            tier=tier,
-            adds=columns.states(row) or not there.issubset(chain.from_iterable(asked.values())),
-        )
-
-
-def _head(text: str) -> str:
-    """What is looked at of a text: whoever pastes a megabyte must not make recall late for ever."""
-    return text[:LONGEST_DOCUMENT]
+            parts = Parts(self._lexicon, self._lexical, self._vectors, self._columns, self._ranking)
+            return searched(parts, question, Meaning(vector, stronger), k, now, exclude)

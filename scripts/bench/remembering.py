@@ -15,7 +15,7 @@ import numpy as np
 from assistant.context.conversation import Conversation, Exchange
 from assistant.context.short_term import ShortTermMemory
 from assistant.events import Latency, MemoryUsed
-from assistant.memory import user_index
+from assistant.memory import searching
 from assistant.memory.encoding import QueryEncoder
 from assistant.memory.long_term import LongTermMemory
 from assistant.memory.question import read_question
@@ -222,7 +222,7 @@ def agreement(
         best = np.argsort(-(exact @ vector))[:BEST]
         nearest += len(set(memory.index.nearest(vector, BEST)) & {ids[row] for row in best})
         found = {each.id for each in memory.find(fact.question, BEST, both=True).memories}
-        with patch.object(user_index, "CANDIDATES", len(ids)):
+        with patch.object(searching, "CANDIDATES", len(ids)):
             whole = {each.id for each in memory.find(fact.question, BEST, both=True).memories}
         same += len(found & whole)
         ours += fact.id in found

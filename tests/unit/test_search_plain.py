@@ -10,7 +10,8 @@ from assistant.memory.lexicon import Lexicon
 from assistant.memory.question import read_question, stated
 from assistant.memory.ranking import NONE, Evidence, Features, Neighbours, Ranking, fuse
 from assistant.memory.record import Kind, Memory
-from assistant.memory.user_index import CANDIDATES, UserIndex
+from assistant.memory.searching import CANDIDATES
+from assistant.memory.user_index import UserIndex
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 COUNT, TURNS, DIMENSIONS = 180, 6, 48
