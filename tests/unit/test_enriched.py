@@ -28,7 +28,7 @@ def cosines(of: Extras, axis: int) -> list[float]:
 
 
 def near(of: Extras, axis: int) -> list[int]:
-    return of.near(UNIT[axis], 1).tolist()
+    return [int(row) for row in of.near(UNIT[axis], 1)]
 
 
 @pytest.mark.parametrize(
