@@ -50,6 +50,8 @@ class Weighing:
         self._now = now
         self._left: list[str] = []
         """Exchanges that are still to be looked through this time."""
+        self._due: list[str] = []
+        """Found, and not asked for yet; kept over a cancellation."""
         self._next: datetime | None = None
 
     async def missing(self, limit: int) -> Sequence[str]:
@@ -58,14 +60,11 @@ class Weighing:
         if not self._left and (self._next is None or not self._next - AGAIN <= now < self._next):
             self._left = sorted(await asyncio.to_thread(self._transcript.exchange_ids, self._user))
             self._next = now + AGAIN
-        found: list[str] = []
-        while self._left and len(found) < limit:
+        while self._left and len(self._due) < limit:
             part = self._left[:AT_ONCE]
-            wanted = await asyncio.to_thread(self._unbalanced, part)
-            room = limit - len(found)
-            found += wanted[:room]
-            # What there was no room for is looked through again next time.
-            self._left = wanted[room:] + self._left[len(part) :]
+            self._due += await asyncio.to_thread(self._unbalanced, part)
+            self._left = self._left[len(part) :]
+        found, self._due = self._due[:limit], self._due[limit:]
         return found
 
     async def run(self, subjects: Sequence[str]) -> None:

@@ -10,8 +10,9 @@ import os
 import signal
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
@@ -96,14 +97,14 @@ class IdleHome:
             await self.scheduler.retry()
 
     async def state(self) -> dict[str, Any]:
-        """What there is, however it came about: whose words stand for several tellings, and what
-        was written when, may differ."""
+        """What there is, however it came about: whose words stand for several tellings, what was
+        written when, and how important something was found at that time, may differ."""
         await self.memory.settled()
         with self.transcript.reading() as db:
             derived = db.execute(
                 "SELECT kind, subject, version, content, (SELECT group_concat(exchange) FROM"
                 " (SELECT exchange FROM derived_source WHERE derived = number ORDER BY exchange))"
-                " FROM derived ORDER BY kind, subject"
+                " FROM derived WHERE kind <> 'importance' ORDER BY kind, subject"
             ).fetchall()
         rows = exports(self.memory.table, USER)
         recalled = len(self.memory.index)
@@ -180,6 +181,9 @@ async def told(folder: Path, said: Sequence[str] = TOLD) -> None:
             talk.append_user(turn, text, at)
             archive.store(talk, talk.complete(turn, "I see.", ended=at))
         await home.memory.settled()
+        first = [each.id for each in home.memory.index.outlines().values() if each.text == said[0]]
+        change = partial(home.memory.change, first, lambda old: replace(old, feedback=1))
+        await asyncio.to_thread(change)  # so that it is found more important
 
 
 # -- every write --------------------------------------------------------------------------------
