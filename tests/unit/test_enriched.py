@@ -7,7 +7,7 @@ from assistant.memory.enriched import Enrichment, Extra, Extras, fingerprint
 from assistant.memory.lexicon import Lexicon
 
 DIMENSIONS = 4
-ALL = Enrichment(1.0, 1.0, 1.0, 1.0)
+ALL = Enrichment(1.0, 0.5, 1.0, 0.25)
 UNIT = np.eye(DIMENSIONS, dtype=np.float32)
 NOTHING = np.zeros(3, np.float32)
 
@@ -34,11 +34,11 @@ def near(of: Extras, axis: int) -> list[int]:
 @pytest.mark.parametrize(
     ("enrichment", "heron", "ferry", "second", "third"),
     [
-        (ALL, True, True, 1.0, 1.0),
+        (ALL, True, True, 0.625, 0.375),
         (Enrichment(describe_words=1.0), True, False, 0.5, 0.5),
-        (Enrichment(describe_meaning=0.8), False, False, 0.8, 0.5),
+        (Enrichment(describe_meaning=0.8), False, False, 0.9, 0.1),
         (Enrichment(expand_words=1.0), False, True, 0.5, 0.5),
-        (Enrichment(expand_meaning=0.8), False, False, 0.5, 0.8),
+        (Enrichment(expand_meaning=0.8), False, False, 0.1, 0.9),
         (Enrichment(), False, False, 0.5, 0.5),
     ],
 )
@@ -79,7 +79,7 @@ def test_what_rests_on_withheld_exchanges_does_not_count_until_released() -> Non
     assert not made.words("heron", NOTHING).any()
     made.release(["one"])
     assert made.words("heron", NOTHING)[0] > 0
-    assert cosines(made, 1)[0] == pytest.approx(1, abs=0.01)
+    assert cosines(made, 1)[0] == pytest.approx(0.625, abs=0.01)
 
 
 def test_what_comes_while_it_is_withheld_is_too() -> None:
@@ -109,8 +109,8 @@ def test_others_take_their_place() -> None:
     made.put({0: Extra("", "an owl", (), UNIT[3:], ("one",))})
     assert not made.words("heron ferry", NOTHING).any()
     assert made.words("owl", NOTHING)[0] > 0
-    assert cosines(made, 1)[0] == 0.5
-    assert cosines(made, 3)[0] == pytest.approx(1, abs=0.01)
+    assert cosines(made, 1)[0] == pytest.approx(0.25, abs=0.01)
+    assert cosines(made, 3)[0] == pytest.approx(0.75, abs=0.01)
     made.remove([0, 1, 7])
     assert not made.words("owl", NOTHING).any()
 
@@ -120,6 +120,13 @@ def test_a_tidied_index_finds_the_same() -> None:
     before = made.words("a heron or a kettle", NOTHING).tolist()
     made.tidy()
     assert made.words("a heron or a kettle", NOTHING).tolist() == pytest.approx(before)
+
+
+def test_a_row_without_a_vector_has_that_of_what_was_made_of_it() -> None:
+    made = extras()
+    made.put({1: Extra("", "an owl", ("who?",), UNIT[2:], ("one",))})
+    assert cosines(made, 2)[1] == pytest.approx(1, abs=0.01)
+    assert cosines(made, 1)[1] == pytest.approx(0, abs=0.01)
 
 
 def test_it_fits_the_text_that_it_was_made_of() -> None:
