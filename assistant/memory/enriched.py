@@ -25,8 +25,7 @@ Vector = NDArray[np.float32]
 Vectors = NDArray[np.float32]
 
 
-DESCRIBE_WORDS, DESCRIBE_MEANING = 0.5, 0.3
-EXPAND_WORDS, EXPAND_MEANING = 0.5, 0.3
+DESCRIBE_MEANING, EXPAND_MEANING = 0.2, 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +42,10 @@ class Enrichment:
 
     @classmethod
     def of(cls, settings: Idle) -> "Enrichment":
-        """With the weights that were found best."""
+        """With the weights that were found best: words bring nothing."""
         describe, expand = settings.describe == "on", settings.expand == "on"
         return cls(
-            describe_words=DESCRIBE_WORDS if describe else 0.0,
             describe_meaning=DESCRIBE_MEANING if describe else 0.0,
-            expand_words=EXPAND_WORDS if expand else 0.0,
             expand_meaning=EXPAND_MEANING if expand else 0.0,
         )
 
@@ -92,6 +89,14 @@ class _Place:
     words: int
     vectors: tuple[int, ...]
     sources: tuple[str, ...]
+
+
+def _above_average(values: NDArray[np.float32]) -> NDArray[np.float32]:
+    """0 for NaN, as for the average: what is asked is nearer to questions than to what was said,
+    and a memory for which there are none is no worse for that."""
+    known = values[~np.isnan(values)]
+    mean = known.mean() if len(known) else np.float32(0)
+    return np.where(np.isnan(values), np.float32(0), values - mean)
 
 
 class Extras:
@@ -225,7 +230,7 @@ class Extras:
         for kind, weight in enumerate(self._by_kind):
             nearest = np.full(len(rows), np.nan, np.float32)
             np.fmax.at(nearest, at[kinds == kind], found[kinds == kind])
-            cosines += np.where(np.isnan(nearest), 0, weight * (nearest - own))
+            cosines += weight * _above_average(nearest - own)
             best = np.fmax(best, nearest)
         return np.where(np.isnan(own), best, cosines)
 
