@@ -42,7 +42,7 @@ class Enrichment:
 
     @classmethod
     def of(cls, settings: Idle) -> "Enrichment":
-        """With the weights that were found best: words bring nothing."""
+        """By meaning alone: what words bring is less certain, and costs places at the top."""
         describe, expand = settings.describe == "on", settings.expand == "on"
         return cls(
             describe_meaning=DESCRIBE_MEANING if describe else 0.0,

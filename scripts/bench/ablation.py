@@ -26,7 +26,7 @@ from scripts.bench.retrieval import METRICS, Values, intervals, means, of_questi
 
 NONE = Enrichment()
 WORDS = {"describe_words": 0.5, "expand_words": 0.5}
-"""Not among what the settings switch on, since it brings nothing."""
+"""Not among what the settings switch on."""
 MEANING = {"describe_meaning": DESCRIBE_MEANING, "expand_meaning": EXPAND_MEANING}
 VARIANTS: Mapping[str, Enrichment] = {
     "ours": NONE,
