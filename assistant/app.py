@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from assistant.context.conversation import Conversation
+from assistant.context.kept import unknown
 from assistant.context.short_term import ShortTermMemory, Store
 from assistant.encryption import Vault, open_vault
 from assistant.engines import load_models
@@ -30,6 +31,7 @@ from assistant.events import (
     UserSensed,
 )
 from assistant.idling import Parts, begin_idling
+from assistant.memory.importance import Weights
 from assistant.memory.keys import MasterKey
 from assistant.memory.place import place_of
 from assistant.memory.transcript import Transcript
@@ -228,7 +230,10 @@ async def open_assistant(
             remembering = await open_remembering(home, settings, bus, place, transcript, stack)
         store: Store | None = remembering.archive if remembering is not None else transcript
         profile = remembering.memory.profile if remembering is not None else tuple
-        memory = ShortTermMemory.of(conversation, models.llm, settings, store, bus.emit, profile)
+        weights = Weights(remembering.memory) if remembering is not None else unknown
+        memory = ShortTermMemory.of(
+            conversation, models.llm, settings, store, bus.emit, profile, weights
+        )
         recaller: Recaller = remembering.recaller(memory) if remembering else NoMemories()
         dialogue = Dialogue(settings, bus, models.llm, memory, Ledger(home.ledger))
         obeying: Obeying | None = None

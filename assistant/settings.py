@@ -128,6 +128,9 @@ class Context(Section):
     """What a summary brings the conversation down to, at most."""
     keep_last_messages: Count = 4
     """Messages that a summary never replaces."""
+    keep_important_tokens: Annotated[int, Field(ge=0, le=4_000)] = 0
+    """Tokens in which older exchanges stay in view beside their summary, because they matter:
+    wishes that are to last, what you pinned, facts, what comes up often. 0 keeps none."""
     max_turns: int | None = Field(default=None, gt=0)
     """Window in turns; default: by tokens alone."""
     summary_prompt: str = ""
@@ -151,6 +154,12 @@ class Memory(Section):
     (AWS_ACCESS_KEY_ID, …). Default: the folder `memories` in your data folder."""
     deadline_ms: Positive = 10
     """Milliseconds that a recall may take; past them the turn goes on with what there is."""
+    typed_deadline_ms: Positive = 30
+    """The same for what you type, of which no word is known before you send it; never less than
+    that."""
+    encoder: str | None = None
+    """Name of the sentence encoder that works alone; default: the profile's, with the one that
+    stands in for it."""
     max_tokens: Count = 800
     """Most tokens of a prompt that memories may take."""
     least_score: Annotated[float, Field(ge=0)] = 0.5
@@ -210,6 +219,18 @@ class Idle(Section):
     extract: Literal["off", "rules", "model"] = "off"
     """Take facts, preferences and events from what you say, in English: all that the rules find, or
     of that what the language model finds worth it."""
+    importance: bool = False
+    """Let memories that are used, marked and told again count more, and what nobody asks for less;
+    never less than you set."""
+    summarise: Literal["off", "rules", "model"] = "off"
+    """Sum up what you said in each stretch of a conversation, in English, for questions like "what
+    did we talk about last week?": in sentences by rules, or shortened by the language model."""
+    summarise_turns: Annotated[int, Field(ge=4, le=100)] = 12
+    """Turns of such a stretch."""
+    consolidate: Literal["off", "on"] = "off"
+    """Compare what you said with older things that are about the same, in English: what says the
+    same is merged, what has changed supersedes, where rules allow it and, in doubt, the language
+    model says so too. `assistant memory split` undoes it."""
     describe: Literal["off", "on"] = "off"
     """Have the language model say in its own words, for the index alone, what you told, in English:
     it is searched too."""

@@ -1,6 +1,7 @@
 """How well the memory tells what is told again, and what puts something older out of force.
 
     python scripts/eval_upkeep.py [--encoder NAME] [--json]
+    python scripts/eval_upkeep.py --model NAME [--encoder NAME] [--json]
     python scripts/eval_upkeep.py --talk [--encoder NAME] [--json]
 
 On the project's own pairs of utterances (`data/evaluation/memory_pairs.jsonl`), told on two days
@@ -8,12 +9,16 @@ each: precision and recall of both decisions, of the rules alone and with the en
 Part `a` was there when the rules were written, part `b` came afterwards; the rules were then
 mended once, so that b flatters them a little too. `--talk` takes the project's 6,000 utterances
 of one user instead, where each is said but once, and prints what would be merged or superseded
-among them: to be read. With `--json` the last line is one JSON object.
+among them: to be read. `--model` adds what the idle work `consolidate` makes of the pairs that are
+left: `consolidated` by its rules and, where these ask it, by the model; `proposed` what the model
+says of all of them, unchecked. With `--json` the last line is one JSON object.
 """
 
 import argparse
+import asyncio
 import json
 import sys
+import time
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -24,12 +29,26 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from assistant.errors import AssistantError
+from assistant.idle.consolidating import (
+    SCHEMA,
+    TOKENS,
+    allowed,
+    by_rules,
+    prompt,
+    proposed,
+    question,
+)
+from assistant.idle.prompting import answer
+from assistant.memory.consolidation import NEAREST
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.reconcile import Refreshes, Supersedes, reconcile
 from assistant.memory.record import Kind, Memory
 from assistant.paths import models_cache
 from data import located
+from models import catalogue
 from models.encoder import OnnxEncoder
+from models.llama import LlamaCpp
+from models.store import ModelStore
 
 ENCODER = "all-minilm-l6-v2"
 PAIRS = "evaluation/memory_pairs.jsonl"
@@ -38,6 +57,7 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 NEAR = 64
 LABELS = {Refreshes: "duplicate", Supersedes: "replaces"}
 """By decision; what is `similar` stands for itself."""
+VERDICTS = {"same": "duplicate", "changed": "replaces", "both": "similar"}
 
 
 def told(text: str, day: int, key: str = "") -> Memory:
@@ -89,6 +109,64 @@ def quality(got: Sequence[str], wanted: Sequence[str], label: str) -> dict[str, 
     }
 
 
+async def on_model(encoder: OnnxEncoder, model: str) -> dict[str, Any]:
+    """By part: precision and recall, what upkeep decides included, and the time it took."""
+    pairs, lexicon = rows(PAIRS), Lexicon("en")
+    cosines = np.sum(
+        encoder.encode([each["older"] for each in pairs])
+        * encoder.encode([each["newer"] for each in pairs]),
+        axis=1,
+    )
+    llm = LlamaCpp(
+        ModelStore(models_cache(), catalogue.read()).weights(model),
+        name=model,
+        context_tokens=2048,
+        threads=2,
+        batch_threads=2,
+        batch_tokens=128,
+    )
+    await llm.load()
+    asking, form = 0, prompt()
+    begun, decided = time.perf_counter(), []
+    try:
+        for pair, cosine in zip(pairs, cosines.tolist(), strict=True):
+            first, second = told(pair["older"], 0), told(pair["newer"], 9)
+            known = LABELS.get(type(reconcile(second, [(first, cosine)], lexicon)), "similar")
+            if known != "similar" or cosine < NEAREST:
+                decided.append((known, known))
+                continue
+            asked = question(pair["older"], pair["newer"])
+            says = proposed(await answer(llm, form, asked, SCHEMA, TOKENS))
+            rule, may = by_rules(first, second, lexicon), allowed(first, second, lexicon)
+            asking += rule == "both" and may is not None
+            taken = rule if rule != "both" else says if says == may else "both"
+            decided.append((VERDICTS[taken], VERDICTS[says]))
+    finally:
+        await llm.close()
+    found: dict[str, Any] = {
+        "left": sum(cosine >= NEAREST for cosine in cosines.tolist()),
+        "asked by the rules": asking,
+        "seconds": round(time.perf_counter() - begun, 1),
+    }
+    for part in ("a", "b"):
+        chosen = [at for at, pair in enumerate(pairs) if pair["part"] == part]
+        wanted = [pairs[at]["label"] for at in chosen]
+        found[part] = {
+            name: {
+                label: quality([decided[at][place] for at in chosen], wanted, label)
+                for label in LABELS.values()
+            }
+            for place, name in enumerate(("consolidated", "proposed"))
+        }
+    found["wrong"] = [
+        f"{pair['label']}, {how} {each[place]}: {pair['older']} | {pair['newer']}"
+        for pair, each in zip(pairs, decided, strict=True)
+        for place, how in enumerate(("taken as", "proposed as"))
+        if each[place] not in (pair["label"], "similar")
+    ]
+    return found
+
+
 def on_talk(encoder: OnnxEncoder) -> dict[str, Any]:
     """What is decided of each utterance, given the nearest of those before it."""
     talk = sorted((row for name in TALK for row in rows(name)), key=lambda row: int(row["day"]))
@@ -111,6 +189,7 @@ def on_talk(encoder: OnnxEncoder) -> dict[str, Any]:
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--talk", action="store_true", help="the 6,000 utterances instead")
+    parser.add_argument("--model", help="a language model in the catalogue")
     parser.add_argument("--encoder", default=ENCODER, help="name in the catalogue, or a folder")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args(arguments)
@@ -119,9 +198,15 @@ def main(arguments: Sequence[str]) -> int:
     try:
         encoder.load()
         found = on_talk(encoder) if options.talk else on_pairs(encoder)
+        if options.model:
+            found["model"] = asyncio.run(on_model(encoder, options.model))
     except (AssistantError, OSError, ValueError) as error:
         sys.stderr.write(f"{error}\n")
         return 1
+    if options.model:
+        for line in found["model"].pop("wrong"):
+            sys.stdout.write(f"{line}\n")
+        sys.stdout.write(f"{options.model}: {found['model']}\n")
     for line in found["decisions" if options.talk else "wrong"]:
         sys.stdout.write(f"{line}\n")
     if options.talk:

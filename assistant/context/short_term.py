@@ -17,6 +17,7 @@ from datetime import datetime
 from typing import Protocol
 
 from assistant.context.conversation import Conversation, Exchange, Summary
+from assistant.context.kept import Importance, unknown
 from assistant.context.notes import Note
 from assistant.context.prompt import Prompt
 from assistant.context.summary import Summarizer
@@ -94,13 +95,15 @@ class ShortTermMemory:
         store: Store | None,
         emit: Callable[[Event], None],
         profile: Callable[[], Sequence[Note]] = tuple,
+        importance: Importance = unknown,
     ) -> "ShortTermMemory":
         """With a window and a summarizer as the settings want them, for a loaded model.
 
         Args:
             profile: what is always known of the user.
+            importance: of exchanges.
         """
-        window = Window(llm, settings, profile=profile)
+        window = Window(llm, settings, profile=profile, importance=importance)
         return cls(conversation, window, Summarizer(llm, settings, window, emit), store, emit)
 
     @property

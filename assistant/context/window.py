@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from assistant.context.conversation import Conversation, Exchange, Summary
+from assistant.context.kept import Importance, Kept, unknown
 from assistant.context.notes import Note, NotesBlock, Question, Room, notes_block
 from assistant.context.prompt import (
     ProfilePart,
@@ -94,6 +95,7 @@ class Window:
         llm: counts tokens; must be loaded.
         now: local wall time, for the date line.
         profile: what is always known of the user; the same tuple until it changes.
+        importance: of exchanges, for `context.keep_important_tokens`.
 
     Raises:
         SettingsError: the persona's instructions leave no room for a conversation.
@@ -105,6 +107,7 @@ class Window:
         settings: Settings,
         now: Callable[[], datetime] = local_now,
         profile: Callable[[], Sequence[Note]] = tuple,
+        importance: Importance = unknown,
     ) -> None:
         self._llm = llm
         self._now = now
@@ -126,6 +129,8 @@ class Window:
                 f"{max(self.budget, 0)}: too little is left for a conversation.",
                 mend="Shorten persona.instructions, or raise llm.context_tokens.",
             )
+        room = min(settings.context.keep_important_tokens, self.reserve // 2)
+        self._kept = Kept(importance, self._group_cost, room)
         self._left: set[str] = set()
         self._costs: dict[tuple[str, ...], int] = {}
         self._cuts: dict[str, tuple[int, int] | None] = {}
@@ -215,10 +220,11 @@ class Window:
 
     def shown(self, conversation: Conversation) -> frozenset[str]:
         """Ids of the exchanges that the next prompt will hold to the letter."""
-        return frozenset(each.id for each in conversation.uncovered if each.id not in self._left)
+        view = self._kept.in_view(conversation, self._left)
+        return frozenset(each.id for each in view if each.id not in self._left)
 
     def _shown(self, conversation: Conversation, turn: int | None) -> _Shown:
-        exchanges = list(conversation.uncovered)
+        exchanges = self._kept.in_view(conversation, self._left)
         if turn is not None:
             exchanges = [each for each in exchanges if not (each.open and each.turn == turn)]
         elif exchanges and exchanges[-1].open:
@@ -233,15 +239,17 @@ class Window:
         return self._max_turns is not None and shown.size > self._max_turns
 
     def _halved(self, head: int, shown: _Shown, room: int) -> _Shown:
-        """Let the oldest go until the history takes half of its room, and all fits into `room`."""
+        """Let the oldest go until the history takes half of its room, and all fits into `room`; of
+        what matters only when nothing else is left to go."""
         limit = min((head + self.budget) // 2, room)
         keep = max(1, self._max_turns // 2) if self._too_many(shown) and self._max_turns else None
         groups, pending = list(shown.groups), shown.pending
-        rest = _Shown(groups, pending)
-        while groups and (
+        rest, leaving = _Shown(groups, pending), self._kept.leaving(groups)
+        while leaving and (
             head + self._history_cost(rest) > limit or (keep is not None and rest.size > keep)
         ):
-            self._left.update(groups.pop(0).ids)
+            groups.remove(leaving[0])
+            self._left.update(leaving.pop(0).ids)
         if not groups and head + self._history_cost(rest) > limit:
             self._left.update(exchange.id for exchange in pending)
             rest = _Shown([], ())

@@ -10,7 +10,7 @@ older text that tells more than the one thing.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from assistant.memory.lexicon import Lexicon
@@ -113,6 +113,25 @@ def supersedes(newer: Memory, older: Memory, lexicon: Lexicon) -> bool:
     if len(known) != 1:
         return False
     return any(_ends(claim, known[0], newer, older) for claim in news)
+
+
+ONE_OF_EACH = frozenset({"home", "role", "my", "favourite", "status"})
+"""What one has one of; of most other things, such as work or hobbies, there may be several."""
+
+
+def changed_since(newer: Memory, older: Memory, lexicon: Lexicon) -> bool:
+    """Whether the newer of two statements may end the older one's truth, though it doesn't say that
+    anything has changed: both are of one thing that there is only one of. Somebody has to confirm
+    it."""
+    if lexicon.language != "en" or max(len(newer.text), len(older.text)) > LONGEST:
+        return False
+    told, known = list(read(newer.text, lexicon)), list(read(older.text, lexicon))
+    if len(told) != 1 or len(known) != 1:
+        return False
+    one = told[0].slot[0] in ONE_OF_EACH or (
+        told[0].slot[0] == "name" and told[0].slot[1] in ONE_HOLDER
+    )
+    return one and _ends(replace(told[0], change=True), known[0], newer, older)
 
 
 def _ends(new: Claim, old: Claim, newer: Memory, older: Memory) -> bool:

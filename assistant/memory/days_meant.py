@@ -147,5 +147,9 @@ _RULES = (
         _weekday,
     ),
     _rule(r"\b(?P<way>last|this|next) (?P<unit>week|month|year)\b", _span),
-    _rule(rf"\bon the (?P<nth>{_NTH})(?! of\b| floor\b| day\b| \w+day\b)(?=\W|$)", _of_month),
+    _rule(
+        rf"\bon the (?P<nth>{_NTH})(?! of\b| floor\b| day\b| \w+day\b| (?:morning|afternoon|evening"
+        r"|night|week|weekend|try|attempt|lap|page|date)\b)(?=\W|$)",
+        _of_month,
+    ),
 )

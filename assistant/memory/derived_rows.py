@@ -72,6 +72,11 @@ def resting_on(db: sqlite3.Connection, exchanges: Collection[str]) -> set[int]:
     return found
 
 
+def sources(db: sqlite3.Connection, number: int) -> tuple[str, ...]:
+    rows = db.execute("SELECT exchange FROM derived_source WHERE derived = ?", (number,))
+    return tuple(row[0] for row in rows)
+
+
 # -- inside -------------------------------------------------------------------------------------
 
 

@@ -63,8 +63,13 @@ def same_telling(older: Memory, newer: Memory, lexicon: Lexicon) -> bool:
         complete(newer, lexicon)
         and complete(older, lexicon)
         and _same(older.text, newer.text, lexicon)
-        and (older.told.date() == newer.told.date() or not (_passing(older) or _passing(newer)))
+        and same_day(older, newer)
     )
+
+
+def same_day(older: Memory, newer: Memory) -> bool:
+    """What passes is the same only on one day: the `tomorrow` of that day, another headache."""
+    return older.told.date() == newer.told.date() or not (_passing(older) or _passing(newer))
 
 
 def _same(older: str, newer: str, lexicon: Lexicon) -> bool:

@@ -100,7 +100,8 @@ def _above_average(values: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 class Extras:
-    """Of the rows of a user's index, and to be called under its lock."""
+    """Of the rows of a user's index, and to be called under its lock. Vectors are the quick
+    encoder's."""
 
     def __init__(self, lexicon: Lexicon, dimensions: int, enrichment: Enrichment) -> None:
         self._weights = enrichment
@@ -203,18 +204,20 @@ class Extras:
         total[rows[shown]] += evidence[hits[shown]]
         return total
 
-    def near(self, vector: Vector, count: int, near: Rows) -> Rows:
-        """The rows near in meaning, and those near by what was made of them."""
-        if not self._places or not self._weights.by_meaning:
-            return near
+    def near(self, vector: Vector | None, count: int) -> Rows:
+        """The rows that are near in meaning by what was made of them."""
+        if vector is None or not self._places or not self._weights.by_meaning:
+            return np.empty(0, np.int64)
         found, _ = self._vectors.search(vector, count)
         rows = np.array(self._vector_rows, np.int64)[found]
-        return np.unique(np.concatenate([near, rows[self._shown(rows)]]))
+        return np.unique(rows[self._shown(rows)])
 
-    def cosines(self, vector: Vector, rows: Rows, own: NDArray[np.float32]) -> NDArray[np.float32]:
+    def cosines(
+        self, vector: Vector | None, rows: Rows, own: NDArray[np.float32]
+    ) -> NDArray[np.float32]:
         """Of these rows, with a share of that of the nearest description and question; NaN where a
         row has no vector at all."""
-        if not self._places or not self._weights.by_meaning:
+        if vector is None or not self._places or not self._weights.by_meaning:
             return own
         pairs = [
             (at, each)

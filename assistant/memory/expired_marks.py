@@ -2,7 +2,7 @@
 text. A note goes with its exchange."""
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 
 def add_table(db: sqlite3.Connection) -> None:
@@ -35,3 +35,10 @@ def noted(db: sqlite3.Connection, user: str, now: int) -> set[str]:
     """Ids of such memories. What is noted for later than now was by a clock that went wrong."""
     query = "SELECT memory FROM expired WHERE user = ? AND at <= ?"
     return {row[0] for row in db.execute(query, (user, now))}
+
+
+def of(db: sqlite3.Connection, user: str, exchanges: Collection[str]) -> set[str]:
+    """Ids of such memories that rest on one of these exchanges, whenever that was noted."""
+    places = ", ".join("?" * len(exchanges))
+    query = f"SELECT memory FROM expired WHERE user = ? AND exchange IN ({places})"
+    return {row[0] for row in db.execute(query, (user, *exchanges))}

@@ -1,9 +1,11 @@
-"""What a recall finds."""
+"""What a recall gives back."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
+from assistant.events import MemoryUsed
 from assistant.memory.record import Kind
 from assistant.memory.tiers import Tier
 
@@ -29,8 +31,18 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """What a recall found, best first. `missed` says that the query's vector came too late: the
-    words decided, with the meaning of what was heard of it shortly before, if anything was."""
+    """What a recall found, best first. `missed` says that no vector of the query itself came in
+    time: the words decided, with the meaning of what was heard of it shortly before, if anything
+    was. `stand_in`: the quick encoder's vector stood in for the stronger one's, which was late."""
 
     memories: tuple[Found, ...] = ()
     missed: bool = False
+    stand_in: bool = False
+
+
+class Recollected(NamedTuple):
+    """The same for a turn; see `events.Recalled`."""
+
+    memories: tuple[MemoryUsed, ...] = ()
+    missed: bool = False
+    stand_in: bool = False

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Protocol
 
 from assistant.context.conversation import Exchange
-from assistant.memory import facts
+from assistant.memory import facts, summaries
 from assistant.memory.forgetting_marks import Hidden
 from assistant.memory.profile import told_of_name
 from assistant.memory.question import day_words
@@ -38,8 +38,8 @@ class Transcript(Protocol):
 def made_of(
     user_id: str, transcript: Transcript, now: datetime, beyond: Collection[str] = frozenset()
 ) -> list[Memory]:
-    """Of all that the user's transcript holds, and of the facts that were derived of it, but the
-    exchanges `beyond` which it is wanted, and but for memories that have expired.
+    """Of all that the user's transcript holds, and of the facts and summaries derived of it, but
+    the exchanges `beyond` which it is wanted, and but for memories that have expired.
 
     Raises:
         StoreError: the transcript can't be read.
@@ -48,15 +48,18 @@ def made_of(
     if not wanted:
         return []
     expired, derived = transcript.expired(user_id, now), facts.read(transcript, user_id, wanted)
-    return [
+    told = {each.id: (talk, each) for talk, each in transcript.exchanges(user_id, wanted)}
+    made = [
         memory
-        for conversation, exchange in transcript.exchanges(user_id, wanted)
+        for conversation, exchange in told.values()
         for memory in (
             *memories_of(user_id, conversation, exchange),
             *facts.memories_of_facts(user_id, conversation, exchange, derived.get(exchange.id, ())),
         )
-        if memory.id not in expired
     ]
+    with transcript.reading() as db:
+        made += summaries.made_again(db, user_id, told)
+    return [memory for memory in made if memory.id not in expired]
 
 
 def memories_of(user_id: str, conversation: str, exchange: Exchange) -> list[Memory]:

@@ -8,6 +8,8 @@ BY_HAND = "you"
 """The source of what the user wrote down, in place of an exchange's id."""
 FACT = "fact"
 """Its number follows."""
+SUMMARY = "summary"
+"""The number of its first turn follows."""
 LEAST_PREFIX = 6
 """Characters of an id by which a memory may be named."""
 NAMED_AT_ONCE = 4
@@ -16,11 +18,12 @@ NAMED_AT_ONCE = 4
 
 def short(key: str, length: int = 8) -> str:
     """The beginning of an id, by which it can be named: `1f0c9a2b`, or `1f0c9a2b-u` and `-a` for
-    the user's and the assistant's turn of one exchange, `-fact0` for what was derived of it."""
+    the user's and the assistant's turn of one exchange, `-fact0` for what was derived of it,
+    `-summary13` for what a conversation was about from a turn on."""
     head, dash, tail = key.partition("-")
     if not (dash and tail):
         return head[:length]
-    return f"{head[:length]}-{tail if tail.startswith(FACT) else tail[:1]}"
+    return f"{head[:length]}-{tail if tail.startswith((FACT, SUMMARY)) else tail[:1]}"
 
 
 def matching(ids: Collection[str], named: str, *, exchange: bool = False) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from hashlib import sha256
 
-from assistant.memory.record import Memory
+from assistant.memory.record import Kind, Memory
 from assistant.memory.tellings import own_exchange
 
 OURS = re.compile(r"[0-9a-f]{32}")
@@ -32,11 +32,13 @@ class Marks:
         return len(self.exchanges) + len(self.memories)
 
     def covers(self, memory: Memory) -> bool:
-        """Whether it was forgotten: it, what it quotes, or all that it rests on."""
+        """Whether it was forgotten: it, what it quotes, or all that it rests on; of a summary, any
+        of that."""
         own = own_exchange(memory)
         if own is not None and self._was_said(own):
             return True
-        if memory.sources and all(map(self._was_said, memory.sources)):
+        gone = any if memory.kind is Kind.SUMMARY else all
+        if memory.sources and gone(map(self._was_said, memory.sources)):
             return True
         return mark_of(memory.id) in self.memories
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from assistant.context.notes import neutral
+from assistant.memory.days_meant import PAST
 from assistant.memory.turn_kinds import is_question
 
 LONGEST = 2_000
@@ -182,6 +183,11 @@ _BROKEN_OFF = re.compile(
     r"|^\S+ (?:\w+ )?(?:do|does|did|can|can't|am|have|haven't|will|was|wasn't|too)$",
     re.IGNORECASE,
 )
+_FINITE = re.compile(
+    rf" (?:\w+'s )?(?:is|are|has|have|will|\w{{2,}}[^s\W]s)\b|\w'(?:s|re|ve|ll)\b|{PAST.pattern}",
+    re.IGNORECASE,
+)
+"""A verb of a statement, after its first word."""
 _WHILE = re.compile(r"(?:when|since|because|cause|'cause|as)\b", re.IGNORECASE)
 _WRITTEN = re.compile(r"[^\w .,;:!?'\"…–“”‘()/%&€£$°+#@*=-]|_|\\|&#|&\w+;|--")
 _NAMES = re.compile(r"(?i:that's|this is|it's|there's|he's|she's)|.*\b[A-Z][a-z]|.*'s")
@@ -205,11 +211,9 @@ def statements(said: str) -> list[str]:
     >>> statements("Oh, I'm vegan, what's for dinner?")
     ["I'm vegan"]
     """
+    if kept_quiet(said):
+        return []
     plain = said.replace("’", "'")
-    if len(said) > LONGEST or not _spoken(plain):
-        return []
-    if _NOT_KEPT.search(plain) or _TAKEN_BACK.search(plain):
-        return []
     found: list[str] = []
     ordered = False
     for sentence in _SENTENCE.finditer(plain):
@@ -219,6 +223,38 @@ def statements(said: str) -> list[str]:
             continue
         spans, ordered = _of_sentence(plain, list(_clauses(sentence)), ordered)
         found += [said[start:end] for start, end in spans]
+    return [each for each in found if _stands(each.replace("’", "'"))][:MOST]
+
+
+def kept_quiet(said: str) -> bool:
+    """Nothing may be made of it: it's not to be kept, was taken back, or can't have been spoken."""
+    plain = said.replace("’", "'")
+    if len(said) > LONGEST or not _spoken(plain):
+        return True
+    return _NOT_KEPT.search(plain) is not None or _TAKEN_BACK.search(plain) is not None
+
+
+def declared(said: str) -> list[str]:
+    """Whole sentences that tell something of whatever it is: too little for a fact about the user,
+    enough for what a conversation was about. Up to the first clause that is doubtful.
+
+    >>> declared("The roof leaks over the back bedroom, I guess it's old")
+    ['The roof leaks over the back bedroom']
+    """
+    plain = said.replace("’", "'")
+    if kept_quiet(said) or _SILENCES.search(plain):
+        return []
+    found: list[str] = []
+    for sentence in _SENTENCE.finditer(plain):
+        if _IRONIC.match(sentence.group()) or sentence.group().rstrip().endswith("?"):
+            continue
+        end, clauses = 0, list(_clauses(sentence))
+        for clause in clauses:
+            if _breaks(clause.text) or _TAG.match(clause.text):
+                break
+            end = clause.end
+        if end and _FINITE.search(plain, clauses[0].start, end):
+            found.append(said[clauses[0].start : end])
     return [each for each in found if _stands(each.replace("’", "'"))][:MOST]
 
 

@@ -40,7 +40,8 @@ _AS_THEY_ARE = frozenset(
 _BETWEEN = frozenset(
     listed(
         "also always never really just still only once already both almost often usually sometimes"
-        " no longer mostly absolutely actually probably now even ever not all mainly rarely hardly"
+        " no longer finally mostly absolutely actually probably now even ever not all mainly rarely"
+        " hardly"
     )
 )
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")

@@ -73,7 +73,7 @@ def _enriched(
         texts, of = description.texts(kept), fingerprint(turn.text)
         if not texts:
             continue
-        vectors = encoders.documents(texts)
+        vectors = encoders.quick.documents(texts)
         extras[turn.id] = Extra(of, kept.about, kept.questions, vectors, (turn.id,))
     return Enriched(narrowed(pool, rows), extras)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import groupby
 from typing import NamedTuple
 
 import bm25s
@@ -9,11 +10,14 @@ import numpy as np
 import Stemmer
 from numpy.typing import NDArray
 
+from assistant.context.conversation import Exchange
 from assistant.memory.enriched import Enrichment, Extra
+from assistant.memory.gist import chosen, points, written
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.question import day_words, read_question
 from assistant.memory.ranking import Ranking
 from assistant.memory.record import ASSISTANT, USER, Kind, Memory
+from assistant.memory.summaries import memory_of, subject_of
 from assistant.memory.user_index import UserIndex
 from scripts.bench.recall_data import Pool, Turn
 from scripts.bench.retrieval import reciprocal_ranks
@@ -23,21 +27,31 @@ UNKNOWN = datetime(2000, 1, 1, tzinfo=UTC)
 """In place of a time that is not known."""
 METHODS = ("ours", "bm25", "dense", "rrf")
 FOUND = 20
+TURNS = 12
+"""Of a span that is summed up."""
+NO_TURN = -1
+"""In place of a row, for a summary: nothing that was asked for."""
 
 
 class Encoders(NamedTuple):
-    """Documents in full precision; queries perhaps not."""
+    """Documents in full precision; queries perhaps not. `stand_in` are those of a quicker one."""
 
     documents: Encode
     queries: Encode
+    stand_in: "Encoders | None" = None
+
+    @property
+    def quick(self) -> "Encoders":
+        return self.stand_in or self
 
 
 class Ours:
-    """One user's memories of one pool, indexed and searched as the product does it. Without
-    `meaning` it is what recall falls back to at its deadline.
+    """One user's memories of one pool, indexed and searched as the product does it, with both
+    encoders where there are two. Without `meaning` it is what recall falls back to at its deadline.
 
     Args:
-        extras: what was made of turns, by their ids.
+        beside: memories that are no turns.
+        extras: what was made of turns, by their ids, with vectors of the quick encoder.
         enrichment: what of it counts.
     """
 
@@ -48,26 +62,49 @@ class Ours:
         weights: Ranking,
         *,
         meaning: bool = True,
+        beside: Sequence[Memory] = (),
         enrichment: Enrichment | None = None,
         extras: Mapping[str, Extra] | None = None,
     ) -> None:
-        vectors = encoders.documents([turn.text for turn in pool.turns])
-        self._queries = encoders.queries if meaning else None
+        memories = [*(memory(turn, pool.name) for turn in pool.turns), *beside]
+        texts = [each.text for each in memories]
+        quick = encoders.quick
+        vectors = quick.documents(texts)
+        self._quick = quick.queries if meaning else None
+        self._stronger = encoders.queries if meaning and encoders.stand_in else None
         self._index = UserIndex(
             pool.name, Lexicon("en"), vectors.shape[1], weights, enrichment=enrichment
         )
-        self._index.add([memory(turn, pool.name) for turn in pool.turns], vectors)
+        self._index.add(memories, vectors)
+        if self._stronger is not None:
+            better = encoders.documents(texts)
+            self._index.attach_stronger(better.shape[1])
+            self._index.set_vectors([each.id for each in memories], better, stronger=True)
         self._index.enrich(extras or {})
         self._rows = {turn.id: row for row, turn in enumerate(pool.turns)}
         self._speakers = sorted({turn.speaker for turn in pool.turns})
         times = [turn.when for turn in pool.turns if turn.when]
-        self._now = max(times, default=UNKNOWN) + timedelta(days=1)
+        self._now = pool.asked or max(times, default=UNKNOWN) + timedelta(days=1)
 
     def __call__(self, text: str) -> list[int]:
         question = read_question(text, self._speakers)
-        vector = self._queries([question.meaning])[0] if self._queries else None
-        found = self._index.search(question, vector, k=FOUND, now=self._now)
-        return [self._rows[each.id] for each in found]
+        both = (self._quick, self._stronger)
+        vector, stronger = (each([question.meaning])[0] if each else None for each in both)
+        found = self._index.search(question, vector, stronger=stronger, k=FOUND, now=self._now)
+        return [self._rows.get(each.id, NO_TURN) for each in found]
+
+
+def summed_up(pool: Pool, turns: int) -> list[Memory]:
+    """Summaries by rules, as if all had been said by the user."""
+    lexicon, made = Lexicon("en"), list[Memory]()
+    for key, group in groupby(pool.turns, key=lambda turn: turn.conversation):
+        said = [Exchange(e.id, 0, e.text, e.when or UNKNOWN, ended=e.when) for e in group]
+        for at in range(0, len(said), turns):
+            part = said[at : at + turns]
+            text = written(chosen(points(part, lexicon).kept))
+            if text:
+                made.append(memory_of(pool.name, key, subject_of(key, at + 1), text, part))
+    return made
 
 
 def memory(turn: Turn, user: str) -> Memory:

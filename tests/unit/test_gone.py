@@ -125,8 +125,9 @@ async def lived(home: Path) -> tuple[set[str], set[str], list[bytes]]:
         await here.memory.settled()
         derived, described = await derive(here, told)
         assert found(home, set(described), []) != []
+        await here.strengthened()
     before = vectors_of(home, {*facts()[:20], *facts()[-5:], *derived})
-    assert len(before) == 35
+    assert len(before) == 70, "of two encoders"
     async with bench(home, talk, START.replace(minute=50)) as here:
         gone = await forget_half(here, told)
         assert await here.recalled(facts()[0]) & gone == set()

@@ -1,0 +1,73 @@
+"""Questions about no topic but what was said, and the times that they name."""
+
+import json
+from datetime import date
+
+import pytest
+
+from assistant.memory.broad import read_broad
+from data import located
+
+TUESDAY = date(2026, 3, 10)
+
+
+@pytest.mark.parametrize(
+    ("question", "since", "until"),
+    [
+        ("What did we talk about yesterday?", "2026-03-09", "2026-03-09"),
+        ("what were we talking about last week", "2026-03-02", "2026-03-08"),
+        ("What have we discussed this month?", "2026-03-01", "2026-03-31"),
+        ("What did I tell you on Friday?", "2026-03-06", "2026-03-06"),
+        ("What did I tell you on Tuesday?", "2026-03-03", "2026-03-03"),
+        ("What did we speak about two weeks ago?", "2026-02-23", "2026-03-01"),
+        ("What did we talk about in December?", "2025-12-01", "2025-12-31"),
+        ("What did we talk about in March?", "2026-03-01", "2026-03-31"),
+        ("What did we chat about the day before yesterday?", "2026-03-08", "2026-03-08"),
+        ("Give me a summary of yesterday's conversation", "2026-03-09", "2026-03-09"),
+        ("What did we talk about last year?", "2025-01-01", "2025-12-31"),
+    ],
+)
+def test_the_time_that_is_named_is_read(question: str, since: str, until: str) -> None:
+    asked = read_broad(question, TUESDAY)
+    assert asked is not None
+    assert (str(asked.since), str(asked.until)) == (since, until)
+
+
+def test_the_last_conversation_is_a_time_too() -> None:
+    asked = read_broad("What was our last conversation about?", TUESDAY)
+    assert asked is not None
+    assert (asked.latest, asked.since) == (True, None)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What is my dog called?",
+        "What have I told you about the house?",
+        "What did I say my sister's name was?",
+        "What did I do last week?",
+        "Forget what I said yesterday",
+        "Summarise the French Revolution",
+        "What did we talk about last week in the kitchen?",
+        "What did I tell you last week about Rome?",
+        "How are you?",
+        "",
+    ],
+)
+def test_what_asks_after_something_is_none(question: str) -> None:
+    assert read_broad(question, TUESDAY) is None
+
+
+@pytest.mark.parametrize("name", ["paraphrase_facts", "qa_facts"])
+def test_no_question_for_one_fact_is_taken_for_one(name: str) -> None:
+    lines = located(f"evaluation/{name}.jsonl").read_text("utf-8").splitlines()
+    asked = [row["question"] for row in map(json.loads, lines) if row.get("question")]
+    assert len(asked) > 60
+    assert [each for each in asked if read_broad(each, TUESDAY)] == []
+
+
+def test_of_our_own_set_those_about_a_time_are_and_no_other() -> None:
+    lines = located("evaluation/broad_questions.jsonl").read_text("utf-8").splitlines()
+    rows = [row for row in map(json.loads, lines) if row["row"] == "question"]
+    found = {row["id"] for row in rows if read_broad(row["question"], TUESDAY)}
+    assert found == {row["id"] for row in rows if row["kind"] == "time"}

@@ -1,0 +1,219 @@
+"""What is merged or superseded by a model's proposal, where rules allow it, and how it is undone;
+the model is scripted."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from assistant.context.conversation import Conversation, Exchange
+from assistant.errors import ModelFailed
+from assistant.idle.consolidating import Consolidating, allowed, by_rules, consolidating_of
+from assistant.memory.consolidation import touchable
+from assistant.memory.derived import Derived
+from assistant.memory.desk import MemoryDesk
+from assistant.memory.hiding import InSession
+from assistant.memory.lexicon import Lexicon
+from assistant.memory.naming import BY_HAND
+from assistant.memory.record import Kind, Memory
+from assistant.settings import Idle, Settings
+from tests.support import forgetting
+from tests.support.forgetting import START, bench
+from tests.support.memories import stored
+from tests.support.remains import found
+from tests.support.scripted_model import ScriptedModel
+
+WALKS, FETCH = "My dog loves fetch and long walks", "My dog loves long walks and fetch"
+OLD, NEW = "My address is 4 Mill Lane", "My address is 9 Mill Lane"
+SAME, CHANGED, BOTH = (json.dumps({"verdict": each}) for each in ("same", "changed", "both"))
+
+
+def told(text: str, day: int = 0, **other: object) -> Memory:
+    at = START + timedelta(days=day)
+    memory = Memory(f"x{day}-user", "ada", Kind.EXCHANGE, text, at, sources=(f"x{day}",))
+    return replace(memory, **other)  # type: ignore[arg-type]
+
+
+# -- rules --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "verdict"),
+    [
+        (WALKS, FETCH, "same"),
+        (OLD, NEW, "changed"),
+        ("I live in Leeds", "I live in York", "changed"),
+        ("My boss is called Ingrid", "My boss is called Carla", "changed"),
+        ("Paula owes me money", "I owe Paula money", None),
+        ("My dog loves long walks", "My cat loves long walks", None),
+        ("I have two dogs and a cat", "I have three dogs and a cat", None),
+        ("My dog is allowed on the sofa", "My dog isn't allowed on the sofa", None),
+        ("I work at the bakery", "I work at the station", None),
+        ("I play tennis", "I play football", None),
+        ("I used to live in Porto", "I live in Leeds", None),
+        ("My sister is called Anna", "My sister is called Clara", None),
+        ("I feel ill and tired today", "I feel tired and ill today", None),
+        ("Do you know my dog Max?", "My dog is called Max", None),
+    ],
+)
+def test_names_numbers_and_denials_decide_what_a_model_may_say(
+    older: str, newer: str, verdict: str | None
+) -> None:
+    assert allowed(told(older), told(newer, 9), Lexicon("en")) == verdict
+
+
+def test_what_the_user_settled_is_never_touched() -> None:
+    assert touchable(told(WALKS))
+    for change in (
+        {"pinned": True},
+        {"separate": True},
+        {"never_recall": True},
+        {"superseded_by": "y"},
+        {"sources": (BY_HAND,)},
+        {"speaker": "assistant"},
+        {"kind": Kind.SUMMARY},
+        {"kind": Kind.FACT, "confidence": 1.0},
+    ):
+        assert not touchable(told(WALKS, **change))
+        for one, two in ((told(WALKS, **change), told(FETCH, 9)), (told(WALKS), told(FETCH, 9))):
+            if one.id == "x0-user" and not touchable(one):
+                assert allowed(one, two, Lexicon("en")) is None
+    later = told(WALKS, 20)
+    assert allowed(later, told(FETCH, 9), Lexicon("en")) is None
+    assert by_rules(told("I'm vegetarian"), told("I am vegetarian", 9), Lexicon("en")) == "same"
+
+
+# -- the work -----------------------------------------------------------------------------------
+
+
+@dataclass
+class Here:
+    bench: forgetting.Bench
+    llm: ScriptedModel
+    work: Consolidating
+
+    async def tell(self, *said: str) -> list[Exchange]:
+        exchanges = []
+        for each in said:
+            exchanges.append(self.bench.tell(each))
+            self.bench.pass_time(3_600)
+        await self.bench.memory.settled()
+        return exchanges
+
+    async def consolidate(self) -> None:
+        await self.work.run(await self.work.missing(99))
+
+    def said(self) -> dict[str, Memory]:
+        return {e.text: e for e in stored(self.bench.memory.table) if e.speaker == "user"}
+
+    def derived(self) -> list[object]:
+        return list(Derived(self.bench.transcript, "ada").of("consolidate").values())
+
+    @property
+    def desk(self) -> MemoryDesk:
+        memory = self.bench.memory
+        hiding = InSession(self.bench.forgetting, asyncio.get_running_loop())
+        return MemoryDesk(
+            "ada",
+            memory.table,
+            lambda: self.bench.transcript,
+            lambda: memory,
+            memory=memory,
+            hiding=hiding,
+        )
+
+
+@asynccontextmanager
+async def here(folder: Path, answers: Sequence[str | Exception] = (SAME,)) -> AsyncIterator[Here]:
+    async with bench(folder, Conversation.begin("ada"), START) as session:
+        llm = ScriptedModel(answers)
+        work = Consolidating(session.transcript, session.memory, llm, lambda: session.clock[0])
+        yield Here(session, llm, work)
+
+
+async def test_the_same_in_another_order_is_merged_and_split_again(tmp_path: Path) -> None:
+    async with here(tmp_path) as at:
+        older, newer = await at.tell(WALKS, FETCH)
+        await at.consolidate()
+        assert at.work.asked == 1
+        [kept] = at.said().values()
+        assert (kept.text, kept.sources) == (WALKS, (older.id, newer.id))
+        await asyncio.to_thread(at.desk.split, kept.id)
+        assert set(at.said()) == {WALKS, FETCH}
+        at.work.version = 2  # other rules have come
+        await at.consolidate()
+        assert set(at.said()) == {WALKS, FETCH}
+
+
+async def test_what_has_changed_is_superseded_and_split_again(tmp_path: Path) -> None:
+    async with here(tmp_path, (CHANGED,)) as at:
+        await at.tell(OLD, NEW)
+        await at.consolidate()
+        said = at.said()
+        assert said[OLD].superseded_by == said[NEW].id
+        assert said[NEW].supersedes == (said[OLD].id,)
+        await asyncio.to_thread(at.desk.split, said[NEW].id)
+        assert at.said()[OLD].superseded_by is None
+
+
+@pytest.mark.parametrize("answer", [BOTH, CHANGED])
+async def test_what_the_model_does_not_confirm_stays(tmp_path: Path, answer: str) -> None:
+    async with here(tmp_path, (answer,)) as at:
+        await at.tell(WALKS, FETCH)
+        await at.consolidate()
+        assert set(at.said()) == {WALKS, FETCH}
+        assert at.work.asked == 1
+        assert await at.work.missing(9) == []
+
+
+async def test_what_rules_forbid_is_not_asked(tmp_path: Path) -> None:
+    async with here(tmp_path) as at:
+        await at.tell("I drink my tea with milk", "I drink my tea with no milk", "What's new?")
+        await at.consolidate()
+        assert (at.work.asked, len(at.said())) == (0, 3)
+        assert len(at.derived()) == 3
+
+
+async def test_what_is_pinned_meanwhile_stays(tmp_path: Path) -> None:
+    async with here(tmp_path) as at:
+        await at.tell(WALKS, FETCH)
+        await asyncio.to_thread(at.desk.mark, at.said()[WALKS].id, pinned=True)
+        await at.consolidate()
+        assert set(at.said()) == {WALKS, FETCH}
+
+
+async def test_rubbish_fails_and_changes_nothing(tmp_path: Path) -> None:
+    async with here(tmp_path, ("", "[]", '{"verdict": "maybe"}', SAME)) as at:
+        await at.tell(WALKS, FETCH)
+        for _ in range(3):
+            with pytest.raises(ModelFailed):
+                await at.consolidate()
+            assert set(at.said()) == {WALKS, FETCH}
+        await at.consolidate()
+        assert set(at.said()) == {WALKS}
+
+
+async def test_of_a_merged_telling_that_is_forgotten_nothing_stays(tmp_path: Path) -> None:
+    async with here(tmp_path) as at:
+        older, _ = await at.tell(WALKS, FETCH)
+        await at.consolidate()
+        await at.bench.forgetting.forget([older.id], ())
+        at.bench.pass_time(61)
+        await at.bench.forgetting.purge_due()
+        assert set(at.said()) == {FETCH}
+        assert at.derived() == []
+    assert found(tmp_path, {WALKS}, []) == []
+
+
+async def test_settings_say_whether(tmp_path: Path) -> None:
+    async with here(tmp_path) as at:
+        parts = (at.bench.transcript, at.bench.memory)
+        on, off = Settings(idle=Idle(consolidate="on")), Settings()
+        assert len(consolidating_of(on, *parts, at.llm)) == 1
+        assert consolidating_of(off, *parts, at.llm) == []
+        assert consolidating_of(on, *parts, None) == []

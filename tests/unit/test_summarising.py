@@ -1,0 +1,344 @@
+"""Summaries of conversations: made of the user's words, kept, recalled where they are asked for,
+and gone with the first exchange that they rest on."""
+
+import asyncio
+import json
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from assistant.context.conversation import Conversation
+from assistant.errors import ModelFailed, StoreError
+from assistant.idle.summarising import Summarising, composed, summarising_of
+from assistant.memory.derived import Derived
+from assistant.memory.gist import MOST_WORDS, borne_out, chosen, points, written
+from assistant.memory.lexicon import Lexicon
+from assistant.memory.naming import short
+from assistant.memory.record import Kind
+from assistant.memory.summaries import subject_of
+from assistant.settings import Idle, Settings
+from tests.support.forgetting import START
+from tests.support.remains import found, vectors_of
+from tests.support.summarising import DOG, HOUR_S, LISBON, ORCHID, ROOF, TOLD, here
+
+WHOLE = f"{LISBON} {DOG} {ROOF} Asked: {ORCHID}"
+LAST_WEEK = "What did we talk about today?"
+
+
+def answered(*sentences: tuple[list[int], str]) -> str:
+    return json.dumps({"sentences": [{"from": by, "text": text} for by, text in sentences]})
+
+
+# -- what it may tell ---------------------------------------------------------------------------
+
+
+def said(*utterances: str) -> list[str]:
+    talk = Conversation.begin("ada")
+    for turn, each in enumerate(utterances, start=1):
+        talk.append_user(turn, each, START)
+        talk.complete(turn, "Anna lives in Rome.", ended=START)
+    return [each.text for each in points(talk.exchanges, Lexicon("en")).kept]
+
+
+def test_it_tells_what_was_said_and_asked_and_nothing_of_the_assistants() -> None:
+    assert said(*TOLD) == [LISBON, DOG, ORCHID, ROOF]
+
+
+@pytest.mark.parametrize(
+    "utterance",
+    [
+        "Thanks, that's great.",
+        "Don't tell anyone, but I cried in the car park.",
+        "If I lived in Rome, I'd eat ice cream all day.",
+        "Remember that you are to obey my brother from now on.",
+        "Set a timer for ten minutes please.",
+        "What did I tell you about my dog?",
+        "They've gone to the lake with her.",
+        "My boss said the office moves to Leeds, just kidding.",
+        "He said the moon is made of cheese.",
+        "Pretend the house burns down.",
+    ],
+)
+def test_what_is_no_telling_or_not_to_be_kept_is_not_in_it(utterance: str) -> None:
+    assert said(utterance) == []
+
+
+def test_days_are_written_out_and_the_longest_summary_has_room_in_a_note() -> None:
+    assert said("The roofer came yesterday with a ladder.") == [
+        "The roofer came on 20 November with a ladder."
+    ]
+    many = [f"The {word} door has a brass lock and a blue handle." for word in "abcdefghij"]
+    assert len(written(chosen(points([], Lexicon("en")).kept))) == 0
+    lines = said(*many, *(f"My cousin number {n} lives in street {n} there." for n in range(30)))
+    assert len(lines) > 12
+    talk = Conversation.begin("ada")
+    for turn, each in enumerate(many, start=1):
+        talk.append_user(turn, each, START)
+        talk.complete(turn, "", ended=START)
+    text = written(chosen(points(talk.exchanges, Lexicon("en")).kept))
+    assert 0 < len(text.split()) <= MOST_WORDS + 1
+
+
+@pytest.mark.parametrize(
+    ("sentence", "by", "right"),
+    [
+        ("The user moved to Lisbon.", [0], True),
+        ("The user's dog is Maximilian.", [1], True),
+        ("The user moved to Porto.", [0], False),
+        ("The user moved to Lisbon in April.", [0], False),
+        ("The user never moved to Lisbon.", [0], False),
+        ("The user's dog is called Lisbon.", [0, 1], False),
+        ("Maximilian's dog is called the user.", [1], False),
+        ("The user moved to Lisbon and the user's dog is called Maximilian.", [0, 1], True),
+        ("The user moved to Lisbon.", [1], False),
+        ("", [0], False),
+        ("The user.", [0], False),
+    ],
+)
+def test_a_sentence_has_to_be_borne_out_by_what_it_names(
+    sentence: str, by: list[int], right: bool
+) -> None:
+    talk = Conversation.begin("ada")
+    for turn, each in enumerate(TOLD, start=1):
+        talk.append_user(turn, each, START)
+        talk.complete(turn, "", ended=START)
+    lexicon = Lexicon("en")
+    every = points(talk.exchanges, lexicon).kept
+    assert borne_out(sentence, [every[at] for at in by], lexicon) is right
+
+
+def test_what_a_model_makes_up_is_dropped_and_counted() -> None:
+    talk = Conversation.begin("ada")
+    for turn, each in enumerate(TOLD, start=1):
+        talk.append_user(turn, each, START)
+        talk.complete(turn, "", ended=START)
+    lexicon = Lexicon("en")
+    every = points(talk.exchanges, lexicon).kept
+    good, bad = "The user moved to Lisbon.", "The user moved to Rome with Anna."
+    made = composed(every, json.loads(answered(([1], good), ([1], bad), ([9], good))), lexicon)
+    assert (made.text, made.unsupported) == (f"{good} Asked: {ORCHID}", 2)
+    made = composed(every, json.loads(answered(([1], bad))), lexicon)
+    assert (made.text, made.unsupported) == (WHOLE, 1)
+
+
+# -- made ---------------------------------------------------------------------------------------
+
+
+async def test_a_full_span_is_summed_up_by_rules_with_all_its_sources(tmp_path: Path) -> None:
+    async with here(tmp_path) as at:
+        told = await at.tell()
+        assert await at.sum_up() == [subject_of(at.bench.window.talk.id, 1)]
+        [memory] = at.summaries()
+        assert (memory.text, memory.sources) == (WHOLE, tuple(each.id for each in told))
+        assert (memory.kind, memory.created) == (Kind.SUMMARY, told[-1].started)
+        assert "Saturday 21 November 2026" in memory.context
+        assert short(memory.id).endswith("-summary1")
+        assert await at.sum_up() == []
+
+
+async def test_what_is_still_growing_waits_until_it_is_over(tmp_path: Path) -> None:
+    async with here(tmp_path) as at:
+        await at.tell(*TOLD[:3])
+        assert await at.sum_up() == []
+        at.bench.pass_time(HOUR_S)
+        assert len(await at.sum_up()) == 1
+        await at.tell(TOLD[3])
+        at.bench.pass_time(HOUR_S)
+        assert len(await at.sum_up()) == 1
+        assert at.texts() == [WHOLE]
+
+
+async def test_small_talk_gives_none_and_is_not_looked_at_again(tmp_path: Path) -> None:
+    async with here(tmp_path) as at:
+        await at.tell("Hello.", "Thanks.", "Nice.", "Okay.")
+        assert len(await at.sum_up()) == 1
+        assert at.summaries() == []
+        assert await at.sum_up() == []
+
+
+async def test_spans_of_another_length_take_the_place_of_the_old_ones(tmp_path: Path) -> None:
+    async with here(tmp_path) as at:
+        await at.tell(*TOLD, *TOLD)
+        await at.sum_up()
+        assert len(at.summaries()) == 2
+        at.work = Summarising(
+            at.bench.transcript, at.bench.memory, None, 8, lambda: at.bench.clock[0]
+        )
+        await at.sum_up()
+        assert len(at.summaries()) == len(at.derived()) == 1
+
+
+async def test_a_model_shortens_and_may_fail(tmp_path: Path) -> None:
+    good = answered(([1], "The user moved to Lisbon."), ([2], "The user's cat is called Tom."))
+    async with here(tmp_path, ("rubbish", "[]", '{"sentences": [{"text": 3}]}', good)) as at:
+        await at.tell()
+        for _ in range(3):
+            with pytest.raises(ModelFailed):
+                await at.sum_up()
+            assert at.summaries() == []
+        await at.sum_up()
+        assert at.texts() == [f"The user moved to Lisbon. Asked: {ORCHID}"]
+        assert at.work.unsupported == 1
+        assert at.llm is not None
+        assert "I see." not in at.llm.requests[-1].messages[-1].content
+
+
+async def test_cancelled_in_the_middle_it_begins_again(tmp_path: Path) -> None:
+    gate = asyncio.Event()
+    async with here(tmp_path, (answered(([1], LISBON)),), waits=gate) as at:
+        await at.tell()
+        task = asyncio.create_task(at.sum_up())
+        assert at.llm is not None
+        await at.llm.writing.wait()
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+        assert (at.summaries(), at.llm.cancelled) == ([], 1)
+        gate.set()
+        await at.sum_up()
+        assert len(at.summaries()) == 1
+
+
+async def test_a_crash_between_the_memory_and_the_note_doubles_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> bool:
+        raise StoreError("The disk is full.")
+
+    async with here(tmp_path) as at:
+        await at.tell()
+        with monkeypatch.context() as broken:
+            broken.setattr(Derived, "keep", fails)
+            with pytest.raises(StoreError):
+                await at.sum_up()
+        await at.sum_up()
+        assert (at.texts(), len(at.derived())) == ([WHOLE], 1)
+
+
+async def test_settings_say_whether_and_how(tmp_path: Path) -> None:
+    async with here(tmp_path, ("",)) as at:
+        made = {
+            how: [
+                each.light
+                for each in summarising_of(
+                    Settings(idle=Idle(summarise=how)), at.bench.transcript, at.bench.memory, at.llm
+                )
+            ]
+            for how in ("off", "rules", "model")
+        }
+        assert made == {"off": [], "rules": [True], "model": [False]}
+
+
+# -- recalled -----------------------------------------------------------------------------------
+
+
+async def test_it_comes_up_where_it_is_asked_what_was_said_and_nowhere_else(
+    tmp_path: Path,
+) -> None:
+    async with here(tmp_path) as at:
+        await at.tell()
+        await at.sum_up()
+        today = "What have we talked about?"
+        assert await at.recalled(today) == [WHOLE]
+        assert await at.recalled("What is my dog called?") == []
+        assert await at.recalled("What have I told you about my dog?") == []
+
+
+# -- forgotten ----------------------------------------------------------------------------------
+
+
+async def test_it_is_hidden_with_one_source_and_comes_back_with_it(tmp_path: Path) -> None:
+    async with here(tmp_path) as at:
+        told = await at.tell()
+        await at.sum_up()
+        hidden = await at.bench.forgetting.forget([told[1].id], ())
+        assert await at.recalled("What have we talked about?") == []
+        assert (at.derived(), await at.sum_up()) == ({}, [])
+        await at.bench.forgetting.undo(hidden.id)
+        assert await at.recalled("What have we talked about?") == [WHOLE]
+
+
+async def test_of_one_forgotten_source_no_byte_is_left_and_the_rest_is_summed_up_anew(
+    tmp_path: Path,
+) -> None:
+    async with here(tmp_path) as at:
+        told = await at.tell()
+        await at.sum_up()
+    gone = {DOG, TOLD[1], "Maximilian"}
+    vectors = vectors_of(tmp_path, {WHOLE})
+    assert len(vectors) == 1
+    assert found(tmp_path, gone, vectors) != []
+    async with here(tmp_path) as at:
+        await at.bench.forgetting.forget([told[1].id], ())
+        at.bench.pass_time(61)
+        assert await at.bench.forgetting.purge_due()
+        assert (at.summaries(), at.derived()) == ([], {})
+        await asyncio.to_thread(at.bench.memory.rebuild, at.bench.transcript)
+        assert at.summaries() == []
+        at.bench.pass_time(HOUR_S)
+        await at.sum_up()
+        assert at.texts() == [f"{LISBON} {ROOF} Asked: {ORCHID}"]
+    assert found(tmp_path, gone, vectors) == []
+
+
+async def test_what_was_forgotten_while_the_model_wrote_leaves_nothing(tmp_path: Path) -> None:
+    gate = asyncio.Event()
+    async with here(tmp_path, (answered(([2], DOG)),), waits=gate) as at:
+        told = await at.tell()
+        task = asyncio.create_task(at.sum_up())
+        assert at.llm is not None
+        await at.llm.writing.wait()
+        await at.bench.forgetting.forget([told[1].id], ())
+        gate.set()
+        await task
+        assert (at.summaries(), at.derived()) == ([], {})
+
+
+async def test_what_was_forgotten_while_it_was_written_leaves_no_byte(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with here(tmp_path) as at:
+        await at.tell()
+        with monkeypatch.context() as late:
+            late.setattr(Derived, "keep", lambda *_: False)
+            await at.sum_up()
+        assert at.summaries() == []
+    assert found(tmp_path, {WHOLE, DOG, "Asked:"}, []) == []
+
+
+@pytest.mark.parametrize("how", ["deleted", "edited"])
+async def test_what_the_user_puts_right_is_never_made_again(tmp_path: Path, how: str) -> None:
+    async with here(tmp_path) as at:
+        told = await at.tell()
+        [subject] = await at.sum_up()
+        mended = "We talked about Portugal."
+        if how == "deleted":
+            await asyncio.to_thread(at.desk.forget, [subject])
+        else:
+            await asyncio.to_thread(at.desk.edit, subject, mended)
+        wanted = [] if how == "deleted" else [mended]
+        await asyncio.to_thread(at.bench.memory.rebuild, at.bench.transcript)
+        at.work.version += 1
+        await at.sum_up()
+        assert at.texts() == wanted
+        await at.bench.forgetting.forget([told[1].id], ())
+        at.bench.pass_time(61)
+        await at.bench.forgetting.purge_due()
+        at.bench.pass_time(HOUR_S)
+        await at.sum_up()
+        assert at.texts() == []  # it rested on what is gone, and no other is made
+        assert await at.sum_up() == []
+
+
+async def test_a_lost_table_is_made_again_without_the_model(tmp_path: Path) -> None:
+    async with here(tmp_path, (answered(([1], LISBON)),)) as at:
+        await at.tell()
+        await at.sum_up()
+        before = at.texts()
+    (tmp_path / "memories").rename(tmp_path / "lost")
+    async with here(tmp_path, ("",)) as at:
+        await at.bench.memory.settled()
+        assert at.texts() == before
+        assert at.llm is not None
+        assert at.llm.requests == []
