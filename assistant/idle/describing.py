@@ -132,12 +132,11 @@ class Describing:
         made = await asyncio.to_thread(self._made_before, seen.exchange.id, key)
         if made is None:
             made = await self._made(seen, asked)
-        texts = [said, *([made.about] if made.about else []), *made.questions]
-        vectors = await asyncio.to_thread(self._memory.vectors, texts)
-        made, vectors = description.chosen(made, vectors)
-        return replace(
-            nothing, key=key, about=made.about, questions=made.questions, vectors=vectors
-        )
+        found = replace(nothing, key=key, about=made.about, questions=made.questions)
+        if texts := description.texts(made):
+            vectors = await asyncio.to_thread(self._memory.vectors, texts)
+            found = replace(found, vectors=vectors)
+        return found
 
     async def _made(self, seen: Seen, asked: str) -> Made:
         answered = await answer(

@@ -7,13 +7,10 @@ One call gives either or both, since reading the lines costs a model as much as 
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
 from importlib.resources import files
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from assistant.context.prompt import load_prompt
 from assistant.errors import ModelFailed
@@ -21,8 +18,6 @@ from assistant.idle.prompting import Prompt
 from assistant.memory.described import borne_out
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.question import stated
-
-Vectors = NDArray[np.float32]
 
 ABOUT, QUESTIONS = "about", "questions"
 EVERYTHING = (ABOUT, QUESTIONS)
@@ -50,8 +45,6 @@ LEANS = re.compile(
 )
 LONGEST_BEFORE, LONGEST_NEW = 240, 600
 """Characters of a line."""
-LEAST_LIKE = 0.3
-"""Cosine of a question to what was said: small models also ask for favourite colours."""
 LEAST_STATED = 4
 """Words outside of questions: of what has fewer there is nothing to tell."""
 
@@ -153,16 +146,6 @@ def borne(made: Made, said: Sequence[Line], on: date, lexicon: Lexicon) -> Made:
     return Made(about, tuple(dict.fromkeys(each for each in kept if each)))
 
 
-def chosen(made: Made, vectors: Vectors) -> tuple[Made, Vectors]:
-    """Without the questions that are far from what they are said to ask for; and the vectors of
-    what is left, the description's first.
-
-    Args:
-        vectors: of what was said, the description, if there is one, and the questions.
-    """
-    first = 1 + bool(made.about)
-    near = vectors[first:] @ vectors[0] >= LEAST_LIKE
-    questions = tuple(each for each, kept in zip(made.questions, near, strict=True) if kept)
-    left = np.concatenate([np.ones(first, np.bool_), near])
-    left[0] = False
-    return replace(made, questions=questions), vectors[left]
+def texts(made: Made) -> list[str]:
+    """What has a vector, in its order: the description, if there is one, and the questions."""
+    return [*([made.about] if made.about else []), *made.questions]

@@ -3,8 +3,9 @@ index of what was said.
 
 Of each memory there may be a description and questions that it answers. Their words are an index of
 their own, with its own frequencies, so that what a model is fond of saying takes nothing from the
-words that were said; their vectors stand for the memory where one of them is nearer to the question
-than its own. Nothing of it is ever shown.
+words that were said; their vectors have a share in how near the memory is to what is asked. To take
+the greatest of all cosines would bring up what is asked about in general terms. Nothing of it is
+ever shown.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -24,8 +25,7 @@ Vector = NDArray[np.float32]
 Vectors = NDArray[np.float32]
 
 
-DESCRIBE_WORDS, DESCRIBE_MEANING = 0.5, 0.9
-EXPAND_WORDS, EXPAND_MEANING = 0.5, 0.9
+DESCRIBE_MEANING, EXPAND_MEANING = 0.2, 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,19 +35,17 @@ class Enrichment:
     describe_words: float = 0.0
     """What a word of a description counts of one that was said."""
     describe_meaning: float = 0.0
-    """What a description's cosine counts of that of what was said."""
+    """The share of a description's cosine in that of its memory."""
     expand_words: float = 0.0
-    """The same of a question."""
     expand_meaning: float = 0.0
+    """The same of questions; of the cosines that of the nearest one."""
 
     @classmethod
     def of(cls, settings: Idle) -> "Enrichment":
-        """With the weights that were found best."""
+        """By meaning alone: what words bring is less certain, and costs places at the top."""
         describe, expand = settings.describe == "on", settings.expand == "on"
         return cls(
-            describe_words=DESCRIBE_WORDS if describe else 0.0,
             describe_meaning=DESCRIBE_MEANING if describe else 0.0,
-            expand_words=EXPAND_WORDS if expand else 0.0,
             expand_meaning=EXPAND_MEANING if expand else 0.0,
         )
 
@@ -93,6 +91,14 @@ class _Place:
     sources: tuple[str, ...]
 
 
+def _above_average(values: NDArray[np.float32]) -> NDArray[np.float32]:
+    """0 for NaN, as for the average: what is asked is nearer to questions than to what was said,
+    and a memory for which there are none is no worse for that."""
+    known = values[~np.isnan(values)]
+    mean = known.mean() if len(known) else np.float32(0)
+    return np.where(np.isnan(values), np.float32(0), values - mean)
+
+
 class Extras:
     """Of the rows of a user's index, and to be called under its lock. Vectors are the quick
     encoder's."""
@@ -104,8 +110,9 @@ class Extras:
         self._word_rows: list[int] = []
         """Which memory each row of words is of."""
         self._vector_rows: list[int] = []
-        self._factors: list[float] = []
-        """What each vector's cosine counts."""
+        self._kinds: list[int] = []
+        """What each vector is of, a description or a question, as in `_by_kind`."""
+        self._by_kind = (enrichment.describe_meaning, enrichment.expand_meaning)
         self._places: dict[int, _Place] = {}
         """By memory."""
         self._resting: dict[str, set[int]] = {}
@@ -125,14 +132,14 @@ class Extras:
         weights = self._weights
         first = len(self._word_rows)
         for place, (row, extra) in enumerate(extras.items(), first):
-            factors = [weights.describe_meaning] * bool(extra.about)
-            factors += [weights.expand_meaning] * len(extra.questions)
-            used = [at for at, factor in enumerate(factors[: len(extra.vectors)]) if factor]
+            kinds = [0] * bool(extra.about) + [1] * len(extra.questions)
+            known = enumerate(kinds[: len(extra.vectors)])
+            used = [at for at, kind in known if self._by_kind[kind]]
             start = len(self._vector_rows)
             if used:
                 self._vectors.add(extra.vectors[used])
             self._vector_rows += [row] * len(used)
-            self._factors += [factors[at] for at in used]
+            self._kinds += [kinds[at] for at in used]
             vectors = tuple(range(start, start + len(used)))
             self._places[row] = _Place(place, vectors, extra.sources)
             for source in extra.sources:
@@ -208,7 +215,8 @@ class Extras:
     def cosines(
         self, vector: Vector | None, rows: Rows, own: NDArray[np.float32]
     ) -> NDArray[np.float32]:
-        """Of these rows the greatest; NaN where a row has no vector at all."""
+        """Of these rows, with a share of that of the nearest description and question; NaN where a
+        row has no vector at all."""
         if vector is None or not self._places or not self._weights.by_meaning:
             return own
         pairs = [
@@ -220,10 +228,14 @@ class Extras:
         if not pairs:
             return own
         at, vectors = np.array(pairs, np.int64).T
-        factors = np.array(self._factors, np.float32)[vectors]
-        best = own.copy()
-        np.fmax.at(best, at, factors * self._vectors.cosines(vector, vectors))
-        return best
+        found, kinds = self._vectors.cosines(vector, vectors), np.array(self._kinds)[vectors]
+        cosines, best = own.copy(), np.full(len(rows), np.nan, np.float32)
+        for kind, weight in enumerate(self._by_kind):
+            nearest = np.full(len(rows), np.nan, np.float32)
+            np.fmax.at(nearest, at[kinds == kind], found[kinds == kind])
+            cosines += weight * _above_average(nearest - own)
+            best = np.fmax(best, nearest)
+        return np.where(np.isnan(own), best, cosines)
 
     # -- inside ---------------------------------------------------------------------------------
 

@@ -8,27 +8,32 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assistant.idle.description import Made, borne, chosen
-from assistant.memory.enriched import Enrichment, Extra, fingerprint
+from assistant.idle import description
+from assistant.idle.description import Made, borne
+from assistant.memory.enriched import (
+    DESCRIBE_MEANING,
+    EXPAND_MEANING,
+    Enrichment,
+    Extra,
+    fingerprint,
+)
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.ranking import Ranking
-from assistant.settings import Idle
 from scripts.bench.made import Cache, Cost, calls, narrowed
 from scripts.bench.recall_data import Pool
 from scripts.bench.recall_methods import UNKNOWN, Encoders, Ours
 from scripts.bench.retrieval import METRICS, Values, intervals, means, of_question
 
-ON = Enrichment.of(Idle(describe="on", expand="on"))
 NONE = Enrichment()
+WORDS = {"describe_words": 0.5, "expand_words": 0.5}
+"""Not among what the settings switch on."""
+MEANING = {"describe_meaning": DESCRIBE_MEANING, "expand_meaning": EXPAND_MEANING}
 VARIANTS: Mapping[str, Enrichment] = {
     "ours": NONE,
-    "describe words": replace(NONE, describe_words=ON.describe_words),
-    "describe meaning": replace(NONE, describe_meaning=ON.describe_meaning),
-    "expand words": replace(NONE, expand_words=ON.expand_words),
-    "expand meaning": replace(NONE, expand_meaning=ON.expand_meaning),
-    "all words": replace(ON, describe_meaning=0.0, expand_meaning=0.0),
-    "all meaning": replace(ON, describe_words=0.0, expand_words=0.0),
-    "all": ON,
+    **{name.replace("_", " "): replace(NONE, **{name: w}) for name, w in (WORDS | MEANING).items()},
+    "all words": Enrichment(**WORDS),
+    "all meaning": Enrichment(**MEANING),
+    "all": Enrichment(**WORDS, **MEANING),
 }
 
 
@@ -65,9 +70,10 @@ def _enriched(
         if call is None:
             continue
         kept = borne(each, call.said, (turn.when or UNKNOWN).date(), lexicon)
-        texts = [turn.text, *([kept.about] if kept.about else []), *kept.questions]
-        kept, vectors = chosen(kept, encoders.quick.documents(texts))
-        of = fingerprint(turn.text)
+        texts, of = description.texts(kept), fingerprint(turn.text)
+        if not texts:
+            continue
+        vectors = encoders.quick.documents(texts)
         extras[turn.id] = Extra(of, kept.about, kept.questions, vectors, (turn.id,))
     return Enriched(narrowed(pool, rows), extras)
 

@@ -25,7 +25,7 @@ from tests.support.encoders import HashingEncoder, OtherHashing
 from tests.support.memories import stored
 
 LEISURE_S = 30.0
-ENRICHED = Enrichment(1.0, 1.0, 1.0, 1.0)
+ENRICHED = Enrichment(1.0, 0.5, 1.0, 0.5)
 """All that was made between utterances counts."""
 START = datetime(2026, 11, 21, 10, tzinfo=UTC)
 

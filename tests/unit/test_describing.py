@@ -22,8 +22,9 @@ from tests.support.forgetting import bench
 from tests.support.remains import found
 from tests.support.scripted_model import ScriptedModel
 
+QUERY = "spotted wading birds"
 WORDS = "strolled around water"
-"""Words of the description that nobody said."""
+"""Words that nobody said, but the model."""
 
 
 def searched(index: UserIndex) -> set[str]:
@@ -45,7 +46,7 @@ async def test_what_was_told_is_described_and_found_by_that(tmp_path: Path) -> N
         [content] = at.derived().values()
         assert (content["about"], content["questions"]) == (STROLL, [QUESTION])
         assert await at.score(WORDS, exchange) > before + 0.3
-        assert await at.score("wading birds outdoors", exchange) > 0.3
+        assert await at.score(QUERY, exchange) > 0.3
         [request] = at.llm.requests
         assert (request.temperature, request.lane) == (0, "background")
 
@@ -219,14 +220,13 @@ async def test_it_is_hidden_with_any_of_its_sources_and_comes_back(tmp_path: Pat
         first = await at.tell("My sister Ines has a new boat at the lake.")
         second = await at.tell("She strolled along with me there, and that was it.")
         await at.describe(second)
-        query = "wading birds outdoors"
-        score = await at.score(query, second)
+        score = await at.score(QUERY, second)
         assert score > 0.3
         hidden = await at.bench.forgetting.forget([first.id], ())
-        assert await at.score(query, second) < 0.3
+        assert await at.score(QUERY, second) < 0.3
         assert await at.score("strolled along", second) > 0.3
         await at.bench.forgetting.undo(hidden.id)
-        assert await at.score(query, second) == pytest.approx(score, abs=0.01)
+        assert await at.score(QUERY, second) == pytest.approx(score, abs=0.01)
 
 
 async def test_of_what_was_made_of_forgotten_words_no_byte_is_left(tmp_path: Path) -> None:
@@ -242,7 +242,7 @@ async def test_of_what_was_made_of_forgotten_words_no_byte_is_left(tmp_path: Pat
         assert await later.bench.forgetting.purge_due()
         assert found(tmp_path, {STROLL, QUESTION}, []) == []
         assert "bird" not in searched(later.bench.memory.index)
-        assert await later.score("wading birds outdoors", second) < 0.3
+        assert await later.score(QUERY, second) < 0.3
         assert await later.work.missing(9) == [second.id]
         await later.describe(second)
         assert "Ines" not in later.llm.requests[0].messages[-1].content
@@ -271,6 +271,6 @@ async def test_a_start_with_something_hidden_shows_nothing_of_it(tmp_path: Path)
         talk = at.bench.window.talk
     async with bench(tmp_path, talk, at.bench.clock[0]) as later:
         later_here = type(at)(later, at.llm, at.work)
-        assert await later_here.score("wading birds outdoors", second) < 0.3
+        assert await later_here.score(QUERY, second) < 0.3
         await later.forgetting.undo(hidden.id)
-        assert await later_here.score("wading birds outdoors", second) > 0.3
+        assert await later_here.score(QUERY, second) > 0.3

@@ -3,7 +3,6 @@
 import json
 from datetime import date
 
-import numpy as np
 import pytest
 
 from assistant.errors import ModelFailed
@@ -111,12 +110,7 @@ def test_days_are_written_out_and_others_dropped() -> None:
     assert borne_out("The user's exam is on Saturday 11 April 2026.", said, ON, lexicon) == ""
 
 
-def test_questions_far_from_what_was_said_are_dropped() -> None:
-    vectors = np.eye(4, dtype=np.float32)
-    vectors[2] = vectors[0]
-    made, left = description.chosen(Made("about", ("near", "far")), vectors)
-    assert made == Made("about", ("near",))
-    assert left.tolist() == vectors[1:3].tolist()
-    made, left = description.chosen(Made("", ("far", "near")), vectors[:3])
-    assert made == Made("", ("near",))
-    assert left.tolist() == vectors[2:3].tolist()
+def test_what_has_a_vector_has_an_order() -> None:
+    assert description.texts(Made("a", ("b", "c"))) == ["a", "b", "c"]
+    assert description.texts(Made("", ("b",))) == ["b"]
+    assert description.texts(Made()) == []
