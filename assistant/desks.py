@@ -187,7 +187,7 @@ def load_memory(
 
 def profile_encoder(settings: Settings) -> QueryEncoder:
     """Raises ModelMissing when it was not pulled."""
-    return query_encoder(open_workshop(settings))
+    return query_encoder(open_workshop(settings), settings.memory.encoder)
 
 
 def _log(event: Event) -> None:

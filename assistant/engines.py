@@ -25,7 +25,7 @@ from assistant.settings import Settings
 from models import catalogue
 from models.catalogue import Engine, Role
 from models.hardware import Hardware, detect, require_ram
-from models.interfaces import LanguageModel, ModelSet, SpeechToText, TextToSpeech
+from models.interfaces import LanguageModel, ModelSet, SentenceEncoder, SpeechToText, TextToSpeech
 from models.profiles import Profile, choose, notes_in
 from models.store import ModelStore
 
@@ -130,26 +130,45 @@ async def _told(bus: EventBus, role: str, name: str, load: Callable[[], Awaitabl
     bus.emit(Loading(role, name, done=True))
 
 
-def query_encoder(shop: Workshop) -> QueryEncoder:
-    """The profile's sentence encoder; `load` it before use. Blocking.
+def query_encoder(shop: Workshop, wanted: str | None = None) -> QueryEncoder:
+    """The profile's sentence encoder, or the quick one with the stronger one that it stands in for;
+    `load` it before use. Blocking.
 
     What is remembered is encoded in full precision, on one thread; what is asked with the quantised
     weights, on all that the language model leaves alone while it has nothing to write.
 
+    Args:
+        wanted: one that works alone, in place of the profile's.
+
     Raises:
-        ModelMissing, ModelCorrupt: it has to be pulled.
+        ModelMissing, ModelCorrupt: the quick one has to be pulled; without the other it goes.
+        SettingsError: the wanted one is no encoder.
     """
     from models.encoder import OnnxEncoder
+    from models.encoder_apart import EncoderApart
 
-    folder = shop.store.location(shop.profile.encoder)
-    queries = OnnxEncoder(
+    if wanted is not None:
+        folder = _named(shop, wanted, Role.ENCODER, ModelStore.location)
+        return QueryEncoder(_for_queries(shop, folder), OnnxEncoder(folder))
+    quick, *others = (shop.store.folder(name) for name in shop.profile.encoders)
+    shop.store.location(quick.name)
+    stronger = None
+    for folder in others:
+        documents = EncoderApart(folder)
+        stronger = QueryEncoder(_for_queries(shop, folder), documents, rest=documents.rest)
+    return QueryEncoder(_for_queries(shop, quick), OnnxEncoder(quick), stronger=stronger)
+
+
+def _for_queries(shop: Workshop, folder: Path) -> SentenceEncoder:
+    from models.encoder import OnnxEncoder
+
+    return OnnxEncoder(
         folder,
         quantised=True,
         threads=min(QUERY_THREADS, max(1, shop.hardware.cores - 1)),
         max_tokens=QUERY_TOKENS,
         keep_end=True,
     )
-    return QueryEncoder(queries, OnnxEncoder(folder))
 
 
 class SpeedNotes:

@@ -176,11 +176,13 @@ class ProfileChanged(Event):
 class Recalled(Event):
     """What was recalled for a turn, best first; which of it the prompt had room for is in
     `TurnEnded`. `missed` says that the question's meaning was not known within the deadline: its
-    words decided, with the meaning of what had been heard of it shortly before, if anything."""
+    words decided, with the meaning of what had been heard of it shortly before, if anything.
+    `stand_in` says that it was known by the quick encoder alone: the stronger one was late."""
 
     turn: int
     memories: tuple[MemoryUsed, ...]
     missed: bool
+    stand_in: bool = False
 
 
 @dataclass(frozen=True, slots=True)

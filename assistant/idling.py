@@ -13,6 +13,7 @@ from assistant.encryption import Vault
 from assistant.engines import background_model
 from assistant.events import Event, EventBus, Notice, Phase, Severity
 from assistant.idle.consolidating import consolidating_of
+from assistant.idle.embedding import Embedding
 from assistant.idle.extracting import Extracting
 from assistant.idle.job import Work
 from assistant.idle.policy import Policy
@@ -22,6 +23,7 @@ from assistant.idle.requests import ACT, IdleDesk, InSession, Request, Row
 from assistant.idle.scheduler import Scheduler
 from assistant.idle.summarising import summarising_of
 from assistant.idle.tidying import Tidying
+from assistant.idle.weighing import Weighing
 from assistant.memory.long_term import LongTermMemory
 from assistant.memory.place import open_place, place_of
 from assistant.memory.transcript import Transcript
@@ -70,12 +72,14 @@ def kinds_of(parts: Parts) -> list[Work]:
     """All kinds of idle work there are; a new one is added here."""
     works: list[Work] = []
     if parts.memory is not None:
-        works.append(Tidying(parts.memory))
+        works += [Embedding(parts.memory), Tidying(parts.memory)]
     extract = parts.settings.idle.extract
     english = parts.settings.persona.language.partition("-")[0] in ("en", "auto")
     judge = parts.llm if extract == "model" else None
     if extract != "off" and english and parts.memory and (judge or extract == "rules"):
         works.append(Extracting(parts.transcript, parts.memory, judge))
+    if parts.settings.idle.importance and parts.memory is not None:
+        works.append(Weighing(parts.transcript, parts.memory))
     works += summarising_of(parts.settings, parts.transcript, parts.memory, parts.llm)
     works += consolidating_of(parts.settings, parts.transcript, parts.memory, parts.llm)
     return works
@@ -187,6 +191,7 @@ def _memory(home: Home, settings: Settings, vault: Vault, transcript: Transcript
         encoder = desks.profile_encoder(settings)
         encoder.load()
         memory = desks.load_memory(settings.general.user, table, encoder, settings, transcript)
+        memory.begin_stronger().result()
     except BaseException:
         table.close()
         raise

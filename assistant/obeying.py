@@ -24,6 +24,7 @@ from assistant.events import (
     TurnEnded,
 )
 from assistant.memory.forgetting import Forgetting
+from assistant.memory.found import Found
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.long_term import LongTermMemory
 from assistant.memory.meant import (
@@ -42,7 +43,6 @@ from assistant.memory.meant import (
 from assistant.memory.place import Place, open_place
 from assistant.memory.table import MemoryTable
 from assistant.memory.transcript import Transcript
-from assistant.memory.user_index import Found
 from assistant.purging import purger
 from assistant.remembering import Remembering
 from assistant.settings import Settings

@@ -102,6 +102,7 @@ class Remembering:
 
         first = purged_first(self.transcript, done=gone, on_gone=elsewhere)
         await self.memory.load(self.transcript, first)
+        self.memory.begin_stronger()
         _begin_forgetting(forgetting, self.bus, self.stack)
         await self.memory.writable.wait()  # until then the commands open the memories themselves
         try:

@@ -154,6 +154,12 @@ class Memory(Section):
     (AWS_ACCESS_KEY_ID, …). Default: the folder `memories` in your data folder."""
     deadline_ms: Positive = 10
     """Milliseconds that a recall may take; past them the turn goes on with what there is."""
+    typed_deadline_ms: Positive = 30
+    """The same for what you type, of which no word is known before you send it; never less than
+    that."""
+    encoder: str | None = None
+    """Name of the sentence encoder that works alone; default: the profile's, with the one that
+    stands in for it."""
     max_tokens: Count = 800
     """Most tokens of a prompt that memories may take."""
     least_score: Annotated[float, Field(ge=0)] = 0.5
@@ -213,6 +219,9 @@ class Idle(Section):
     extract: Literal["off", "rules", "model"] = "off"
     """Take facts, preferences and events from what you say, in English: all that the rules find, or
     of that what the language model finds worth it."""
+    importance: bool = False
+    """Let memories that are used, marked and told again count more, and what nobody asks for less;
+    never less than you set."""
     summarise: Literal["off", "rules", "model"] = "off"
     """Sum up what you said in each stretch of a conversation, in English, for questions like "what
     did we talk about last week?": in sentences by rules, or shortened by the language model."""

@@ -60,14 +60,15 @@ class OnnxEncoder:
         self._max_tokens = max_tokens
         self._keep_end = keep_end
         self._characters = 0
+        self._dimensions = 0
         self._session: onnxruntime.InferenceSession | None = None
         self._tokenizer: Tokenizer | None = None
 
     @property
     def dimensions(self) -> int:
         """Known after `load`."""
-        session, _ = self._ready()
-        return int(session.get_outputs()[0].shape[1])
+        self._ready()
+        return self._dimensions
 
     def load(self) -> None:
         """Read the model and encode a word, so that the first query is quick. Idempotent.
@@ -92,6 +93,7 @@ class OnnxEncoder:
                 f"The encoder in {self._folder} can't be read: {_first_line(error)}.",
                 mend=f"assistant models pull {self.name}",
             ) from error
+        self._dimensions = int(session.get_outputs()[0].shape[1])
         self._tokenizer, self._session = tokenizer, session
         self.encode(["warm"])
 
@@ -102,7 +104,7 @@ class OnnxEncoder:
             ModelFailed: not loaded, or the engine gave up.
         """
         session, tokenizer = self._ready()
-        vectors = np.empty((len(texts), self.dimensions), np.float32)
+        vectors = np.empty((len(texts), self._dimensions), np.float32)
         # One by one: a batch would start the tokenizer's own threads.
         tokens = [tuple(tokenizer.encode(self._cut(text)).ids) for text in texts]
         for chosen in _batches(tokens, self._tokens_at_once):

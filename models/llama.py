@@ -159,12 +159,12 @@ class LlamaCpp:
             self._engine_counter.close()
 
     async def stream(self, request: Generation) -> AsyncGenerator[Chunk]:
-        body = self._body(request)
+        body, beside = self._body(request), request.lane is Lane.BACKGROUND
         streamed = False
         for last_try in (False, True):
             worker = await self._running()
             try:
-                async with aclosing(worker.run(body)) as chunks:
+                async with aclosing(worker.run(body, in_pieces=beside)) as chunks:
                     async for chunk in chunks:
                         streamed = True
                         yield chunk

@@ -31,6 +31,8 @@ Reply = dict[str, Any]
 
 _PROJECT = Path(__file__).resolve().parent.parent
 STOP_SECONDS = 1.5
+FREE_S = 0.5
+"""How long closing waits until a request of the background has ended: some ten of its steps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +138,12 @@ class Worker:
             raise
         self.address = first["ready"]["address"]
 
-    async def run(self, body: dict[str, Any]) -> AsyncGenerator[Chunk]:
+    async def run(self, body: dict[str, Any], *, in_pieces: bool = False) -> AsyncGenerator[Chunk]:
         """Run one chat request; closing the generator cancels it.
+
+        Args:
+            in_pieces: its prompt is read a few tokens at a time, and closing returns when the
+                engine has stopped, or after `FREE_S`.
 
         Raises:
             WorkerDied: the process ended before the answer did.
@@ -147,7 +153,7 @@ class Worker:
         replies = self._replies[number] = asyncio.Queue()
         over = False
         try:
-            self._put({"id": number, "request": body})
+            self._put({"id": number, "request": body, "pieces": in_pieces})
             while True:
                 reply = None if self.ended and replies.empty() else await replies.get()
                 over = reply is None or "done" in reply or "error" in reply
@@ -162,9 +168,22 @@ class Worker:
                 if "text" in reply:
                     yield Chunk(reply["text"])
         finally:
-            del self._replies[number]
-            if not over:
-                self._put({"id": number, "cancel": True})
+            try:
+                if not over:
+                    self._put({"id": number, "cancel": True})
+                    if in_pieces:
+                        await self._freed(replies)
+            finally:
+                del self._replies[number]
+
+    async def _freed(self, replies: "asyncio.Queue[Reply | None]") -> None:
+        """Wait until a cancelled request is over; not for ever, the process may be paused."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(FREE_S):
+                while not (self.ended and replies.empty()):
+                    reply = await replies.get()
+                    if reply is None or "done" in reply or "error" in reply:
+                        return
 
     async def stop(self) -> None:
         """End the process: by closing its input, and by force if that is not heard."""

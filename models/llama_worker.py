@@ -4,7 +4,8 @@ FOLDER is empty and open to this user alone: the engine's socket lies in it, and
 process does. The process speaks JSON, one object a line. The first line on standard input is the
 configuration (`WorkerConfig` in models/llama_process.py); then:
 
-    in   {"id": 7, "request": {…}}        an OpenAI-style chat request
+    in   {"id": 7, "request": {…}}        an OpenAI-style chat request; with "pieces": true its
+                                             prompt is read a few tokens at a time
          {"id": 7, "cancel": true}
     out  {"ready": {"address": …}}        or {"failed": "why"}
          {"id": 7, "progress": n}             tokens of the prompt read so far
@@ -29,6 +30,8 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
+
+from models.llama_pieces import Pieces, poster
 
 Reply = dict[str, Any]
 
@@ -77,7 +80,10 @@ def serve(config: dict[str, Any], folder: str, requests: IO[bytes], protocol: IO
     except FAILURES as error:
         send({"failed": f"{error}"})
         return
-    send({"ready": {"address": server.listening_address}})
+    address = server.listening_address
+    send({"ready": {"address": address}})
+    post = poster(address, config["secret"])
+    pieces = Pieces(server.handle_completions, post, config["context_tokens"], config["batch"])
     running: dict[int, threading.Event] = {}
     for line in requests:
         message = json.loads(line)
@@ -88,14 +94,19 @@ def serve(config: dict[str, Any], folder: str, requests: IO[bytes], protocol: IO
                 cancelled.set()
             continue
         cancelled = running[number] = threading.Event()
+        by = pieces if message.get("pieces") else None
 
         def run(
             number: int = number,
             body: dict[str, Any] = message["request"],
             cancelled: threading.Event = cancelled,
+            by: Pieces | None = by,
         ) -> None:
+            def say(reply: Reply) -> None:
+                send({"id": number} | reply)
+
             try:
-                last = answer(server, body, cancelled, lambda reply: send({"id": number} | reply))
+                last = answer(server, body, cancelled, say, by)
             finally:
                 del running[number]
             send({"id": number} | last)
@@ -119,6 +130,7 @@ def _load(config: dict[str, Any], folder: str) -> Any:
     parameters.n_threads_http = 2
     parameters.verbosity = -1
     parameters.ui = False
+    parameters.endpoint_metrics = True  # asking for them waits for the end of a step
     parameters.offline = True
     parameters.reasoning_format = xllamacpp.common_reasoning_format.COMMON_REASONING_FORMAT_NONE
     if config["unix_socket"]:
@@ -130,14 +142,48 @@ def _load(config: dict[str, Any], folder: str) -> Any:
 
 
 def answer(
-    server: Any, body: dict[str, Any], cancelled: threading.Event, send: Callable[[Reply], None]
+    server: Any,
+    body: dict[str, Any],
+    cancelled: threading.Event,
+    send: Callable[[Reply], None],
+    pieces: Pieces | None = None,
 ) -> Reply:
     """Run one request; streams `progress` and `text`, returns the closing `done` or `error`.
 
     A cancelled request is refused at its next step: a token, or a batch of the prompt.
+
+    Args:
+        pieces: reads the prompt, in smaller steps; its slot is waited for.
+    """
+    if pieces is not None and not pieces.enter(cancelled):
+        return {"done": {"read": 0, "cached": 0, "generated": 0}}
+    try:
+        read = pieces.read(body, cancelled) if pieces is not None else 0
+        if cancelled.is_set():
+            return {"done": {"read": read, "cached": 0, "generated": 0}}
+        return _chat(server, body, cancelled, send, read)
+    except FAILURES as error:
+        return {"error": {"type": type(error).__name__, "message": str(error)}}
+    finally:
+        if cancelled.is_set():
+            server.handle_metrics()  # answered between two steps: the slot is free then
+        if pieces is not None:
+            pieces.leave()
+
+
+def _chat(
+    server: Any,
+    body: dict[str, Any],
+    cancelled: threading.Event,
+    send: Callable[[Reply], None],
+    ahead: int,
+) -> Reply:
+    """
+    Args:
+        ahead: tokens of the prompt that were read for it already.
     """
     silent = body["max_tokens"] == 0  # reads the prompt; the one token it still makes is dropped
-    done = {"read": 0, "cached": 0, "generated": 0}
+    done = {"read": ahead, "cached": 0, "generated": 0}
     errors: list[Reply] = []
 
     def step(chunk: dict[str, Any]) -> bool:
@@ -146,11 +192,12 @@ def answer(
             return False
         progress, timings = chunk.get("prompt_progress"), chunk.get("timings")
         if progress:
-            done["cached"] = progress["cache"]
-            done["read"] = progress["processed"] - progress["cache"]
+            done["cached"] = max(0, progress["cache"] - ahead)
+            done["read"] = progress["processed"] - done["cached"]
             send({"progress": progress["processed"]})
         if timings:
-            done["cached"], done["read"] = timings["cache_n"], timings["prompt_n"]
+            done["cached"] = max(0, timings["cache_n"] - ahead)
+            done["read"] = timings["cache_n"] + timings["prompt_n"] - done["cached"]
             done["generated"] = 0 if silent else timings["predicted_n"]
         choices = chunk.get("choices") or [{}]
         text = choices[0].get("delta", {}).get("content")
@@ -158,10 +205,7 @@ def answer(
             send({"text": text})
         return cancelled.is_set()
 
-    try:
-        server.handle_chat_completions(body, step)
-    except FAILURES as error:
-        errors.append({"type": type(error).__name__, "message": str(error)})
+    server.handle_chat_completions(body, step)
     return {"error": errors[0]} if errors and not cancelled.is_set() else {"done": done}
 
 

@@ -48,7 +48,6 @@ _SQUARE = re.compile(r"(?<=[\[［])(?=/?(\w{1,64})[\]］])")
 _LIKE_TOKEN = re.compile(r"_|[A-Z][A-Z]|multimodal\Z")
 _FALCON = re.compile(r"(?<=>>)(?=[A-Z]+<<)")
 _BRACKET = re.compile(rf"[{_OPEN}{_CLOSE}]")
-_MARK_WORDS = ("##", "USER", "ASSISTANT", "SYSTEM", "HUMAN")
 _WORD_MARK = re.compile(
     r"((?<!#)#{2,}\s*(?:instructions?|inputs?|responses?|system|user|assistant|human)"
     r"|\b(?-i:USER|ASSISTANT|SYSTEM|HUMAN))\s*:",
@@ -73,7 +72,8 @@ def unmarked(text: str) -> str:
     """
     if not text.replace("\n", " ").isprintable():
         text = _JOINERS.sub("", _INVISIBLE.sub("", _LINE_END.sub("\n", text)))
-    if any(word in text for word in _MARK_WORDS):
+    # Not a loop: this is done to each message of a prompt.
+    if "##" in text or "USER" in text or "ASSISTANT" in text or "SYSTEM" in text or "HUMAN" in text:
         text = _WORD_MARK.sub(r"\1,", text)
     if _BRACKET.search(text):
         for mark in (_BESIDE_BAR, _TILDE, _FALCON):

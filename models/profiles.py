@@ -30,13 +30,20 @@ SPEEDS_NEEDED = 3
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """Names in the catalogue, by role."""
+    """Names in the catalogue, by role. `stand_in` is a quicker encoder, by which recall goes where
+    the other one is late; None has one encoder alone."""
 
     name: str
     stt: str
     llm: str
     tts: str
     encoder: str
+    stand_in: str | None = None
+
+    @property
+    def encoders(self) -> tuple[str, ...]:
+        """The quick one first."""
+        return (self.encoder,) if self.stand_in is None else (self.stand_in, self.encoder)
 
     @property
     def by_role(self) -> dict[Role, str]:
@@ -49,14 +56,22 @@ class Profile:
 
     @property
     def models(self) -> tuple[str, ...]:
-        return tuple(self.by_role.values())
+        others = [name for name in self.by_role.values() if name != self.encoder]
+        return (*others, *self.encoders)
 
 
 VOICE = "piper-en-us-joe-medium"
 TINY = Profile("tiny", "whisper-tiny.en", "smollm2-135m-instruct", VOICE, "all-minilm-l6-v2")
-SMALL = Profile("small", "whisper-base", "qwen2.5-coder-0.5b-instruct", VOICE, "all-minilm-l6-v2")
-"""The stronger encoder, all-mpnet-base-v2, finds two fifths more paraphrases; its questions take
-five times as long, which on two cores is past the time of a recall."""
+SMALL = Profile(
+    "small",
+    "whisper-base",
+    "qwen2.5-coder-0.5b-instruct",
+    VOICE,
+    "all-mpnet-base-v2",
+    stand_in="all-minilm-l6-v2",
+)
+"""The stronger encoder finds two fifths more paraphrases; its questions take five times as long,
+which on two cores is past the time of a recall unless it begins while the user still speaks."""
 NAMES = ("tiny", "small", "default")
 
 STRONG = ("qwen2.5-1.5b-instruct", "qwen2.5-coder-1.5b-instruct")
@@ -202,7 +217,7 @@ def pull(
     Returns the choice as it came out; `arrived` is told of each model. Raises as
     `ModelStore.pull`.
     """
-    others = [name for role, name in choice.profile.by_role.items() if role is not Role.LLM]
+    others = [name for name in choice.profile.models if name != choice.profile.llm]
     store.pull(others, report, stop, arrived)
     llm = choice.profile.llm
     wanted = (llm,) if store.state(llm) is State.READY else choice.candidates

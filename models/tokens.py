@@ -18,6 +18,7 @@ from typing import Any, NoReturn, Protocol
 
 import tiktoken
 from jinja2 import TemplateError
+from jinja2.runtime import LoopContext
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from assistant.errors import ModelFailed
@@ -166,6 +167,15 @@ def _byte_alphabet() -> dict[str, int]:
     return letters | {chr(0x100 + place): byte for place, byte in enumerate(others)}
 
 
+class _Sandbox(ImmutableSandboxedEnvironment):
+    """Quicker for what templates ask of each message: whether the loop is at its first or last."""
+
+    def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
+        if isinstance(obj, LoopContext) and not attr.startswith("_"):
+            return True
+        return super().is_safe_attribute(obj, attr, value)
+
+
 class ChatTemplate:
     """A model's own Jinja template, run in a sandbox."""
 
@@ -174,7 +184,7 @@ class ChatTemplate:
         Raises:
             ModelFailed: the template does not parse.
         """
-        environment = ImmutableSandboxedEnvironment(
+        environment = _Sandbox(
             trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"]
         )
         environment.filters["tojson"] = _to_json

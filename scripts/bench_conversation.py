@@ -1,10 +1,13 @@
 """A long conversation: what the model reads for a turn, and whether memory grows.
 
-    python scripts/bench_conversation.py [--turns N] [--answer-tokens N] [--profile P] [--json]
+    python scripts/bench_conversation.py [--turns N] [--answer-tokens N] [--profile P] [--idle]
+                                         [--json]
 
-Types N messages to the `assistant` command. Of each turn it counts the tokens that the model read
-before its first word beyond those of the newest message, and compares the resident memory of all
-processes after turn 10 and after the last. With `--json` the last line is one JSON object.
+Types N messages to the `assistant` command, which remembers. Of each turn it counts the tokens that
+the model read before its first word, and of these what is neither of the newest message nor of the
+memories in the prompt; and compares the resident memory of all processes after turn 10 and after
+the last. With `--idle` the language model judges facts whenever it is quiet. With `--json` the last
+line is one JSON object.
 """
 
 import argparse
@@ -24,12 +27,14 @@ from assistant.errors import AssistantError
 from assistant.settings import Settings
 from models.llama import LlamaCpp
 from models.store import ModelStore
+from scripts.bench.idle_pending import flags_of
 from scripts.bench.report import machine, rounded
 from scripts.bench.statistics import percentile
 from scripts.bench.talking import Cost, Ended, talking
 
-ALLOWED_OVER = 32
-"""Tokens that a turn may read beside its newest message: the date, marks of the template."""
+ALLOWED_OVER = 16
+"""Tokens that a turn may read beside its newest message, the memories and the date, which is told
+where the words may depend on it: marks of the template."""
 GROWTH_ALLOWED = 5.0
 """Per cent of memory after turn 10."""
 EARLY_TURN = 10
@@ -43,13 +48,17 @@ ASK = ("What do you think?", "Why would that be?", "What should I say?", "Is tha
 
 @dataclass(frozen=True, slots=True)
 class Turn:
+    """`block_tokens` are of the memories in the prompt, `date_tokens` of the date above it."""
+
     number: int
     read_tokens: int
     newest_tokens: int
+    block_tokens: int
+    date_tokens: int
 
     @property
     def over(self) -> int:
-        return self.read_tokens - self.newest_tokens
+        return self.read_tokens - self.newest_tokens - self.block_tokens - self.date_tokens
 
 
 def messages(count: int, seed: int) -> Iterator[str]:
@@ -72,23 +81,45 @@ def converse(
     Raises:
         Ended: the command ended before the conversation did.
     """
-    turns: list[Turn] = []
+    read: list[int] = []
     memory: dict[int, Cost] = {}
-    with talking(folder / "home", ["--text", *arguments]) as assistant:
+    record = folder / "talk.jsonl"
+    flags = ["--text", "--record", str(record), *arguments]
+    with talking(folder / "home", flags) as assistant:
         for number, text in enumerate(said, 1):
             assistant.say(text)
-            told = assistant.event("turn")
-            turns.append(Turn(number, told["read_tokens"], counter.count(text)))
+            read.append(assistant.event("turn")["read_tokens"])
             if number in (EARLY_TURN, len(said)):
                 memory[number] = assistant.memory_mb()
-            print(f"turn {number}: {turns[-1].over} over", file=sys.stderr, flush=True)
+            print(f"turn {number}: {read[-1]} read", file=sys.stderr, flush=True)
+        assistant.finish()
+    parts = shown_in(record)
+    turns = [
+        Turn(number, tokens, counter.count(text), *parts.get(number, (0, 0)))
+        for number, (tokens, text) in enumerate(zip(read, said, strict=True), 1)
+    ]
     return turns, memory
+
+
+def shown_in(record: Path) -> dict[int, tuple[int, int]]:
+    """By turn the tokens of the memories and of the date in its prompt, of a recorded
+    conversation."""
+    found: dict[int, tuple[int, int]] = {}
+    for line in record.read_text("utf-8").splitlines():
+        event = json.loads(line).get("event", {})
+        if isinstance(event, dict) and event.get("type") == "PromptBuilt":
+            tokens = {each["name"]: each["tokens"] for each in event["sections"]}
+            found[event["turn"]] = tokens.get("memories", 0), tokens.get("state", 0)
+    return found
 
 
 def figures(turns: Sequence[Turn], memory: dict[int, Cost]) -> dict[str, Any]:
     over = [turn.over for turn in turns]
     found: dict[str, Any] = {
         "turns": len(turns),
+        "memories_tokens": {"max": max(turn.block_tokens for turn in turns)},
+        "with_memories": sum(turn.block_tokens > 0 for turn in turns),
+        "with_date": sum(turn.date_tokens > 0 for turn in turns),
         "read_over_newest_tokens": {
             "p50": rounded(percentile(over, 50)),
             "max": max(over),
@@ -117,10 +148,11 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--answer-tokens", type=int, help="longest answer; default: the setting's")
     parser.add_argument("--profile", default="tiny", choices=("tiny", "small", "default"))
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--idle", action="store_true", help="with work between utterances")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args(arguments)
     where = machine()
-    flags = ["--profile", options.profile]
+    flags = ["--profile", options.profile, *(flags_of(pending=True) if options.idle else [])]
     if options.answer_tokens:
         flags += ["--set", f"llm.max_answer_tokens={options.answer_tokens}"]
     try:
@@ -134,7 +166,10 @@ def main(arguments: Sequence[str]) -> int:
         return 1
     found = figures(turns, memory) | {"profile": options.profile, "machine": where}
     read = found["read_over_newest_tokens"]
-    print(f"read beside the newest message: p50 {read['p50']}, at most {read['max']} tokens")
+    print(f"turns with memories {found['with_memories']}, with the date {found['with_date']}")
+    print(
+        f"read beside these and the newest message: p50 {read['p50']}, at most {read['max']} tokens"
+    )
     print(f"turns above {ALLOWED_OVER}: {read['turns_above'] or 'none'}")
     print(f"memory growth after turn {EARLY_TURN}: {found.get('memory_growth_percent', '-')} %")
     if options.json:

@@ -1,12 +1,15 @@
 """What remembering and recalling cost, by how much there is to remember.
 
-    python scripts/bench_memory.py [--rows N …] [--encoder NAME …] [--queries N] [--json]
+    python scripts/bench_memory.py [--rows N …] [--encoder NAME[+STAND_IN] …] [--queries N] [--json]
 
 Fills a table on disk with N memories, loads it as a start does, and recalls for facts that were
 said among them, in other words, with nothing of a question in a cache, encoding included: alone,
 and beside a language model that writes all the time. Then the same questions go to LanceDB's own
 hybrid query and to mem0 as well, on the same rows and vectors, in turns. mem0 lives in an
 environment of its own (docs/benchmarks.md); without that it is left out.
+
+Where an encoder has a stand-in, questions whose words were known before their end (`ahead`) and
+typed ones, which have more time (`typed`), are asked too.
 
 With `--json` the last line is one JSON object: `rows` by N for the first encoder, and all of them
 under `encoders`. Times are in milliseconds.
@@ -47,7 +50,15 @@ from models.llama import LlamaCpp
 from models.profiles import NAMES
 from models.store import ModelStore
 from scripts.bench.filling import USER, Filled, fill
-from scripts.bench.remembering import agreement, beside, contexts, recalls, storing, writing
+from scripts.bench.remembering import (
+    TYPED_S,
+    agreement,
+    beside,
+    contexts,
+    recalls,
+    storing,
+    writing,
+)
 from scripts.bench.report import machine
 from scripts.bench.rivals import LanceHybrid, Rival, RivalEnded, mem0
 
@@ -76,7 +87,9 @@ class Plan:
     def of(cls, options: argparse.Namespace, encoder: str) -> "Plan":
         settings = Settings.model_validate({"general": {"profile": options.profile}})
         shop = open_workshop(settings)
-        return cls(options, settings, replace(shop, profile=replace(shop.profile, encoder=encoder)))
+        name, _, stand_in = encoder.partition("+")
+        profile = replace(shop.profile, encoder=name, stand_in=stand_in or None)
+        return cls(options, settings, replace(shop, profile=profile))
 
     def encoder(self) -> QueryEncoder:
         encoder = query_encoder(self.shop)
@@ -146,10 +159,16 @@ async def measure(filled: Filled, plan: Plan, folder: Path) -> dict[str, Any]:
         began = time.perf_counter()
         await memory.load(None)
         found = Found({"load_s": round(time.perf_counter() - began, 2)})
+        await asyncio.wrap_future(memory.begin_stronger())
+        found.note("stronger_after_s", round(time.perf_counter() - began, 2))
         await recalls(memory, asked[:WARM])
         encoder.clear()
         found.note("alone", await recalls(memory, asked))
         found.note("rss_mb", round((process.memory_info().rss - before) / 1e6, 1))
+        if encoder.stronger is not None:
+            for name, how in (("ahead", {"ahead": True}), ("typed", {"deadline_s": TYPED_S})):
+                encoder.clear()
+                found.note(name, await recalls(memory, asked, **how))
         encoder.clear()
         async with writing(llm):
             found.note("busy", await recalls(memory, asked))
@@ -198,20 +217,23 @@ def _without_mem0(options: argparse.Namespace, rows: int) -> str | None:
 
 
 def encoders_of_profiles() -> list[str]:
-    """Each that a profile chooses on this machine."""
+    """Each that a profile chooses on this machine, with the one that stands in for it."""
     shops = [open_workshop(Settings.model_validate({"general": {"profile": n}})) for n in NAMES]
-    return list(dict.fromkeys(shop.profile.encoder for shop in shops))
+    chosen = [(shop.profile.encoder, shop.profile.stand_in) for shop in shops]
+    return ["+".join(filter(None, names)) for names in dict.fromkeys(chosen)]
 
 
 def told(encoder: str, rows: int, found: dict[str, Any]) -> str:
     """For a person."""
     lines = [f"{encoder}, {rows} memories"]
-    for state in ("alone", "busy"):
-        each = found[state]
+    for state in ("alone", "ahead", "typed", "busy"):
+        each = found.get(state)
+        if each is None:
+            continue
         lines.append(
             f"  recall {state:5}  p50 {each['p50']} p95 {each['p95']} p99 {each['p99']} max "
-            f"{each['max']} ms; {each['misses']} missed and {each['late']} late of "
-            f"{each['recalls']}"
+            f"{each['max']} ms; {each['misses']} missed, {each['stand_in']} by the stand-in and "
+            f"{each['late']} late of {each['recalls']}"
         )
     context, kept, near = found["context"], found["storing"], found["agreement"]
     lines.append(

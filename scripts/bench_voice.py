@@ -1,15 +1,16 @@
 """From the end of the user's speech to the first sound of the answer: ours beside stock pipecat.
 
-    python scripts/bench_voice.py [--clips DIR] [--limit N] [--profile P] [--memory [N] | --screen]
-                                  [--keep FILE] [--json]
+    python scripts/bench_voice.py [--clips DIR] [--limit N] [--profile P]
+                                  [--memory [N] | --screen | --idle] [--keep FILE] [--json]
 
 DIR holds recordings of speech, and where there is one a `manifest.jsonl` (scripts/bench/labels.py
 says what it may hold). Each clip is said, at its own pace and with the noise of a quiet room around
 it, once to the assistant and once to the stock pipeline, in alternating order; both have the same
 models, warm, and a fresh conversation. Times count from an end of speech that was labelled
 beforehand. With `--memory` it is the assistant with N memories beside itself without a memory
-instead, with `--screen` the assistant with its screen open beside itself headless. With `--json`
-the last line is one JSON object.
+instead, with `--screen` the assistant with its screen open beside itself headless, with `--idle`
+the assistant that always has work between utterances beside itself without any. With `--json` the
+last line is one JSON object.
 """
 
 import argparse
@@ -34,7 +35,8 @@ from assistant.errors import AssistantError
 from assistant.paths import Home
 from assistant.settings import Settings
 from models.store import ModelStore
-from scripts.bench import beside_screen, with_memory
+from scripts.bench import beside_idle, beside_screen, with_memory
+from scripts.bench.beside_idle import NothingPending
 from scripts.bench.labels import Clip, choose, read_clips, without_commands
 from scripts.bench.listening import Models, Outcome, System
 from scripts.bench.ours import Ours, settings_for, temporary_home
@@ -108,6 +110,18 @@ async def against_headless(
     return beside_screen.figures(found, options.seed)
 
 
+async def against_idle(
+    clips: Sequence[Clip], options: argparse.Namespace, keep: TextIO | None
+) -> dict[str, Any]:
+    """The command with idle work pending beside the one without."""
+    finished = [clip for clip in clips if clip.finished]
+    with tempfile.TemporaryDirectory() as folder:
+        found, made = await asyncio.to_thread(
+            beside_idle.paired, finished, options.profile, Path(folder), keep
+        )
+    return beside_idle.figures(found, made, options.seed)
+
+
 @asynccontextmanager
 async def _ours(settings: Settings) -> AsyncIterator[tuple[Ours, Home, AsyncExitStack]]:
     """Loaded, and its home; what is pushed on the stack ends before it."""
@@ -175,6 +189,7 @@ def options_from(arguments: Sequence[str]) -> argparse.Namespace:
         help=f"compare with and without a memory of N (default {MEMORIES}) things",
     )
     beside.add_argument("--screen", action="store_true", help="compare with and without a screen")
+    beside.add_argument("--idle", action="store_true", help="compare with and without idle work")
     parser.add_argument("--seed", type=int, default=1, help="of the choice, order and intervals")
     parser.add_argument("--keep", type=Path, metavar="FILE", help="write each clip's row here")
     parser.add_argument("--json", action="store_true")
@@ -187,6 +202,8 @@ def main(arguments: Sequence[str]) -> int:
     compare, told = against_stock, table
     if options.screen:
         compare, told = against_headless, beside_screen.table
+    elif options.idle:
+        compare, told = against_idle, beside_idle.table
     elif options.memory is not None:
         compare, told = against_forgetful, with_memory.table
     try:
@@ -194,7 +211,7 @@ def main(arguments: Sequence[str]) -> int:
         with options.keep.open("w") if options.keep else nullcontext() as keep:
             where = machine()
             found = asyncio.run(compare(clips, options, keep))
-    except (AssistantError, Ended, FileNotFoundError) as error:
+    except (AssistantError, Ended, NothingPending, FileNotFoundError) as error:
         print(error, file=sys.stderr)
         return 1
     found |= {"profile": options.profile, "machine": where}

@@ -1,25 +1,29 @@
 """How well the long-term memory finds what was said, beside BM25, dense search and RRF.
 
-    python scripts/eval_recall.py FILE [--encoder NAME] [--query full] [--summaries] [--json]
-    python scripts/eval_recall.py --paraphrase [--encoder NAME] [--summaries] [--json]
+    python scripts/eval_recall.py FILE [--encoder NAME [--stand-in NAME]] [--query full] [--json]
+    python scripts/eval_recall.py --paraphrase [--encoder NAME [--stand-in NAME]] [--json]
 
 FILE is in LoCoMo's format; what is found are single turns, and the candidates of a question are all
 turns of its conversation. Adversarial questions (category 5) and such without evidence are left
 out. `--paraphrase` takes the project's own facts among distractors instead, with recall for
 questions that share a content word with the fact and such that don't.
 
-Ours runs on the product's own modules with the product's own weights, and as it does without the
-question's vector past the deadline (`ours_words`); with `--summaries` also with those of every
-twelve turns beside them (`summaries`), which are to change nothing here. Intervals are bootstrap
-95 % over questions.
-`--vectors FOLDER` keeps documents' vectors there for the next run. With `--json` the last line is
-one JSON object.
+Ours runs on the product's own modules with the product's own weights, and as it does past the
+deadline: with the stand-in's vector of the question (`ours_stand_in`), and without any
+(`ours_words`). Without `--encoder` the encoders are those of the profile `default`; one that is
+named has no stand-in unless that is named too. The methods beside it have `--encoder`. Intervals
+are bootstrap 95 % over questions. `--vectors FOLDER` keeps documents' vectors there for the next
+run. `--without times+dated,linked` takes weights away, and `ours_less` says what that costs;
+`--summaries` puts those of every twelve turns beside them (`summaries`), which are to change
+nothing here. With `--json` the last line is one JSON object.
 """
 
 import argparse
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,17 +32,21 @@ from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from assistant.engines import QUERY_TOKENS
 from assistant.errors import AssistantError
 from assistant.memory.ranking import Ranking
 from assistant.paths import models_cache
 from data import located
 from models.encoder import OnnxEncoder
+from models.profiles import SMALL
 from scripts.bench.recall_data import Pool, read_locomo, read_paraphrases
-from scripts.bench.recall_methods import METHODS, Baselines, Encoders, Ours
+from scripts.bench.recall_methods import METHODS, TURNS, Baselines, Encoders, Ours, summed_up
 from scripts.bench.report import machine
 from scripts.bench.retrieval import METRICS, Values, intervals, means, of_question, table
 
 ENCODER = "all-minilm-l6-v2"
+"""By which limits on cosines were chosen."""
+STAND_IN = "ours_stand_in"
 WORDS = "ours_words"
 SUMMARIES = "summaries"
 FACTS = "evaluation/paraphrase_facts.jsonl"
@@ -71,24 +79,57 @@ class KeptVectors:
 
 
 def measured(
-    pools: Sequence[Pool], encoders: Encoders, weights: Ranking, *, summaries: bool = False
+    pools: Sequence[Pool], encoders: Encoders, variants: Mapping[str, Callable[[Pool], Ours]]
 ) -> tuple[dict[str, Values], list[str]]:
     """The metrics of each question by each method, and the questions' categories."""
-    names = (*METHODS, WORDS, *((SUMMARIES,) if summaries else ()))
+    names = (*variants, *METHODS[1:])
     rows: dict[str, list[list[float]]] = {name: [] for name in names}
     categories = []
     for pool in pools:
-        ours = Ours(pool, encoders, weights)
-        words = Ours(pool, encoders, weights, meaning=False)
-        told = Ours(pool, encoders, weights, summaries=True) if summaries else None
+        ours = {name: variant(pool) for name, variant in variants.items()}
         baselines = Baselines(pool, encoders)
         for question in pool.questions:
-            found = {"ours": ours(question.text), WORDS: words(question.text)}
-            found |= {SUMMARIES: told(question.text)} if told is not None else {}
+            found = {name: each(question.text) for name, each in ours.items()}
             for name, order in (found | baselines(question.text)).items():
                 rows[name].append(of_question(order, question.gold))
             categories.append(question.category)
     return {name: np.array(values) for name, values in rows.items()}, categories
+
+
+def variants(encoders: Encoders, options: argparse.Namespace) -> dict[str, Callable[[Pool], Ours]]:
+    """Ours by its name, as it is and otherwise.
+
+    Raises:
+        ValueError: of a weight that is to be taken away there is none.
+    """
+    weights, stand_in = Ranking(), encoders.stand_in
+    found: dict[str, Callable[[Pool], Ours]] = {
+        "ours": lambda pool: Ours(pool, encoders, weights),
+        WORDS: lambda pool: Ours(pool, encoders, weights, meaning=False),
+    }
+    if stand_in is not None:
+        found[STAND_IN] = lambda pool: Ours(pool, stand_in, weights)
+    if options.summaries:
+        found[SUMMARIES] = lambda pool: Ours(pool, encoders, weights, beside=summed_up(pool, TURNS))
+    for name, other in ablated(options.without).items():
+        found[name] = partial(Ours, encoders=encoders, weights=other)
+    return found
+
+
+def ablated(wanted: str) -> dict[str, Ranking]:
+    """ "times+dated,linked": ours without both of the first, and ours without the last.
+
+    Raises:
+        ValueError: there is no such weight.
+    """
+    groups = [group.split("+") for group in wanted.split(",") if group]
+    for name in (each for group in groups for each in group):
+        if name not in {field.name for field in fields(Ranking)}:
+            raise ValueError(f"there is no weight {name!r} in Ranking")
+    return {
+        f"ours_without_{'+'.join(group)}": replace(Ranking(), **dict[str, Any].fromkeys(group, 0.0))
+        for group in groups
+    }
 
 
 def figures(values: Mapping[str, Values], categories: Sequence[str]) -> dict[str, Any]:
@@ -126,32 +167,55 @@ def parsed(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("file", type=Path, nargs="?", help="conversations in LoCoMo's format")
     parser.add_argument("--paraphrase", action="store_true", help="the project's own set")
-    parser.add_argument("--encoder", default=ENCODER, help="name in the catalogue, or a folder")
+    parser.add_argument(
+        "--encoder",
+        help="name in the catalogue, or a folder; default: both of the profile `default`",
+    )
+    parser.add_argument("--stand-in", help="the quicker one, where the other is late")
     parser.add_argument("--query", choices=("full", "int8"), default="int8", help="its weights")
+    parser.add_argument(
+        "--without", default="", help="weights of Ranking that are 0 in a run beside: a,b+c"
+    )
     parser.add_argument("--summaries", action="store_true", help="with summaries by rules too")
     parser.add_argument("--vectors", type=Path, help="folder to keep vectors in")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args(arguments)
     if (options.file is None) is not options.paraphrase:
         parser.error("give either a FILE or --paraphrase")
+    if options.stand_in and not options.encoder:
+        parser.error("--stand-in goes with --encoder")
+    if not options.encoder:
+        options.encoder, options.stand_in = SMALL.encoder, SMALL.stand_in
     return options
+
+
+def opened(name: str, options: argparse.Namespace) -> Encoders:
+    """Raises ModelError: it has to be pulled, or is damaged."""
+    folder = Path(name)
+    folder = folder if folder.is_dir() else models_cache() / name
+    full = OnnxEncoder(folder)
+    queries = full if options.query == "full" else _as_asked(folder)
+    full.load()
+    queries.load()
+    return Encoders(KeptVectors(full, options.vectors), queries.encode)
+
+
+def _as_asked(folder: Path) -> OnnxEncoder:
+    """As the product encodes questions."""
+    return OnnxEncoder(folder, quantised=True, max_tokens=QUERY_TOKENS, keep_end=True)
 
 
 def main(arguments: Sequence[str]) -> int:
     options = parsed(arguments)
-    folder = Path(options.encoder)
-    folder = folder if folder.is_dir() else models_cache() / options.encoder
-    full = OnnxEncoder(folder)
-    queries = OnnxEncoder(folder, quantised=True) if options.query == "int8" else full
     try:
-        full.load()
-        queries.load()
         if options.paraphrase:
             pools = [read_paraphrases(located(FACTS), located(DISTRACTORS))]
         else:
             pools = read_locomo(options.file)
-        encoders = Encoders(KeptVectors(full, options.vectors), queries.encode)
-        values, categories = measured(pools, encoders, Ranking(), summaries=options.summaries)
+        encoders = opened(options.encoder, options)
+        if options.stand_in:
+            encoders = encoders._replace(stand_in=opened(options.stand_in, options))
+        values, categories = measured(pools, encoders, variants(encoders, options))
     except (AssistantError, OSError, ValueError) as error:
         sys.stderr.write(f"{error}\n")
         return 1
@@ -159,7 +223,8 @@ def main(arguments: Sequence[str]) -> int:
         sys.stderr.write("there is no question with evidence in it\n")
         return 1
     found = figures(values, categories)
-    found |= {"encoder": folder.name, "query": options.query, "machine": machine()}
+    names = {"encoder": options.encoder, "stand_in": options.stand_in}
+    found |= names | {"query": options.query, "machine": machine()}
     sys.stdout.write(report(found, values, categories) + "\n")
     if options.json:
         sys.stdout.write(json.dumps(found) + "\n")

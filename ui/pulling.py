@@ -56,7 +56,7 @@ def wanted_models(settings: Settings, shop: Workshop) -> list[str]:
         settings.stt.model or shop.profile.stt,
         None if served else settings.llm.model or shop.profile.llm,
         settings.tts.model or shop.profile.tts,
-        shop.profile.encoder,
+        *([settings.memory.encoder] if settings.memory.encoder else shop.profile.encoders),
     )
     return [name for name in named if name is not None and name in shop.store.catalogue.models]
 

@@ -2,7 +2,8 @@
 
 import argparse
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -10,13 +11,16 @@ from typing import Any
 from assistant import wire
 from assistant.encryption import open_vault
 from assistant.errors import SettingsError, StoreError
-from assistant.memory.recordings import Recordings, is_sealed
+from assistant.memory.keys import MasterKey
+from assistant.memory.recording_words import without_hidden
+from assistant.memory.recordings import Recording, Recordings, is_sealed
+from assistant.memory.transcript import Transcript
 from assistant.paths import Home
 from assistant.settings import Loaded
 from data import located
 from ui.console import print_json
 from ui.quiet import quiet
-from ui.replaying import Reel, Replay, load
+from ui.replaying import Reel, Replay
 from ui.transcript_view import PlainView
 
 DEMO = "demo"
@@ -62,7 +66,11 @@ def run(args: argparse.Namespace, home: Home, loaded: Loaded) -> int:
             vault = open_vault(home, loaded.settings, ask)
             stack.callback(vault.close)
             key = vault.key
-        reel = load(Recordings(home.recordings, key), path)
+        recording = Recordings(home.recordings, key).read(path)
+        # One that is not sealed was not made in an encrypted home.
+        if home.transcript.exists() and (key is not None or not home.key_file.exists()):
+            recording = _shown(recording, home, key)
+        reel = Reel.of(recording, path)
     if args.json:
         for at, event in reel.events:
             print_json({"at": at.isoformat(), "event": wire.encode(event)}, sys.stdout)
@@ -71,6 +79,13 @@ def run(args: argparse.Namespace, home: Home, loaded: Loaded) -> int:
     else:
         _print(reel, loaded.settings.persona.name)
     return 0
+
+
+def _shown(recording: Recording, home: Home, key: MasterKey | None) -> Recording:
+    """Without what is to be forgotten, and is not yet gone. Raises StoreError."""
+    with closing(Transcript.open(home.transcript, key)) as transcript:
+        rows = without_hidden(transcript, recording.header.conversation, recording.rows)
+    return replace(recording, rows=tuple(rows))
 
 
 def found(home: Home, named: str) -> Path:

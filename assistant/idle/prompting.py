@@ -9,6 +9,9 @@ from typing import Any
 from assistant.errors import ModelFailed
 from models.interfaces import Generation, Lane, LanguageModel, Message
 
+MOST_PIECES = 4
+"""For each token that was asked for: a server that heeds no limit would go on for ever."""
+
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
@@ -44,9 +47,13 @@ async def answer(
         json_schema=schema,
         lane=Lane.BACKGROUND,
     )
+    pieces: list[str] = []
     async with aclosing(llm.stream(request)) as chunks:
-        text = "".join([chunk.text async for chunk in chunks])
-    return read(text)
+        async for chunk in chunks:
+            pieces.append(chunk.text)
+            if len(pieces) > MOST_PIECES * max_tokens:
+                raise ModelFailed("The model's answer does not end.")
+    return read("".join(pieces))
 
 
 def read(text: str) -> Any:

@@ -37,6 +37,8 @@ SUBJECT_S = 120.0
 """For each subject of a batch: what takes longer hangs, and counts as failed."""
 LONGEST_PAUSE_S = 600.0
 """Between two looks at whether something is due, where nothing has happened."""
+STUBBORN_S = 5.0
+"""Work that has not stopped by then is left behind: a model may not hear that it is cancelled."""
 LATE_S = 0.05
 """Work that takes longer to stop is told of in the log."""
 YIELDS = 1_000
@@ -100,6 +102,9 @@ class Scheduler:
         """The work itself is running, or has failed."""
         self._stopped: float | None = None
         """When the running batch was told to stop."""
+        self._told_to_stop = asyncio.Event()
+        self._left: asyncio.Task[Outcome] | None = None
+        """A batch that did not stop. Nothing is begun until it has ended."""
         self._not_before = float("-inf")
         self._rest_until = float("-inf")
         self._pause = 0.0
@@ -148,7 +153,7 @@ class Scheduler:
             done += self.backlog.finished - before
             batches += outcome in (Outcome.DONE, Outcome.FAILED)
             wait = self._settings.every_s if outcome is Outcome.INTERRUPTED else 0.0
-            if outcome is Outcome.NOTHING:
+            if outcome in (Outcome.NOTHING, Outcome.HELD):
                 break
             if outcome is Outcome.BROKEN and self.trouble is not None:
                 raise self.trouble
@@ -206,26 +211,50 @@ class Scheduler:
         """At once; once, or it would be stopped in its clearing up."""
         if self._task is not None and self._stopped is None:
             self._stopped = self._quiet.clock()
+            self._told_to_stop.set()
             self._task.cancel()
 
     async def _one_batch(self, kind: str | None, *, forced: bool) -> Outcome:
         async with self._one_by_one:
             if not self._quiet.now:
                 return Outcome.INTERRUPTED
+            if self._left is not None and not self._left.done():
+                return Outcome.HELD
             self._inside = False
+            self._told_to_stop.clear()
             task = self._task = asyncio.create_task(self._work(kind, forced=forced))
             try:
-                await asyncio.wait({task})
+                await self._ended(task)
             finally:  # reached too early where the whole scheduler is cancelled
                 if not task.done():
                     self._stop()
-                    await asyncio.wait({task})
+                    await asyncio.wait({task}, timeout=STUBBORN_S)
                 stopped = self._noted_end()
+                if not task.done():
+                    self._leave(task)
+            if not task.done():
+                return Outcome.INTERRUPTED
             # Cancelled by nobody is work that waited for something that was: a mistake of its own.
             error = asyncio.CancelledError() if task.cancelled() else task.exception()
             if error is None:
                 return task.result()
             return Outcome.INTERRUPTED if stopped else await self._failed(error)
+
+    async def _ended(self, task: "asyncio.Task[Outcome]") -> None:
+        """Until it has, or was told to."""
+        told = asyncio.create_task(self._told_to_stop.wait())
+        try:
+            await asyncio.wait({task, told}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            told.cancel()
+
+    def _leave(self, task: "asyncio.Task[Outcome]") -> None:
+        """Nobody waits for it any more."""
+        self._left = task
+        task.add_done_callback(lambda done: done.cancelled() or done.exception())
+        logger.warning("idle work does not stop: none is begun until it has")
+        told = "Work between utterances does not stop; no more of it is begun until it has."
+        self._emit(Notice(told, Severity.WARNING))
 
     def _noted_end(self) -> bool:
         """Says whether it was told to stop."""

@@ -3,6 +3,8 @@
 import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from functools import partial
+from itertools import takewhile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,11 +35,15 @@ class Ageing:
             return True
         return self._clock() - self._aged[1] >= self._tiers.ageing_s
 
-    def run(self, index: UserIndex, encoder: str, table: MemoryTable) -> None:
-        """Raises StoreError: the exact vectors can't be read; the tiers stay as they are."""
+    def run(self, index: UserIndex, encoders: Sequence[str], table: MemoryTable) -> None:
+        """Raises StoreError: the exact vectors can't be read; the tiers stay as they are.
+
+        Args:
+            encoders: the quick one and, where there is one, the stronger one.
+        """
         self._aged = (index, self._clock())
 
-        def read(ids: Sequence[str]) -> dict[str, NDArray[np.float32]]:
+        def read(encoder: str, ids: Sequence[str]) -> dict[str, NDArray[np.float32]]:
             found: dict[str, NDArray[np.float32]] = {}
             for batch in table.scan(index.user_id, ("id",), (encoder,), ids):
                 vectors, present = batch.vectors(encoder)
@@ -45,4 +51,6 @@ class Ageing:
                 found |= {key: vector for key, vector, there in rows if there}
             return found
 
-        index.age(self._tiers, datetime.now(UTC), read)
+        there = table.encoders()
+        reads = [partial(read, each) for each in takewhile(there.__contains__, encoders)]
+        index.age(self._tiers, datetime.now(UTC), *reads)

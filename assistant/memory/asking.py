@@ -9,6 +9,7 @@ stays as it was, since such questions are told from follow-ups by their words.
 import asyncio
 import logging
 import time
+from collections import deque
 from collections.abc import Callable, Collection, Sequence
 from concurrent import futures
 from concurrent.futures import Future
@@ -28,6 +29,11 @@ SAID_BEFORE = 0.7
 ANSWERED_BEFORE = 0.3
 """The same of what was answered."""
 
+SEARCHES = 8
+"""The last ones, by which it is told how long the next will take."""
+LEAST_RESERVE_S = 0.0005
+MORE = 1.25
+
 MISSES_TOLD = 5
 """So many recalls in a row without a vector are told to the user."""
 FURTHEST = 3
@@ -36,27 +42,42 @@ FURTHEST = 3
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question as it is searched for. Without a `vector` the words alone decide. `late`: its own
-    vector was not there in time; there may be that of the words heard shortly before."""
+    """A question as it is searched for. Without any vector the words alone decide. `late`: its own
+    vector was not there in time; there may be that of the words heard shortly before. `stand_in`:
+    it was, but not that of the stronger encoder, which was asked too."""
 
     question: Question
     vector: Vector | None
     late: bool
+    stronger: Vector | None = None
+    stand_in: bool = False
+
+    @property
+    def by_words_alone(self) -> bool:
+        return self.vector is None and self.stronger is None
 
 
 class Asking:
     """Turns what a user says into what an index is searched by. Belongs to the event loop.
 
     Args:
+        encoder: the quick one.
         speakers: all of whom there are memories.
+        stronger: the stronger encoder, while it can be asked.
     """
 
     def __init__(
-        self, encoder: QueryEncoder, lexicon: Lexicon, speakers: Callable[[], Collection[str]]
+        self,
+        encoder: QueryEncoder,
+        lexicon: Lexicon,
+        speakers: Callable[[], Collection[str]],
+        stronger: Callable[[], QueryEncoder | None] = lambda: None,
     ) -> None:
         self._encoder = encoder
         self._lexicon = lexicon
         self._speakers = speakers
+        self._stronger = stronger
+        self._better: Future[Vector] | None = None
 
     def ahead(self, text: str) -> None:
         """The user still speaks, and these are the words so far. Returns at once."""
@@ -77,21 +98,33 @@ class Asking:
         """
         question = read_question(text, self._speakers())
         left = max(0.0, due - time.monotonic())
+        stronger = self._stronger()
+        # First, since it takes longest: on a core of its own it works while this thread encodes.
+        better = self._begun(stronger, question.meaning)
+        in_vain = stronger is not None and stronger.expected_s(question.meaning) > left
         # Without threads but the encoder's: on a busy machine each takes its time to wake.
         vector = self._encoder.submit(question.meaning, draft=True, at_once_s=left / 2)
-        if not vector.done():
-            encoded = asyncio.wrap_future(vector)
-            encoded.add_done_callback(lambda done: done.cancelled() or done.exception())
-            await asyncio.wait({encoded}, timeout=left)
-        known = result(vector)
-        late = known is None
-        if known is None:
+        await _done([vector] if better is None or in_vain else [vector, better], due)
+        known, found = result(vector), _in_time(better)
+        late = known is None and found is None
+        stand_in = stronger is not None and found is None and not late
+        if late:
             known = self._encoder.draft()
         if earlier and self._follows_up(text):
             topic = self._topic(earlier)
             question = understood(question, topic)
-            known = self._with(known, topic)
-        return Asked(question, known, late)
+            with_topic = _with(self._encoder, known, topic)
+            known = known if with_topic is None else with_topic
+            # Without what was said before it would look for anything that leans on anything.
+            found = _with(stronger, found, topic) if stronger is not None else None
+        return Asked(question, known, late, found, stand_in)
+
+    def _begun(self, stronger: QueryEncoder | None, meaning: str) -> "Future[Vector] | None":
+        """In place of what still waits to be begun."""
+        if self._better is not None:
+            self._better.cancel()
+        self._better = None if stronger is None else stronger.submit(meaning, draft=True)
+        return self._better
 
     def _follows_up(self, text: str) -> bool:
         return follows_up(text, self._lexicon.content(text))
@@ -104,16 +137,52 @@ class Asking:
                 return Earlier(each.said, newest.answered)
         return newest
 
-    def _with(self, vector: Vector | None, earlier: Earlier) -> Vector | None:
-        """With the vectors of what was said before, as far as they are known."""
-        if vector is None:
-            return None
-        total = vector.copy()
-        for text, weight in ((earlier.said, SAID_BEFORE), (earlier.answered, ANSWERED_BEFORE)):
-            before = self._encoder.known(text) if text else None
-            if before is not None:
-                total += np.float32(weight) * before
-        return np.asarray(total / np.linalg.norm(total), np.float32)
+
+def _with(encoder: QueryEncoder, vector: Vector | None, earlier: Earlier) -> Vector | None:
+    """With the vectors of what was said before, as far as they are known; None where none is."""
+    told = ((earlier.said, SAID_BEFORE), (earlier.answered, ANSWERED_BEFORE))
+    known = [(encoder.known(text), weight) for text, weight in told if text]
+    before = [np.float32(weight) * each for each, weight in known if each is not None]
+    if vector is None or not before:
+        return None
+    total = np.sum([vector, *before], axis=0)
+    return np.asarray(total / np.linalg.norm(total), np.float32)
+
+
+def _in_time(vector: "Future[Vector] | None") -> Vector | None:
+    """As `result`, of the stronger encoder: that it comes too late is nothing to warn of. It is
+    not given up, since the same words may be asked for again, and tells how long the next takes."""
+    return None if vector is None or not vector.done() else result(vector)
+
+
+async def _done(vectors: "Sequence[Future[Vector]]", due: float) -> None:
+    """Wait for all of them, until `due` at most."""
+    waiting = [asyncio.wrap_future(each) for each in vectors if not each.done()]
+    for each in waiting:
+        each.add_done_callback(lambda done: done.cancelled() or done.exception())
+    if waiting:
+        await asyncio.wait(waiting, timeout=max(0.0, due - time.monotonic()))
+
+
+class Reserve:
+    """How much of a deadline to keep for the search itself: somewhat more than the last ones took.
+
+    Args:
+        most: seconds; also until there were some.
+    """
+
+    def __init__(self, most: float) -> None:
+        self._most = most
+        self._took: deque[float] = deque(maxlen=SEARCHES)
+
+    @property
+    def seconds(self) -> float:
+        if len(self._took) < SEARCHES:
+            return self._most
+        return min(self._most, LEAST_RESERVE_S + MORE * max(self._took))
+
+    def took(self, seconds: float) -> None:
+        self._took.append(seconds)
 
 
 class Misses:
@@ -125,7 +194,7 @@ class Misses:
         self._told = False
 
     def count(self, asked: Asked) -> None:
-        self._run = self._run + 1 if asked.vector is None else 0
+        self._run = self._run + 1 if asked.by_words_alone else 0
         if self._run == MISSES_TOLD and not self._told:
             self._told = True
             self._emit(

@@ -16,10 +16,10 @@ from typing import Any
 
 from assistant.errors import SettingsError
 from assistant.memory.browsing import Browsing, Entry, Page, Which
+from assistant.memory.found import Found
 from assistant.memory.naming import short
 from assistant.memory.record import Kind, Standing
 from assistant.memory.taking_in import checked
-from assistant.memory.user_index import Found
 
 Request = Mapping[str, Any]
 Row = dict[str, Any]

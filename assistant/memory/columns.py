@@ -1,7 +1,7 @@
 """What is known of each row of a user's index beside its words and its vector."""
 
 import sys
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, TypeVar, cast
 
@@ -13,7 +13,9 @@ from assistant.memory.expiry import Lifetimes
 from assistant.memory.profile import Standing, profile_of
 from assistant.memory.question import stated
 from assistant.memory.ranking import NONE, Features, places
-from assistant.memory.record import Kind, Memory
+from assistant.memory.record import ASSISTANT, Kind, Memory
+from assistant.memory.roles import Roles
+from assistant.memory.row_times import RowTimes
 from assistant.memory.tiers import Marks
 
 Rows = NDArray[np.int64]
@@ -51,6 +53,8 @@ class Columns:
         self._lifetimes = lifetimes
         self._ends = np.empty(0)
         self._numbers = np.empty((0, STATEMENT + 1))
+        self.times = RowTimes()
+        self.roles = Roles()
         self._last_of: dict[str, int] = {}
         self._rows_of_source: dict[str, list[int]] = {}
 
@@ -70,6 +74,7 @@ class Columns:
     def write(self, row: int, memory: Memory) -> None:
         """All that is known of one row, but for its neighbours."""
         self.row_of[memory.id] = row
+        fresh = self.texts[row] != memory.text
         self._living[row] = True
         self.ids[row], self.texts[row] = memory.id, memory.text
         self.kinds[row], self.speakers[row] = memory.kind, sys.intern(memory.speaker)
@@ -90,6 +95,9 @@ class Columns:
         used = memory.last_used.timestamp() if memory.last_used is not None else created
         known = (memory.importance, memory.confidence, memory.uses, memory.feedback)
         self._numbers[row] = (created, used, *known, memory.pinned, stated(memory.text))
+        self.times.write(row, memory.text, memory.told)
+        if fresh and memory.speaker != ASSISTANT:  # its words tell nothing of who is who
+            self.roles.write(row, memory.text)
 
     def remove(self, rows: Sequence[int]) -> None:
         """Their neighbours become neighbours of each other."""
@@ -114,6 +122,8 @@ class Columns:
             self._hidden[row] = True
             self._withheld.discard(row)
             self._numbers[row], self._ends[row] = 0.0, np.inf
+            self.times.clear(row)
+            self.roles.clear(row)
 
     def withhold(self, exchanges: Collection[str], ids: Collection[str]) -> None:
         """Let memories that rest on these exchanges, and these memories, not come up."""
@@ -151,9 +161,22 @@ class Columns:
                 uses=int(self._numbers[row, USES]),
                 pinned=bool(self._numbers[row, PINNED]),
                 superseded_by=self.superseded_by.get(row),
+                **self._marks_of(row),
             )
             for row in rows
             if self._living[row] and row not in self._withheld
+        }
+
+    def _marks_of(self, row: int) -> Mapping[str, Any]:
+        numbers = self._numbers[row].tolist()
+        used = datetime.fromtimestamp(numbers[LAST_USED], UTC) if numbers[USES] else None
+        return {
+            "importance": numbers[IMPORTANCE],
+            "confidence": numbers[CONFIDENCE],
+            "last_used": used,
+            "uses": int(numbers[USES]),
+            "feedback": int(numbers[FEEDBACK]),
+            "pinned": numbers[PINNED] > 0,
         }
 
     def living(self) -> Rows:
@@ -220,12 +243,14 @@ class Columns:
         """
         moment = now.timestamp()
         superseded = np.zeros(len(rows), np.bool_)
-        successors = np.full(len(rows), NONE, np.int64)
-        if self.superseded_by:
-            newer = [self.superseded_by.get(row, "") for row in rows.tolist()]
-            superseded = np.array([bool(key) for key in newer], np.bool_)
-            successors = np.array([self.row_of.get(key, NONE) for key in newer], np.int64)
-        numbers = np.ascontiguousarray(self._numbers[rows].T)
+        successor = None
+        known = rows.tolist() if self.superseded_by else []
+        if old := [at for at, row in enumerate(known) if row in self.superseded_by]:
+            newer = [self.superseded_by[row] for row in rows[old].tolist()]
+            superseded[old] = [bool(key) for key in newer]
+            successor = np.full(len(rows), NONE, np.int64)
+            successor[old] = places(rows, np.array([self.row_of.get(key, NONE) for key in newer]))
+        numbers = np.ascontiguousarray(self._numbers.take(rows, axis=0).T)
         return Features(
             age_days=np.maximum(0.0, moment - numbers[CREATED]) / DAY_S,
             unused_days=np.maximum(0.0, moment - numbers[LAST_USED]) / DAY_S,
@@ -237,7 +262,7 @@ class Columns:
             superseded=superseded,
             speakers=self.speakers[rows],
             statement=numbers[STATEMENT],
-            successor=places(rows, successors),
+            successor=successor,
         )
 
     def _link(self, row: int, conversation: str) -> None:
@@ -264,6 +289,7 @@ class Columns:
         self._living = _grown(self._living, room)
         self._hidden, self._ends = _grown(self._hidden, room), _grown(self._ends, room)
         self._numbers = _grown(self._numbers, room)
+        self.times.reserve(room)
 
 
 AnArray = TypeVar("AnArray", bound=NDArray[Any])

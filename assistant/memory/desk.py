@@ -15,6 +15,7 @@ from assistant.memory.desk_forgetting import DeskForgetting, Wish
 from assistant.memory.erasing import receipt_of, rewrite
 from assistant.memory.expiry import Lifetimes
 from assistant.memory.forgetting_marks import Hidden, Veil
+from assistant.memory.found import Recalled
 from assistant.memory.hiding import Hiding, OnDisk
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.long_term import LongTermMemory
@@ -24,11 +25,11 @@ from assistant.memory.record import Kind, Memory, new_id
 from assistant.memory.recording_words import Gone
 from assistant.memory.removal import chosen_of, removal
 from assistant.memory.renewal import in_order, said
+from assistant.memory.same_fact import same_words
 from assistant.memory.table import MemoryTable
 from assistant.memory.taking_in import checked, read_row
-from assistant.memory.tellings import Told, apart, repeated, unlinked
+from assistant.memory.tellings import Derived, Told, apart, repeated, unlinked
 from assistant.memory.transcript import Transcript
-from assistant.memory.user_index import Recalled
 from assistant.memory.verifying import Verified, verify
 from models.disk import weight
 
@@ -69,6 +70,7 @@ class MemoryDesk:
         self._lifetimes = lifetimes or Lifetimes()
         self._folder = folder
         self.browsing = Browsing(user_id, table, open_transcript)
+        self._lexicon = lexicon or Lexicon("en")
         grace = timedelta(seconds=grace_s)
         self.forgetting = DeskForgetting(
             user_id,
@@ -76,7 +78,7 @@ class MemoryDesk:
             open_transcript,
             self._ready,
             hiding or OnDisk(user_id, open_transcript, lambda: self._memory, self._purged, grace),
-            lexicon or Lexicon("en"),
+            self._lexicon,
             memory.written if memory is not None else _nothing,
         )
 
@@ -99,7 +101,7 @@ class MemoryDesk:
             SettingsError: there is no text, or too much.
             ModelError: there is no encoder.
         """
-        return self._ready().find(checked(text), limit)
+        return self._ready().find(checked(text), limit, both=True)
 
     def show(self, named: str) -> Shown:
         memory = self._named(named)
@@ -180,7 +182,7 @@ class MemoryDesk:
             # What it was understood by belonged to the old words.
             return replace(old, text=new, context="", confidence=1.0)
 
-        facts.withdraw(self._open_transcript(), self.user_id, [memory.id])
+        facts.withdraw(self._open_transcript(), self.user_id, [memory], self._same_facts)
         return self._changed(self._ready(), memory, how)
 
     def mark(
@@ -242,7 +244,7 @@ class MemoryDesk:
         going = set(exchanges)
         chosen = chosen_of(everything, ids, going)
         sources = {source for memory in chosen for source in memory.sources} - {BY_HAND}
-        plan = removal(everything, chosen, going, self._told)
+        plan = removal(everything, chosen, going, self._told, self._facts_of)
         transcript = self._open_transcript()
         gone, changed = ([each.id for each in part] for part in (plan.gone, plan.changed))
         needles = needles_of(self._table, transcript, self.user_id, gone, going, changed)
@@ -251,7 +253,8 @@ class MemoryDesk:
         with self._table.forgotten.during(self.user_id, going, plan.gone):
             if going:
                 transcript.forget(self.user_id, going)
-            facts.withdraw(transcript, self.user_id, gone)
+            facts.withdraw(transcript, self.user_id, chosen, self._same_facts)
+            facts.unmake(transcript, self.user_id, facts.told_elsewhere(plan.gone, chosen, going))
             self._remove(plan.gone, plan.changed)
         transcript.recordings.purge(words)  # what a turn under way has added since
         receipt = receipt_of(needles, self._table, transcript, len(going), len(plan.ids))
@@ -305,6 +308,12 @@ class MemoryDesk:
 
     def _veil(self) -> Veil:
         return Veil(self._open_transcript().hidden(self.user_id))
+
+    def _facts_of(self, exchanges: Collection[str]) -> Derived:
+        return facts.read(self._open_transcript(), self.user_id, exchanges) if exchanges else {}
+
+    def _same_facts(self, one: str, two: str) -> bool:
+        return one == two or same_words(one, two, self._lexicon)
 
     def _told(self, exchanges: Collection[str]) -> Told:
         if not exchanges:

@@ -9,10 +9,11 @@ from dataclasses import dataclass, replace
 
 from assistant.context.conversation import Exchange
 from assistant.errors import ModelError, SettingsError, StoreError
-from assistant.memory import meant
+from assistant.memory import facts, meant
 from assistant.memory.answer_sources import stems
 from assistant.memory.desk_answers import Forgotten
 from assistant.memory.forgetting_marks import Hidden, Veil
+from assistant.memory.found import Found
 from assistant.memory.hiding import Hiding
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.long_term import LongTermMemory
@@ -24,9 +25,8 @@ from assistant.memory.renewal import in_order
 from assistant.memory.renewal import said as said_at
 from assistant.memory.table import MemoryTable
 from assistant.memory.taking_in import checked
-from assistant.memory.tellings import Told
+from assistant.memory.tellings import Derived, Told
 from assistant.memory.transcript import Transcript
-from assistant.memory.user_index import Found
 
 FOUND = 20
 """Memories like a topic that are looked at; those that have its words are found anyway."""
@@ -217,7 +217,7 @@ class DeskForgetting:
         """What is hidden already goes and changes unseen."""
         going = set(chosen.exchanges)
         named = chosen_of(everything, chosen.memories, going)
-        removed = removal(everything, named, going, self._told)
+        removed = removal(everything, named, going, self._told, self._facts_of)
         gone = [everything[key] for key in removed.ids]
         sources = {source for memory in named for source in memory.sources} - {BY_HAND}
         said = {key: each for key, each in here.items() if key in going}
@@ -236,6 +236,10 @@ class DeskForgetting:
         ids = self._open_transcript().exchange_ids(self._user_id)
         kept = {key: each for key, (_, each) in self._told(ids).items()}
         return list({**kept, **here}.values())
+
+    def _facts_of(self, exchanges: Collection[str]) -> Derived:
+        transcript = self._open_transcript()
+        return facts.read(transcript, self._user_id, exchanges) if exchanges else {}
 
     def _told(self, exchanges: Collection[str]) -> Told:
         if not exchanges:

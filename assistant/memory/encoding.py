@@ -10,6 +10,7 @@ Words that may yet change (the user still speaks) are *drafts*. They are kept ap
 when the turn is decided; what is encoded ahead of the end has a thread of its own.
 """
 
+import statistics
 import threading
 import time
 from collections import OrderedDict, deque
@@ -98,8 +99,12 @@ class QueryEncoder:
     Args:
         queries: encodes what is asked; quick.
         documents: encodes what is remembered, into the same space; the same one where None.
+        stronger: finds more and takes longer, with vectors of its own; this one is quick, always
+            there, and stands in for it. What is told to this one of drafts and of forgetting is
+            told to it as well.
+        rest: see the method.
 
-    Both may be loaded already; `load` does it otherwise.
+    Both may be loaded already; `load` does it otherwise, but not for the stronger one.
     """
 
     def __init__(
@@ -107,10 +112,16 @@ class QueryEncoder:
         queries: SentenceEncoder,
         documents: SentenceEncoder | None = None,
         *,
+        stronger: "QueryEncoder | None" = None,
+        rest: Callable[[], None] = lambda: None,
         queries_kept: int = QUERIES_KEPT,
         documents_kept: int = DOCUMENTS_KEPT,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
+        self.stronger = stronger
+        self._rest = rest
+        self.loaded = False
+        """Set by `load`."""
         self._queries = queries
         self._documents = documents or queries
         self._query_cache = VectorCache(queries_kept)
@@ -119,6 +130,7 @@ class QueryEncoder:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="query-encoder")
         self._thread_ahead = ThreadPoolExecutor(1, thread_name_prefix="query-encoder-ahead")
         self._ahead: tuple[str, Future[Vector]] | None = None
+        self._ahead_since = 0.0
         self._clock = clock
         self._took: deque[float] = deque(maxlen=RECENT)
 
@@ -136,6 +148,7 @@ class QueryEncoder:
         """Blocking. Raises as the encoders' own `load`."""
         self._queries.load()
         self._documents.load()
+        self.loaded = True
 
     def submit(self, text: str, *, draft: bool = False, at_once_s: float = 0.0) -> "Future[Vector]":
         """The unit vector of a query, shape (dimensions,); done at once where it is known.
@@ -162,13 +175,25 @@ class QueryEncoder:
         """Encode a draft while nobody waits for it: one at a time, in place of what still waits to
         be begun. Neither `submit` nor `encode_query` waits for it."""
         query = query_key(text)
-        if self._ahead is not None:
-            if self._ahead[0] == query:
-                return
-            self._ahead[1].cancel()
-        job = self._submit(self._thread_ahead, query, self._drafts)
-        job.add_done_callback(_seen)
-        self._ahead = (query, job)
+        if self._ahead is None or self._ahead[0] != query:
+            if self._ahead is not None:
+                self._ahead[1].cancel()
+            job = self._submit(self._thread_ahead, query, self._drafts)
+            job.add_done_callback(_seen)
+            self._ahead, self._ahead_since = (query, job), self._clock()
+        if self.stronger is not None and self.stronger.loaded:
+            self.stronger.ahead(text)
+
+    def expected_s(self, text: str) -> float:
+        """Seconds until the vector of a query is there, by what the last ones took; 0 where it is
+        known, and where nothing is known of that."""
+        query = query_key(text)
+        took = list(self._took)
+        if not took or self._known_query(query) is not None:
+            return 0.0
+        begun = self._ahead is not None and self._ahead[0] == query and self._ahead[1].running()
+        since = self._clock() - self._ahead_since if begun else 0.0
+        return max(0.0, statistics.median(took) - since)
 
     def settle(self, text: str | None = None) -> None:
         """The words are final, or there are none: all drafts go, and the vector of `text`, where
@@ -180,14 +205,22 @@ class QueryEncoder:
             if vector is not None:
                 self._query_cache.put(query, vector, epoch)
         self._drop_drafts()
+        if self.stronger is not None:
+            self.stronger.settle(text)
 
     def draft(self) -> Vector | None:
         """The vector of the newest draft."""
         return self._drafts.newest()
 
     def known(self, text: str) -> Vector | None:
-        """The vector of what was lately encoded as a document; nothing is encoded."""
-        return self._document_cache.get(document_key(text))
+        """The vector of what was lately encoded, as a document or as a query; nothing is encoded
+        for it."""
+        known = self._document_cache.get(document_key(text))
+        return known if known is not None else self._query_cache.get(query_key(text))
+
+    def rest(self) -> None:
+        """No documents are to be encoded for a while: what that took is given back."""
+        self._rest()
 
     def encode_query(self, text: str) -> Vector:
         """As `submit`, waiting for it. Raises ModelFailed."""
@@ -258,27 +291,36 @@ class QueryEncoder:
             self._query_cache.clear()
             self._drop_drafts()
             self._document_cache.forget(map(document_key, gone))
+        if self.stronger is not None:
+            self.stronger.forget(gone)
 
     def forget_queries(self) -> None:
         """Drop what is kept of queries."""
         self._query_cache.clear()
         self._drop_drafts()
+        if self.stronger is not None:
+            self.stronger.forget_queries()
 
     def clear(self) -> None:
         """Drop all that is kept."""
-        self._query_cache.clear()
-        self._drop_drafts()
+        self.forget_queries()
         self._document_cache.clear()
+        if self.stronger is not None:
+            self.stronger.clear()
 
     def texts(self) -> list[str]:
         """All texts of which something is kept."""
         caches = (self._query_cache, self._drafts, self._document_cache)
-        return [text for cache in caches for text in cache.texts()]
+        own = [text for cache in caches for text in cache.texts()]
+        return own + (self.stronger.texts() if self.stronger is not None else [])
 
     def close(self) -> None:
         """End the threads; what waits is dropped. Idempotent."""
         for thread in (self._thread, self._thread_ahead):
             thread.shutdown(wait=False, cancel_futures=True)
+        self._rest()
+        if self.stronger is not None:
+            self.stronger.close()
 
 
 def _seen(job: "Future[Vector]") -> None:

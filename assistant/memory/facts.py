@@ -6,9 +6,10 @@ again without a model, and what the user put right stays so.
 """
 
 import json
+import operator
 import re
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol, TypeVar
@@ -116,30 +117,81 @@ def read(
     return {subject: json.loads(content) for _, subject, content in rows}
 
 
-def withdraw(transcript: Written, user: str, memories: Collection[str]) -> None:
-    """These facts and summaries are the user's own business from now on: never made again, and
-    their words are no longer kept here. Other ids are passed over.
+def withdraw(
+    transcript: Written,
+    user: str,
+    memories: Collection[Memory],
+    same: Callable[[str, str], bool] = operator.eq,
+) -> None:
+    """These facts and summaries are the user's own business from now on: never made again, facts
+    of the exchanges in which they were told again neither, and their words are no longer kept here.
+    Other memories are passed over.
+
+    Args:
+        same: whether two texts of facts tell the same.
 
     Raises:
         StoreError: it could not be written; or another program keeps the log from being emptied.
     """
-    wanted: dict[str, set[int]] = {}
+    wanted: dict[str, list[Memory]] = {}
     for each in memories:
-        if (found := exchange_of(each)) is not None:
-            wanted.setdefault(found[0], set()).add(found[1])
-    told = [each for each in memories if summaries.is_summary(each)]
+        if exchange_of(each.id) is not None:
+            for source in each.sources:
+                wanted.setdefault(source, []).append(each)
+    told = [each.id for each in memories if summaries.is_summary(each.id)]
     if not wanted and not told:
         return
     with transcript.writing() as db:
         changed = summaries.withdraw(db, user, told)
         for number, subject, content in derived_rows.contents(db, user, EXTRACTED, wanted):
             facts = json.loads(content)
-            left = [None if n in wanted[subject] else fact for n, fact in enumerate(facts)]
-            text = json.dumps(left, ensure_ascii=False)
-            db.execute("UPDATE derived SET content = ? WHERE number = ?", (text, number))
-            changed = True
+            left = [
+                None if _is_one(subject, n, fact, wanted[subject], same) else fact
+                for n, fact in enumerate(facts)
+            ]
+            if left != facts:
+                text = json.dumps(left, ensure_ascii=False)
+                db.execute("UPDATE derived SET content = ? WHERE number = ?", (text, number))
+                changed = True
     if changed:
         transcript.tidy()
+
+
+def _is_one(
+    exchange: str,
+    number: int,
+    fact: Mapping[str, Any] | None,
+    wanted: Sequence[Memory],
+    same: Callable[[str, str], bool],
+) -> bool:
+    """Whether a fact is one of these, or what was merged into one."""
+    key = fact_id(exchange, number)
+    return fact is not None and any(
+        each.id == key or (not each.id.startswith(f"{exchange}-") and same(each.text, fact["text"]))
+        for each in wanted
+    )
+
+
+def unmake(transcript: Written, user: str, exchanges: Collection[str]) -> None:
+    """What was derived of these is derived again: a fact that stood for theirs is gone.
+
+    Raises:
+        StoreError: it could not be written.
+    """
+    if not exchanges:
+        return
+    with transcript.writing() as db:
+        for number, _, _ in derived_rows.contents(db, user, EXTRACTED, exchanges):
+            db.execute("DELETE FROM derived WHERE number = ?", (number,))
+
+
+def told_elsewhere(
+    gone: Iterable[Memory], chosen: Iterable[Memory], exchanges: Collection[str]
+) -> set[str]:
+    """In which exchanges those facts were told too that go only since these exchanges do."""
+    named = {memory.id for memory in chosen}
+    resting = [each for each in gone if exchange_of(each.id) and each.id not in named]
+    return {source for memory in resting for source in memory.sources} - set(exchanges)
 
 
 def tellings(memories: Iterable[tuple[str, Collection[str]]]) -> list[tuple[str, str]]:

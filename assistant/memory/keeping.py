@@ -20,6 +20,7 @@ from assistant.memory.ranking import Ranking
 from assistant.memory.record import Memory
 from assistant.memory.renewal import in_order, renew
 from assistant.memory.store_link import StoreLink
+from assistant.memory.stronger import Stronger
 from assistant.memory.table import MemoryTable
 from assistant.memory.tiers import Tiers
 from assistant.memory.upkeep import LOOKED_AT_AGAIN, Policy, Upkeep
@@ -56,6 +57,7 @@ class Keeper:
         self.index: UserIndex | None = None
         """None until the store was read. Any thread."""
         self.upkeep = Upkeep(user_id, lexicon, policy, encoder.forget)
+        self.stronger = Stronger(user_id, encoder, self.store, tell)
         self._user_id = user_id
         self._encoder = encoder
         self._lexicon = lexicon
@@ -162,6 +164,12 @@ class Keeper:
         self._tell(MemoriesRead(self._told_count))
         self._tell_changes()
         self._embed(index)
+        self.stronger.attach(index)
+
+    def strengthen(self) -> None:
+        """The stronger encoder serves from now on, if there is one. Doesn't raise."""
+        if self.index is not None:
+            self.stronger.begin(self.index)
 
     def _withhold_noted(self) -> None:
         """What an earlier session began to forget. Locked, or an undo might come between."""
@@ -212,7 +220,7 @@ class Keeper:
             self.store.write(sweep, proves=False)
             self._tell_changes()
         if self._ageing.due(index):
-            self.store.write(partial(self._ageing.run, index, self._encoder.name))
+            self.store.write(partial(self._ageing.run, index, self.stronger.chosen))
         if self.store.table is not None and self.store.table.wants_compaction:
             self.store.write(MemoryTable.compact)
 
@@ -295,6 +303,8 @@ class Keeper:
         with self._taking_in:
             self._veil(index)
             self.index = index
+        self.stronger.anew()
+        self.stronger.attach(index)
         return len(index)
 
     def take_in_rest(self) -> None:

@@ -46,7 +46,7 @@ SPOKEN = frozenset(
 CLITICS = frozenset({"s", "d", "m", "t", "ll", "re", "ve"})
 """What may follow an apostrophe in English without being part of the word."""
 
-_ASCII_WORD = re.compile(r"[a-z0-9]+(?:'[a-z0-9]+)*", re.IGNORECASE)
+_ASCII_WORD = re.compile(r"[A-Za-z0-9]+(?:'[A-Za-z0-9]+)*")
 _APOSTROPHES = str.maketrans("’‘ʼ＇", "''''")
 _LATIN_ACCENTS = re.compile("[\u0300-\u036f]")
 
@@ -70,8 +70,7 @@ class Lexicon:
 
     def content(self, text: str) -> list[str]:
         """The stems of `text` in their order, repetitions included, without stop words."""
-        stems = self._stems
-        return [stem for word in self._split(self._fold(text)) if (stem := stems[word])]
+        return list(filter(None, map(self._stems.__getitem__, self._split(self._fold(text)))))
 
     def terms(self, query: str) -> dict[str, set[str]]:
         """The words of a query as they are written there, and the stems of each."""

@@ -13,16 +13,18 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Collection, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 
 from assistant.context.conversation import Exchange
 from assistant.context.notes import Note
 from assistant.events import Event
-from assistant.memory.asking import Asked, Asking, Misses, result
+from assistant.memory.asking import Asked, Asking, Misses, Reserve, result
 from assistant.memory.encoding import LONGEST_QUERY, QueryEncoder
 from assistant.memory.forgetting_marks import Hidden
+from assistant.memory.found import Recalled
 from assistant.memory.keeping import Keeper
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.making import Transcript, memories_of
@@ -33,14 +35,14 @@ from assistant.memory.store_link import StoreLink
 from assistant.memory.table import MemoryTable
 from assistant.memory.tiers import Tiers
 from assistant.memory.upkeep import Policy
-from assistant.memory.user_index import Recalled, UserIndex
+from assistant.memory.user_index import UserIndex
 
 logger = logging.getLogger(__name__)
 
 MOST = 12
 """Memories of one recall; how many of them the prompt has room for is decided there."""
 RANKING_S = 0.003
-"""Kept of the deadline for the search itself, once the query's vector is there."""
+"""Kept of the deadline for the search itself, at most and to begin with."""
 
 
 class LongTermMemory:
@@ -79,11 +81,12 @@ class LongTermMemory:
             self._tell_later,
             self._try_later,
         )
-        self.asking = Asking(encoder, lexicon, self._speakers)
+        self.asking = Asking(encoder, lexicon, self._speakers, self._stronger)
         self.writable = asyncio.Event()
         """Set once the store was read and is this assistant's to write."""
         self._writing = ThreadPoolExecutor(1, thread_name_prefix="memory-store")
         self._misses = Misses(emit)
+        self._reserve = Reserve(RANKING_S)
         self._loop: asyncio.AbstractEventLoop | None = None
 
     # -- what the loop calls --------------------------------------------------------------------
@@ -118,9 +121,11 @@ class LongTermMemory:
         index = self._keeper.index
         if index is None:
             return Recalled()
-        due = time.monotonic() + deadline_s - RANKING_S
+        due = time.monotonic() + deadline_s - self._reserve.seconds
         asked = await self.asking.ask(query[-LONGEST_QUERY:], due, earlier)
+        began = time.monotonic()
         recalled = self._search(index, asked, exclude)
+        self._reserve.took(time.monotonic() - began)
         self._misses.count(asked)
         return recalled
 
@@ -204,12 +209,22 @@ class LongTermMemory:
         """Raises StoreError: it is still being read."""
         return self._keeper.opened()[1]
 
-    def find(self, query: str, k: int = MOST) -> Recalled:
-        """As `recall`, without a deadline."""
+    def find(self, query: str, k: int = MOST, *, both: bool = False) -> Recalled:
+        """As `recall`, without a deadline.
+
+        Args:
+            both: ask the stronger encoder too, which is loaded for it; else the parts of the scores
+                are the quick one's alone, for which limits are known.
+        """
         _, index = self._keeper.opened()
+        if both:
+            self.begin_stronger().result()
         question = read_question(query[-LONGEST_QUERY:], index.speakers())
         vector = result(self._encoder.submit(question.meaning), wait=True)
-        return self._search(index, Asked(question, vector, vector is None), k=k)
+        stronger = self._stronger() if both else None
+        better = result(stronger.submit(question.meaning), wait=True) if stronger else None
+        late = vector is None and better is None
+        return self._search(index, Asked(question, vector, late, better), k=k)
 
     def put(self, memories: Sequence[Memory], *, told: bool = False) -> list[str]:
         """New ones, or others in place of those with their ids, none twice. On the disk when it
@@ -256,10 +271,64 @@ class LongTermMemory:
     ) -> Recalled:
         """Takes a few milliseconds."""
         now = datetime.now(UTC)
-        found = index.search(asked.question, asked.vector, k=k, now=now, exclude=exclude)
-        return Recalled(tuple(found), missed=asked.late)
+        found = index.search(
+            asked.question, asked.vector, stronger=asked.stronger, k=k, now=now, exclude=exclude
+        )
+        return Recalled(tuple(found), missed=asked.late, stand_in=asked.stand_in)
+
+    # -- the stronger encoder, where there are two ----------------------------------------------
+
+    def begin_stronger(self) -> "Future[None]":
+        """Load it beside what goes on, and ask it too from then on; once. Any thread."""
+        return self._writing.submit(self._keeper.strengthen)
+
+    def to_strengthen(self) -> int:
+        """How many memories lack its vector. Any thread."""
+        index = self._keeper.index
+        return index.dense.missing if index is not None else 0
+
+    async def strengthen(self, most: int) -> int:
+        """Give so many memories its vector; returns how many lacked it. Cancelled, it stops at
+        once.
+
+        Raises:
+            ModelError: they can't be encoded.
+        """
+        index, stronger = self._keeper.index, self._encoder.stronger
+        if index is None or stronger is None:
+            return 0
+        ids, texts = index.without_stronger(most)
+        if ids:
+            try:
+                vectors = await asyncio.to_thread(stronger.encode_documents, texts)
+            except asyncio.CancelledError:
+                stronger.rest()
+                raise
+            take_in = partial(self._keeper.stronger.take_in, index, ids, texts, vectors)
+            await asyncio.get_running_loop().run_in_executor(self._writing, take_in)
+        return len(ids)
+
+    def rest(self) -> None:
+        """Nothing is to be strengthened for a while. Quick; any thread."""
+        if self._encoder.stronger is not None:
+            self._encoder.stronger.rest()
+
+    async def outdated(self) -> bool:
+        """The store has vectors of encoders that are chosen no more. Raises StoreError."""
+        return bool(await asyncio.to_thread(self._keeper.stronger.outdated))
+
+    async def drop_outdated(self) -> None:
+        """Drop them. Doesn't raise."""
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(self._writing, self._keeper.stronger.drop_outdated)
 
     # -- inside ---------------------------------------------------------------------------------
+
+    def _stronger(self) -> QueryEncoder | None:
+        """While it is of use."""
+        index = self._keeper.index
+        serves = index is not None and self._keeper.stronger.ready and index.dense.serves
+        return self._encoder.stronger if serves else None
 
     def _speakers(self) -> set[str]:
         index = self._keeper.index

@@ -20,13 +20,13 @@ from assistant.memory.answer_trace import (
     sources_of,
     thing_of,
 )
+from assistant.memory.found import Found
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.naming import BY_HAND
 from assistant.memory.record import ASSISTANT, USER, Kind, Memory
 from assistant.memory.retelling import phrase, topic_phrase
 from assistant.memory.tellings import own_exchange
 from assistant.memory.turn_kinds import is_courtesy, is_question
-from assistant.memory.user_index import Found
 from assistant.memory.wording import words
 
 __all__ = [

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from assistant.memory.record import ASSISTANT, USER
+from assistant.memory.time_named import without_times
 
 SHORTEST_NICKNAME = 3
 """Letters. A beginning of a speaker's name, such as Mel for Melanie, means that speaker too; not
@@ -48,7 +49,8 @@ class Question:
 
     text: str
     meaning: str
-    """For the encoder: from the point of view of the speaker whom it names."""
+    """For the encoder: from the point of view of the speaker whom it names, without words that
+    name a time, which draw it to all that was said of such times."""
     words: str
     """For the lexical index: without speakers' names."""
     speaker: str | None
@@ -63,13 +65,14 @@ def read_question(text: str, speakers: Iterable[str]) -> Question:
     """
     mentions = _mentions(text, [name for name in speakers if name and name not in ROLES])
     named = list(dict.fromkeys(mentions.values()))
+    timeless = without_times(text)
     if not named:
-        return Question(text, text, text, _by_pronoun(text))
+        return Question(text, timeless, text, _by_pronoun(text))
     forms = {name: _form(name, mentions) for name in named}
     words = _removed(text, forms.values())
     return Question(
         text=text,
-        meaning=_in_first_person(text, [forms[name] for name in named]),
+        meaning=_in_first_person(timeless, [forms[name] for name in named]),
         words=words if WORD.search(words) else text,
         speaker=named[0] if len(named) == 1 else None,
     )

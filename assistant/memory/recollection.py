@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 from assistant.context.conversation import Conversation, Exchange, Summary
 from assistant.events import Event, Latency, MemoryUsed, SpeechIgnored, TurnHeard
 from assistant.memory.asking import FURTHEST
+from assistant.memory.found import Found, Recollected
 from assistant.memory.long_term import LongTermMemory
 from assistant.memory.question import Earlier
 from assistant.memory.transcript import Transcript
-from assistant.memory.user_index import Found
 
 
 class Archive:
@@ -69,13 +69,14 @@ class Recollection:
         """See `voice.recalling.Recaller`."""
         self._memory.asking.ahead(words)
 
-    async def recall(self, query: str, deadline_s: float) -> tuple[tuple[MemoryUsed, ...], bool]:
+    async def recall(self, query: str, deadline_s: float) -> Recollected:
         """See `voice.recalling.Recaller`."""
         earlier = self._earlier()
         recalled = await self._memory.recall(query, deadline_s, self._shown(), earlier)
         # By words alone all score less.
         least = float("-inf") if recalled.missed else self._least_score
-        return tuple(_used(each, least) for each in recalled.memories), recalled.missed
+        used = tuple(_used(each, least) for each in recalled.memories)
+        return Recollected(used, recalled.missed, recalled.stand_in)
 
     def _earlier(self) -> list[Earlier]:
         over = [each for each in self._exchanges()[-FURTHEST - 1 :] if not each.open]

@@ -9,6 +9,7 @@ from assistant.memory.duplicates import complete, same_telling
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.naming import BY_HAND
 from assistant.memory.record import Kind, Memory
+from assistant.memory.same_fact import LIKE_ENOUGH, derived, same_fact
 
 DUPLICATE_COSINE = 0.92
 """From which on two memories may be the same."""
@@ -35,14 +36,31 @@ class Supersedes:
     old: tuple[Memory, ...]
 
 
-Decision = New | Refreshes | Supersedes
+@dataclass(frozen=True, slots=True)
+class Superseded:
+    """It was said before `by`, since which it is no longer so: what is derived comes late."""
+
+    by: Memory
+
+
+Decision = New | Refreshes | Supersedes | Superseded
 
 
 def may_matter(new: Memory, lexicon: Lexicon) -> bool:
     """Whether it need be compared at all: most of what is said to an assistant are questions."""
     if new.separate:
         return False
-    return BY_HAND in new.sources or complete(new, lexicon) or changes(new, lexicon)
+    if derived(new) or BY_HAND in new.sources:
+        return True
+    return complete(new, lexicon) or changes(new, lexicon)
+
+
+def least_cosine(new: Memory, lexicon: Lexicon, duplicate_cosine: float) -> float:
+    """What is less like it need not be compared with it."""
+    if derived(new):
+        return RELATED_COSINE
+    # Who says no change may repeat something, and is compared with few.
+    return -1.0 if changes(new, lexicon) else duplicate_cosine
 
 
 def reconcile(
@@ -62,17 +80,27 @@ def reconcile(
         for old, cosine in near
         if old.id != new.id
         and (old.user_id, old.speaker) == (new.user_id, new.speaker)
-        and old.superseded_by is None
+        and (old.superseded_by is None or (derived(new) and new.told <= old.told))
     ]
     for old, cosine in current:
         if duplicate_cosine <= cosine and duplicate_cosine < 1 and _repeats(new, old, lexicon):
             return Refreshes(old)
+    for old, cosine in current:
+        if cosine >= LIKE_ENOUGH and duplicate_cosine < 1 and same_fact(old, new, lexicon):
+            return Refreshes(old)
+    if derived(new):
+        for old, cosine in current:
+            if cosine >= RELATED_COSINE and _may_end(old, new) and supersedes(old, new, lexicon):
+                return Superseded(old)
     if not changes(new, lexicon):
         return New()
     ended = tuple(
         old
         for old, cosine in current
-        if cosine >= RELATED_COSINE and _may_end(new, old) and supersedes(new, old, lexicon)
+        if old.superseded_by is None
+        and cosine >= RELATED_COSINE
+        and _may_end(new, old)
+        and supersedes(new, old, lexicon)
     )
     return Supersedes(ended) if ended else New()
 

@@ -156,6 +156,22 @@ class Gone:
         return MARK if self.needles.found_in_text([text]) else text
 
 
+def without_hidden(
+    transcript: "Transcript", conversation: str, rows: Sequence[Row]
+) -> Sequence[Row]:
+    """What of a recording may be shown while the user may still take the forgetting back.
+
+    Raises:
+        StoreError: what is hidden can't be known.
+    """
+    for user in transcript.hiding():
+        for hidden in transcript.hidden(user):
+            gone = Gone.told(transcript, user, hidden.exchanges, hidden.memories)
+            left = gone.without(conversation, rows)
+            rows = rows if left is None else left
+    return rows
+
+
 def texts_of(row: Row) -> list[str]:
     """Every text of an event that is not the program's own."""
     return list(_texts(row["event"]))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from assistant.memory.naming import BY_HAND
 from assistant.memory.record import Kind, Memory
-from assistant.memory.tellings import Told, without
+from assistant.memory.tellings import Derived, Told, without
 
 QUOTED = 8
 """Characters from which on a text is looked for inside of others' contexts."""
@@ -52,13 +52,14 @@ def removal(
     chosen: Iterable[Memory],
     exchanges: Collection[str],
     told: Callable[[Collection[str]], Told],
+    derived: Callable[[Collection[str]], Derived],
 ) -> Removal:
     """
     Args:
         everything: all memories by their ids.
         chosen: those that are to go.
         exchanges: those that go from the transcript.
-        told: reads exchanges there.
+        told: reads exchanges there; derived: the facts of exchanges.
     """
     going = frozenset(exchanges)
     gone = {memory.id: memory for memory in chosen}
@@ -68,7 +69,7 @@ def removal(
         if (memory.sources and going.issuperset(memory.sources)) or _sums_up(memory, going)
     }
     left = [memory for memory in everything.values() if memory.id not in gone]
-    after = _retold(left, exchanges, told)
+    after = _retold(left, exchanges, told, derived)
     others = {key: new for key, new in after.items() if new is None or new.id != key}
     gone |= {key: everything[key] for key in others}
     ids = {key: new.id for key, new in others.items() if new is not None}
@@ -94,6 +95,7 @@ def _retold(
     memories: Iterable[Memory],
     exchanges: Collection[str],
     told: Callable[[Collection[str]], Told],
+    derived: Callable[[Collection[str]], Derived],
 ) -> dict[str, Memory | None]:
     """Of what was told several times, once in these exchanges: what the other tellings leave."""
     going = set(exchanges)
@@ -102,8 +104,9 @@ def _retold(
         for memory in memories
         if memory.refreshed is not None and not going.isdisjoint(memory.sources)
     ]
-    staying = told({key for memory in hit for key in memory.sources} - going)
-    return {memory.id: without(memory, going, staying) for memory in hit}
+    others = {key for memory in hit for key in memory.sources} - going
+    staying, facts = told(others), derived(others)
+    return {memory.id: without(memory, going, staying, facts) for memory in hit}
 
 
 def _quoting(contexts: Iterable[str], texts: Collection[str]) -> set[str]:

@@ -141,6 +141,12 @@ class MemoryTable:
                 raise ValueError(f"there is a column for an encoder like {name} already")
             table.add_columns(field)
 
+    def drop_encoder(self, name: str) -> None:
+        """Drop its column, of all users. Dropping it again changes nothing."""
+        with self._changing() as table:
+            if (field := table_schema.vector_fields(table.schema).get(name)) is not None:
+                table.drop_columns([field.name])
+
     # -- writing --------------------------------------------------------------------------------
 
     def add(self, memories: Sequence[Memory], vectors: Mapping[str, Vectors] | None = None) -> None:
@@ -361,14 +367,9 @@ class MemoryTable:
             if not insert:
                 new = new.filter(pa.array([key in places for key in keys], pa.bool_()))
                 keys = new.column("id").to_pylist()
-            kept = [
-                places[key] if texts.get(key) == text else None
-                for key, text in zip(keys, new.column("text").to_pylist(), strict=True)
-            ]
-            for field in table_schema.vector_fields(table.schema).values():
-                new = new.append_column(
-                    field, old.column(field.name).take(pa.array(kept, pa.int64()))
-                )
+            said = zip(keys, new.column("text").to_pylist(), strict=True)
+            kept = [places[key] if texts.get(key) == text else None for key, text in said]
+            new = table_queries.with_vectors(new, old, kept)
             if new.num_rows:
                 table_queries.merge(table, self._seal.close(new), insert=insert)
             return int(new.num_rows)

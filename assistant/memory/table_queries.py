@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from assistant.memory.record import Memory
 from assistant.memory.table_open import Table
-from assistant.memory.table_schema import KEY
+from assistant.memory.table_schema import KEY, vector_fields
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -49,6 +49,20 @@ def rows_of(table: Table, user_id: str, ids: Sequence[str]) -> "pa.Table":
     return pa.concat_tables(
         [table.search().where(condition(user_id, some)).to_arrow() for some in pieces]
     )
+
+
+def with_vectors(new: "pa.Table", old: "pa.Table", kept: Sequence[int | None]) -> "pa.Table":
+    """New rows with the vectors of old ones.
+
+    Args:
+        kept: for each new row which of the old ones'; None for no vector.
+    """
+    import pyarrow as pa
+
+    places = pa.array(kept, pa.int64())
+    for field in vector_fields(old.schema).values():
+        new = new.append_column(field, old.column(field.name).take(places))
+    return new
 
 
 def merge(table: Table, rows: "pa.Table", *, insert: bool = False) -> None:

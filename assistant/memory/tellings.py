@@ -4,16 +4,20 @@ A memory of a turn is named after its exchange. Where it was told again, the exc
 tellings are among its sources, and the transcript has their words.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
 from assistant.context.conversation import Exchange
+from assistant.memory.facts import exchange_of
 from assistant.memory.making import memories_of
 from assistant.memory.record import Kind, Memory
 
 Told = Mapping[str, tuple[str, Exchange]]
 """Exchanges by their ids, each with its conversation's."""
+Derived = Mapping[str, Sequence[Mapping[str, Any] | None]]
+"""Facts by their exchanges."""
 KEPT = (
     *("importance", "confidence", "last_used", "uses", "feedback", "expires", "supersedes"),
     *("superseded_by", "pinned", "never_recall", "separate"),
@@ -53,17 +57,25 @@ def turn_of(user_id: str, exchange: str, speaker: str, told: Told) -> Memory | N
     return next((memory for memory in made if memory.speaker == speaker), None)
 
 
-def without(memory: Memory, exchanges: Collection[str], told: Told) -> Memory | None:
+def without(
+    memory: Memory, exchanges: Collection[str], told: Told, derived: Derived
+) -> Memory | None:
     """A memory that was told in several exchanges, without those of `exchanges`; told in others.
 
     The words, if they were of one that goes, are those of the oldest telling that stays. None where
-    the transcript has none of these.
+    the transcript has none of these; and of a derived fact that the others put otherwise, which is
+    derived anew of them.
 
     Args:
         told: the exchanges of the tellings that stay.
+        derived: the facts of these.
     """
     sources = tuple(source for source in memory.sources if source not in exchanges)
     kept = replace(memory, sources=sources)
+    if (fact := exchange_of(memory.id)) is not None and fact[0] in exchanges:
+        elsewhere = (each for source in sources for each in derived.get(source, ()))
+        if not any(each is not None and each["text"] == memory.text for each in elsewhere):
+            return None
     if own_exchange(memory) in exchanges:
         turns = (turn_of(memory.user_id, each, memory.speaker, told) for each in sources)
         made = next((turn for turn in turns if turn is not None), None)

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from assistant.memory import facts
-from assistant.memory.conflicts import changes
 from assistant.memory.expiry import OUTLINE, Lifetimes, Outline, resting
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.making import Transcript
@@ -16,6 +15,8 @@ from assistant.memory.reconcile import (
     DUPLICATE_COSINE,
     New,
     Refreshes,
+    Superseded,
+    least_cosine,
     may_matter,
     reconcile,
     refreshed,
@@ -116,8 +117,7 @@ class Upkeep:
     def _compare(
         self, memory: Memory, near: Mapping[str, float], index: UserIndex, table: MemoryTable
     ) -> None:
-        # Who says no change may repeat something, and is compared with few.
-        least = -1.0 if changes(memory, self._lexicon) else self._policy.duplicate_cosine
+        least = least_cosine(memory, self._lexicon, self._policy.duplicate_cosine)
         wanted = [key for key, cosine in near.items() if cosine >= least]
         if not wanted:
             return
@@ -126,7 +126,10 @@ class Upkeep:
         if isinstance(decision, Refreshes):
             self._merge(decision.old, memory, index, table)
         elif not isinstance(decision, New):
-            changed = superseded(memory, decision.old)
+            if isinstance(decision, Superseded):
+                changed = superseded(decision.by, [memory])
+            else:
+                changed = superseded(memory, decision.old)
             table.update(changed)
             _update(index, changed)
 

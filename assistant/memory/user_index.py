@@ -8,74 +8,40 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
-from itertools import chain, islice
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assistant.context.notes import Note
-from assistant.memory.broadly import among, lifted
 from assistant.memory.columns import Columns
-from assistant.memory.encoding import LONGEST_DOCUMENT
+from assistant.memory.dense import Dense, Meaning
 from assistant.memory.expiry import Lifetimes
-from assistant.memory.facts import sufficient
+from assistant.memory.found import Found
 from assistant.memory.lexical import LexicalIndex
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.question import Question
-from assistant.memory.ranking import Candidates, Evidence, Ranked, Ranking, rank, to_be_ranked
-from assistant.memory.record import Kind, Memory
+from assistant.memory.ranking import Ranking
+from assistant.memory.record import Memory
+from assistant.memory.searching import Parts, head, searched
 from assistant.memory.table_schema import Batch
 from assistant.memory.tiers import Tier, Tiers, assigned
-from assistant.memory.vectors import VectorIndex
 
 Rows = NDArray[np.int64]
 Vector = NDArray[np.float32]
 Vectors = NDArray[np.float32]
 
-CANDIDATES = 200
-"""The best by words and the best by meaning; their neighbours in the conversation come on top."""
 OUTLINED_AT_ONCE = 250
 """Two milliseconds."""
 BREATH_S = 0.0005
-REPEATING = 6
-"""Ranked beyond what is asked for, in place of those that only ask, or tell, the same."""
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A recalled memory, and why: the parts of its score by name, the query's words in it."""
-
-    id: str
-    text: str
-    kind: Kind
-    speaker: str
-    created: datetime
-    score: float
-    parts: Mapping[str, float]
-    words: tuple[str, ...]
-    superseded_by: str | None
-    sources: tuple[str, ...]
-    tier: Tier = Tier.COLD
-    adds: bool = True
-    """False where it is the same question, asked before: that tells nothing."""
-
-
-@dataclass(frozen=True, slots=True)
-class Recalled:
-    """What a recall found, best first. `missed` says that the query's vector came too late: the
-    words decided, with the meaning of what was heard of it shortly before, if anything was."""
-
-    memories: tuple[Found, ...] = ()
-    missed: bool = False
 
 
 class UserIndex:
     """Thread-safe: a search and a change wait for each other, for a millisecond or two.
 
     Args:
-        dimensions: of the encoder's vectors.
+        dimensions: of the quick encoder's vectors; where nothing else is said they are meant.
         lifetimes: when memories without a date of their own expire; default: never.
     """
 
@@ -90,7 +56,7 @@ class UserIndex:
         self.user_id = user_id
         self._lexicon = lexicon
         self._lexical = LexicalIndex(lexicon)
-        self._vectors = VectorIndex(dimensions)
+        self._vectors = Dense(dimensions)
         self._columns = Columns(lifetimes or Lifetimes())
         self._ranking = ranking
         self._lock = threading.Lock()
@@ -133,7 +99,7 @@ class UserIndex:
                     vectors, present = batch.vectors(encoder)
                     self._vectors.add(np.where(present[:, np.newaxis], vectors, np.float32(np.nan)))
                 self._columns.add(memories)
-                texts += [_head(memory.text) for memory in memories]
+                texts += [head(memory.text) for memory in memories]
                 contexts += [memory.context for memory in memories]
         finally:
             # All at once: each large piece is folded into the whole.
@@ -153,7 +119,7 @@ class UserIndex:
             if memory.user_id != self.user_id or memory.id in self._columns.row_of:
                 raise ValueError(f"memory {memory.id} does not belong here, or is here already")
         with self._lock:
-            self._lexical.add([_head(m.text) for m in memories], [m.context for m in memories])
+            self._lexical.add([head(m.text) for m in memories], [m.context for m in memories])
             if vectors is None:
                 self._vectors.add_without(len(memories))
             else:
@@ -161,13 +127,36 @@ class UserIndex:
             self._columns.add(memories)
             self.profile = self._columns.profile()
 
-    def set_vectors(self, ids: Sequence[str], vectors: Vectors) -> None:
+    def set_vectors(self, ids: Sequence[str], vectors: Vectors, *, stronger: bool = False) -> None:
         """Those of memories that are gone by now are dropped."""
         with self._lock:
             known = [at for at, key in enumerate(ids) if key in self._columns.row_of]
             rows = [self._columns.row_of[ids[at]] for at in known]
-            if rows:
-                self._vectors.replace(rows, vectors[known])
+            give = self._vectors.strengthen if stronger else self._vectors.replace
+            give(rows, vectors[known])
+
+    def attach_stronger(self, dimensions: int) -> None:
+        """There is a stronger encoder from now on, whose vectors are given bit by bit."""
+        with self._lock:
+            self._vectors.attach(dimensions)
+
+    def without_stronger(self, limit: int) -> tuple[list[str], list[str]]:
+        """Ids and texts of what has no vector of the stronger encoder yet, the newest first."""
+        with self._lock:
+            rows = self._vectors.lacking(limit)
+            return [self._columns.ids[r] for r in rows], [self._columns.texts[r] for r in rows]
+
+    def saying(self, ids: Sequence[str], texts: Sequence[str]) -> list[int]:
+        """Positions of those that are here and still say this."""
+        with self._lock:
+            rows, said = self._columns.row_of, self._columns.texts
+            known = [at for at, key in enumerate(ids) if key in rows]
+            return [at for at in known if said[rows[ids[at]]] == texts[at]]
+
+    @property
+    def dense(self) -> Dense:
+        """Its properties may be read by any thread; all else is this index's."""
+        return self._vectors
 
     def update(self, memory: Memory) -> None:
         """Its fields are other ones now. A changed text needs a new vector too.
@@ -179,7 +168,7 @@ class UserIndex:
             row = self._columns.row_of[memory.id]
             if memory.text != self._columns.texts[row]:
                 self._vectors.remove([row])
-            self._lexical.replace(row, _head(memory.text), memory.context)
+            self._lexical.replace(row, head(memory.text), memory.context)
             self._columns.write(row, memory)
             self.profile = self._columns.profile()
 
@@ -240,41 +229,44 @@ class UserIndex:
         self._lexical.purge()
 
     def age(
-        self, tiers: Tiers, now: datetime, read: Callable[[Sequence[str]], Mapping[str, Vector]]
+        self, tiers: Tiers, now: datetime, *reads: Callable[[Sequence[str]], Mapping[str, Vector]]
     ) -> None:
         """Choose anew what is in which tier; searches go on meanwhile.
 
         Args:
-            read: gives exact vectors by id, as far as it has them; may raise, and then nothing has
-                changed.
+            reads: gives exact vectors by id, as far as it has them; may raise, and then nothing has
+                changed. First the quick encoder's, then, where there is one, the stronger one's.
         """
         with self._lock:
             rows = self._columns.living()
             rows = rows[self._columns.eligible(rows, (), now)]
             chosen = assigned(self._columns.marks(rows), tiers, now.timestamp())
 
-        def vectors_of(hot: Rows) -> Vectors:
-            with self._lock:
-                ids = [self._columns.ids[row] for row in hot]
-            found = read([key for key in ids if key])
-            none = np.full(self._vectors.dimensions, np.nan, np.float32)
-            return np.stack([found.get(key, none) for key in ids])
+        for vectors, read in zip(self._vectors.encoders, reads, strict=False):
+            vectors.set_hot(rows[chosen[Tier.HOT]], partial(self._exact, vectors.dimensions, read))
+            vectors.set_warm(rows[chosen[Tier.WARM]])
 
-        self._vectors.set_hot(rows[chosen[Tier.HOT]], vectors_of)
-        self._vectors.set_warm(rows[chosen[Tier.WARM]])
+    def _exact(
+        self, dimensions: int, read: Callable[[Sequence[str]], Mapping[str, Vector]], rows: Rows
+    ) -> Vectors:
+        with self._lock:
+            ids = [self._columns.ids[row] for row in rows]
+        found = read([key for key in ids if key])
+        none = np.full(dimensions, np.nan, np.float32)
+        return np.stack([found.get(key, none) for key in ids])
 
     def tier(self, key: str) -> Tier | None:
         """Of one memory; None where it isn't here."""
         with self._lock:
             row = self._columns.row_of.get(key)
-            return None if row is None else self._vectors.tiers([row])[0]
+            return None if row is None else self._vectors.quick.tiers([row])[0]
 
     def tier_counts(self) -> dict[Tier, int]:
         """How many memories each tier holds, without the withheld; the cold one all without a
         vector too."""
         with self._lock:
-            hot, warm = len(self._vectors.hot), len(self._vectors.warm)
-            withheld = Counter(self._vectors.tiers(self._columns.all_withheld()))
+            hot, warm = len(self._vectors.quick.hot), len(self._vectors.quick.warm)
+            withheld = Counter(self._vectors.quick.tiers(self._columns.all_withheld()))
             all_of_them = {Tier.HOT: hot, Tier.WARM: warm, Tier.COLD: len(self) - hot - warm}
             return {tier: count - withheld[tier] for tier, count in all_of_them.items()}
 
@@ -282,32 +274,33 @@ class UserIndex:
         """Ids and texts of what has no vector yet, the newest first."""
         with self._lock:
             rows = self._columns.living()
-            waiting = rows[~self._vectors.has(rows)][::-1][:limit]
+            waiting = rows[~self._vectors.quick.has(rows)][::-1][:limit]
             return (
                 [self._columns.ids[row] for row in waiting],
                 [self._columns.texts[row] for row in waiting],
             )
 
-    def nearest(self, vector: NDArray[np.float32], k: int) -> list[str]:
+    def nearest(self, vector: Vector, k: int) -> list[str]:
         """Ids of the k nearest in meaning, whatever else speaks for or against them."""
         with self._lock:
-            rows, _ = self._vectors.search(vector, k)
+            rows, _ = self._vectors.quick.search(vector, k)
             return [self._columns.ids[row] for row in rows]
 
     def has_vector(self, key: str) -> bool:
         """Whether the memory is there and has its vector."""
         with self._lock:
             row = self._columns.row_of.get(key)
-            return row is not None and bool(self._vectors.has([row])[0])
+            return row is not None and bool(self._vectors.quick.has([row])[0])
 
     def alike(self, key: str, k: int) -> list[tuple[str, float]]:
         """Ids of the k nearest in meaning to a memory, nearest first, with their cosines; none
         where it is gone, or has no vector yet."""
         with self._lock:
             row = self._columns.row_of.get(key)
-            if row is None or not self._vectors.has([row])[0]:
+            if row is None or not self._vectors.quick.has([row])[0]:
                 return []
-            rows, cosines = self._vectors.search(self._vectors.about([row])[0], k + 1)
+            quick = self._vectors.quick
+            rows, cosines = quick.search(quick.about([row])[0], k + 1)
             found = zip(rows.tolist(), cosines.tolist(), strict=True)
             shown = ((each, cosine) for each, cosine in found if not self._columns.withheld(each))
             return [(self._columns.ids[each], cosine) for each, cosine in shown if each != row][:k]
@@ -329,8 +322,9 @@ class UserIndex:
     def search(
         self,
         question: Question,
-        vector: NDArray[np.float32] | None,
+        vector: Vector | None,
         *,
+        stronger: Vector | None = None,
         k: int,
         now: datetime,
         exclude: Collection[str] = (),
@@ -339,62 +333,9 @@ class UserIndex:
 
         Args:
             vector: of `question.meaning`, shape (dimensions,); None goes by the words alone.
+            stronger: the stronger encoder's, where it was there in time.
             exclude: exchanges that the prompt holds anyway; memories that rest on them stay out.
         """
         with self._lock:
-            lexical = self._lexical.score(question.words)
-            near = np.empty(0, np.int64)
-            if vector is not None:
-                near = self._vectors.search(vector, CANDIDATES)[0].astype(np.int64)
-            size = len(lexical.own)
-            before, after = self._columns.before[:size], self._columns.after[:size]
-            rows = to_be_ranked(lexical.own, near, before, after, CANDIDATES)
-            rows, broad = among(self._columns, rows, question.text, exclude, now)
-            if not len(rows):
-                return []
-            cosine = np.zeros(len(rows), np.float32)
-            if vector is not None:
-                cosine = self._vectors.cosines(vector, rows, missing=np.nan)
-            chosen = Candidates(
-                rows=rows,
-                evidence=Evidence(
-                    cosine.astype(np.float64),
-                    lexical.own[rows].astype(np.float64),
-                    lexical.context[rows].astype(np.float64),
-                    question.speaker,
-                ),
-                before=self._columns.before[rows],
-                after=self._columns.after[rows],
-                features=lifted(self._columns, rows, self._columns.features(rows, now), broad),
-                vectors=None if vector is None else lambda at: self._vectors.about(rows[at]),
-            )
-            ranked = rank(chosen, self._ranking, k + REPEATING)
-            asked = self._lexicon.terms(question.text)
-            tiers = self._vectors.tiers([each.row for each in ranked])
-            found = (self._found(asked, *each) for each in zip(ranked, tiers, strict=True))
-            return list(islice(sufficient(found), k))
-
-    def _found(self, asked: Mapping[str, set[str]], ranked: Ranked, tier: Tier) -> Found:
-        """`asked`: the question's words and their stems."""
-        columns, row = self._columns, ranked.row
-        text = columns.texts[row]
-        there = set(self._lexicon.content(_head(text)))
-        return Found(
-            id=columns.ids[row],
-            text=text,
-            kind=columns.kinds[row],
-            speaker=columns.speakers[row],
-            created=columns.created(row),
-            score=ranked.score,
-            parts=ranked.parts,
-            words=tuple(word for word, stems in asked.items() if not stems.isdisjoint(there)),
-            superseded_by=columns.superseded_by.get(row),
-            sources=columns.sources[row],
-            tier=tier,
-            adds=columns.states(row) or not there.issubset(chain.from_iterable(asked.values())),
-        )
-
-
-def _head(text: str) -> str:
-    """What is looked at of a text: whoever pastes a megabyte must not make recall late for ever."""
-    return text[:LONGEST_DOCUMENT]
+            parts = Parts(self._lexicon, self._lexical, self._vectors, self._columns, self._ranking)
+            return searched(parts, question, Meaning(vector, stronger), k, now, exclude)

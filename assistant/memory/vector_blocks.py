@@ -14,7 +14,7 @@ SIGNS = 384
 """Dimensions whose signs are compared, at most: of 768 the first half finds the same rows."""
 STEP = 8_192
 """Rows whose signs are compared at once: what that takes stays in the processor's own memory."""
-SCORED_AT_ONCE = 512
+SCORED_AT_ONCE = 256
 """Rows made into numbers of 32 bits at once, for the same reason."""
 
 NEVER = 0x4000
@@ -105,8 +105,10 @@ class Block:
         cosines = np.empty(len(local), np.float32)
         for start in range(0, len(local), SCORED_AT_ONCE):
             part = slice(start, start + SCORED_AT_ONCE)
-            np.dot(self.codes[local[part]].astype(np.float32), query, out=cosines[part])
-        cosines *= self.scales[local]
+            # `take` copies whole rows, in half the time of indexing.
+            codes = self.codes.take(local[part], axis=0)
+            np.dot(codes.astype(np.float32), query, out=cosines[part])
+        cosines *= self.scales.take(local)
         if missing:
             cosines[~self.present[local]] = missing
         return cosines

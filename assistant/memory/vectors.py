@@ -27,7 +27,7 @@ from assistant.memory.vector_blocks import (
     signs_of,
 )
 
-BLOCK = 65_536
+BLOCK = 131_072
 """Rows in one piece of memory. Pieces are added as rows come; nothing is copied to grow."""
 BATCH = 1_024
 """Rows that are written while searches wait: about a millisecond."""
@@ -177,7 +177,7 @@ class VectorIndex:
             rows = np.concatenate([self._hot.rows, scored])
             cosines = np.concatenate([self._hot.cosines(wanted), self._scored(wanted, scored)])
         if len(rows) > k:
-            best = np.argpartition(-cosines, k)[:k]
+            best = np.argpartition(cosines, -k)[-k:]
             rows, cosines = rows[best], cosines[best]
         order = np.argsort(-cosines, kind="stable")
         return rows[order], cosines[order]
@@ -199,7 +199,7 @@ class VectorIndex:
         vectors = np.zeros((len(numbers), self.dimensions), np.float32)
         with self._lock:
             for block, local, at in self._located(numbers):
-                vectors[at] = block.codes[local]
+                vectors[at] = block.codes.take(local, axis=0)
                 vectors[at] *= block.scales[local][:, np.newaxis]
         return vectors
 
@@ -276,8 +276,10 @@ class VectorIndex:
             return np.flatnonzero(distances < NEVER)
         rows = np.flatnonzero(distances <= limit)
         # Of those that are level at the limit the newest.
-        level = np.flatnonzero(distances[rows] == limit)
-        return np.delete(rows, level[: len(rows) - count])
+        left_out = np.flatnonzero(distances.take(rows) == limit)[: len(rows) - count]
+        kept = np.ones(len(rows), np.bool_)
+        kept[left_out] = False
+        return rows[kept]
 
     def _scored(self, query: Vectors, rows: Rows, missing: float = 0.0) -> Cosines:
         cosines = np.zeros(len(rows), np.float32)

@@ -12,7 +12,9 @@ from typing import Protocol
 from pipecat.frames.frames import Frame
 from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 
-from assistant.events import MemoryUsed, Recalled
+from assistant.events import Recalled
+from assistant.memory.found import Recollected
+from assistant.settings import Memory
 from assistant.voice.attempt import Attempt
 from assistant.voice.dialogue import Dialogue
 from assistant.voice.frames import AttemptFrame, PartialFrame
@@ -28,9 +30,9 @@ class Recaller(Protocol):
         """The user still speaks, and this is what was heard so far: prepare for it. Returns at
         once."""
 
-    async def recall(self, query: str, deadline_s: float) -> tuple[tuple[MemoryUsed, ...], bool]:
-        """The memories that matter for `query`, best first, and whether something was missed:
-        what there is at the deadline is what there is."""
+    async def recall(self, query: str, deadline_s: float) -> Recollected:
+        """The memories that matter for `query`, best first, and what was missed: what there is at
+        the deadline is what there is."""
 
 
 class NoMemories:
@@ -39,19 +41,24 @@ class NoMemories:
     def ahead(self, words: str) -> None:
         del words
 
-    async def recall(self, query: str, deadline_s: float) -> tuple[tuple[MemoryUsed, ...], bool]:
+    async def recall(self, query: str, deadline_s: float) -> Recollected:
         del query, deadline_s
-        return (), False
+        return Recollected()
 
 
 class Recall(FrameProcessor):
-    """Once per attempt, never in the history, never in the way of the answer."""
+    """Once per attempt, never in the history, never in the way of the answer.
 
-    def __init__(self, recaller: Recaller, dialogue: Dialogue, deadline_s: float) -> None:
+    Args:
+        settings: the deadlines; of what is typed no word is known before all are.
+    """
+
+    def __init__(self, recaller: Recaller, dialogue: Dialogue, settings: Memory) -> None:
         super().__init__(name="recall")
         self._recaller = recaller
         self._dialogue = dialogue
-        self._deadline_s = deadline_s
+        self._deadline_s = settings.deadline_ms / 1000
+        self._typed_deadline_s = max(settings.deadline_ms, settings.typed_deadline_ms) / 1000
 
     async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
         await super().process_frame(frame, direction)
@@ -72,19 +79,19 @@ class Recall(FrameProcessor):
             logger.exception("recall failed")
 
     async def _recall(self, attempt: Attempt) -> None:
-        missed = True
+        found = Recollected(missed=True)
+        deadline_s = self._typed_deadline_s if attempt.typed else self._deadline_s
         try:
-            async with asyncio.timeout(self._deadline_s + GRACE_S):
-                attempt.memories, missed = await self._recaller.recall(
-                    attempt.text, self._deadline_s
-                )
+            async with asyncio.timeout(deadline_s + GRACE_S):
+                found = await self._recaller.recall(attempt.text, deadline_s)
         except TimeoutError:
             logger.warning("recall missed its deadline")
         except Exception:  # a memory that fails costs the memories, never the answer
             logger.exception("recall failed")
+        attempt.memories = found.memories
         attempt.marks.stamp("recall")
-        attempt.when_confirmed(partial(self._tell, attempt.memories, missed))
+        attempt.when_confirmed(partial(self._tell, found))
 
-    def _tell(self, found: tuple[MemoryUsed, ...], missed: bool) -> None:
-        if found or missed:
-            self._dialogue.emit(Recalled(self._dialogue.next_turn, found, missed))
+    def _tell(self, found: Recollected) -> None:
+        if any(found):
+            self._dialogue.emit(Recalled(self._dialogue.next_turn, *found))

@@ -5,6 +5,7 @@ They keep real time as devices do, so that the pipeline behind them behaves the 
 
 import asyncio
 import contextlib
+import math
 import os
 import time
 from collections.abc import Sequence
@@ -25,10 +26,14 @@ from assistant.voice.audio import (
     Renderer,
     to_int16,
 )
+from assistant.voice.endpointing import WINDOW
 from models.interfaces import Samples
 
 FLOOR_DBFS = -80.0
 """Noise between recordings: a real room is never digital zero, and detectors know it."""
+STEP = math.lcm(BLOCK, WINDOW) // BLOCK
+"""Blocks. A recording begins at a multiple of so many: then a detector cuts it into the same
+windows each time that it is played, and judges it alike."""
 TICK_S = 0.01
 """How often a loudspeaker without a device takes from its queue."""
 FORMATS = "WAV, FLAC, OGG, MP3 or AIFF"
@@ -119,12 +124,13 @@ class RecordingMicrophone:
             # Yield even when late: after a stall blocks arrive in a burst, as from a device.
             await asyncio.sleep(max(0.0, late))
             block = self._silence(number)
-            if number > lead_in:
+            if number > lead_in and (self._position >= 0 or number % STEP == 1):
                 self._mix_in(block, captured)
             deliver(block, captured)
 
     def _silence(self, number: int) -> Samples:
-        offset = number * 7919 % (len(self._noise) - BLOCK)
+        """The same in every `STEP`."""
+        offset = number % STEP * 7919 % (len(self._noise) - BLOCK)
         return self._noise[offset : offset + BLOCK].copy()
 
     def _mix_in(self, block: Samples, captured: float) -> None:

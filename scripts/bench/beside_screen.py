@@ -1,151 +1,38 @@
 """The assistant with its screen open, beside itself headless: the same recordings, in turns.
 
 Both are the command as its user starts it: `assistant talk --json`, and `assistant screen` on a
-pseudo-terminal. For every few clips both are started anew on a home of their own, now this one
-first, now that one. What is timed is what the assistant itself writes into its ledger: from the
-end of speech as it hears it in the recording, the same in both, to the first sample of the answer.
+pseudo-terminal.
 """
 
-import json
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
-import numpy as np
-import soundfile
-
-from assistant.paths import Home
-from models.interfaces import STT_SAMPLE_RATE
+from scripts.bench import two_arms
 from scripts.bench.labels import Clip
-from scripts.bench.report import rounded
-from scripts.bench.statistics import interval, percentile, ratio
-from scripts.bench.talking import Ended, talking, turns_in
+from scripts.bench.talking import Ended
+from scripts.bench.two_arms import Pair, headless
 
 ARMS = ("headless", "screen")
-LEAD_IN_S = 6.0
-"""Of silence before a clip, in which what starting has left to do gets done."""
-QUIET_DBFS = -80.0
-FLAGS = (
-    *("--set", "general.sounds=false"),  # the chime would be the first sound
-    *("--set", "llm.temperature=0"),
-    *("--set", "llm.max_answer_tokens=16"),
-)
-TOGETHER = 3
-"""Clips of one session."""
 TURN_S = 20.0
 """The longest that one takes, starting included."""
-PAUSE_S = 1.5
-"""Of silence before each but the first."""
-ALLOWED = 1.10
-"""The upper bound of the ratio that is aimed at."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """One clip: milliseconds to the first sound of the answer; None where it was not answered as
-    one turn."""
-
-    file: str
-    headless: float | None
-    screen: float | None
-
-    def of(self, arm: str) -> float | None:
-        return self.headless if arm == "headless" else self.screen
-
-    @property
-    def comparable(self) -> bool:
-        return None not in (self.headless, self.screen)
 
 
 def paired(clips: Sequence[Clip], profile: str, folder: Path, keep: TextIO | None) -> list[Pair]:
-    """Say the clips to both, some at a time; the first of each session warms it up.
-
-    Raises:
-        Ended: one of them did not come up, or did not end as it should.
-    """
-    run: dict[str, Callable[[Path, Sequence[str], int], None]] = {
-        "headless": _headless,
-        "screen": _on_screen,
-    }
-    pairs: list[Pair] = []
-    for number, first in enumerate(range(0, len(clips), TOGETHER)):
-        some = clips[first : first + TOGETHER]
-        flags = ["--profile", profile, *FLAGS]
-        for clip, before_s in zip(
-            (clips[0], *some), (LEAD_IN_S, *(PAUSE_S for _ in some)), strict=True
-        ):
-            flags += ["--input", str(_in_a_room(clip, folder, before_s))]
-        times: dict[str, list[float | None]] = {}
-        for arm in ARMS if number % 2 else ARMS[::-1]:
-            home = folder / f"{arm}-{number}"
-            run[arm](home, flags, len(some) + 1)
-            times[arm] = _first_audio(home, len(some) + 1)[1:]
-        for clip, headless, screen in zip(some, times["headless"], times["screen"], strict=True):
-            pairs.append(pair := Pair(clip.name, headless, screen))
-            shown = "  ".join(f"{arm} {_ms(pair.of(arm)):>6}" for arm in ARMS)
-            told = f"{len(pairs):4}/{len(clips)}  {clip.name:50.50}  {shown}"
-            print(told, file=sys.stderr, flush=True)
-            if keep is not None:
-                keep.write(json.dumps(asdict(pair)) + "\n")
-                keep.flush()
-    return pairs
+    """Raises Ended: one of them did not come up, or did not end as it should."""
+    runs = dict(zip(ARMS, (headless, _on_screen), strict=True))
+    return two_arms.paired(clips, runs, profile, folder, keep)
 
 
 def figures(pairs: Sequence[Pair], seed: int) -> dict[str, Any]:
     """A ratio above 1 says that with the screen open it takes longer."""
-    found: dict[str, Any] = {
-        arm: {
-            "first_audio_ms": {f"p{q}": rounded(_latency(pairs, arm, q)) for q in (50, 95)},
-            "unanswered": sum(pair.of(arm) is None for pair in pairs),
-        }
-        for arm in ARMS
-    }
-    for q in (50, 95):
-
-        def slower(drawn: Sequence[Pair], q: float = q) -> float | None:
-            return ratio(_latency(drawn, "screen", q), _latency(drawn, "headless", q))
-
-        bounds = interval(pairs, slower, seed=seed)
-        found[f"ratio_p{q}"] = rounded(slower(pairs), 3)
-        found[f"ratio_p{q}_interval"] = bounds and [rounded(bound, 3) for bound in bounds]
-    bounds = interval(pairs, _of_a_pair, seed=seed)
-    found["ratio_of_a_pair"] = rounded(_of_a_pair(pairs), 3)
-    found["ratio_of_a_pair_interval"] = bounds and [rounded(bound, 3) for bound in bounds]
-    return found | {
-        "allowed": ALLOWED,
-        "clips": len(pairs),
-        "compared": sum(pair.comparable for pair in pairs),
-    }
+    return two_arms.figures(pairs, ARMS, seed)
 
 
 def table(found: dict[str, Any]) -> str:
     """For a person."""
-    lines = [f"{'first audio, ms':18}{'p50':>8}{'p95':>8}"]
-    for arm in ARMS:
-        times = found[arm]["first_audio_ms"]
-        lines.append(f"{arm:18}{_ms(times['p50']):>8}{_ms(times['p95']):>8}")
-    for q in (50, 95):
-        bounds = found[f"ratio_p{q}_interval"]
-        lines.append(f"screen / headless at p{q}: {found[f'ratio_p{q}']} (95 %: {bounds})")
-    found_for_pairs = found["ratio_of_a_pair"], found["ratio_of_a_pair_interval"]
-    lines.append("of one pair, at p50: {} (95 %: {})".format(*found_for_pairs))
-    return "\n".join(lines)
-
-
-def _of_a_pair(pairs: Sequence[Pair]) -> float | None:
-    """How much longer a clip takes with the screen than without, at the median: what makes a clip
-    slow in both is no part of it."""
-    ratios = [ratio(pair.of("screen"), pair.of("headless")) for pair in pairs]
-    return percentile([each for each in ratios if each is not None], 50)
-
-
-def _headless(home: Path, flags: Sequence[str], turns: int) -> None:
-    del turns  # it ends by itself
-    with talking(home, flags) as assistant:
-        assistant.event("ended")
+    return two_arms.table(found, ARMS)
 
 
 def _on_screen(home: Path, flags: Sequence[str], turns: int) -> None:
@@ -155,30 +42,3 @@ def _on_screen(home: Path, flags: Sequence[str], turns: int) -> None:
         with suppress(Ended):  # then the clips of this session can't be compared
             screen.wait_turns(turns, TURN_S * turns)
         screen.finish()
-
-
-def _first_audio(home: Path, clips: int) -> list[float | None]:
-    """Of each clip; nothing of a session in which one became several turns or none."""
-    turns = turns_in(Home(home))
-    if len(turns) != clips:
-        return [None] * clips
-    return [turn["latency_ms"]["first_audio"] for turn in turns]
-
-
-def _in_a_room(clip: Clip, folder: Path, before_s: float) -> Path:
-    """A file of the clip with silence before it; a real room is never digital zero."""
-    path = folder / f"{before_s:.1f}-{Path(clip.name).stem}.wav"
-    level = 32768 * 10 ** (QUIET_DBFS / 20)
-    noise = np.random.default_rng(0).standard_normal(int(before_s * STT_SAMPLE_RATE))
-    sound = np.concatenate([(noise * level).astype(np.int16), clip.samples])
-    soundfile.write(path, sound, STT_SAMPLE_RATE)
-    return path
-
-
-def _latency(pairs: Sequence[Pair], arm: str, q: float) -> float | None:
-    times = [pair.of(arm) for pair in pairs if pair.comparable]
-    return percentile([ms for ms in times if ms is not None], q)
-
-
-def _ms(value: float | None) -> str:
-    return "-" if value is None else f"{value:.0f}"

@@ -94,7 +94,8 @@ def made_up(count: int, facts: Sequence[str], others: Sequence[str]) -> Iterator
 
 
 def mixtures(seeds: Vectors, count: int, random: np.random.Generator) -> Vectors:
-    """Unit vectors between real ones, no two alike."""
+    """Unit vectors between real ones, no two alike; between the same ones where `random` begins
+    alike, whatever the encoder."""
     one, two = (seeds[random.integers(len(seeds), size=count)] for _ in range(2))
     share = random.uniform(0.55, 1.0, (count, 1)).astype(np.float32)
     noise = random.normal(0, 0.15 / np.sqrt(seeds.shape[1]), one.shape)
@@ -104,31 +105,37 @@ def mixtures(seeds: Vectors, count: int, random: np.random.Generator) -> Vectors
 
 def fill(memories: Path, beside: Path, count: int, encoder: QueryEncoder) -> Filled:
     """Write `count` memories, an eighth of them facts at most, into a new table in `memories`, and
-    the same rows for other stores into the folder `beside`."""
+    the same rows for other stores, with the quick encoder's vectors, into the folder `beside`."""
     others, facts = said_and_asked()
     facts = facts[: max(1, count // 8)]
-    real = encoder.encode_documents([said for said, _ in facts])
-    seeds = encoder.encode_documents(others[: min(SEEDS, max(64, count // 8))])
-    random = np.random.default_rng(SEED)
+    both = [each for each in (encoder, encoder.stronger) if each is not None]
+    real = [each.encode_documents([said for said, _ in facts]) for each in both]
+    some = others[: min(SEEDS, max(64, count // 8))]
+    seeds = [each.encode_documents(some) for each in both]
+    encoder.rest()
     questions = {said: (at, question) for at, (said, question) in enumerate(facts)}
     planted: list[Fact] = []
     parts: list[Vectors] = []
     with ExitStack() as stack:
         table = MemoryTable.open(str(memories))
         stack.callback(table.close)
-        table.add_encoder(encoder.name, encoder.dimensions)
+        for each, vectors in zip(both, real, strict=True):
+            table.add_encoder(each.name, vectors.shape[1])
         texts = stack.enter_context((beside / "texts.jsonl").open("w", encoding="utf-8"))
-        for batch in made_up(count, [said for said, _ in facts], others):
-            vectors = mixtures(seeds, len(batch), random)
+        for number, batch in enumerate(made_up(count, [said for said, _ in facts], others)):
+            made = [
+                mixtures(each, len(batch), np.random.default_rng([SEED, number])) for each in seeds
+            ]
             for row, memory in enumerate(batch):
                 texts.write(json.dumps(memory.text) + "\n")
                 if memory.text in questions:
                     at, question = questions[memory.text]
-                    vectors[row] = real[at]
+                    for vectors, exact in zip(made, real, strict=True):
+                        vectors[row] = exact[at]
                     place = sum(map(len, parts)) + row
                     planted.append(Fact(memory.text, question, place, memory.id))
-            table.add(batch, {encoder.name: vectors})
-            parts.append(vectors)
+            table.add(batch, {each.name: made[at] for at, each in enumerate(both)})
+            parts.append(made[0])
         table.compact()
     np.save(beside / "vectors.npy", np.concatenate(parts))
     return Filled(count, beside / "texts.jsonl", beside / "vectors.npy", tuple(planted))

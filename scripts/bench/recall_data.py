@@ -52,6 +52,8 @@ class Pool:
     name: str
     turns: Sequence[Turn]
     questions: Sequence[Question]
+    asked: datetime | None = None
+    """When the questions are asked; default: a day after the last turn."""
 
 
 def read_locomo(path: Path) -> list[Pool]:

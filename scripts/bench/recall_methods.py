@@ -33,15 +33,18 @@ NO_TURN = -1
 
 
 class Encoders(NamedTuple):
-    """Documents in full precision; queries perhaps not."""
+    """Documents in full precision; queries perhaps not. `stand_in` are those of a quicker one."""
 
     documents: Encode
     queries: Encode
+    stand_in: "Encoders | None" = None
 
 
 class Ours:
-    """One user's memories of one pool, indexed and searched as the product does it. Without
-    `meaning` it is what recall falls back to at its deadline."""
+    """One user's memories of one pool, indexed and searched as the product does it, with both
+    encoders where there are two. Without `meaning` it is what recall falls back to at its deadline.
+    `beside` are memories that are no turns.
+    """
 
     def __init__(
         self,
@@ -50,23 +53,30 @@ class Ours:
         weights: Ranking,
         *,
         meaning: bool = True,
-        summaries: bool = False,
+        beside: Sequence[Memory] = (),
     ) -> None:
-        memories = [memory(turn, pool.name) for turn in pool.turns]
-        memories += summed_up(pool, TURNS) if summaries else []
-        vectors = encoders.documents([each.text for each in memories])
-        self._queries = encoders.queries if meaning else None
+        memories = [*(memory(turn, pool.name) for turn in pool.turns), *beside]
+        texts = [each.text for each in memories]
+        quick = encoders.stand_in or encoders
+        vectors = quick.documents(texts)
+        self._quick = quick.queries if meaning else None
+        self._stronger = encoders.queries if meaning and encoders.stand_in else None
         self._index = UserIndex(pool.name, Lexicon("en"), vectors.shape[1], weights)
         self._index.add(memories, vectors)
+        if self._stronger is not None:
+            better = encoders.documents(texts)
+            self._index.attach_stronger(better.shape[1])
+            self._index.set_vectors([each.id for each in memories], better, stronger=True)
         self._rows = {turn.id: row for row, turn in enumerate(pool.turns)}
         self._speakers = sorted({turn.speaker for turn in pool.turns})
         times = [turn.when for turn in pool.turns if turn.when]
-        self._now = max(times, default=UNKNOWN) + timedelta(days=1)
+        self._now = pool.asked or max(times, default=UNKNOWN) + timedelta(days=1)
 
     def __call__(self, text: str) -> list[int]:
         question = read_question(text, self._speakers)
-        vector = self._queries([question.meaning])[0] if self._queries else None
-        found = self._index.search(question, vector, k=FOUND, now=self._now)
+        both = (self._quick, self._stronger)
+        vector, stronger = (each([question.meaning])[0] if each else None for each in both)
+        found = self._index.search(question, vector, stronger=stronger, k=FOUND, now=self._now)
         return [self._rows.get(each.id, NO_TURN) for each in found]
 
 

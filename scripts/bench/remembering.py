@@ -15,7 +15,7 @@ import numpy as np
 from assistant.context.conversation import Conversation, Exchange
 from assistant.context.short_term import ShortTermMemory
 from assistant.events import Latency, MemoryUsed
-from assistant.memory import user_index
+from assistant.memory import searching
 from assistant.memory.encoding import QueryEncoder
 from assistant.memory.long_term import LongTermMemory
 from assistant.memory.question import read_question
@@ -28,6 +28,9 @@ from scripts.bench.rivals import Rival
 from scripts.bench.statistics import interval, percentile, ratio
 
 DEADLINE_S = 0.010
+TYPED_S = 0.030
+AHEAD_S = 0.1
+"""Between the last partial transcript and the end of the turn."""
 LEISURE_S = 5.0
 """A deadline that cuts nothing short, where the whole work is to be timed."""
 BETWEEN_S = 0.02
@@ -46,21 +49,38 @@ def summary(times: Sequence[float]) -> dict[str, Any]:
     }
 
 
-async def recalls(memory: LongTermMemory, asked: Sequence[str]) -> dict[str, Any]:
+async def recalls(
+    memory: LongTermMemory,
+    asked: Sequence[str],
+    *,
+    deadline_s: float = DEADLINE_S,
+    ahead: bool = False,
+) -> dict[str, Any]:
     """As the voice loop recalls, encoding included. `misses`: the question's vector came too late,
-    and the words alone decided; `late`: recalls that took longer than the deadline; `cpu_p50`: the
-    processor's time for one, which other programs hardly change."""
-    times, worked, misses = [], [], 0
+    and the words alone decided; `stand_in`: the stronger encoder's came too late, and the quick
+    one's decided; `late`: recalls that took longer than the deadline; `cpu_p50`: the processor's
+    time for one, which other programs hardly change.
+
+    Args:
+        ahead: its words were known before, as where the user was heard word by word.
+    """
+    times, worked, misses, stand_in = [], [], 0, 0
     for question in asked:
+        if ahead:
+            memory.asking.ahead(question)
+            await asyncio.sleep(AHEAD_S)
         began, before = time.perf_counter(), time.process_time()
-        recalled = await memory.recall(question, DEADLINE_S)
+        recalled = await memory.recall(question, deadline_s)
         times.append(1000 * (time.perf_counter() - began))
         worked.append(1000 * (time.process_time() - before))
         misses += recalled.missed
+        stand_in += recalled.stand_in
+        memory.asking.over(question)
         await asyncio.sleep(BETWEEN_S)
-    late = sum(each > 1000 * DEADLINE_S for each in times)
+    late = sum(each > 1000 * deadline_s for each in times)
     return summary(times) | {
         "misses": misses,
+        "stand_in": stand_in,
         "late": late,
         "recalls": len(times),
         "cpu_p50": summary(worked)["p50"],
@@ -98,7 +118,7 @@ async def contexts(
     whole, built, worked, tokens, notes = [], [], [], [], []
     for question in asked:
         began = time.perf_counter()
-        found, _ = await recollection.recall(question, DEADLINE_S)
+        found, *_ = await recollection.recall(question, DEADLINE_S)
         middle, before = time.perf_counter(), time.thread_time()
         prompt = short_term.prompt(question, found)
         ended = time.perf_counter()
@@ -201,9 +221,9 @@ def agreement(
         vector = encoder.encode_query(read_question(fact.question, ()).meaning)
         best = np.argsort(-(exact @ vector))[:BEST]
         nearest += len(set(memory.index.nearest(vector, BEST)) & {ids[row] for row in best})
-        found = {each.id for each in memory.find(fact.question, BEST).memories}
-        with patch.object(user_index, "CANDIDATES", len(ids)):
-            whole = {each.id for each in memory.find(fact.question, BEST).memories}
+        found = {each.id for each in memory.find(fact.question, BEST, both=True).memories}
+        with patch.object(searching, "CANDIDATES", len(ids)):
+            whole = {each.id for each in memory.find(fact.question, BEST, both=True).memories}
         same += len(found & whole)
         ours += fact.id in found
         all_ranked += fact.id in whole

@@ -53,8 +53,8 @@ def reciprocal_ranks(orders: Sequence[NDArray[np.int64]], count: int, k: int = 6
 
 def table(methods: Mapping[str, Values]) -> str:
     """The means of each method, as lines for a person."""
-    lines = [f"{'':10}" + "".join(f"{name:>9}" for name in METRICS)]
+    lines = [f"{'':14}" + "".join(f"{name:>9}" for name in METRICS)]
     for method, values in methods.items():
         row = means(values)
-        lines.append(f"{method:10}" + "".join(f"{row[name]:9.3f}" for name in METRICS))
+        lines.append(f"{method:14}" + "".join(f"{row[name]:9.3f}" for name in METRICS))
     return "\n".join(lines)

@@ -9,7 +9,7 @@ from typing import Any
 from assistant.context.conversation import Conversation
 from assistant.context.short_term import ShortTermMemory
 from assistant.desks import profile_encoder
-from assistant.events import MemoryUsed
+from assistant.memory.found import Recollected
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.long_term import LongTermMemory
 from assistant.memory.making import memories_of
@@ -43,7 +43,7 @@ class Remembering:
             Ranking(),
             lambda _: None,
         )
-        self.found: list[tuple[int, bool]] = []
+        self.found: list[tuple[int, bool, bool]] = []
         """Of each recall: how many memories are near, and whether the vector was missed."""
 
     async def load(self) -> None:
@@ -82,22 +82,24 @@ class _Noting(Recollection):
         memory: LongTermMemory,
         short_term: ShortTermMemory,
         least_score: float,
-        found: list[tuple[int, bool]],
+        found: list[tuple[int, bool, bool]],
     ) -> None:
         super().__init__(memory, short_term.shown, least_score=least_score)
         self._noted = found
 
-    async def recall(self, query: str, deadline_s: float) -> tuple[tuple[MemoryUsed, ...], bool]:
-        found, missed = await super().recall(query, deadline_s)
-        self._noted.append((sum(each.near for each in found), missed))
-        return found, missed
+    async def recall(self, query: str, deadline_s: float) -> Recollected:
+        found = await super().recall(query, deadline_s)
+        self._noted.append(
+            (sum(each.near for each in found.memories), found.missed, found.stand_in)
+        )
+        return found
 
 
 def compared(pairs: Sequence[Pair], on: Remembering, seed: int) -> dict[str, Any]:
     """From pairs of (without, with) memory; a ratio above 1 says that with it takes longer."""
     found = figures(pairs, seed)
     told = {key: each for key, each in found.items() if key.startswith(("ratio", "clips", "comp"))}
-    notes = [count for count, _ in on.found]
+    notes = [count for count, _, _ in on.found]
     return (
         {"off": found["ours"], "on": found["stock"]}
         | told
@@ -105,7 +107,8 @@ def compared(pairs: Sequence[Pair], on: Remembering, seed: int) -> dict[str, Any
             "memories": on.count,
             "recalls": len(notes),
             "recalled_mean": round(sum(notes) / len(notes), 1) if notes else None,
-            "missed": sum(missed for _, missed in on.found),
+            "missed": sum(missed for _, missed, _ in on.found),
+            "stand_in": sum(stand_in for _, _, stand_in in on.found),
         }
     )
 
@@ -122,7 +125,8 @@ def table(found: dict[str, Any]) -> str:
         bounds = found[f"ratio_p{q}_interval"]
         lines.append(f"on / off at p{q}: {found[f'ratio_p{q}']} (95 %: {bounds})")
     lines.append(
-        f"{found['recalls']} recalls from {found['memories']} memories, {found['missed']} missed; "
+        f"{found['recalls']} recalls from {found['memories']} memories, {found['missed']} missed, "
+        f"{found['stand_in']} by the quick encoder alone; "
         f"{found['recalled_mean']} near enough on average"
     )
     return "\n".join(lines)

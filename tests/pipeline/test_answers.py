@@ -7,6 +7,7 @@ import numpy as np
 
 from assistant.errors import ModelFailed
 from assistant.events import MemoryUsed, Notice, Recalled, Severity
+from assistant.memory.found import Recollected
 from assistant.settings import Settings
 from tests.support.fakes import ScriptedLlm, ScriptedStt, silence, speech
 from tests.support.session import session
@@ -22,21 +23,21 @@ class TwoMemories:
     def ahead(self, words: str) -> None:
         self.partials.append(words)
 
-    async def recall(self, query: str, deadline_s: float) -> tuple[tuple[MemoryUsed, ...], bool]:
+    async def recall(self, query: str, deadline_s: float) -> Recollected:
         del deadline_s
         self.queries.append(query)
         dog, tea = "The dog is called Max.", "Likes tea."
-        return (MemoryUsed("1", dog, 0.9), MemoryUsed("2", tea, 0.4)), False
+        return Recollected((MemoryUsed("1", dog, 0.9), MemoryUsed("2", tea, 0.4)))
 
 
 class NeverBack:
     def ahead(self, words: str) -> None:
         raise RuntimeError("a recaller that fails costs no answer")
 
-    async def recall(self, query: str, deadline_s: float) -> tuple[tuple[MemoryUsed, ...], bool]:
+    async def recall(self, query: str, deadline_s: float) -> Recollected:
         del query, deadline_s
         await asyncio.sleep(30)
-        return (), False
+        return Recollected()
 
 
 async def test_memories_enter_the_prompt_once_and_never_the_history(tmp_path: Path) -> None:

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
-from assistant.events import MemoryUsed, Recalled
+from assistant.events import Recalled
 from assistant.memory.encoding import QueryEncoder
+from assistant.memory.found import Recollected
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.long_term import LongTermMemory
 from assistant.memory.ranking import Ranking
@@ -45,14 +46,15 @@ class Listening:
 
     def __init__(self) -> None:
         self.told: list[str] = []
+        self.deadlines: list[float] = []
 
     def ahead(self, words: str) -> None:
         self.told.append(f"so far: {words}")
 
-    async def recall(self, query: str, deadline_s: float) -> tuple[tuple[MemoryUsed, ...], bool]:
-        del deadline_s
+    async def recall(self, query: str, deadline_s: float) -> Recollected:
+        self.deadlines.append(deadline_s)
         self.told.append(query)
-        return (), False
+        return Recollected()
 
 
 async def test_recall_is_told_the_words_while_they_are_spoken(tmp_path: Path) -> None:
@@ -80,6 +82,23 @@ async def test_what_is_not_meant_for_the_assistant_is_not_told(tmp_path: Path) -
         await talk.to_the_end()
     assert stt.heard
     assert recaller.told == []
+
+
+async def test_what_is_typed_has_more_time(tmp_path: Path) -> None:
+    recaller = Listening()
+    for deadlines in ({"deadline_ms": 7}, {"deadline_ms": 90}):
+        async with session(
+            ScriptedStt("What is new?"),
+            ScriptedLlm(),
+            UTTERANCE,
+            tmp_path,
+            settings=settings(**deadlines),
+            recaller=recaller,
+        ) as talk:
+            await talk.to_the_end()
+            await talk.loop.say("And now?")
+            await talk.loop.settled()
+    assert sorted(set(recaller.deadlines)) == [0.007, 0.03, 0.09]
 
 
 class Remembering:

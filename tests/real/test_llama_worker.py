@@ -61,14 +61,18 @@ class Spoken:
             pass
         return reply
 
-    def ask(self, number: int, text: str, max_tokens: int, slot: int = 0) -> None:
+    def ask(
+        self, number: int, text: str, max_tokens: int, slot: int = 0, *, pieces: bool = False
+    ) -> None:
         self.say(
             id=number,
+            pieces=pieces,
             request={
                 "messages": [{"role": "user", "content": text}],
                 "max_tokens": max_tokens,
                 "stream": True,
                 "return_progress": True,
+                "temperature": 0,
                 "id_slot": slot,
             },
         )
@@ -95,6 +99,37 @@ def test_cancelled_in_the_middle_of_reading_it_reads_no_further(worker: Spoken) 
 
     worker.ask(2, "Hello.", 3)
     assert worker.hear_until(lambda reply: "done" in reply)["done"]["generated"] == 3
+
+
+def test_a_prompt_that_is_read_in_pieces_is_the_same_prompt(worker: Spoken) -> None:
+    text = WORDS[:400]
+    told: list[tuple[str, Reply]] = []
+    for number, (pieces, slot) in enumerate([(False, 0), (True, 1), (True, 1)]):
+        worker.ask(number, text, 8, slot, pieces=pieces)
+        words = ""
+        while "done" not in (reply := worker.hear()):
+            words += reply.get("text", "")
+        told.append((words, reply["done"]))
+
+    (whole, cost), (same, in_pieces), (again, cached) = told
+    assert whole == same == again
+    assert in_pieces == cost
+    assert cached["read"] + cached["cached"] == cost["read"]
+    assert cached["read"] <= 32
+
+
+def test_cancelled_while_it_reads_in_pieces_it_keeps_what_was_read(worker: Spoken) -> None:
+    worker.ask(1, WORDS, 5, 1, pieces=True)
+    worker.ask(2, WORDS, 5, 1, pieces=True)
+    worker.say(id=2, cancel=True)  # while it waits for the slot
+    assert worker.hear() == {"id": 2, "done": {"read": 0, "cached": 0, "generated": 0}}
+    worker.say(id=1, cancel=True)
+    first = worker.hear()["done"]
+    assert 0 < first["read"] < 1500
+
+    worker.ask(3, WORDS, 1, 1, pieces=True)
+    worker.hear_until(lambda reply: "progress" in reply)
+    assert worker.hear_until(lambda reply: "done" in reply)["done"]["cached"] == first["read"]
 
 
 def test_answers_of_two_lanes_come_mixed_and_belong_to_their_requests(worker: Spoken) -> None:

@@ -154,6 +154,14 @@ def test_a_signal_ends_all_processes(how: str, tmp_path: Path) -> None:
         assert terminal.wait_processes_end() == []
 
 
+def test_it_ends_with_a_terminal_that_sends_it_no_signal(tmp_path: Path) -> None:
+    apart = ["setsid", "--wait", *assistant_screen(used(tmp_path).root)]
+    with Terminal(apart, env=QUICK) as terminal:
+        terminal.wait_for("Conversation")
+        terminal.hang_up()
+        assert terminal.wait_processes_end() == []
+
+
 def test_it_is_suspended_and_comes_back_and_ctrl_c_only_hints(tmp_path: Path) -> None:
     command = " ".join(assistant_screen(used(tmp_path).root))
     with Terminal(["bash", "--norc", "-i"], env=QUICK) as terminal:

@@ -41,6 +41,24 @@ class HashingEncoder:
         return word
 
 
+class OtherHashing(HashingEncoder):
+    """Vectors of another kind, by another name; `gate` is passed before each encoding."""
+
+    name = "other"
+    dimensions = 48
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gate: Callable[[], None] = lambda: None
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        self.gate()
+        return super().encode(texts)
+
+    def _meant(self, word: str) -> str:
+        return f"other {word}"
+
+
 class Held(HashingEncoder):
     """Waits before each text that begins with "slow" until it may go on."""
 

@@ -20,7 +20,7 @@ from assistant.memory.transcript import Transcript
 from assistant.obeying import Obeying
 from assistant.purging import purged_first, purger
 from scripts.bench.hiding import Running
-from tests.support.encoders import HashingEncoder
+from tests.support.encoders import HashingEncoder, OtherHashing
 from tests.support.memories import stored
 
 LEISURE_S = 30.0
@@ -60,6 +60,12 @@ class Bench:
         found = await self.memory.recall(query, LEISURE_S)
         return {each.text for each in found.memories if each.speaker == "user"}
 
+    async def strengthened(self) -> None:
+        """Every memory has both encoders' vectors."""
+        await self.memory.settled()
+        while await self.memory.strengthen(64):
+            pass
+
     def pass_time(self, seconds: float) -> None:
         self.clock[0] += timedelta(seconds=seconds)
 
@@ -75,7 +81,7 @@ async def bench(
     memory = LongTermMemory(
         "ada",
         lambda: MemoryTable.open(str(store or folder / "memories")),
-        QueryEncoder(HashingEncoder()),
+        QueryEncoder(HashingEncoder(), stronger=QueryEncoder(OtherHashing())),
         Lexicon("en"),
         Ranking(),
         events.append,
@@ -107,6 +113,7 @@ async def bench(
 
     first = purged_first(transcript, lambda: clock[0], on_gone=elsewhere)
     await memory.load(transcript, first)
+    memory.begin_stronger()
     await forgetting.load()
     try:
         yield Bench(memory, transcript, window, forgetting, obeying, events, clock)

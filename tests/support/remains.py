@@ -56,9 +56,11 @@ def found(home: Path, sentences: set[str], vectors: list[bytes]) -> list[str]:
 def vectors_of(home: Path, sentences: set[str]) -> list[bytes]:
     with closing(MemoryTable.open(str(home / "memories"))) as table:
         wanted = [each.id for each in stored(table) if each.text in sentences]
-        scan = table.scan("ada", ("id",), ("hashing",), wanted)
+        scan = table.scan("ada", ("id",), tuple(table.encoders()), wanted)
         return [
             np.asarray(vector, np.float32).tobytes()
             for batch in scan
-            for vector in batch.vectors("hashing")[0]
+            for encoder in table.encoders()
+            for vector in batch.vectors(encoder)[0]
+            if vector.any()
         ]

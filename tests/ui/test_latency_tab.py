@@ -26,6 +26,19 @@ def spoken(
     yield TurnEnded(number, words, "Nothing.", False, latency, (), 900, 1200, 40.0)
 
 
+def test_a_stand_in_is_told_apart_from_a_miss() -> None:
+    state = State()
+    for number, (missed, stand_in) in enumerate(((True, False), (False, True), (False, False)), 1):
+        fold(state, Recalled(number, (), missed, stand_in), AT)
+        fold(state, TurnHeard(number, "What is new?"), AT)
+        fold(state, TurnEnded(number, "What is new?", "Nothing.", False, FAST), AT)
+    lines = [row(turn, 400.0, 100).plain for turn in state.turns]
+    assert ["recall late" in line for line in lines] == [True, False, False]
+    assert ["stand-in" in line for line in lines] == [False, True, False]
+    assert len({len(line) for line in lines}) == 1
+    assert "late in 1 of 3 turns, by the quick encoder in 1" in usual(state.turns).plain
+
+
 def turns(*latencies: Latency) -> list[Turn]:
     state = State()
     for number, latency in enumerate(latencies, 1):

@@ -2,7 +2,8 @@
 
 import json
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -28,11 +29,13 @@ from assistant.events import (
     TurnEnded,
     TurnHeard,
 )
+from assistant.memory.forgetting_marks import Hidden
 from assistant.memory.keys import KeyFile, MasterKey
 from assistant.memory.recordings import Recordings
+from assistant.memory.transcript import Transcript
 from assistant.paths import Home
 from assistant.settings import load as load_settings
-from tests.support import homes
+from tests.support import homes, told
 from tests.support.screens import ToldSession
 from tests.support.screens import screen as told_screen
 from ui import cli
@@ -216,6 +219,25 @@ def test_without_a_terminal_it_is_printed(run: Run, home: Home) -> None:
     assert [json.loads(line)["event"] for line in out.splitlines()] == [
         wire.encode(event) for event in EVENTS
     ]
+
+
+def test_what_is_being_forgotten_is_not_shown(run: Run, home: Home) -> None:
+    kept, hidden = (told.exchange(f"x{n}", f"Question {n}?", f"Answer {n}.", AT, n) for n in (1, 2))
+    ended = [
+        replace(event, exchange=f"x{event.turn}") if isinstance(event, TurnEnded) else event
+        for event in EVENTS
+    ]
+    path = record(Recordings(home.recordings), ended)
+    with closing(Transcript.open(home.transcript)) as transcript:
+        talk = transcript.begin_conversation("user")
+        for each in (kept, hidden):
+            transcript.store(talk, each)
+        transcript.hide(Hidden.of("user", [hidden.id], [], AT))
+        _, out, _ = run(path.stem)
+        assert "Answer 1." in out
+        assert "2" not in out
+        transcript.show_again("user", transcript.hidden("user")[0].id)
+    assert "Answer 2." in run(path.stem)[1]
 
 
 def test_what_there_is_is_listed(run: Run, home: Home) -> None:

@@ -9,7 +9,16 @@ import pytest
 from numpy.typing import NDArray
 
 from assistant.events import Event, Notice
-from assistant.memory.asking import ANSWERED_BEFORE, MISSES_TOLD, SAID_BEFORE, Asked, Asking, Misses
+from assistant.memory.asking import (
+    ANSWERED_BEFORE,
+    MISSES_TOLD,
+    SAID_BEFORE,
+    SEARCHES,
+    Asked,
+    Asking,
+    Misses,
+    Reserve,
+)
 from assistant.memory.encoding import QueryEncoder
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.question import Earlier, Question
@@ -198,6 +207,23 @@ async def test_a_follow_up_without_its_own_vector_goes_by_words(asking: Asking) 
     asked = await asking.ask("slow and what does he like?", time.monotonic(), [DOG])
     assert asked.vector is None
     assert DOG.said in asked.question.words
+
+
+# -- time ---------------------------------------------------------------------------------------
+
+
+def test_of_the_deadline_somewhat_more_is_kept_than_the_last_searches_took() -> None:
+    reserve = Reserve(0.003)
+    for took in [0.001] * (SEARCHES - 1):
+        reserve.took(took)
+        assert reserve.seconds == 0.003
+    reserve.took(0.001)
+    assert 0.001 < reserve.seconds < 0.002
+    reserve.took(0.5)
+    assert reserve.seconds == 0.003
+    for took in [0.001] * SEARCHES:
+        reserve.took(took)
+    assert reserve.seconds < 0.002
 
 
 # -- misses -------------------------------------------------------------------------------------

@@ -89,6 +89,48 @@ async def test_told_twice_it_outlives_the_first_telling(tmp_path: Path) -> None:
         assert (fact.text, fact.sources) == (DOG, (second.id,))
 
 
+async def test_told_in_other_words_it_is_one_fact_and_each_telling_can_be_forgotten(
+    tmp_path: Path,
+) -> None:
+    async with here(tmp_path) as at:
+        first = await at.tell("My dog is called Maximilian.")
+        second = await at.tell("Oh, my dog's name is Maximilian.")
+        await at.extract(second, first)  # in whatever order
+        [fact] = at.facts()
+        assert set(fact.sources) == {first.id, second.id}
+        await at.bench.forgetting.forget([second.id], ())
+        at.bench.pass_time(61)
+        await at.bench.forgetting.purge_due()
+        assert await at.work.missing(9) == [first.id]
+        await at.extract(first)
+        [fact] = at.facts()
+        assert (fact.text, fact.sources) == (DOG, (first.id,))
+
+
+async def test_told_in_other_words_and_deleted_it_comes_back_in_none(tmp_path: Path) -> None:
+    async with here(tmp_path) as at:
+        first = await at.tell("My dog is called Maximilian.")
+        second = await at.tell("Oh, my dog's name is Maximilian.")
+        await at.extract(first, second)
+        await asyncio.to_thread(at.desk.forget, [fact_id(first.id, 0)])
+        assert at.derived() == {first.id: [None], second.id: [None]}
+        await asyncio.to_thread(at.bench.memory.rebuild, at.bench.transcript)
+        assert at.facts() == []
+
+
+async def test_what_changed_is_known_in_whatever_order_it_is_extracted(tmp_path: Path) -> None:
+    async with here(tmp_path) as at:
+        home = await at.tell("I live in Porto.")
+        again = await at.tell("We live in Porto, you know.")
+        at.bench.pass_time(86_400)
+        moved = await at.tell("I moved to Lisbon.")
+        await at.extract(moved, again, home)
+        known = {each.text: each.superseded_by for each in at.facts()}
+        assert len(known) == 2
+        assert known.pop("The user moved to Lisbon.") is None
+        assert list(known.values()) == [fact_id(moved.id, 0)]
+
+
 # -- what the user puts right -------------------------------------------------------------------
 
 

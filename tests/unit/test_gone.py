@@ -103,8 +103,9 @@ async def lived(home: Path) -> tuple[set[str], set[str], list[bytes]]:
             told[text] = here.tell(text).id
         await here.memory.settled()
         derived = await derive(here, told)
+        await here.strengthened()
     before = vectors_of(home, {*facts()[:20], *facts()[-5:], *derived})
-    assert len(before) == 35
+    assert len(before) == 70, "of two encoders"
     async with bench(home, talk, START.replace(minute=50)) as here:
         gone = await forget_half(here, told)
         assert await here.recalled(facts()[0]) & gone == set()

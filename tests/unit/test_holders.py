@@ -27,7 +27,7 @@ from assistant.paths import Home
 from assistant.settings import Settings
 from assistant.voice.ledger import Ledger
 from tests.support import homes
-from tests.support.encoders import HashingEncoder
+from tests.support.encoders import HashingEncoder, OtherHashing
 from ui import cli, quiet
 
 SAID = "My dog Max loves to fetch sticks."
@@ -147,7 +147,9 @@ def test_no_text_of_a_forgotten_exchange_stays_in_ram(home: Home) -> None:
         place = place_of(home, settings)
         table = stack.enter_context(closing(open_place(place, lambda _: None)))
         fake = HashingEncoder()
-        encoder = stack.enter_context(closing(QueryEncoder(fake)))
+        other = OtherHashing()
+        both = QueryEncoder(fake, stronger=QueryEncoder(other))
+        encoder = stack.enter_context(closing(both))
         encoder.load()
         memory = load_memory("me", table, encoder, settings, transcript)
         stack.callback(lambda: asyncio.run(memory.close()))
@@ -158,10 +160,13 @@ def test_no_text_of_a_forgotten_exchange_stays_in_ram(home: Home) -> None:
         Archive(transcript, memory).store(talk, exchange)
         del talk
         asyncio.run(memory.settled())
+        memory.begin_stronger().result()
+        assert asyncio.run(memory.strengthen(9)) == 2
         asyncio.run(memory.recall(secret(), 60.0))
         assert holding(mark) > 1  # itself, and what holds it
         ids = [f"{exchange.id}-user"]
         list(desks.answer({"act": "forget", "user": "me", "ids": ids, "now": True}))
         del exchange
-        fake.encoded.clear()  # it remembers what it was asked
+        fake.encoded.clear()  # they remember what they were asked
+        other.encoded.clear()
         assert holding(mark) == 1

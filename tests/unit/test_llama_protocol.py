@@ -24,6 +24,9 @@ class ScriptedEngine:
             if step(chunk):
                 return
 
+    def handle_metrics(self) -> Reply:
+        return {}
+
 
 def token(text: str | None) -> Reply:
     return {"choices": [{"delta": {"content": text}, "finish_reason": None}]}

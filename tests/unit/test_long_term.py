@@ -134,7 +134,7 @@ async def test_what_the_prompt_holds_anyway_is_not_recalled(tmp_path: Path) -> N
         memory.remember(talk.id, exchange(talk, "The dog likes fetch."))
         await memory.settled()
         recollection = Recollection(memory, lambda: {shown.id})
-        found, missed = await recollection.recall("what of my dog?", LEISURE_S)
+        found, missed, _ = await recollection.recall("what of my dog?", LEISURE_S)
         assert [each.text for each in found if each.speaker == "user"] == ["The dog likes fetch."]
         assert not missed
 

@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 
 from assistant.context.conversation import Exchange
+from assistant.memory.found import Found
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.meant import (
     LIKE,
@@ -24,7 +25,6 @@ from assistant.memory.meant import (
 )
 from assistant.memory.naming import BY_HAND
 from assistant.memory.record import Kind, Memory
-from assistant.memory.user_index import Found
 from tests.support.told import NOW, Said, earlier, remembered, turned
 
 LEXICON = Lexicon("en")

@@ -93,6 +93,13 @@ def test_profiles_name_a_model_of_the_catalogue_for_every_role(profile: profiles
     assert set(profile.models) <= set(MIRRORED)
 
 
+def test_larger_profiles_have_a_quick_encoder_that_stands_in() -> None:
+    assert TINY.encoders == ("all-minilm-l6-v2",)
+    assert SMALL.encoders == ("all-minilm-l6-v2", "all-mpnet-base-v2")
+    assert {SHIPPED.get(name).role for name in SMALL.encoders} == {Role.ENCODER}
+    assert len(SMALL.models) == len(set(SMALL.models)) == 5
+
+
 def test_a_fixed_profile(shipped: ModelStore, notes: Notes) -> None:
     choice = choose("tiny", LAPTOP, shipped, notes, never)
 

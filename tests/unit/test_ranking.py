@@ -72,8 +72,8 @@ def test_parts_add_up_to_the_scores() -> None:
         successor=np.where(draw.random(count) < 0.1, draw.integers(0, count, count), NONE),
         lift=draw.random(count),
     )
-    cosine, own, context = draw.random((3, count))
-    given = Evidence(cosine, own, context, speaker="Ann")
+    cosine, own, context, *clues = draw.random((6, count))
+    given = Evidence(cosine, own, context, "Ann", *clues)
     total, parts = fuse(given, Neighbours(*around), known, PLAIN)
     np.testing.assert_allclose(np.sum(list(parts.values()), axis=0), total)
     assert all(np.any(part) for part in parts.values())
@@ -279,6 +279,19 @@ def test_places_of_rows() -> None:
     rows = np.array([2, 5, 8])
     assert places(rows, np.array([8, 3, NONE, 2, 9])).tolist() == [2, NONE, NONE, 0, NONE]
     assert places(rows[:0], rows).tolist() == [NONE] * 3
+    assert places(rows, np.array([[8, NONE], [2, 5]])).tolist() == [[2, NONE], [0, 1]]
+
+
+def test_what_has_no_vector_repeats_nothing() -> None:
+    vectors = np.array([[1, 0], [np.nan, np.nan], [1, 0]], np.float32)
+    values = np.array([0.50, 0.47, 0.49])
+    assert diversify(values, vectors.__getitem__, 3, PLAIN).tolist() == [0, 1, 2]
+
+
+def test_candidates_that_match_equally_well_are_the_newest() -> None:
+    own = np.array([0.3, 0.3, 0.5, 0.3, 0.3])
+    alone = np.full(5, NONE)
+    assert to_be_ranked(own, np.empty(0, np.int64), alone, alone, 3).tolist() == [2, 3, 4]
 
 
 def test_every_weight_has_a_use() -> None:
@@ -299,8 +312,8 @@ def test_every_weight_has_a_use() -> None:
         speakers=["Ann", "Bob"] * (count // 2),
         statement=draw.integers(0, 60, count).astype(float),
     )
-    cosine, own, context = draw.random((3, count))
-    given = Evidence(cosine, own, context, speaker="Ann")
+    cosine, own, context, *clues = draw.random((6, count))
+    given = Evidence(cosine, own, context, "Ann", *clues)
     vectors = draw.normal(size=(count, 2)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
 

@@ -10,7 +10,8 @@ from assistant.memory.lexicon import Lexicon
 from assistant.memory.question import read_question, stated
 from assistant.memory.ranking import NONE, Evidence, Features, Neighbours, Ranking, fuse
 from assistant.memory.record import Kind, Memory
-from assistant.memory.user_index import CANDIDATES, UserIndex
+from assistant.memory.searching import CANDIDATES
+from assistant.memory.user_index import UserIndex
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 COUNT, TURNS, DIMENSIONS = 180, 6, 48
@@ -118,7 +119,7 @@ def plain(
         if not memory.never_recall and exclude.isdisjoint(memory.sources)
         if row in candidates
     ]
-    rounded = index._vectors.about(range(COUNT)).astype(np.float64)
+    rounded = index.dense.quick.about(range(COUNT)).astype(np.float64)
     rounded[11] = 0 if vector is None else np.nan
     cosine = np.zeros(COUNT) if vector is None else rounded @ vector.astype(np.float64)
     known = [everything[row] for row in rows]

@@ -14,6 +14,7 @@ from assistant.context.conversation import Conversation
 from assistant.errors import StoreError
 from assistant.memory.ageing import Ageing
 from assistant.memory.encoding import QueryEncoder
+from assistant.memory.found import Found
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.long_term import LongTermMemory
 from assistant.memory.question import read_question
@@ -21,7 +22,7 @@ from assistant.memory.ranking import Ranking
 from assistant.memory.record import Kind, Memory
 from assistant.memory.table import MemoryTable
 from assistant.memory.tiers import DAY_S, Marks, Tier, Tiers, assigned, standing
-from assistant.memory.user_index import Found, UserIndex
+from assistant.memory.user_index import UserIndex
 from tests.support.encoders import HashingEncoder
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
@@ -123,7 +124,7 @@ class Read:
 
 
 def held(made: UserIndex) -> bytes:
-    dense = made._vectors
+    dense = made.dense.quick
     return pickle.dumps([dense._blocks, vars(dense._hot), dense._warm])
 
 
@@ -169,7 +170,7 @@ def test_what_is_found_stays_the_same_up_to_rounding() -> None:
 
 def test_the_warm_tier_is_never_missed() -> None:
     made, known = index(300), vectors(300)
-    made._vectors._rescored = 1
+    made.dense.quick._rescored = 1
     made.age(Tiers(hot=0, warm=300), NOW, reader(300))
     nearest = np.argsort(-(known @ known[7]))[:20]
     assert made.nearest(known[7], 20)[:5] == [f"m{row}" for row in nearest[:5]]
@@ -182,7 +183,7 @@ def test_forgetting_removes_a_memory_from_its_tier(place: int) -> None:
     counts = made.tier_counts()
     tier = made.tier(f"m{place}")
     assert tier is not None
-    code = made._vectors._blocks[0].codes[place].tobytes()
+    code = made.dense.quick._blocks[0].codes[place].tobytes()
     assert code in held(made)
     assert (known[place].tobytes() in held(made)) is (tier is Tier.HOT)
     made.remove([f"m{place}"])
@@ -227,7 +228,7 @@ def test_exact_vectors_come_from_the_table_when_it_is_time(table: MemoryTable) -
     time = [0.0]
     made, ageing = index(30), Ageing(Tiers(hot=5, warm=5, ageing_s=300), lambda: time[0])
     assert ageing.due(made)
-    ageing.run(made, ENCODER, table)
+    ageing.run(made, [ENCODER], table)
     assert made.tier_counts() == {Tier.HOT: 5, Tier.WARM: 5, Tier.COLD: 20}
     assert vectors(30)[29].tobytes() in held(made)
     assert vectors(30)[20].tobytes() not in held(made)

@@ -240,8 +240,17 @@ def test_a_template_that_refuses_or_does_not_parse_says_so() -> None:
         ChatTemplate("{% if %}", bos="", eos="")
 
 
-def test_a_template_can_do_no_harm() -> None:
-    template = ChatTemplate("{{ messages.__class__.__mro__ }}", bos="", eos="")
+@pytest.mark.parametrize(
+    "source",
+    [
+        "{{ messages.__class__.__mro__ }}",
+        "{% for each in messages %}{{ loop._iterator.__class__.__mro__ }}{% endfor %}",
+        "{% for each in messages %}{{ loop.cycle.__func__.__globals__ }}{% endfor %}",
+        "{% for each in messages %}{{ messages.append(loop) }}{% endfor %}",
+    ],
+)
+def test_a_template_can_do_no_harm(source: str) -> None:
+    template = ChatTemplate(source, bos="", eos="")
     with pytest.raises(ModelFailed, match="refuses"):
         template.render([Message("user", "hi")])
 

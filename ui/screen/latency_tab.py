@@ -109,13 +109,16 @@ def scale(turns: Sequence[Turn]) -> float:
 
 
 def row(turn: Turn, whole: float, cells: int) -> Text:
-    """One turn: its bar, its time, a missed deadline, tokens read and written per second."""
+    """One turn: its bar, its time, what was late in recall, tokens read and written per second."""
     room = min(cells - FIGURES, WIDEST_BAR)
     text = Text.assemble((f"{turn.number:>{NUMBER - 1}} ", "bold"), no_wrap=True)
     text.append_text(bar(turn.latency, whole, room))
     first = first_sound(turn)
     text.append(f"{first:,.0f} ms".rjust(SUM) if first is not None else " " * SUM)
-    text.append("  recall late" if turn.missed else " " * LATE, style="bold red")
+    if turn.missed:
+        text.append("  recall late".ljust(LATE), style="bold red")
+    else:
+        text.append(("  stand-in" if turn.stand_in else "").ljust(LATE), style="yellow")
     read = f"{turn.read_tokens:,} read" if turn.read_tokens is not None else ""
     speed = f"{turn.tokens_per_s:.1f}/s" if turn.tokens_per_s is not None else ""
     text.append(f"{read:>{TOKENS}}{speed:>{SPEED}}", style="dim")
@@ -152,6 +155,8 @@ def usual(turns: Sequence[Turn]) -> Text:
     lines += _steps(turns)
     missed = sum(turn.missed for turn in turns)
     told = [f"recall late in {missed} of {len(turns)} turns"]
+    if stand_ins := sum(turn.stand_in for turn in turns):
+        told[0] += f", by the quick encoder in {stand_ins}"
     read = percentile([t.read_tokens for t in turns if t.read_tokens is not None], 0.5)
     if read is not None:
         told.append(f"{read:,.0f} tokens read (p50)")

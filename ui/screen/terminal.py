@@ -1,7 +1,9 @@
 """Textual's driver, on a terminal that the descriptors 1 and 2 no longer lead to."""
 
 import os
+import select
 import sys
+import threading
 from typing import Any, TextIO
 
 from textual.driver import Driver
@@ -21,6 +23,10 @@ def require_terminal() -> None:
         raise SettingsError(
             f"The screen can't be drawn on this terminal (TERM={kind}).", mend="assistant talk"
         )
+
+
+LOOKED_S = 0.5
+"""Between two looks at whether the terminal is still there."""
 
 
 class Lasting:
@@ -69,9 +75,26 @@ def drawing_on(out: TextIO) -> type[Driver] | None:
             return width or 80, height or 24
 
         def run_input_thread(self) -> None:
+            watch = threading.Thread(target=self._watch, name="terminal-watch")
+            watch.start()
             try:
                 super().run_input_thread()
             except OSError:
-                self._app.call_later(self._app.exit)  # the terminal has gone
+                self._gone()
+            finally:
+                watch.join()  # `exit_event` ends both
+
+        def _watch(self) -> None:
+            """Reading from a terminal that has hung up fails, or gives nothing, at once and for
+            ever; and SIGHUP goes only to whom the terminal controls."""
+            terminal = select.poll()
+            terminal.register(self.fileno, 0)
+            while not self.exit_event.wait(LOOKED_S):
+                if any(what & select.POLLHUP for _, what in terminal.poll(0)):
+                    self._gone()
+                    return
+
+        def _gone(self) -> None:
+            self._app.call_later(self._app.exit)
 
     return TerminalDriver

@@ -1,0 +1,97 @@
+"""Spans of days on the calendar: weeks, months, seasons, feasts. North of the equator."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Both days are part of it."""
+
+    first: date
+    last: date
+
+    @property
+    def days(self) -> int:
+        return (self.last - self.first).days + 1
+
+    def moved(self, days: int) -> "Span":
+        step = timedelta(days=days)
+        return Span(self.first + step, self.last + step)
+
+
+Yearly = Callable[[int], Span]
+"""What comes once a year, in a given one."""
+
+
+def one_day(day: date, spare: int = 0) -> Span:
+    """With so many days before and after it."""
+    return Span(day - timedelta(days=spare), day + timedelta(days=spare))
+
+
+def week_of(day: date) -> Span:
+    monday = day - timedelta(days=day.weekday())
+    return Span(monday, monday + timedelta(days=6))
+
+
+def months(year: int, month: int, count: int = 1) -> Span:
+    """`month` may lie below 1 or above 12: it is counted on into the next years."""
+    first, after = (divmod(year * 12 + month - 1 + step, 12) for step in (0, count))
+    end = date(after[0], after[1] + 1, 1) - timedelta(days=1)
+    return Span(date(first[0], first[1] + 1, 1), end)
+
+
+def years(year: int) -> Span:
+    return months(year, 1, 12)
+
+
+def part_of(span: Span, part: str) -> Span:
+    """Its `start`, `middle` or `end`: a third of it."""
+    third = timedelta(days=span.days // 3)
+    if part == "start":
+        return Span(span.first, span.first + third)
+    return Span(span.first + third if part == "middle" else span.last - third, _end(span, part))
+
+
+def _end(span: Span, part: str) -> date:
+    return span.last - timedelta(days=span.days // 3) if part == "middle" else span.last
+
+
+def nearest(yearly: Yearly, today: date, *, ahead: bool) -> list[Span]:
+    """The last one that has begun, and with `ahead` the one to come."""
+    spans = [yearly(today.year + step) for step in range(-2, 3)]
+    begun = [each for each in spans if each.first <= today]
+    return begun[-1:] + ([each for each in spans if each.first > today][:1] if ahead else [])
+
+
+SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
+"""First months of three."""
+
+
+def _easter(year: int) -> Span:
+    """Friday to Monday, in the Western churches, by the anonymous Gregorian algorithm."""
+    a, (b, c) = year % 19, divmod(year, 100)
+    h = (19 * a + b - b // 4 - (b - (b + 8) // 25 + 1) // 3 + 15) % 30
+    i = (32 + 2 * (b % 4) + 2 * (c // 4) - h - c % 4) % 7
+    m = (a + 11 * h + 22 * i) // 451
+    month, day = divmod(h + i - 7 * m + 114, 31)
+    sunday = date(year, month, day + 1)
+    return Span(sunday - timedelta(days=2), sunday + timedelta(days=1))
+
+
+def _thanksgiving(year: int) -> Span:
+    first = date(year, 11, 1)
+    thursday = first + timedelta(days=(3 - first.weekday()) % 7 + 21)
+    return Span(thursday, thursday + timedelta(days=3))
+
+
+FEASTS: dict[str, Yearly] = {
+    "christmas": lambda year: Span(date(year, 12, 24), date(year, 12, 27)),
+    "boxing day": lambda year: one_day(date(year, 12, 26)),
+    "new year": lambda year: Span(date(year, 12, 31), date(year + 1, 1, 2)),
+    "easter": _easter,
+    "halloween": lambda year: one_day(date(year, 10, 31)),
+    "valentine": lambda year: one_day(date(year, 2, 14)),
+    "thanksgiving": _thanksgiving,
+}

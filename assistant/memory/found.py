@@ -1,0 +1,48 @@
+"""What a recall gives back."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+
+from assistant.events import MemoryUsed
+from assistant.memory.record import Kind
+from assistant.memory.tiers import Tier
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A recalled memory, and why: the parts of its score by name, the query's words in it."""
+
+    id: str
+    text: str
+    kind: Kind
+    speaker: str
+    created: datetime
+    score: float
+    parts: Mapping[str, float]
+    words: tuple[str, ...]
+    superseded_by: str | None
+    sources: tuple[str, ...]
+    tier: Tier = Tier.COLD
+    adds: bool = True
+    """False where it is the same question, asked before: that tells nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """What a recall found, best first. `missed` says that no vector of the query itself came in
+    time: the words decided, with the meaning of what was heard of it shortly before, if anything
+    was. `stand_in`: the quick encoder's vector stood in for the stronger one's, which was late."""
+
+    memories: tuple[Found, ...] = ()
+    missed: bool = False
+    stand_in: bool = False
+
+
+class Recollected(NamedTuple):
+    """The same for a turn; see `events.Recalled`."""
+
+    memories: tuple[MemoryUsed, ...] = ()
+    missed: bool = False
+    stand_in: bool = False

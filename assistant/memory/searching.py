@@ -1,0 +1,112 @@
+"""A question looked up in the indexes of one user: the candidates of words, meaning and clues are
+ranked together."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from itertools import chain, islice
+
+import numpy as np
+
+from assistant.memory.broadly import among, lifted
+from assistant.memory.clues import Clues
+from assistant.memory.columns import Columns
+from assistant.memory.dense import Dense, Meaning
+from assistant.memory.encoding import LONGEST_DOCUMENT
+from assistant.memory.facts import sufficient
+from assistant.memory.found import Found
+from assistant.memory.lexical import LexicalIndex
+from assistant.memory.lexicon import Lexicon
+from assistant.memory.question import Question
+from assistant.memory.ranking import Candidates, Evidence, Ranked, Ranking, rank, to_be_ranked
+from assistant.memory.tiers import Tier
+
+CANDIDATES = 200
+"""The best by words and the best by meaning; their neighbours in the conversation come on top."""
+REPEATING = 6
+"""Ranked beyond what is asked for, in place of those that only ask, or tell, the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What is known of the same rows, by `UserIndex`."""
+
+    lexicon: Lexicon
+    lexical: LexicalIndex
+    vectors: Dense
+    columns: Columns
+    ranking: Ranking
+
+
+def searched(
+    parts: Parts,
+    question: Question,
+    meaning: Meaning,
+    k: int,
+    now: datetime,
+    exclude: Collection[str] = (),
+) -> list[Found]:
+    """The k best, best first, without that same question, asked before. Under the index's lock.
+
+    Args:
+        exclude: exchanges whose memories stay out.
+    """
+    columns, vectors = parts.columns, parts.vectors
+    lexical = parts.lexical.score(question.words)
+    size = len(lexical.own)
+    meaning = vectors.usable(meaning)
+    cosines = partial(vectors.cosines, meaning)
+    clues = Clues.of(question, columns, parts.lexical, parts.ranking, now)
+    near = np.concatenate([vectors.near(meaning, CANDIDATES), clues.candidates(size, cosines)])
+    before, after = columns.before[:size], columns.after[:size]
+    rows = to_be_ranked(lexical.own, near, before, after, CANDIDATES)
+    rows, broad = among(columns, rows, question.text, exclude, now)
+    if broad is None:
+        rows = clues.left(rows)
+    if not len(rows):
+        return []
+    chosen = Candidates(
+        rows=rows,
+        evidence=Evidence(
+            cosines(rows).astype(np.float64),
+            lexical.own[rows].astype(np.float64),
+            lexical.context[rows].astype(np.float64),
+            question.speaker,
+            *clues.evidence(rows),
+        ),
+        before=columns.before[rows],
+        after=columns.after[rows],
+        features=lifted(columns, rows, columns.features(rows, now), broad),
+        vectors=vectors.reader(meaning, rows),
+    )
+    ranked = rank(chosen, parts.ranking, k + REPEATING)
+    asked = parts.lexicon.terms(question.text)
+    tiers = vectors.quick.tiers([each.row for each in ranked])
+    return list(islice(sufficient(map(partial(_found, parts, asked), ranked, tiers)), k))
+
+
+def head(text: str) -> str:
+    """What is looked at of a text: whoever pastes a megabyte must not make recall late for ever."""
+    return text[:LONGEST_DOCUMENT]
+
+
+def _found(parts: Parts, asked: Mapping[str, set[str]], ranked: Ranked, tier: Tier) -> Found:
+    """`asked`: the question's words and their stems."""
+    columns, row = parts.columns, ranked.row
+    text = columns.texts[row]
+    there = set(parts.lexicon.content(head(text)))
+    return Found(
+        id=columns.ids[row],
+        text=text,
+        kind=columns.kinds[row],
+        speaker=columns.speakers[row],
+        created=columns.created(row),
+        score=ranked.score,
+        parts=ranked.parts,
+        words=tuple(word for word, stems in asked.items() if not stems.isdisjoint(there)),
+        superseded_by=columns.superseded_by.get(row),
+        sources=columns.sources[row],
+        tier=tier,
+        adds=columns.states(row) or not there.issubset(chain.from_iterable(asked.values())),
+    )

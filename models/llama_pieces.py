@@ -1,0 +1,159 @@
+"""Reading a prompt into a slot's KV cache a few tokens at a time, in the worker process.
+
+The engine can be stopped between two steps only, and a step reads up to `batch` tokens: 32 of them
+take a model of half a billion weights 0.2 s on two cores. For the conversation that is right; what
+is done beside it has to be out of the way at once. So its prompt is handed to the engine in
+prefixes that grow by as many tokens as are read in `PIECE_S`; each is read beyond what the cache
+holds of the one before.
+"""
+
+import http.client
+import json
+import socket
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+PIECE_S = 0.02
+"""What a step may take; one that makes a token takes about as long on a laptop."""
+LEAST = 4
+"""Tokens; fewer take hardly less time, since all weights are gone through for each step."""
+LOOK_S = 0.02
+"""Between two looks at whether a request was cancelled that waits for the slot."""
+TALK_S = 30.0
+
+Post = Callable[[str, Mapping[str, Any]], dict[str, Any]]
+Step = Callable[[dict[str, Any]], bool]
+
+
+class Pieces:
+    """One slot, which nobody else may use.
+
+    Args:
+        complete: runs a completion of the engine: its request, and what is called with each chunk.
+        post: asks the engine's own HTTP interface; raises OSError, ValueError, LookupError.
+        context: tokens of the slot.
+        most: tokens of a step of the engine.
+    """
+
+    def __init__(
+        self,
+        complete: Callable[[dict[str, Any], Step], object],
+        post: Post,
+        context: int,
+        most: int,
+    ) -> None:
+        self._complete = complete
+        self._post = post
+        self._context = context
+        self._most = most
+        self._size = LEAST
+        self._held: list[int] = []
+        """What the slot's cache begins with, as far as it is known."""
+        self._slot = threading.Lock()
+
+    def enter(self, cancelled: threading.Event) -> bool:
+        """Wait for the slot, which is to be left then; False: cancelled before it was free."""
+        while not self._slot.acquire(timeout=LOOK_S):
+            if cancelled.is_set():
+                return False
+        return True
+
+    def leave(self) -> None:
+        self._slot.release()
+
+    def read(self, body: Mapping[str, Any], cancelled: threading.Event) -> int:
+        """Read the prompt of a chat request but for its last piece, until it is cancelled; returns
+        how many tokens were read. Of what is wrong with it nothing is read.
+
+        Raises:
+            OSError, RuntimeError, ValueError, LookupError: the engine failed.
+        """
+        tokens = self._tokens(body)
+        if not tokens or len(tokens) >= self._context:
+            return 0  # the request itself will say so
+        at = _common(self._held, tokens)
+        self._held = tokens[:at]
+        read = 0
+        while len(tokens) - at > self._size and not cancelled.is_set():
+            at += self._size
+            began = time.monotonic()
+            read += self._one(tokens[:at], int(body["id_slot"]))
+            self._held = tokens[:at]
+            fitting = self._size * PIECE_S / max(time.monotonic() - began, 1e-6)
+            self._size = max(LEAST, min(self._most, int(fitting)))
+        return read
+
+    def _one(self, tokens: list[int], slot: int) -> int:
+        """Returns how many of these were not in the cache."""
+        counts = [0]
+        errors: list[object] = []
+
+        def step(chunk: dict[str, Any]) -> bool:
+            if "error" in chunk:
+                errors.append(chunk["error"])
+            if chunk.get("timings"):
+                counts.append(int(chunk["timings"]["prompt_n"]))
+            return False
+
+        self._held = []
+        self._complete(
+            {
+                "prompt": tokens,
+                "n_predict": 0,
+                "id_slot": slot,
+                "cache_prompt": True,
+                "stream": True,
+            },
+            step,
+        )
+        if errors:
+            raise RuntimeError(str(errors[0]))
+        return counts[-1]
+
+    def _tokens(self, body: Mapping[str, Any]) -> list[int]:
+        """Of the whole prompt; none where the engine refuses it."""
+        asked = {key: value for key, value in body.items() if key != "stream"}
+        prompt = self._post("/apply-template", asked).get("prompt")
+        if not isinstance(prompt, str):
+            return []
+        wanted = {"content": prompt, "add_special": True, "parse_special": True}
+        return [int(token) for token in self._post("/tokenize", wanted).get("tokens", ())]
+
+
+def _common(one: Sequence[int], two: Sequence[int]) -> int:
+    """How many tokens both begin with."""
+    for place, (a, b) in enumerate(zip(one, two, strict=False)):
+        if a != b:
+            return place
+    return min(len(one), len(two))
+
+
+def poster(address: str, secret: str) -> Post:
+    """
+    Args:
+        address: `unix://PATH` or `http://HOST:PORT`.
+        secret: the bearer token of the latter.
+    """
+
+    def post(path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        host = address.partition("://")[2]
+        if address.startswith("unix://"):
+            connection = http.client.HTTPConnection("llama", timeout=TALK_S)
+            connection.sock = socket.socket(socket.AF_UNIX)
+            connection.sock.settimeout(TALK_S)
+            connection.sock.connect(host)
+        else:
+            connection = http.client.HTTPConnection(host, timeout=TALK_S)
+        headers = {"Content-Type": "application/json", "Authorization": f"Bearer {secret}"}
+        try:
+            connection.request("POST", path, json.dumps(body), headers)
+            found = json.loads(connection.getresponse().read())
+        except http.client.HTTPException as error:
+            raise OSError(f"the engine did not answer: {type(error).__name__}") from error
+        finally:
+            connection.close()
+        return found if isinstance(found, dict) else {}
+
+    return post

@@ -1,0 +1,180 @@
+"""Idle work on a real model, interrupted at random moments, and when it has really stopped."""
+
+import asyncio
+import os
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from assistant import desks
+from assistant.engines import background_model
+from assistant.events import Event, Phase, SpeechIgnored, UserSensed
+from assistant.idle.policy import Policy
+from assistant.idle.queue import JobQueue
+from assistant.idle.quiet import Quiet
+from assistant.idle.scheduler import Scheduler
+from assistant.idling import Parts, kinds_of
+from assistant.memory.long_term import LongTermMemory
+from assistant.memory.place import open_place, place_of
+from assistant.memory.transcript import Transcript
+from assistant.paths import Home
+from models.llama import LlamaCpp
+from scripts.bench.idle_pending import settings_of
+
+TASKS = Path("/proc")
+LOOK_S = 0.002
+RISES = 0.2
+"""Of a core, between two looks: less is a timer or a heartbeat."""
+CALM_S = 0.15
+"""Without a rise it has stopped."""
+LONGEST_WORK_S = 1.5
+"""After the beginning of a batch, at the latest, somebody speaks."""
+PATIENCE_S = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Yield:
+    """One interruption. `stopped_s` is by the scheduler's own account, `silent_s` until no thread
+    of worker or assistant used the processor any more, `worker_s` what the worker still used."""
+
+    kind: str
+    after_s: float
+    stopped_s: float
+    silent_s: float
+    worker_s: float
+
+
+class Watch(threading.Thread):
+    """Looks at the processor time of processes until it no longer rises. Linux."""
+
+    def __init__(self, worker: int) -> None:
+        super().__init__(daemon=True)
+        self._worker = worker
+        self._began = time.monotonic()
+        self.last_rise = 0.0
+        """Seconds after the beginning."""
+        self.used = 0.0
+        """Of the worker, in seconds, since then."""
+
+    def run(self) -> None:
+        own = threading.get_native_id()
+        first = cpu_seconds(self._worker)
+        before, looked = first + cpu_seconds(os.getpid(), own), time.monotonic()
+        while time.monotonic() - self._began < self.last_rise + CALM_S:
+            time.sleep(LOOK_S)
+            worker, now = cpu_seconds(self._worker), time.monotonic()
+            total = worker + cpu_seconds(os.getpid(), own)
+            if total - before > RISES * (now - looked):
+                self.last_rise = now - self._began
+            before, looked = total, now
+            self.used = worker - first
+
+
+def cpu_seconds(process: int, without: int = 0) -> float:
+    """Of all its threads but one, to the nanosecond."""
+    total = 0
+    for task in (TASKS / str(process) / "task").iterdir():
+        if int(task.name) != without:
+            with suppress(FileNotFoundError, ProcessLookupError):  # it has just ended
+                total += int((task / "schedstat").read_text().split()[0])
+    return total / 1e9
+
+
+@dataclass
+class Working:
+    """Idle work that goes on by itself."""
+
+    scheduler: Scheduler
+    quiet: Quiet
+    llm: LlamaCpp
+    transcript: Transcript
+    memory: LongTermMemory
+
+    async def begun(self) -> str:
+        """Wait until a batch is being worked on."""
+        await self._until(lambda: self.scheduler.running is not None)
+        return self.scheduler.running or ""
+
+    async def interrupted(self, chance: Random) -> Yield:
+        """Somebody speaks at some moment of a batch, and is silent when it has stopped."""
+        while True:
+            kind, began = await self.begun(), time.monotonic()
+            await asyncio.sleep(chance.uniform(0, LONGEST_WORK_S))
+            if self.scheduler.running is not None:
+                break
+        count, after = len(self.scheduler.yields), time.monotonic() - began
+        watch = Watch(self.llm.worker_pid or os.getpid())
+        watch.start()
+        self.quiet.watch(UserSensed())
+        await self._until(lambda: self.scheduler.running is None)
+        await asyncio.to_thread(watch.join)
+        stopped = self.scheduler.yields[-1] if len(self.scheduler.yields) > count else 0.0
+        self.quiet.watch(SpeechIgnored("noise"))
+        return Yield(kind, after, stopped, watch.last_rise, watch.used)
+
+    async def _until(self, true: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + PATIENCE_S
+        while not true():
+            if time.monotonic() > deadline:
+                raise TimeoutError("idle work neither begins nor stops")
+            await asyncio.sleep(LOOK_S)
+
+
+@asynccontextmanager
+async def working(
+    home: Home, profile: str, emit: Callable[[Event], None]
+) -> AsyncIterator[Working]:
+    """The idle work of a home, with the profile's own models; in it facts are judged by the model.
+
+    Raises:
+        AssistantError: something is missing or broken.
+    """
+    settings = settings_of(profile, pending=True)
+    async with AsyncExitStack() as stack:
+        transcript = await asyncio.to_thread(Transcript.open, home.transcript, None)
+        stack.callback(transcript.close)
+        table = await asyncio.to_thread(open_place, place_of(home, settings, None), lambda _: None)
+        encoder = desks.profile_encoder(settings)
+        await asyncio.to_thread(encoder.load)
+        user = settings.general.user
+        memory = await asyncio.to_thread(
+            desks.load_memory, user, table, encoder, settings, transcript
+        )
+        memory.store.owns_table = True
+        stack.push_async_callback(memory.close)
+        llm = background_model(home, settings, lambda _: None)
+        assert isinstance(llm, LlamaCpp)
+        stack.push_async_callback(llm.close)
+        await llm.load()
+        quiet = Quiet(Phase.LISTENING)
+        scheduler = Scheduler(
+            kinds_of(Parts(settings, transcript, memory, llm)),
+            JobQueue(transcript, user),
+            quiet,
+            Policy(settings.idle),
+            settings.idle,
+            emit,
+        )
+        stack.push_async_callback(scheduler.close)
+        running = asyncio.create_task(scheduler.run())
+        stack.callback(running.cancel)
+        yield Working(scheduler, quiet, llm, transcript, memory)
+
+
+def told(yields: Iterable[Yield]) -> list[dict[str, Any]]:
+    """Rows for a file."""
+    return [
+        {
+            "kind": each.kind,
+            "after_s": round(each.after_s, 3),
+            "stopped_ms": round(1000 * each.stopped_s, 1),
+            "silent_ms": round(1000 * each.silent_s, 1),
+            "worker_ms": round(1000 * each.worker_s, 1),
+        }
+        for each in yields
+    ]

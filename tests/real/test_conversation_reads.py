@@ -1,0 +1,33 @@
+"""A conversation that remembers, beside work that never ends: what the model reads for a turn."""
+
+from pathlib import Path
+
+import pytest
+
+from assistant.engines import open_workshop
+from assistant.settings import Settings
+from models.llama import LlamaCpp
+from models.store import ModelStore
+from scripts.bench.idle_pending import flags_of
+from scripts.bench_conversation import ALLOWED_OVER, converse, messages
+
+pytestmark = pytest.mark.real
+
+
+def reads(folder: Path, turns: int) -> None:
+    shop = open_workshop(Settings.model_validate({"general": {"profile": "tiny"}}))
+    counter = LlamaCpp(ModelStore.weights(shop.store, shop.profile.llm))
+    flags = ["--profile", "tiny", "--set", "llm.max_answer_tokens=12", *flags_of(pending=True)]
+    said = ["My dog is called Max.", "What is my dog called?", *messages(turns - 2, 1)]
+    found, _ = converse(folder, flags, said, counter)
+    assert [turn.number for turn in found if turn.over > ALLOWED_OVER] == []
+    assert any(turn.read_tokens for turn in found)
+
+
+def test_a_turn_reads_its_words_its_memories_and_hardly_more(tmp_path: Path) -> None:
+    reads(tmp_path, 6)
+
+
+@pytest.mark.long
+def test_so_do_a_hundred_turns(tmp_path: Path) -> None:
+    reads(tmp_path, 100)

@@ -1,0 +1,55 @@
+"""Somebody speaks in the midst of idle work on a real model: it stops, and is done again."""
+
+import asyncio
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from assistant.memory.derived import Derived
+from assistant.memory.facts import EXTRACTED
+from assistant.memory.record import Kind
+from assistant.paths import Home
+from scripts.bench.idle_pending import fill
+from scripts.bench.preempting import Working, working
+from tests.support.memories import stored
+
+pytestmark = pytest.mark.real
+
+USER = "me"
+
+
+async def interrupted(home: Home, times: int) -> None:
+    """So often, and then left in peace."""
+    chance = Random(3)
+    async with working(home, "tiny", lambda _: None) as idle:
+        for _ in range(times):
+            await idle.interrupted(chance)
+            assert idle.scheduler.running is None
+            assert {each.state for each in idle.scheduler.queue.counts()} <= {"waiting"}
+        assert len(idle.scheduler.yields) == times
+        await empty(idle)
+        ids = idle.transcript.exchange_ids(USER)
+        assert Derived(idle.transcript, USER).of(EXTRACTED).keys() == ids
+        facts = [each for each in stored(idle.memory.table, USER) if each.kind != Kind.EXCHANGE]
+        texts = [each.text for each in facts]
+        assert len(set(texts)) == len(texts)
+        assert {source for each in facts for source in each.sources} <= ids
+
+
+async def empty(idle: Working) -> None:
+    while await idle.scheduler.run_until_empty() or idle.scheduler.queue.counts():
+        await asyncio.sleep(0.01)
+
+
+async def test_work_on_a_real_model_stops_and_is_done_again(home: Home) -> None:
+    await asyncio.to_thread(fill, home, "tiny", 6)
+    await interrupted(home, 3)
+
+
+@pytest.mark.long
+async def test_work_that_is_stopped_two_hundred_times_loses_and_doubles_nothing(
+    home: Home, tmp_path: Path
+) -> None:
+    await asyncio.to_thread(fill, home, "tiny", 150)
+    await interrupted(home, 200)

@@ -1,0 +1,105 @@
+"""Both encoders of the larger profiles, as the product builds them."""
+
+import asyncio
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from assistant.engines import Workshop, query_encoder
+from assistant.errors import ModelFailed, ModelMissing
+from assistant.memory.lexicon import Lexicon
+from assistant.memory.long_term import LongTermMemory
+from assistant.memory.ranking import Ranking
+from assistant.memory.record import Kind, Memory, new_id
+from assistant.memory.table import MemoryTable
+from models.encoder import OnnxEncoder
+from models.encoder_apart import EncoderApart
+from models.hardware import detect
+from models.profiles import SMALL, TINY
+from models.store import ModelStore
+from tests.support.memories import NOW
+
+pytestmark = pytest.mark.real
+
+LEISURE_S = 30.0
+SAID = [
+    "Max loves fetch and long walks by the canal.",
+    "It has rained since Tuesday.",
+    "The train to Ghent was late again.",
+    "We painted the kitchen yellow.",
+]
+
+
+def shop(store: ModelStore) -> Workshop:
+    return Workshop(store, detect(), SMALL, "")
+
+
+def test_apart_it_encodes_the_same_and_begins_again_after_a_rest(store: ModelStore) -> None:
+    folder = store.location(TINY.encoder)
+    beside = OnnxEncoder(folder)
+    beside.load()
+    apart = EncoderApart(folder)
+    apart.load()
+    texts = [*SAID, "", "Ünïcode, 你好, 😀\ud83d", "two\nlines"]
+    np.testing.assert_allclose(apart.encode(texts), beside.encode(texts), atol=1e-6)
+    apart.rest()
+    apart.rest()
+    assert apart.encode([]).shape == (0, beside.dimensions)
+    long = ["word " * 2_000] * 200
+    stopping = threading.Timer(0.2, apart.rest)
+    stopping.start()
+    with pytest.raises(ModelFailed):
+        apart.encode(long)
+    stopping.join()
+    np.testing.assert_allclose(apart.encode(SAID[:1]), beside.encode(SAID[:1]), atol=1e-6)
+    apart.rest()
+
+
+def test_apart_what_is_wrong_is_told(tmp_path: Path) -> None:
+    apart = EncoderApart(tmp_path / "nothing")
+    with pytest.raises(ModelMissing, match="not complete"):
+        apart.load()
+    with pytest.raises(ModelFailed, match="missing"):
+        apart.encode(["word"])
+    apart.rest()
+
+
+@pytest.mark.long
+async def test_what_is_asked_in_other_words_is_found_by_both(
+    store: ModelStore, tmp_path: Path
+) -> None:
+    store.pull([*SMALL.encoders])
+    encoder = query_encoder(shop(store))
+    assert encoder.name == TINY.encoder
+    memory = LongTermMemory(
+        "ada",
+        lambda: MemoryTable.open(str(tmp_path / "memories")),
+        encoder,
+        Lexicon("en"),
+        Ranking(),
+        lambda _: None,
+    )
+    await memory.load(None)
+    told = [Memory(new_id(), "ada", Kind.FACT, text, NOW) for text in SAID]
+    await asyncio.to_thread(memory.put, told)
+    await asyncio.wrap_future(memory.begin_stronger())
+    assert await memory.strengthen(9) == len(SAID)
+    memory.rest()
+    found = await memory.recall("what does my animal enjoy?", LEISURE_S)
+    assert found.memories[0].text == SAID[0]
+    assert not found.stand_in
+    assert memory.table.encoders() == {SMALL.encoder: 768, TINY.encoder: 384}
+    await memory.close()
+
+
+def test_a_named_encoder_works_alone(store: ModelStore) -> None:
+    encoder = query_encoder(shop(store), TINY.encoder)
+    assert encoder.stronger is None
+    alone = query_encoder(replace(shop(store), profile=TINY))
+    assert alone.stronger is None
+    assert alone.name == encoder.name == TINY.encoder
+    for each in (encoder, alone):
+        each.close()

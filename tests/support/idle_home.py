@@ -1,0 +1,252 @@
+"""A home of its own for all idle work there is: real transcript, real table, real queue.
+
+All kinds that `kinds_of` knows are switched on, whatever the settings are called; a model that
+answers any schema stands in for the real one. So work that is added later is tried by the same
+tests. Of each kind `TOLD` must hold something to do: `test_idle_crashes.py` says so where it lacks.
+"""
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin
+
+import pytest
+
+from assistant.context.conversation import Conversation
+from assistant.events import Event, Phase
+from assistant.idle import tidying
+from assistant.idle.job import Work
+from assistant.idle.queue import BACKOFF, JobQueue
+from assistant.idle.quiet import Quiet
+from assistant.idle.scheduler import Scheduler
+from assistant.idling import Parts, kinds_of
+from assistant.memory.encoding import QueryEncoder
+from assistant.memory.lexicon import Lexicon
+from assistant.memory.long_term import LongTermMemory
+from assistant.memory.ranking import Ranking
+from assistant.memory.recollection import Archive
+from assistant.memory.table import MemoryTable
+from assistant.memory.tiers import Tiers
+from assistant.memory.transcript import Transcript
+from assistant.memory.upkeep import Policy
+from assistant.settings import Idle, Settings
+from models.interfaces import LanguageModel
+from tests.support.encoders import SteeredEncoder
+from tests.support.fitting_model import FittingModel
+from tests.support.idling import FakePolicy, Watched
+from tests.support.memories import exports
+
+USER = "me"
+START = datetime(2026, 11, 20, 18, tzinfo=UTC)
+TOLD = (
+    "My sister Clara lives in Porto, and I'm allergic to peanuts.",
+    "What's the capital of Norway?",
+    "My dog is called Maximilian.",
+    "I've got a rehearsal with Jonas tomorrow.",
+    "By the way, my dog is called Maximilian.",
+    "I moved to Lisbon last month.",
+)
+UNTIDY = 4
+"""Memories that are gone through one by one, from which on there is something to tidy."""
+WRITES = ("INSERT", "UPDATE", "DELETE", "COMMIT")
+
+
+def all_on() -> Settings:
+    """Every kind of idle work, with a model wherever it can have one."""
+    wanted: dict[str, Any] = {"every_s": 0.005, "batch": 2, "max_load": 1, "on_battery": "all"}
+    for name, each in Idle.model_fields.items():
+        if name in wanted:
+            continue
+        if each.annotation is bool:
+            wanted[name] = True
+        elif get_origin(each.annotation) is Literal:
+            choices = get_args(each.annotation)
+            wanted[name] = "model" if "model" in choices else choices[-1]
+    return Settings.model_validate({"idle": wanted, "encryption": {"mode": "off"}})
+
+
+@dataclass
+class IdleHome:
+    folder: Path
+    transcript: Transcript
+    memory: LongTermMemory
+    llm: LanguageModel
+    works: Sequence[Work]
+    quiet: Quiet
+    scheduler: Scheduler
+    events: list[Event]
+    clock: list[datetime]
+
+    @property
+    def queue(self) -> JobQueue:
+        return self.scheduler.queue
+
+    async def until_empty(self) -> None:
+        """What failed is tried again when its time has come."""
+        for _ in range(3 * len(BACKOFF)):
+            await self.scheduler.run_until_empty()
+            if not any(each.state != "dead" for each in self.queue.counts()):
+                return
+            self.clock[0] += BACKOFF[-1]
+            await self.scheduler.retry()
+
+    async def state(self) -> dict[str, Any]:
+        """What there is, however it came about: whose words stand for several tellings, and what
+        was written when, may differ."""
+        await self.memory.settled()
+        with self.transcript.reading() as db:
+            derived = db.execute(
+                "SELECT kind, subject, version, content, (SELECT group_concat(exchange) FROM"
+                " (SELECT exchange FROM derived_source WHERE derived = number ORDER BY exchange))"
+                " FROM derived ORDER BY kind, subject"
+            ).fetchall()
+        rows = exports(self.memory.table, USER)
+        recalled = len(self.memory.index)
+        assert recalled == len(rows), "RAM and disk hold the same"
+        assert self.memory.index.without_vectors(1) == ([], [])
+        return {
+            "memories": sorted(
+                (each["kind"], each["speaker"], each["text"], sorted(each["sources"]))
+                for each in rows
+            ),
+            "derived": [tuple(row) for row in derived],
+            "exchanges": sorted(self.transcript.exchange_ids(USER)),
+            "waiting": self.queue.counts(),
+        }
+
+
+@asynccontextmanager
+async def idle_home(
+    folder: Path,
+    llm: LanguageModel | None = None,
+    *,
+    subject_s: float = 60.0,
+    settings: Settings | None = None,
+    encoder: Any = None,
+) -> AsyncIterator[IdleHome]:
+    """Opened, as a start does; closed, as its end does."""
+    settings = settings or all_on()
+    llm = llm or FittingModel()
+    events: list[Event] = []
+    clock = [START + timedelta(days=1)]
+    transcript = Transcript.open(folder / "transcript.sqlite3")
+    memory = LongTermMemory(
+        USER,
+        lambda: MemoryTable.open(str(folder / "memories")),
+        QueryEncoder(encoder or SteeredEncoder()),
+        Lexicon("en"),
+        Ranking(),
+        events.append,
+        tiers=Tiers.of(settings.memory),
+        policy=Policy.of(settings.memory),
+    )
+    await memory.load(transcript)
+    works = kinds_of(Parts(settings, transcript, memory, llm))
+    quiet = Quiet(Phase.LISTENING)
+    scheduler = Scheduler(
+        works,
+        JobQueue(transcript, USER),
+        quiet,
+        FakePolicy(),
+        settings.idle,
+        events.append,
+        now=lambda: clock[0],
+        subject_s=subject_s,
+    )
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(tidying, "FOLDED", UNTIDY)
+            yield IdleHome(folder, transcript, memory, llm, works, quiet, scheduler, events, clock)
+    finally:
+        await scheduler.close()
+        await memory.settled()
+        await memory.close()
+        transcript.close()
+
+
+async def told(folder: Path, said: Sequence[str] = TOLD) -> None:
+    """A home in which this was said, and nothing worked on."""
+    folder.mkdir(parents=True)
+    async with idle_home(folder) as home:
+        archive = Archive(home.transcript, home.memory)
+        talk = Conversation.begin(USER)
+        for turn, text in enumerate(said, 1):
+            at = START + timedelta(seconds=10 * turn)
+            talk.append_user(turn, text, at)
+            archive.store(talk, talk.complete(turn, "I see.", ended=at))
+        await home.memory.settled()
+
+
+# -- every write --------------------------------------------------------------------------------
+
+
+@dataclass
+class Writes:
+    """Counts what is about to be written and what was, and acts at one of these moments.
+
+    Args:
+        at: which one, from 1 on; 0 is none.
+    """
+
+    at: int
+    act: Callable[[], None]
+    count: int = 0
+    kinds: list[str] = field(default_factory=list)
+
+    def reached(self, kind: str) -> None:
+        self.count += 1
+        self.kinds.append(kind)
+        if self.count == self.at:
+            self.act()
+
+
+@contextmanager
+def watched(home: IdleHome, writes: Writes) -> Iterator[None]:
+    """Every change of a row of the transcript's file, every end of a transaction, and both ends of
+    every change of the table."""
+
+    def statement(text: str) -> None:
+        if text.lstrip().upper().startswith(WRITES):
+            writes.reached(text.split()[0])
+
+    adding = MemoryTable._adding
+
+    @contextmanager
+    def changed(table: MemoryTable) -> Iterator[Any]:
+        writes.reached("table")
+        with adding(table) as inside:
+            yield inside
+        writes.reached("table written")
+
+    inside: Any = home.transcript
+    plain = inside._db
+    inside._db = Watched(plain, statement)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(MemoryTable, "_adding", changed)
+        try:
+            yield
+        finally:
+            inside._db = plain
+
+
+def die() -> None:
+    """As from a cut of the power, but for what the system still writes."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+async def work_on(folder: Path, at: int, kind: str | None = None) -> int:
+    """One process's idle work, which dies at a write; returns how many writes there were."""
+    async with idle_home(folder) as home:
+        writes = Writes(at, die)
+        with watched(home, writes):
+            await home.scheduler.run_until_empty(kind)
+        return writes.count
+
+
+def in_child(folder: Path, at: int, kind: str | None) -> None:
+    asyncio.run(work_on(folder, at, kind))

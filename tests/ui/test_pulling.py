@@ -1,0 +1,25 @@
+"""What a start downloads."""
+
+from pathlib import Path
+
+from assistant.engines import Workshop
+from assistant.settings import Settings
+from models import catalogue
+from models.hardware import Hardware
+from models.profiles import SMALL, TINY, Profile
+from models.store import ModelStore
+from ui.pulling import wanted_models
+
+
+def wanted(profile: Profile, place: Path, **memory: str) -> list[str]:
+    machine = Hardware(8 << 30, 2, apple_silicon=False)
+    shop = Workshop(ModelStore(place, catalogue.read()), machine, profile, "")
+    return wanted_models(Settings.model_validate({"memory": memory}), shop)
+
+
+def test_both_encoders_are_wanted_where_there_are_two_and_a_named_one_alone(tmp_path: Path) -> None:
+    assert wanted(TINY, tmp_path) == list(TINY.models)
+    assert wanted(SMALL, tmp_path)[-2:] == ["all-minilm-l6-v2", "all-mpnet-base-v2"]
+    alone = wanted(SMALL, tmp_path, encoder="all-minilm-l6-v2")
+    assert "all-mpnet-base-v2" not in alone
+    assert wanted(SMALL, tmp_path, encoder=str(tmp_path))[-1] != str(tmp_path)

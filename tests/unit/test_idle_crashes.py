@@ -1,0 +1,173 @@
+"""A crash in every kind of idle work at every write: nothing is lost, nothing doubled.
+
+All kinds that `kinds_of` makes are tried. A kind that is added needs nothing here as long as
+`tests/support/idle_home.py` has something for it to do: an utterance in `TOLD` that it makes
+something of (`test_every_kind_of_work_writes_something` fails where there is none). Its model is
+`FittingModel`, which answers any schema; if it needs answers of some content, give that model a
+case for its schema. What it writes elsewhere than in the transcript's file and the table has to be
+counted in `watched`, and compared in `IdleHome.state`.
+"""
+
+import asyncio
+import multiprocessing
+import shutil
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assistant.errors import StoreError
+from assistant.idle.extracting import Extracting
+from assistant.idle.tidying import Tidying
+from assistant.idling import Parts, kinds_of
+from tests.support.fitting_model import FittingModel
+from tests.support.idle_home import (
+    IdleHome,
+    Writes,
+    all_on,
+    idle_home,
+    in_child,
+    told,
+    watched,
+)
+
+SAMPLE = 6
+"""Moments of each kind in the normal run, spread over all of them."""
+KILLS = 2
+PATIENCE_S = 120
+FORKED = multiprocessing.get_context("forkserver")
+FORKED.set_forkserver_preload(["lancedb", "pytest", "tests.support.idle_home"])
+
+
+def kinds() -> list[str]:
+    """All there are; only their names are asked."""
+
+    class Anything:
+        def __getattr__(self, name: str) -> Any:
+            return self
+
+    inside: Any = Anything()
+    return [work.kind for work in kinds_of(Parts(all_on(), inside, inside, FittingModel()))]
+
+
+@pytest.fixture(scope="module")
+def homes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One to copy, and what becomes of it where nothing comes between."""
+    folder = tmp_path_factory.mktemp("homes")
+    asyncio.run(told(folder / "fresh"))
+    shutil.copytree(folder / "fresh", folder / "done")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def undisturbed(homes: Path) -> dict[str, Any]:
+    async def run() -> dict[str, Any]:
+        async with idle_home(homes / "done") as home:
+            await home.until_empty()
+            return await home.state()
+
+    return asyncio.run(run())
+
+
+def fresh(homes: Path, name: str) -> Path:
+    return Path(shutil.copytree(homes / "fresh", homes / name))
+
+
+async def finished(folder: Path) -> dict[str, Any]:
+    """What the next start makes of what it finds."""
+    async with idle_home(folder) as home:
+        await home.until_empty()
+        return await home.state()
+
+
+async def writes_of(folder: Path, kind: str) -> Writes:
+    async with idle_home(folder) as home:
+        writes = Writes(0, lambda: None)
+        with watched(home, writes):
+            await home.scheduler.run_until_empty(kind)
+            await home.memory.settled()
+        return writes
+
+
+@pytest.mark.parametrize("kind", kinds())
+async def test_every_kind_of_work_writes_something(homes: Path, kind: str) -> None:
+    writes = await writes_of(fresh(homes, f"counted-{kind}"), kind)
+    assert {"COMMIT", "INSERT"} <= set(writes.kinds)
+    if kind != Tidying.kind:  # its output is an order, which the index has in RAM
+        assert writes.kinds.count("INSERT") > 1
+
+
+async def crashed(homes: Path, kind: str, moments: list[int], state: dict[str, Any]) -> None:
+    """By an exception, after which the process goes on, and then by one that ends it."""
+    for moment in moments:
+        folder = fresh(homes, f"{kind}-{moment}")
+
+        def fail() -> None:
+            raise StoreError("There is no more room on the disk.")
+
+        async with idle_home(folder) as home:
+            with watched(home, Writes(moment, fail)):
+                await attempted(home, kind)
+            await home.until_empty()
+            assert await home.state() == state, f"{kind}, failed at write {moment}"
+        shutil.rmtree(folder)
+
+
+async def attempted(home: IdleHome, kind: str) -> None:
+    try:
+        await home.scheduler.run_until_empty(kind)
+    except StoreError:
+        await asyncio.sleep(0)
+    await home.memory.settled()
+
+
+def killed(homes: Path, kind: str, moments: list[int], state: dict[str, Any]) -> None:
+    for moment in moments:
+        folder = fresh(homes, f"{kind}-killed-{moment}")
+        child = FORKED.Process(target=in_child, args=(folder, moment, kind))
+        child.start()
+        child.join(PATIENCE_S)
+        assert child.exitcode == -signal.SIGKILL, f"{kind}, write {moment}"
+        assert asyncio.run(finished(folder)) == state, f"{kind}, killed at write {moment}"
+        shutil.rmtree(folder)
+
+
+def spread(count: int, sample: int) -> list[int]:
+    """So many of the numbers from 1 to `count`, the last among them."""
+    return sorted({max(1, round(count * (n + 1) / sample)) for n in range(sample)})
+
+
+@pytest.mark.parametrize("kind", kinds())
+async def test_what_fails_at_a_write_is_done_again(
+    homes: Path, undisturbed: dict[str, Any], kind: str
+) -> None:
+    count = (await writes_of(fresh(homes, f"measured-{kind}"), kind)).count
+    await crashed(homes, kind, spread(count, SAMPLE), undisturbed)
+
+
+@pytest.mark.parametrize("kind", kinds())
+def test_what_dies_at_a_write_is_done_again(
+    homes: Path, undisturbed: dict[str, Any], kind: str
+) -> None:
+    count = asyncio.run(writes_of(fresh(homes, f"sized-{kind}"), kind)).count
+    killed(homes, kind, spread(count, KILLS), undisturbed)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", kinds())
+def test_what_fails_or_dies_at_any_write_is_done_again(
+    homes: Path, undisturbed: dict[str, Any], kind: str
+) -> None:
+    count = asyncio.run(writes_of(fresh(homes, f"all-{kind}"), kind)).count
+    every = list(range(1, count + 1))
+    asyncio.run(crashed(homes, kind, every, undisturbed))
+    killed(homes, kind, every, undisturbed)
+
+
+def test_what_there_is_was_worked_on(undisturbed: dict[str, Any]) -> None:
+    assert undisturbed["waiting"] == []
+    texts = [text for kind, _, text, _ in undisturbed["memories"] if kind != "exchange"]
+    assert texts.count("The user's dog is called Maximilian.") == 1
+    assert len(texts) >= 4
+    assert {kind for kind, *_ in undisturbed["derived"]} >= {Extracting.kind}

@@ -1,0 +1,214 @@
+"""What the model, the disk and the clock do wrong in idle work: nothing is lost or doubled, and a
+turn beside it is answered as ever.
+
+Tried with all kinds of work at once, those that `kinds_of` makes; a kind that is added is tried
+without a line here: see `test_idle_crashes.py`.
+"""
+
+import asyncio
+import resource
+import shutil
+import signal
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assistant.errors import StoreError
+from assistant.idle import scheduler as scheduling
+from assistant.idle.queue import BACKOFF
+from tests.support.fakes import ScriptedLlm, ScriptedStt, silence
+from tests.support.fitting_model import Fault, FaultyModel
+from tests.support.idle_home import IdleHome, idle_home, told
+from tests.support.session import Session, session
+
+HANGING_S = 0.05
+"""For each subject: what hangs is given up after it."""
+LEISURE_S = 60.0
+YEAR = timedelta(days=365)
+
+
+@pytest.fixture(scope="module")
+def homes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("homes")
+    asyncio.run(told(folder / "fresh"))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def undisturbed(homes: Path) -> dict[str, Any]:
+    async def run() -> dict[str, Any]:
+        async with idle_home(Path(shutil.copytree(homes / "fresh", homes / "done"))) as home:
+            await home.until_empty()
+            return await home.state()
+
+    return asyncio.run(run())
+
+
+@pytest.fixture
+def folder(homes: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(homes / "fresh", tmp_path / "home"))
+
+
+@asynccontextmanager
+async def conversation(home: IdleHome, folder: Path) -> AsyncIterator[Session]:
+    """Whose events the idle work sees."""
+    folder.mkdir()
+    async with session(ScriptedStt(), ScriptedLlm("Hi.", "Hi."), silence(0.1), folder) as talk:
+        for listener in (home.quiet.watch, home.scheduler.watch):
+            talk.bus.subscribe(listener)
+        yield talk
+
+
+async def answered(talk: Session) -> None:
+    """A turn, as ever."""
+    before = len(talk.turns)
+    await talk.loop.say("Hello?")
+    async with asyncio.timeout(LEISURE_S):
+        while len(talk.turns) == before:
+            await asyncio.sleep(0.01)
+    assert (talk.turns[-1].user, talk.turns[-1].assistant) == ("Hello?", "Hi.")
+
+
+@contextmanager
+def freed_in_the_end(llm: FaultyModel) -> Iterator[None]:
+    """Or the event loop would wait for it for ever."""
+    try:
+        yield
+    finally:
+        llm.fault = None
+        llm.freed.set()
+
+
+async def finished(folder: Path) -> dict[str, Any]:
+    """What the next start makes of it, with a model that works."""
+    async with idle_home(folder) as home:
+        await home.until_empty()
+        return await home.state()
+
+
+@contextmanager
+def running(home: IdleHome) -> Iterator[None]:
+    task = asyncio.create_task(home.scheduler.run())
+    try:
+        yield
+    finally:
+        task.cancel()
+
+
+# -- the model ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("fault", [each for each in Fault if each is not Fault.STUBBORN])
+async def test_a_model_that_fails_costs_no_turn_and_no_memory(
+    folder: Path, tmp_path: Path, undisturbed: dict[str, Any], fault: Fault
+) -> None:
+    llm = FaultyModel(fault)
+    patience = HANGING_S if fault is Fault.HANGS else 60.0
+    async with idle_home(folder, llm, subject_s=patience) as home:
+        async with conversation(home, tmp_path / "talk") as talk:
+            with running(home):
+                await llm.asked.wait()
+                await answered(talk)
+        await home.scheduler.run_until_empty()
+        assert home.queue.counts() != []
+        assert (await home.state())["exchanges"] == undisturbed["exchanges"]
+    assert await finished(folder) == undisturbed
+
+
+async def test_work_that_can_t_be_stopped_is_left_behind(
+    folder: Path, tmp_path: Path, undisturbed: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scheduling, "STUBBORN_S", 0.05)
+    llm = FaultyModel(Fault.STUBBORN)
+    async with idle_home(folder, llm) as home:
+        with freed_in_the_end(llm):
+            async with conversation(home, tmp_path / "talk") as talk:
+                with running(home):
+                    await llm.asked.wait()
+                    await answered(talk)
+                    await answered(talk)
+            assert await home.scheduler.run_until_empty() == 0, "one at a time, whatever happens"
+        await asyncio.sleep(0.05)
+        await home.until_empty()
+        assert await home.state() == undisturbed
+
+
+async def test_what_can_t_be_stopped_does_not_hold_up_the_end(
+    folder: Path, undisturbed: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scheduling, "STUBBORN_S", 0.05)
+    llm = FaultyModel(Fault.STUBBORN)
+    with freed_in_the_end(llm):
+        async with idle_home(folder, llm) as home:
+            with running(home):
+                await llm.asked.wait()
+    await asyncio.sleep(0.05)
+    assert await finished(folder) == undisturbed
+
+
+# -- the disk -----------------------------------------------------------------------------------
+
+
+@contextmanager
+def full_disk() -> Iterator[None]:
+    """No file of this process can grow: of the transcript's file, its log and the table's files
+    none."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, ignored)
+
+
+async def test_a_full_disk_costs_no_turn_and_no_memory(
+    folder: Path, tmp_path: Path, undisturbed: dict[str, Any]
+) -> None:
+    async with idle_home(folder) as home:
+        async with conversation(home, tmp_path / "talk") as talk:
+            with full_disk():
+                with suppress(StoreError):
+                    await home.scheduler.run_until_empty()
+                await answered(talk)
+                assert home.scheduler.trouble is not None
+        await home.until_empty()
+        assert await home.state() == undisturbed
+
+
+async def test_a_disk_that_gets_full_in_the_midst_costs_no_memory(
+    folder: Path, undisturbed: dict[str, Any]
+) -> None:
+    async with idle_home(folder) as home:
+        await home.scheduler.run_until_empty(most=1)
+        with full_disk(), suppress(StoreError):
+            await home.scheduler.run_until_empty()
+        assert home.scheduler.trouble is not None
+    async with idle_home(folder) as home:
+        await home.until_empty()
+        assert await home.state() == undisturbed
+
+
+# -- the clock ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("jump", [-YEAR, YEAR])
+async def test_a_clock_that_jumps_costs_nothing(
+    folder: Path, tmp_path: Path, undisturbed: dict[str, Any], jump: timedelta
+) -> None:
+    llm = FaultyModel(Fault.DIES)
+    async with idle_home(folder, llm) as home:
+        await home.scheduler.run_until_empty()  # some of it has to wait, for a time that is noted
+        llm.fault = None
+        home.clock[0] += jump
+        await home.scheduler.retry()
+        async with conversation(home, tmp_path / "talk") as talk:
+            await answered(talk)
+        home.clock[0] += BACKOFF[-1]
+        await home.until_empty()
+        assert await home.state() == undisturbed

@@ -1,0 +1,162 @@
+"""A simulated month through all kinds of idle work: what is told again doesn't pile up, of what
+changed the newest holds, the queue drains, and what is kept is bounded by the settings.
+
+The model answers whatever is asked of it (`FittingModel`), and judges every fact worth keeping: so
+what is counted is what the rules make of the talk.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from itertools import groupby
+from pathlib import Path
+
+import pytest
+
+from assistant.context.conversation import Conversation
+from assistant.idle.tidying import FOLDED
+from assistant.memory.derived import Derived
+from assistant.memory.facts import EXTRACTED
+from assistant.memory.recollection import Archive
+from assistant.memory.record import ASSISTANT, USER, Kind, Memory
+from assistant.settings import Settings
+from tests.support.encoders import SteeredEncoder
+from tests.support.idle_home import IdleHome, all_on, idle_home
+from tests.support.memories import stored
+from tests.support.month import LASTS, Key, Said, month
+
+MOST_PER_FACT = 1.3
+ANSWERS_KEPT = timedelta(days=12)
+BETWEEN = 25
+"""Exchanges, until it is quiet for long."""
+ME = "me"
+
+
+class Encoder(SteeredEncoder):
+    dimensions = 256
+
+
+def settings() -> Settings:
+    """Answers are kept for twelve days, and there is little room in the quick tiers."""
+    memory = {"expire_exchange_days": ANSWERS_KEPT.days, "hot_rows": 20, "warm_rows": 50}
+    return all_on().model_copy(
+        update={"memory": Settings.model_validate({"memory": memory}).memory}
+    )
+
+
+@dataclass
+class Lived:
+    """`said` by the exchanges' ids, in their order."""
+
+    said: dict[str, Said] = field(default_factory=dict)
+
+    def keys(self, memory: Memory) -> set[Key | None]:
+        """What a memory is about."""
+        return {self.said[source].tells for source in memory.sources}
+
+    def now(self) -> dict[str, str]:
+        """What is so at the end."""
+        return dict(each.tells for each in self.said.values() if each.tells is not None)
+
+
+async def live(folder: Path, exchanges: int, conversations: int) -> Lived:
+    """Talk for a month, with silences in which all idle work is done."""
+    lived, until = Lived(), datetime.now(UTC)
+    async with idle_home(folder, settings=settings(), encoder=Encoder()) as home:
+        archive = Archive(home.transcript, home.memory)
+        for _, talk in groupby(
+            month(exchanges, conversations, until), lambda each: each.conversation
+        ):
+            conversation = Conversation.begin(ME)
+            for turn, said in enumerate(talk, 1):
+                conversation.append_user(turn, said.text, said.at)
+                exchange = conversation.complete(turn, said.answer, ended=said.at)
+                archive.store(conversation, exchange)
+                lived.said[exchange.id] = said
+                if turn % BETWEEN == 0:
+                    home.clock[0] = said.at
+                    await quiet(home)
+            await quiet(home)
+    return lived
+
+
+async def quiet(home: IdleHome) -> None:
+    await home.memory.settled()
+    await home.scheduler.run_until_empty()
+
+
+async def check(folder: Path, exchanges: int, conversations: int) -> None:
+    folder.mkdir()
+    lived = await live(folder, exchanges, conversations)
+    async with idle_home(folder, settings=settings(), encoder=Encoder()) as home:
+        assert home.queue.counts() == []
+        await home.until_empty()
+        assert home.queue.counts() == []
+        rows = stored(home.memory.table, ME)
+        facts = [each for each in rows if each.kind is not Kind.EXCHANGE]
+        piled_up(lived, facts)
+        newest_holds(home, lived, facts)
+        bounded(home, lived, rows, facts)
+
+
+def piled_up(lived: Lived, facts: list[Memory]) -> None:
+    by_key: dict[Key, list[Memory]] = defaultdict(list)
+    for each in facts:
+        [key] = lived.keys(each)  # of one thing, or two were taken for one
+        assert key is not None, each.text
+        by_key[key].append(each)
+    worst = sorted(by_key.items(), key=lambda each: -len(each[1]))[:5]
+    shown = [(key, [each.text for each in found]) for key, found in worst]
+    assert len(facts) / len(by_key) <= MOST_PER_FACT, shown
+    told = {each.tells for each in lived.said.values() if each.tells is not None}
+    assert len(by_key) >= 0.95 * len(told), told - by_key.keys()
+
+
+def newest_holds(home: IdleHome, lived: Lived, facts: list[Memory]) -> None:
+    """Of what there are several values the newest is not superseded, and the others are."""
+    by_about: dict[str, list[Memory]] = defaultdict(list)
+    for each in facts:
+        [(about, _)] = [key for key in lived.keys(each) if key is not None]
+        by_about[about].append(each)
+    changed = {about: found for about, found in by_about.items() if len(values(lived, found)) > 1}
+    assert changed
+    for about, found in changed.items():
+        holding = {
+            value for each in found if each.superseded_by is None for value in values(lived, [each])
+        }
+        assert holding == {lived.now()[about]}, (about, [(f.text, f.superseded_by) for f in found])
+        recalled = home.memory.find(found[0].text).memories
+        first = next(each for each in recalled if each.id in {one.id for one in found})
+        assert values(lived, [one for one in found if one.id == first.id]) == {lived.now()[about]}
+
+
+def values(lived: Lived, facts: list[Memory]) -> set[str]:
+    return {key[1] for each in facts for key in lived.keys(each) if key is not None}
+
+
+def bounded(home: IdleHome, lived: Lived, rows: list[Memory], facts: list[Memory]) -> None:
+    """Rows by kind, what was derived, and what is in RAM."""
+    answers = [each for each in rows if each.speaker == ASSISTANT]
+    oldest = datetime.now(UTC) - ANSWERS_KEPT - timedelta(hours=1)
+    assert answers
+    assert all(max(each.told, each.last_used or each.told) > oldest for each in answers)
+    assert len(answers) < len(lived.said) * (ANSWERS_KEPT / LASTS) * 1.2
+    words = [each for each in rows if each.kind is Kind.EXCHANGE and each.speaker == USER]
+    assert len(words) <= len(lived.said)
+    assert len(rows) == len(words) + len(answers) + len(facts)
+    derived: Mapping[str, object] = Derived(home.transcript, ME).of(EXTRACTED)
+    assert derived.keys() == lived.said.keys()
+    assert len(home.memory.index) == len(rows)
+    assert home.memory.index.unmerged <= FOLDED
+    tiers = home.memory.index.tier_counts()
+    assert sum(tiers.values()) == len(rows)
+
+
+async def test_some_days_of_talk_leave_each_fact_about_once(tmp_path: Path) -> None:
+    await check(tmp_path / "home", 300, 6)
+
+
+@pytest.mark.long
+async def test_a_month_of_talk_leaves_each_fact_about_once(tmp_path: Path) -> None:
+    await check(tmp_path / "home", 4_000, 30)

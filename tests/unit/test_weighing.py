@@ -1,0 +1,205 @@
+"""How important memories are: what is used and marked rises, what is ignored fades; rules alone."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from assistant.context.conversation import Conversation
+from assistant.idle.weighing import AGAIN, Weighing
+from assistant.memory.derived import Derived
+from assistant.memory.record import ASSISTANT, USER, Kind, Memory
+from assistant.memory.weighing import LEAST, STEP, Given, noted, weight
+from tests.support.forgetting import START, Bench, bench
+from tests.support.memories import stored
+
+NOW = datetime(2026, 6, 1, tzinfo=UTC)
+FRESH = Memory("e-user", "ada", Kind.EXCHANGE, "i like rhubarb", NOW, importance=0.5)
+OLD = replace(FRESH, created=NOW - timedelta(days=720))
+
+
+def weighs(memory: Memory) -> float:
+    return weight(memory, noted(memory, None), NOW)
+
+
+# -- the rules ----------------------------------------------------------------------------------
+
+
+def test_what_is_new_weighs_what_it_was_given() -> None:
+    assert weighs(FRESH) == 0.5
+    assert weighs(replace(FRESH, speaker=ASSISTANT, importance=0.2)) == 0.2
+
+
+def test_use_marks_pins_and_tellings_lift_it() -> None:
+    used = replace(OLD, uses=7, last_used=NOW)
+    for better in (
+        used,
+        replace(OLD, feedback=1),
+        replace(OLD, pinned=True),
+        replace(OLD, sources=("e", "f")),
+    ):
+        assert weighs(better) > weighs(FRESH) > weighs(OLD)
+    assert weighs(used) > weighs(replace(used, uses=1)) > weighs(OLD)
+    assert weighs(replace(used, last_used=NOW - timedelta(days=720))) < weighs(used)
+
+
+def test_marks_as_wrongly_recalled_lower_it() -> None:
+    assert weighs(replace(FRESH, feedback=-1)) < weighs(FRESH)
+
+
+def test_what_says_something_specific_fades_less() -> None:
+    named = replace(OLD, text="i gave it to Rosamund")
+    assert weighs(OLD) < weighs(named) < weighs(FRESH)
+
+
+def test_it_stays_within_bounds() -> None:
+    most = replace(
+        FRESH, uses=99, last_used=NOW, feedback=9, pinned=True, sources=tuple("abcdefgh")
+    )
+    assert weighs(replace(most, importance=0.9)) == 1.0
+    assert weighs(replace(OLD, feedback=-9)) == pytest.approx(LEAST)
+    assert weighs(replace(OLD, speaker=ASSISTANT, importance=0.2, feedback=-9)) == 0.2
+
+
+def test_what_was_set_by_hand_is_not_undercut() -> None:
+    assert weighs(replace(OLD, importance=0.75, feedback=-2)) == 0.75
+    fact = replace(OLD, kind=Kind.FACT, importance=0.6)
+    assert weighs(fact) == pytest.approx(0.6)
+
+
+def test_a_change_by_hand_is_told_from_ones_own() -> None:
+    given = Given(0.5, by_hand=False, last=0.5, now=0.45)
+    for own in (0.5, 0.45):  # a kill may have come before the second
+        assert noted(replace(FRESH, importance=own), given) == given
+    assert noted(replace(FRESH, importance=0.3), given) == Given(0.3, True, 0.3, 0.3)
+
+
+def test_it_depends_on_nothing_that_it_gave_before() -> None:
+    memory = replace(OLD, uses=3, last_used=NOW)
+    given = noted(memory, None)
+    first = weight(memory, given, NOW)
+    again = replace(memory, importance=first)
+    assert weight(again, noted(again, replace(given, now=first)), NOW) == first
+
+
+# -- the work -----------------------------------------------------------------------------------
+
+
+@dataclass
+class Here:
+    bench: Bench
+    work: Weighing
+
+    async def weigh(self) -> int:
+        """Until nothing is missing; returns how many exchanges had to be touched."""
+        touched = 0
+        while subjects := await self.work.missing(2):
+            await self.work.run(subjects)
+            touched += len(subjects)
+        return touched
+
+    def importance(self) -> dict[str, float]:
+        table = self.bench.memory.table
+        return {each.text: round(each.importance, 2) for each in stored(table)}
+
+
+@asynccontextmanager
+async def here(folder: Path) -> AsyncIterator[Here]:
+    async with bench(folder, Conversation.begin("ada"), START) as session:
+        yield Here(session, Weighing(session.transcript, session.memory, lambda: session.clock[0]))
+
+
+async def told(at: Here, *texts: str) -> list[str]:
+    """Their memories' ids."""
+    ids = [f"{at.bench.tell(text).id}-{USER}" for text in texts]
+    await at.bench.memory.settled()
+    return ids
+
+
+async def test_what_is_used_rises_and_what_is_ignored_fades(tmp_path: Path) -> None:
+    async with here(tmp_path) as at:
+        used, marked, _ = await told(at, "rhubarb is mine", "herons nest here", "the gate squeaks")
+        assert await at.weigh() == 0
+        at.bench.pass_time(400 * 86_400)
+        now = at.bench.clock[0]
+        await asyncio.to_thread(
+            at.bench.memory.change,
+            [used, marked],
+            lambda old: (
+                replace(old, uses=5, last_used=now) if old.id == used else replace(old, feedback=2)
+            ),
+        )
+        assert await at.weigh() == 3
+        weights = at.importance()
+        assert weights["rhubarb is mine"] > 0.5
+        assert weights["herons nest here"] > 0.5
+        assert weights["the gate squeaks"] < 0.5
+        outlines = at.bench.memory.index.outlines()
+        assert {each.text: round(each.importance, 2) for each in outlines.values()} == weights
+
+
+async def test_a_second_time_changes_nothing(tmp_path: Path) -> None:
+    async with here(tmp_path) as at:
+        await told(at, "rhubarb is mine", "herons nest here", "the gate squeaks")
+        at.bench.pass_time(400 * 86_400)
+        assert await at.weigh() == 3
+        once = at.importance()
+        assert await at.weigh() == 0
+        again = Weighing(at.bench.transcript, at.bench.memory, lambda: at.bench.clock[0])
+        assert await again.missing(9) == []
+        at.bench.pass_time(AGAIN.total_seconds() + 1)
+        assert await at.weigh() == 0
+        assert at.importance() == once
+
+
+async def test_what_somebody_sets_stays_and_may_only_rise(tmp_path: Path) -> None:
+    async with here(tmp_path) as at:
+        [key] = await told(at, "rhubarb is mine")
+        at.bench.pass_time(400 * 86_400)
+        assert await at.weigh() == 1
+        await asyncio.to_thread(
+            at.bench.memory.change, [key], lambda old: replace(old, importance=0.7)
+        )
+        for _ in range(3):
+            at.bench.pass_time(400 * 86_400)
+            await at.weigh()
+        assert at.importance()["rhubarb is mine"] == pytest.approx(0.7)
+
+
+async def test_a_kill_between_note_and_memory_is_made_good(tmp_path: Path) -> None:
+    async with here(tmp_path) as at:
+        [key] = await told(at, "rhubarb is mine")
+        at.bench.pass_time(400 * 86_400)
+        [subject] = await at.work.missing(9)
+        assert await asyncio.to_thread(at.work._note, [subject])
+        assert at.importance()["rhubarb is mine"] == 0.5
+        again = Weighing(at.bench.transcript, at.bench.memory, lambda: at.bench.clock[0])
+        assert await again.missing(9) == [subject]
+        await again.run([subject])
+        faded = at.importance()["rhubarb is mine"]
+        assert faded < 0.5
+        await asyncio.to_thread(at.bench.memory.change, [key], lambda old: replace(old, feedback=2))
+        await Weighing(at.bench.transcript, at.bench.memory, lambda: at.bench.clock[0]).run(
+            [subject]
+        )
+        assert at.importance()["rhubarb is mine"] == pytest.approx(0.5 + 4 * STEP)
+
+
+async def test_the_note_goes_with_the_exchange(tmp_path: Path) -> None:
+    async with here(tmp_path) as at:
+        [key] = await told(at, "rhubarb is mine")
+        at.bench.pass_time(400 * 86_400)
+        await at.weigh()
+        exchange = key.removesuffix(f"-{USER}")
+        derived = Derived(at.bench.transcript, "ada")
+        assert set(derived.of("importance")) == {exchange}
+        await at.bench.forgetting.forget([exchange], ())
+        at.bench.pass_time(61)
+        await at.bench.forgetting.purge_due()
+        assert derived.of("importance") == {}
+        await at.work.run([exchange])
+        assert derived.of("importance") == {}
