@@ -20,6 +20,7 @@ from assistant.memory.lexical import LexicalIndex
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.question import Question
 from assistant.memory.ranking import Candidates, Evidence, Ranked, Ranking, rank, to_be_ranked
+from assistant.memory.record import Kind, Memory
 from assistant.memory.tiers import Tier
 
 CANDIDATES = 200
@@ -89,6 +90,14 @@ def searched(
 def head(text: str) -> str:
     """What is looked at of a text: whoever pastes a megabyte must not make recall late for ever."""
     return text[:LONGEST_DOCUMENT]
+
+
+def words_of(memory: Memory) -> tuple[str, str]:
+    """Text and context as the lexical index takes them. None of a summary: it is never looked for
+    by its words, and they would only make those of its sources seem common."""
+    if memory.kind is Kind.SUMMARY:
+        return "", ""
+    return head(memory.text), memory.context
 
 
 def _found(parts: Parts, asked: Mapping[str, set[str]], ranked: Ranked, tier: Tier) -> Found:
