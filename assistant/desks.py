@@ -13,6 +13,7 @@ from assistant.events import Event, Notice
 from assistant.memory.desk import MemoryDesk
 from assistant.memory.desk_requests import Request, Row, carry_out
 from assistant.memory.encoding import QueryEncoder
+from assistant.memory.enriched import Enrichment
 from assistant.memory.expiry import Lifetimes
 from assistant.memory.forgetting_marks import Hidden
 from assistant.memory.hiding import Hiding
@@ -178,7 +179,15 @@ def load_memory(
     lexicon = Lexicon(settings.persona.language)
     tiers, policy = Tiers.of(settings.memory), Policy.of(settings.memory)
     memory = LongTermMemory(
-        user, lambda: table, encoder, lexicon, Ranking(), _log, tiers=tiers, policy=policy
+        user,
+        lambda: table,
+        encoder,
+        lexicon,
+        Ranking(),
+        _log,
+        tiers=tiers,
+        policy=policy,
+        enrichment=Enrichment.of(settings.idle),
     )
     memory.store.owns_table = False
     asyncio.run(memory.load(transcript))

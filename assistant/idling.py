@@ -12,6 +12,7 @@ from assistant.desks import Answer
 from assistant.encryption import Vault
 from assistant.engines import background_model
 from assistant.events import Event, EventBus, Notice, Phase, Severity
+from assistant.idle import describing
 from assistant.idle.consolidating import consolidating_of
 from assistant.idle.embedding import Embedding
 from assistant.idle.extracting import Extracting
@@ -82,6 +83,9 @@ def kinds_of(parts: Parts) -> list[Work]:
         works.append(Weighing(parts.transcript, parts.memory))
     works += summarising_of(parts.settings, parts.transcript, parts.memory, parts.llm)
     works += consolidating_of(parts.settings, parts.transcript, parts.memory, parts.llm)
+    wanted = describing.wanted(parts.settings.idle)
+    if wanted and english and parts.memory and parts.llm:
+        works.append(describing.Describing(parts.transcript, parts.memory, parts.llm, wanted))
     return works
 
 

@@ -22,6 +22,7 @@ from assistant.events import (
     Severity,
 )
 from assistant.memory.door import Door
+from assistant.memory.enriched import Enrichment
 from assistant.memory.forgetting import Forgetting, Window, done
 from assistant.memory.forgetting_marks import Hidden
 from assistant.memory.hiding import InSession
@@ -185,6 +186,7 @@ async def open_remembering(
         bus.emit,
         tiers=Tiers.of(settings.memory),
         policy=Policy.of(settings.memory),
+        enrichment=Enrichment.of(settings.idle),
     )
     stack.push_async_callback(memory.close)
     return Remembering(home, settings, bus, memory, transcript, stack)

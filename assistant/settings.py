@@ -231,6 +231,11 @@ class Idle(Section):
     """Compare what you said with older things that are about the same, in English: what says the
     same is merged, what has changed supersedes, where rules allow it and, in doubt, the language
     model says so too. `assistant memory split` undoes it."""
+    describe: Literal["off", "on"] = "off"
+    """Have the language model say in its own words, for the index alone, what you told, in English:
+    it is searched too."""
+    expand: Literal["off", "on"] = "off"
+    """The same with questions that what you told answers."""
 
 
 class Screen(Section):

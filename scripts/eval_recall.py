@@ -15,7 +15,9 @@ named has no stand-in unless that is named too. The methods beside it have `--en
 are bootstrap 95 % over questions. `--vectors FOLDER` keeps documents' vectors there for the next
 run. `--without times+dated,linked` takes weights away, and `ours_less` says what that costs;
 `--summaries` puts those of every twelve turns beside them (`summaries`), which are to change
-nothing here. With `--json` the last line is one JSON object.
+nothing here. `--made CACHE` tells instead what the descriptions and questions in it bring, which a
+model wrote (`scripts/make_derived.py`), and what they cost: over the turns for which it was asked
+alone. With `--json` the last line is one JSON object.
 """
 
 import argparse
@@ -39,6 +41,9 @@ from assistant.paths import models_cache
 from data import located
 from models.encoder import OnnxEncoder
 from models.profiles import SMALL
+from scripts.bench import ablation
+from scripts.bench.ablation import compared, enriched
+from scripts.bench.made import Cache, Cost
 from scripts.bench.recall_data import Pool, read_locomo, read_paraphrases
 from scripts.bench.recall_methods import METHODS, TURNS, Baselines, Encoders, Ours, summed_up
 from scripts.bench.report import machine
@@ -126,10 +131,11 @@ def ablated(wanted: str) -> dict[str, Ranking]:
     for name in (each for group in groups for each in group):
         if name not in {field.name for field in fields(Ranking)}:
             raise ValueError(f"there is no weight {name!r} in Ranking")
-    return {
-        f"ours_without_{'+'.join(group)}": replace(Ranking(), **dict[str, Any].fromkeys(group, 0.0))
-        for group in groups
-    }
+    found = {}
+    for group in groups:
+        nothing: dict[str, Any] = dict.fromkeys(group, 0.0)
+        found[f"ours_without_{'+'.join(group)}"] = replace(Ranking(), **nothing)
+    return found
 
 
 def figures(values: Mapping[str, Values], categories: Sequence[str]) -> dict[str, Any]:
@@ -163,6 +169,23 @@ def report(found: Mapping[str, Any], values: Mapping[str, Values], kinds: Sequen
     return "\n".join(lines)
 
 
+def switched(options: argparse.Namespace, pools: Sequence[Pool], encoders: Encoders) -> int:
+    """What a model made, switched on and off. Raises ValueError: it made nothing of these turns."""
+    cache, cost = Cache(options.made), Cost()
+    models = cache.models()
+    model = options.model or (models[0] if len(models) == 1 else "")
+    every = enriched(pools, cache, model, encoders, cost)
+    if not any(each.pool.questions for each in every):
+        known = ", ".join(models) or "none"
+        raise ValueError(f"nothing was made of these turns by {model or 'which --model'}: {known}")
+    values, categories = compared(every, encoders, Ranking())
+    sys.stdout.write(f"{model}\n{ablation.report(values, cost)}\n")
+    if options.json:
+        found = ablation.figures(values, categories, cost)
+        sys.stdout.write(json.dumps(found | {"model": model, "machine": machine()}) + "\n")
+    return 0
+
+
 def parsed(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("file", type=Path, nargs="?", help="conversations in LoCoMo's format")
@@ -178,6 +201,8 @@ def parsed(arguments: Sequence[str]) -> argparse.Namespace:
     )
     parser.add_argument("--summaries", action="store_true", help="with summaries by rules too")
     parser.add_argument("--vectors", type=Path, help="folder to keep vectors in")
+    parser.add_argument("--made", type=Path, metavar="CACHE", help="of scripts/make_derived.py")
+    parser.add_argument("--model", help="which model's, of those in the cache")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args(arguments)
     if (options.file is None) is not options.paraphrase:
@@ -215,6 +240,8 @@ def main(arguments: Sequence[str]) -> int:
         encoders = opened(options.encoder, options)
         if options.stand_in:
             encoders = encoders._replace(stand_in=opened(options.stand_in, options))
+        if options.made:
+            return switched(options, pools, encoders)
         values, categories = measured(pools, encoders, variants(encoders, options))
     except (AssistantError, OSError, ValueError) as error:
         sys.stderr.write(f"{error}\n")

@@ -157,9 +157,6 @@ class Columns:
                 speaker=str(self.speakers[row]),
                 conversation=self.conversations[row],
                 sources=self.sources[row],
-                importance=float(self._numbers[row, IMPORTANCE]),
-                uses=int(self._numbers[row, USES]),
-                pinned=bool(self._numbers[row, PINNED]),
                 superseded_by=self.superseded_by.get(row),
                 **self._marks_of(row),
             )

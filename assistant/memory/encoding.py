@@ -241,6 +241,10 @@ class QueryEncoder:
             return np.empty((0, self.dimensions), np.float32)
         return np.stack([vectors[key] for key in keys])
 
+    def encode_apart(self, texts: Sequence[str]) -> Vectors:
+        """As `encode_documents`, and nothing is kept of them."""
+        return self._documents.encode([document_key(text) for text in texts])
+
     def _submit(
         self, thread: ThreadPoolExecutor, query: str, cache: VectorCache
     ) -> "Future[Vector]":

@@ -2,7 +2,7 @@
 writes."""
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -12,7 +12,9 @@ from assistant.errors import ModelError, StoreError
 from assistant.events import Event, MemoriesCounted, MemoriesRead, ProfileChanged
 from assistant.memory import table_schema
 from assistant.memory.ageing import Ageing
+from assistant.memory.description_rows import extras
 from assistant.memory.encoding import QueryEncoder, Vectors
+from assistant.memory.enriched import Enrichment
 from assistant.memory.forgetting_marks import Hidden
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.making import Transcript, made_of
@@ -52,6 +54,7 @@ class Keeper:
         policy: Policy,
         tell: Callable[[Event], None],
         try_later: Callable[[float], None],
+        enrichment: Enrichment,
     ) -> None:
         self.store = StoreLink(open_table, tell, try_later)
         self.index: UserIndex | None = None
@@ -63,6 +66,7 @@ class Keeper:
         self._lexicon = lexicon
         self._ranking = ranking
         self._lifetimes = policy.lifetimes
+        self._enrichment = enrichment
         self._ageing = Ageing(tiers)
         self._tell = tell
         self._taking_in = threading.Lock()
@@ -160,6 +164,7 @@ class Keeper:
             self._veil(index)
             self.index = index
         self._catch_up(index)
+        self.enrich()
         self._told_count = index.shown
         self._tell(MemoriesRead(self._told_count))
         self._tell_changes()
@@ -199,6 +204,23 @@ class Keeper:
         self.store.flush()
         if self.index is not None:
             self._embed(self.index)
+
+    def enrich(self, exchanges: Collection[str] | None = None) -> None:
+        """Take up what was made of these, or of all. Doesn't raise."""
+        if self.index is not None and self._transcript is not None:
+            self._enrich(self.index, self._transcript, exchanges)
+
+    def _enrich(
+        self, index: UserIndex, transcript: Transcript, exchanges: Collection[str] | None = None
+    ) -> None:
+        if not (self._enrichment.by_words or self._enrichment.by_meaning):
+            return
+        try:
+            found = extras(transcript, self._user_id, self._encoder.name, exchanges)
+        except StoreError as error:
+            self.store.tell(error)
+            return
+        index.enrich(found)
 
     def untidy(self, unmerged: int) -> bool:
         """So many new memories are gone through one by one, or the store wants to be compacted. Any
@@ -299,6 +321,7 @@ class Keeper:
         self._encoder.clear()
         index = self._empty_index()
         index.add(in_order(table, self._user_id))
+        self._enrich(index, transcript)
         self._embed(index, EMBEDDED_BY_THE_WAY)
         with self._taking_in:
             self._veil(index)
@@ -323,7 +346,14 @@ class Keeper:
 
     def _empty_index(self) -> UserIndex:
         dimensions, lifetimes = self._encoder.dimensions, self._lifetimes
-        return UserIndex(self._user_id, self._lexicon, dimensions, self._ranking, lifetimes)
+        return UserIndex(
+            self._user_id,
+            self._lexicon,
+            dimensions,
+            self._ranking,
+            lifetimes,
+            self._enrichment,
+        )
 
     def _veil(self, index: UserIndex) -> None:
         """What is to be forgotten comes up in no index."""

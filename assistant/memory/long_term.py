@@ -22,7 +22,8 @@ from assistant.context.conversation import Exchange
 from assistant.context.notes import Note
 from assistant.events import Event
 from assistant.memory.asking import Asked, Asking, Misses, Reserve, result
-from assistant.memory.encoding import LONGEST_QUERY, QueryEncoder
+from assistant.memory.encoding import LONGEST_QUERY, QueryEncoder, Vectors
+from assistant.memory.enriched import Enrichment
 from assistant.memory.forgetting_marks import Hidden
 from assistant.memory.found import Recalled
 from assistant.memory.keeping import Keeper
@@ -52,6 +53,7 @@ class LongTermMemory:
         open_table: blocking; may raise StoreError.
         emit: told by a `Notice` when storing begins to fail, and when it works again.
         policy: what is merged, and what expires; by default nothing by itself.
+        enrichment: what counts of that which is made between utterances; default: nothing.
     """
 
     def __init__(
@@ -65,6 +67,7 @@ class LongTermMemory:
         *,
         tiers: Tiers | None = None,
         policy: Policy | None = None,
+        enrichment: Enrichment | None = None,
     ) -> None:
         self.user_id = user_id
         self.policy = policy or Policy()
@@ -80,6 +83,7 @@ class LongTermMemory:
             self.policy,
             self._tell_later,
             self._try_later,
+            enrichment or Enrichment(),
         )
         self.asking = Asking(encoder, lexicon, self._speakers, self._stronger)
         self.writable = asyncio.Event()
@@ -253,6 +257,19 @@ class LongTermMemory:
             StoreError: the table could not be written; nothing has changed.
         """
         self._writing.submit(self._keeper.drop, memories).result()
+
+    @property
+    def encoder(self) -> str:
+        """Whose vectors it goes by."""
+        return self._encoder.name
+
+    def vectors(self, texts: Sequence[str]) -> Vectors:
+        """Of texts of which nothing is kept; 5 ms each. Raises ModelFailed."""
+        return self._encoder.encode_apart(texts)
+
+    def enrich(self, exchanges: Collection[str]) -> None:
+        """What was made of these is searched from soon on. Returns at once."""
+        self._writing.submit(self._keeper.enrich, exchanges)
 
     def rebuild(self, transcript: Transcript) -> int:
         """Make anew what the transcript tells, all vectors and the indexes; returns how many

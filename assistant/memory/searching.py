@@ -14,6 +14,7 @@ from assistant.memory.clues import Clues
 from assistant.memory.columns import Columns
 from assistant.memory.dense import Dense, Meaning
 from assistant.memory.encoding import LONGEST_DOCUMENT
+from assistant.memory.enriched import Extras
 from assistant.memory.facts import sufficient
 from assistant.memory.found import Found
 from assistant.memory.lexical import LexicalIndex
@@ -22,6 +23,7 @@ from assistant.memory.question import Question
 from assistant.memory.ranking import Candidates, Evidence, Ranked, Ranking, rank, to_be_ranked
 from assistant.memory.record import Kind, Memory
 from assistant.memory.tiers import Tier
+from assistant.memory.vector_blocks import Cosines, Rows
 
 CANDIDATES = 200
 """The best by words and the best by meaning; their neighbours in the conversation come on top."""
@@ -36,6 +38,7 @@ class Parts:
     lexicon: Lexicon
     lexical: LexicalIndex
     vectors: Dense
+    extras: Extras
     columns: Columns
     ranking: Ranking
 
@@ -53,15 +56,17 @@ def searched(
     Args:
         exclude: exchanges whose memories stay out.
     """
-    columns, vectors = parts.columns, parts.vectors
+    columns, vectors, extras = parts.columns, parts.vectors, parts.extras
     lexical = parts.lexical.score(question.words)
-    size = len(lexical.own)
+    own = extras.words(question.words, lexical.own)
+    size = len(own)
     meaning = vectors.usable(meaning)
-    cosines = partial(vectors.cosines, meaning)
+    cosines = partial(_cosines, parts, meaning)
     clues = Clues.of(question, columns, parts.lexical, parts.ranking, now)
-    near = np.concatenate([vectors.near(meaning, CANDIDATES), clues.candidates(size, cosines)])
+    found = vectors.near(meaning, CANDIDATES), extras.near(meaning.quick, CANDIDATES)
+    near = np.concatenate([*found, clues.candidates(size, cosines)])
     before, after = columns.before[:size], columns.after[:size]
-    rows = to_be_ranked(lexical.own, near, before, after, CANDIDATES)
+    rows = to_be_ranked(own, near, before, after, CANDIDATES)
     rows, broad = among(columns, rows, question.text, exclude, now)
     if broad is None:
         rows = clues.left(rows)
@@ -71,7 +76,7 @@ def searched(
         rows=rows,
         evidence=Evidence(
             cosines(rows).astype(np.float64),
-            lexical.own[rows].astype(np.float64),
+            own[rows].astype(np.float64),
             lexical.context[rows].astype(np.float64),
             question.speaker,
             *clues.evidence(rows),
@@ -85,6 +90,10 @@ def searched(
     asked = parts.lexicon.terms(question.text)
     tiers = vectors.quick.tiers([each.row for each in ranked])
     return list(islice(sufficient(map(partial(_found, parts, asked), ranked, tiers)), k))
+
+
+def _cosines(parts: Parts, meaning: Meaning, rows: Rows) -> Cosines:
+    return parts.extras.cosines(meaning.quick, rows, parts.vectors.cosines(meaning, rows))
 
 
 def head(text: str) -> str:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from assistant.context.notes import Note
 from assistant.memory.columns import Columns
 from assistant.memory.dense import Dense, Meaning
+from assistant.memory.enriched import Enrichment, Extra, Extras
 from assistant.memory.expiry import Lifetimes
 from assistant.memory.found import Found
 from assistant.memory.lexical import LexicalIndex
@@ -43,6 +44,7 @@ class UserIndex:
     Args:
         dimensions: of the quick encoder's vectors; where nothing else is said they are meant.
         lifetimes: when memories without a date of their own expire; default: never.
+        enrichment: what of that which was made of them counts; default: nothing.
     """
 
     def __init__(
@@ -52,11 +54,13 @@ class UserIndex:
         dimensions: int,
         ranking: Ranking,
         lifetimes: Lifetimes | None = None,
+        enrichment: Enrichment | None = None,
     ) -> None:
         self.user_id = user_id
         self._lexicon = lexicon
         self._lexical = LexicalIndex(lexicon)
         self._vectors = Dense(dimensions)
+        self._extras = Extras(lexicon, dimensions, enrichment or Enrichment())
         self._columns = Columns(lifetimes or Lifetimes())
         self._ranking = ranking
         self._lock = threading.Lock()
@@ -170,9 +174,18 @@ class UserIndex:
             row = self._columns.row_of[memory.id]
             if memory.text != self._columns.texts[row]:
                 self._vectors.remove([row])
+                self._extras.remove([row])
             self._lexical.replace(row, *words_of(memory))
             self._columns.write(row, memory)
             self.profile = self._columns.profile()
+
+    def enrich(self, extras: Mapping[str, Extra]) -> None:
+        """What was made of memories, in place of what was; those that are not here, or have another
+        text by now, are left out."""
+        with self._lock:
+            row_of, texts = self._columns.row_of, self._columns.texts
+            here = {row_of[key]: each for key, each in extras.items() if key in row_of}
+            self._extras.put({n: each for n, each in here.items() if each.fits(texts[n])})
 
     def remove(self, ids: Iterable[str]) -> None:
         """Out of recall at once; `purge` leaves no trace of their words."""
@@ -181,6 +194,7 @@ class UserIndex:
             if rows:
                 self._lexical.remove(rows)
                 self._vectors.remove(rows)
+                self._extras.remove(rows)
                 self._columns.remove(rows)
                 self.profile = self._columns.profile()
 
@@ -189,12 +203,14 @@ class UserIndex:
         told. Takes microseconds."""
         with self._lock:
             self._columns.withhold(exchanges, ids)
+            self._extras.withhold(exchanges)
             self.profile = self._columns.profile()
 
     def release(self, exchanges: Collection[str], ids: Collection[str]) -> None:
         """As before `withhold`."""
         with self._lock:
             self._columns.release(exchanges, ids)
+            self._extras.release(exchanges)
             self.profile = self._columns.profile()
 
     def outlines(
@@ -225,10 +241,14 @@ class UserIndex:
     def tidy(self) -> None:
         """Fold what is new into the large index; for when nobody speaks."""
         self._lexical.merge()
+        self._extras.tidy()
 
     def purge(self) -> None:
-        """Drop every word that only a removed memory had."""
+        """Drop every word that only a removed memory had, or what was made of it."""
+        with self._lock:
+            self._extras.drop_withheld()
         self._lexical.purge()
+        self._extras.purge()
 
     def age(
         self, tiers: Tiers, now: datetime, *reads: Callable[[Sequence[str]], Mapping[str, Vector]]
@@ -339,5 +359,12 @@ class UserIndex:
             exclude: exchanges that the prompt holds anyway; memories that rest on them stay out.
         """
         with self._lock:
-            parts = Parts(self._lexicon, self._lexical, self._vectors, self._columns, self._ranking)
+            parts = Parts(
+                self._lexicon,
+                self._lexical,
+                self._vectors,
+                self._extras,
+                self._columns,
+                self._ranking,
+            )
             return searched(parts, question, Meaning(vector, stronger), k, now, exclude)

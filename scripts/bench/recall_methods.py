@@ -1,6 +1,6 @@
 """The ways of recall that are measured against each other, ours by the product's own modules."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from typing import NamedTuple
@@ -11,6 +11,7 @@ import Stemmer
 from numpy.typing import NDArray
 
 from assistant.context.conversation import Exchange
+from assistant.memory.enriched import Enrichment, Extra
 from assistant.memory.gist import chosen, points, written
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.question import day_words, read_question
@@ -39,11 +40,19 @@ class Encoders(NamedTuple):
     queries: Encode
     stand_in: "Encoders | None" = None
 
+    @property
+    def quick(self) -> "Encoders":
+        return self.stand_in or self
+
 
 class Ours:
     """One user's memories of one pool, indexed and searched as the product does it, with both
     encoders where there are two. Without `meaning` it is what recall falls back to at its deadline.
-    `beside` are memories that are no turns.
+
+    Args:
+        beside: memories that are no turns.
+        extras: what was made of turns, by their ids, with vectors of the quick encoder.
+        enrichment: what of it counts.
     """
 
     def __init__(
@@ -54,19 +63,24 @@ class Ours:
         *,
         meaning: bool = True,
         beside: Sequence[Memory] = (),
+        enrichment: Enrichment | None = None,
+        extras: Mapping[str, Extra] | None = None,
     ) -> None:
         memories = [*(memory(turn, pool.name) for turn in pool.turns), *beside]
         texts = [each.text for each in memories]
-        quick = encoders.stand_in or encoders
+        quick = encoders.quick
         vectors = quick.documents(texts)
         self._quick = quick.queries if meaning else None
         self._stronger = encoders.queries if meaning and encoders.stand_in else None
-        self._index = UserIndex(pool.name, Lexicon("en"), vectors.shape[1], weights)
+        self._index = UserIndex(
+            pool.name, Lexicon("en"), vectors.shape[1], weights, enrichment=enrichment
+        )
         self._index.add(memories, vectors)
         if self._stronger is not None:
             better = encoders.documents(texts)
             self._index.attach_stronger(better.shape[1])
             self._index.set_vectors([each.id for each in memories], better, stronger=True)
+        self._index.enrich(extras or {})
         self._rows = {turn.id: row for row, turn in enumerate(pool.turns)}
         self._speakers = sorted({turn.speaker for turn in pool.turns})
         times = [turn.when for turn in pool.turns if turn.when]

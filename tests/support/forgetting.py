@@ -10,6 +10,7 @@ from pathlib import Path
 from assistant.context.conversation import Conversation, Exchange
 from assistant.events import Event
 from assistant.memory.encoding import QueryEncoder
+from assistant.memory.enriched import Enrichment
 from assistant.memory.forgetting import Forgetting
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.long_term import LongTermMemory
@@ -24,6 +25,8 @@ from tests.support.encoders import HashingEncoder, OtherHashing
 from tests.support.memories import stored
 
 LEISURE_S = 30.0
+ENRICHED = Enrichment(1.0, 1.0, 1.0, 1.0)
+"""All that was made between utterances counts."""
 START = datetime(2026, 11, 21, 10, tzinfo=UTC)
 
 
@@ -85,6 +88,7 @@ async def bench(
         Lexicon("en"),
         Ranking(),
         events.append,
+        enrichment=ENRICHED,
     )
     window = Window(talk)
 

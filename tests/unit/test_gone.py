@@ -10,7 +10,10 @@ from pathlib import Path
 import pytest
 
 from assistant.context.conversation import Conversation, Summary
+from assistant.memory.derived import Derived, Output
+from assistant.memory.description_rows import DESCRIBED, Description, content_of
 from assistant.memory.desk import MemoryDesk
+from assistant.memory.enriched import fingerprint
 from assistant.memory.hiding import InSession
 from assistant.memory.record import USER, Kind, Memory, new_id
 from assistant.memory.table import MemoryTable
@@ -49,9 +52,10 @@ def own_word(fact: str, told: list[str], here: Bench) -> str:
     return next(word for word in own if lexicon.content(word))
 
 
-async def derive(here: Bench, told: dict[str, str]) -> list[str]:
-    """What idle work would make of what was told: facts in other words, a summary that quotes, and
-    a neighbour whose context does. Returns the sentences that rest on the first ten facts alone."""
+async def derive(here: Bench, told: dict[str, str]) -> tuple[list[str], list[str]]:
+    """What idle work would make of what was told: facts in other words, a summary that quotes, a
+    neighbour whose context does, and descriptions. Returns the sentences that rest on the first ten
+    facts alone."""
     sentences, made = [], []
     for number, exchange in enumerate(list(told.values())[:10]):
         sentence = f"Derived knowledge number {number} of the user, from one telling."
@@ -67,7 +71,24 @@ async def derive(here: Bench, told: dict[str, str]) -> list[str]:
         here.window.talk,
         Summary(new_id(), f"They said: {texts[4]}", tuple(told.values()), START),
     )
-    return sentences
+    ids = list(told.values())
+    described = [describe(here, (ids[at], texts[at]), ids[at + 30]) for at in range(5)]
+    await here.memory.settled()
+    return sentences, [*described, *(f"Which is {each}" for each in described)]
+
+
+def describe(here: Bench, told: tuple[str, str], subject: str) -> str:
+    """Of one that stays, with words of one that goes."""
+    source, said = told
+    about = f"Described after: {said}"
+    [(_, exchange)] = here.transcript.exchanges("ada", [subject])
+    vectors = here.memory.vectors([about, f"Which is {about}"])
+    of = fingerprint(exchange.user_text)
+    made = Description("", (), of, about, (f"Which is {about}",), "hashing", vectors)
+    output = Output(subject, content_of(made), (subject, source))
+    assert Derived(here.transcript, "ada").keep(DESCRIBED, 1, "none", output, START)
+    here.memory.enrich([subject])
+    return about
 
 
 async def forget_half(here: Bench, told: dict[str, str]) -> set[str]:
@@ -102,7 +123,8 @@ async def lived(home: Path) -> tuple[set[str], set[str], list[bytes]]:
             here.pass_time(60)
             told[text] = here.tell(text).id
         await here.memory.settled()
-        derived = await derive(here, told)
+        derived, described = await derive(here, told)
+        assert found(home, set(described), []) != []
         await here.strengthened()
     before = vectors_of(home, {*facts()[:20], *facts()[-5:], *derived})
     assert len(before) == 70, "of two encoders"
@@ -112,7 +134,8 @@ async def lived(home: Path) -> tuple[set[str], set[str], list[bytes]]:
         here.pass_time(GRACE_S)
         assert await here.forgetting.purge_due()
         assert here.forgetting.hidden == ()
-    return gone | set(derived), set(facts()) - gone, before
+        assert len(here.memory.index._extras) == 0
+    return gone | set(derived) | set(described), set(facts()) - gone, before
 
 
 async def test_of_what_was_forgotten_no_byte_is_left_and_all_else_is_recalled(

@@ -1,0 +1,168 @@
+"""What the user told, described and asked for in other words, for the index alone.
+
+Each exchange in its conversation: what is seen of it besides are the few lines before, and all
+whose words are seen are sources of what is made. It is checked against them, since small models
+make things up; what is left is only ever searched.
+"""
+
+import asyncio
+import json
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from hashlib import sha256
+
+from assistant.context.conversation import Exchange
+from assistant.idle import description
+from assistant.idle.description import ABOUT, QUESTIONS, Line, Made
+from assistant.idle.prompting import answer
+from assistant.memory import description_rows
+from assistant.memory.derived import Derived, Output
+from assistant.memory.description_rows import DESCRIBED, Description, content_of
+from assistant.memory.enriched import fingerprint
+from assistant.memory.lexicon import Lexicon
+from assistant.memory.long_term import LongTermMemory
+from assistant.memory.transcript import Transcript
+from assistant.settings import Idle
+from models.interfaces import LanguageModel
+
+RULES = 1
+"""Their version."""
+USER, ASSISTANT = "User", "Assistant"
+"""As the lines begin."""
+
+
+def wanted(settings: Idle) -> tuple[str, ...]:
+    """What the model is to make, if anything."""
+    parts = ((settings.describe, ABOUT), (settings.expand, QUESTIONS))
+    return tuple(part for setting, part in parts if setting == "on")
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What the model is shown of an exchange."""
+
+    exchange: Exchange
+    before: tuple[Line, ...]
+    new: Line
+    sources: tuple[str, ...]
+    """The exchanges whose words these are, its own first."""
+
+
+class Describing:
+    """One user's. Needs English.
+
+    Args:
+        parts: what is made.
+        now: wall time, UTC.
+    """
+
+    kind = DESCRIBED
+    priority = 60
+    light = False
+
+    def __init__(
+        self,
+        transcript: Transcript,
+        memory: LongTermMemory,
+        llm: LanguageModel,
+        parts: tuple[str, ...] = description.EVERYTHING,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._transcript = transcript
+        self._memory = memory
+        self._user = memory.user_id
+        self._derived = Derived(transcript, memory.user_id)
+        self._llm = llm
+        self._parts = parts
+        self._lexicon = Lexicon("en")
+        self._prompt = description.prompt(parts)
+        self._schema = description.schema(parts)
+        self._now = now
+
+    @property
+    def version(self) -> int:
+        """Of the vectors too: they are of no use to another encoder."""
+        made_by = [RULES, description.PROMPT_VERSION, self._parts, self._memory.encoder]
+        return zlib.crc32(json.dumps(made_by).encode())
+
+    async def missing(self, limit: int) -> Sequence[str]:
+        return await asyncio.to_thread(self._derived.missing, self.kind, self.version, limit)
+
+    async def run(self, subjects: Sequence[str]) -> None:
+        for seen in await asyncio.to_thread(self._wanted, subjects):
+            content = await self._content(seen)
+            kept = await asyncio.to_thread(self._keep, seen, content)
+            if kept:
+                self._memory.enrich([seen.exchange.id])
+
+    # -- inside ---------------------------------------------------------------------------------
+
+    def _wanted(self, subjects: Sequence[str]) -> list[Seen]:
+        """In this order: what is there, not hidden, and lacks it."""
+        hidden = {each for one in self._transcript.hidden(self._user) for each in one.exchanges}
+        made = self._derived.made(self.kind, self.version, subjects)
+        ids = [each for each in subjects if each not in hidden and each not in made]
+        found = {each.id: each for _, each in self._transcript.exchanges(self._user, ids)}
+        return [self._seen(found[each]) for each in ids if each in found]
+
+    def _seen(self, exchange: Exchange) -> Seen:
+        before = description_rows.before(
+            self._transcript, self._user, exchange, description.SHOWN_BEFORE
+        )
+        lines = [
+            (each.id, Line(speaker, text))
+            for each in before
+            for speaker, text in ((USER, each.user_text), (ASSISTANT, each.assistant_text))
+            if text.strip()
+        ]
+        new = Line(USER, exchange.user_text)
+        shown = description.shown([line for _, line in lines], new)
+        sources = [exchange.id, *(key for key, _ in lines[len(lines) - len(shown) :])]
+        return Seen(exchange, tuple(shown), new, tuple(dict.fromkeys(sources)))
+
+    async def _content(self, seen: Seen) -> Description:
+        said = seen.exchange.user_text.strip()
+        nothing = Description("", self._parts, fingerprint(said), "", (), self._memory.encoder)
+        if not description.tells(said):
+            return nothing
+        asked = description.question(seen.before, seen.new)
+        key = self._key(asked)
+        made = await asyncio.to_thread(self._made_before, seen.exchange.id, key)
+        if made is None:
+            made = await self._made(seen, asked)
+        texts = [said, *([made.about] if made.about else []), *made.questions]
+        vectors = await asyncio.to_thread(self._memory.vectors, texts)
+        made, vectors = description.chosen(made, vectors)
+        return replace(
+            nothing, key=key, about=made.about, questions=made.questions, vectors=vectors
+        )
+
+    async def _made(self, seen: Seen, asked: str) -> Made:
+        answered = await answer(
+            self._llm, self._prompt, asked, self._schema, description.tokens(self._parts)
+        )
+        on = seen.exchange.started.astimezone().date()
+        made = description.made(answered)
+        return description.borne(made, (*seen.before, seen.new), on, self._lexicon)
+
+    def _made_before(self, exchange: str, key: str) -> Made | None:
+        """By the same model, from the same words."""
+        content = self._derived.of(self.kind, [exchange]).get(exchange)
+        if content is None or content["key"] != key:
+            return None
+        stored = description_rows.description(content)
+        if not set(self._parts).issubset(stored.parts):
+            return None
+        about = stored.about if ABOUT in self._parts else ""
+        return Made(about, stored.questions if QUESTIONS in self._parts else ())
+
+    def _key(self, asked: str) -> str:
+        """Not of the prompt for other parts: their words don't change what is made of these."""
+        parts = [self._llm.name, RULES, description.PROMPT_VERSION, asked]
+        return sha256(json.dumps(parts).encode()).hexdigest()
+
+    def _keep(self, seen: Seen, made: Description) -> bool:
+        output = Output(seen.exchange.id, content_of(made), seen.sources)
+        return self._derived.keep(self.kind, self.version, self._llm.name, output, self._now())

@@ -1,0 +1,236 @@
+"""Other words by which memories are found: what was made of them between utterances, beside the
+index of what was said.
+
+Of each memory there may be a description and questions that it answers. Their words are an index of
+their own, with its own frequencies, so that what a model is fond of saying takes nothing from the
+words that were said; their vectors stand for the memory where one of them is nearer to the question
+than its own. Nothing of it is ever shown.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assistant.memory.lexical import LexicalIndex
+from assistant.memory.lexicon import Lexicon
+from assistant.memory.vectors import VectorIndex
+from assistant.settings import Idle
+
+Rows = NDArray[np.int64]
+Vector = NDArray[np.float32]
+Vectors = NDArray[np.float32]
+
+
+DESCRIBE_WORDS, DESCRIBE_MEANING = 0.5, 0.9
+EXPAND_WORDS, EXPAND_MEANING = 0.5, 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class Enrichment:
+    """What of it counts, and how much; 0 is not at all."""
+
+    describe_words: float = 0.0
+    """What a word of a description counts of one that was said."""
+    describe_meaning: float = 0.0
+    """What a description's cosine counts of that of what was said."""
+    expand_words: float = 0.0
+    """The same of a question."""
+    expand_meaning: float = 0.0
+
+    @classmethod
+    def of(cls, settings: Idle) -> "Enrichment":
+        """With the weights that were found best."""
+        describe, expand = settings.describe == "on", settings.expand == "on"
+        return cls(
+            describe_words=DESCRIBE_WORDS if describe else 0.0,
+            describe_meaning=DESCRIBE_MEANING if describe else 0.0,
+            expand_words=EXPAND_WORDS if expand else 0.0,
+            expand_meaning=EXPAND_MEANING if expand else 0.0,
+        )
+
+    @property
+    def by_words(self) -> bool:
+        return self.describe_words > 0 or self.expand_words > 0
+
+    @property
+    def by_meaning(self) -> bool:
+        return self.describe_meaning > 0 or self.expand_meaning > 0
+
+
+@dataclass(frozen=True, slots=True)
+class Extra:
+    """What was made of one memory.
+
+    `of` is the `fingerprint` of its text. `vectors` are of the description, if there is one, and of
+    each question, in this order; none where they are not known. `sources` are the exchanges that it
+    rests on.
+    """
+
+    of: str
+    about: str
+    questions: tuple[str, ...]
+    vectors: Vectors
+    sources: tuple[str, ...]
+
+    def fits(self, text: str) -> bool:
+        return self.of == fingerprint(text)
+
+
+def fingerprint(text: str) -> str:
+    """What is made of a text is of no use when the text is another one."""
+    return sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where the extras of a memory are: the row of their words, and those of their vectors."""
+
+    words: int
+    vectors: tuple[int, ...]
+    sources: tuple[str, ...]
+
+
+class Extras:
+    """Of the rows of a user's index, and to be called under its lock. Vectors are the quick
+    encoder's."""
+
+    def __init__(self, lexicon: Lexicon, dimensions: int, enrichment: Enrichment) -> None:
+        self._weights = enrichment
+        self._words = LexicalIndex(lexicon)
+        self._vectors = VectorIndex(dimensions)
+        self._word_rows: list[int] = []
+        """Which memory each row of words is of."""
+        self._vector_rows: list[int] = []
+        self._factors: list[float] = []
+        """What each vector's cosine counts."""
+        self._places: dict[int, _Place] = {}
+        """By memory."""
+        self._resting: dict[str, set[int]] = {}
+        """By exchange: the memories whose extras rest on it."""
+        self._withheld: set[str] = set()
+        """Exchanges."""
+        self._veiled: set[int] = set()
+        """Memories whose extras rest on these."""
+
+    def __len__(self) -> int:
+        """Memories that have some."""
+        return len(self._places)
+
+    def put(self, extras: Mapping[int, Extra]) -> None:
+        """In place of what these rows had."""
+        self.remove(extras)
+        weights = self._weights
+        first = len(self._word_rows)
+        for place, (row, extra) in enumerate(extras.items(), first):
+            factors = [weights.describe_meaning] * bool(extra.about)
+            factors += [weights.expand_meaning] * len(extra.questions)
+            used = [at for at, factor in enumerate(factors[: len(extra.vectors)]) if factor]
+            start = len(self._vector_rows)
+            if used:
+                self._vectors.add(extra.vectors[used])
+            self._vector_rows += [row] * len(used)
+            self._factors += [factors[at] for at in used]
+            vectors = tuple(range(start, start + len(used)))
+            self._places[row] = _Place(place, vectors, extra.sources)
+            for source in extra.sources:
+                self._resting.setdefault(source, set()).add(row)
+        self._word_rows += extras
+        every = extras.values()
+        self._words.add(
+            [each.about if weights.describe_words else "" for each in every],
+            [" ".join(each.questions) if weights.expand_words else "" for each in every],
+        )
+        self._veil()
+
+    def remove(self, rows: Iterable[int]) -> None:
+        """These memories are found by their own words alone."""
+        found = {row: self._places.pop(row) for row in rows if row in self._places}
+        self._words.remove([place.words for place in found.values()])
+        self._vectors.remove([each for place in found.values() for each in place.vectors])
+        for row, place in found.items():
+            for source in place.sources:
+                resting = self._resting[source]
+                resting.discard(row)
+                if not resting:
+                    del self._resting[source]
+        self._veiled.difference_update(found)
+
+    def withhold(self, exchanges: Collection[str]) -> None:
+        """Nothing that rests on these counts from now on."""
+        self._withheld.update(exchanges)
+        self._veil()
+
+    def release(self, exchanges: Collection[str]) -> None:
+        """As before `withhold`."""
+        self._withheld.difference_update(exchanges)
+        self._veil()
+
+    def drop_withheld(self) -> None:
+        """It counts no more, released or not."""
+        self.remove(list(self._veiled))
+
+    def purge(self) -> None:
+        """Leave no trace of words that were removed. Needs no lock."""
+        self._words.purge()
+
+    def tidy(self) -> None:
+        """Fold what is new into the large index; for when nobody speaks. Needs no lock."""
+        self._words.merge()
+
+    # -- in a search ----------------------------------------------------------------------------
+
+    def words(self, query: str, own: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Evidence by what was said, of all rows, with that by these words added."""
+        if not self._places or not self._weights.by_words:
+            return own
+        found = self._words.score(query)
+        evidence = (
+            self._weights.describe_words * found.own + self._weights.expand_words * found.context
+        )
+        hits = np.flatnonzero(evidence)
+        rows = np.array(self._word_rows, np.int64)[hits]
+        shown = self._shown(rows) & (rows < len(own))
+        total = own.copy()
+        total[rows[shown]] += evidence[hits[shown]]
+        return total
+
+    def near(self, vector: Vector | None, count: int) -> Rows:
+        """The rows that are near in meaning by what was made of them."""
+        if vector is None or not self._places or not self._weights.by_meaning:
+            return np.empty(0, np.int64)
+        found, _ = self._vectors.search(vector, count)
+        rows = np.array(self._vector_rows, np.int64)[found]
+        return np.unique(rows[self._shown(rows)])
+
+    def cosines(
+        self, vector: Vector | None, rows: Rows, own: NDArray[np.float32]
+    ) -> NDArray[np.float32]:
+        """Of these rows the greatest; NaN where a row has no vector at all."""
+        if vector is None or not self._places or not self._weights.by_meaning:
+            return own
+        pairs = [
+            (at, each)
+            for at, row in enumerate(rows.tolist())
+            if row in self._places and row not in self._veiled
+            for each in self._places[row].vectors
+        ]
+        if not pairs:
+            return own
+        at, vectors = np.array(pairs, np.int64).T
+        factors = np.array(self._factors, np.float32)[vectors]
+        best = own.copy()
+        np.fmax.at(best, at, factors * self._vectors.cosines(vector, vectors))
+        return best
+
+    # -- inside ---------------------------------------------------------------------------------
+
+    def _veil(self) -> None:
+        self._veiled = {row for each in self._withheld for row in self._resting.get(each, ())}
+
+    def _shown(self, rows: Rows) -> NDArray[np.bool_]:
+        if not self._veiled:
+            return np.ones(len(rows), np.bool_)
+        return ~np.isin(rows, list(self._veiled))

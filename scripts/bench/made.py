@@ -1,0 +1,125 @@
+"""What models made of benchmark turns, kept in a file of JSON lines: one a call."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from assistant.errors import ModelFailed
+from assistant.idle.description import Line, Made, made, prompt, question, shown, tells
+from scripts.bench.recall_data import Pool
+
+NAMES = {"user": "User", "assistant": "Assistant"}
+
+
+class Call(NamedTuple):
+    """One turn with what is shown before it, as the idle job asks about it."""
+
+    pool: str
+    turn: str
+    asked: str
+    said: tuple[Line, ...]
+    """The lines that it rests on."""
+
+
+@dataclass
+class Cost:
+    """Of some calls. `seconds` are the model's processor time."""
+
+    calls: int = 0
+    turns: int = 0
+    seconds: float = 0.0
+    read: int = 0
+    generated: int = 0
+    failed: int = 0
+
+
+def calls(pool: Pool) -> Iterator[Call | None]:
+    """Of each turn in its conversation; None of one that tells nothing."""
+    lines = [Line(NAMES.get(each.speaker, each.speaker), each.text) for each in pool.turns]
+    first = 0
+    for row, turn in enumerate(pool.turns):
+        if row and turn.conversation != pool.turns[row - 1].conversation:
+            first = row
+        before = shown(lines[first:row], lines[row])
+        asked = question(before, lines[row])
+        call = Call(pool.name, turn.id, asked, (*before, lines[row]))
+        yield call if tells(turn.text) else None
+
+
+class Cache:
+    """Answers by model, prompt and question. Lines are only ever added, each whole, so that
+    whoever fills it may be killed at any time."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._prompt = prompt()
+        self._rows: dict[str, dict[str, Any]] = {}
+        for line in file.read_text("utf-8").splitlines() if file.exists() else ():
+            row = _row(line)
+            if row:
+                self._rows[row["key"]] = row
+
+    def __contains__(self, asked: tuple[str, Call]) -> bool:
+        return self._key(*asked) in self._rows
+
+    def models(self) -> list[str]:
+        return sorted({row["model"] for row in self._rows.values()})
+
+    def keep(self, model: str, call: Call, row: dict[str, Any]) -> None:
+        key = self._key(model, call)
+        whole = {"key": key, "model": model, "pool": call.pool, "turn": call.turn, **row}
+        self._rows[key] = whole
+        with self._file.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(whole, ensure_ascii=False) + "\n")
+
+    def of(self, model: str, pool: Pool, cost: Cost) -> list[Made | None]:
+        """By row of the pool; None where the model was not asked yet, or would not have been by
+        the last one that it was asked about. What tells nothing, or was answered with rubbish, has
+        an empty one."""
+        found: list[Made | None] = []
+        asked = [(call, call and self._rows.get(self._key(model, call))) for call in calls(pool)]
+        last = max((at for at, (_, row) in enumerate(asked) if row), default=-1)
+        for at, (call, row) in enumerate(asked):
+            empty = call is None and at < last
+            cost.turns += bool(row) or empty
+            found.append(_made(row, cost) if row else Made() if empty else None)
+        return found
+
+    def _key(self, model: str, call: Call) -> str:
+        parts = [model, self._prompt.instructions, list(self._prompt.examples), call.asked]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def _made(row: Mapping[str, Any], cost: Cost) -> Made:
+    cost.calls += 1
+    cost.seconds += row["cpu_s"]
+    cost.read += row["read"]
+    cost.generated += row["generated"]
+    try:
+        return made(json.loads(row["answer"]))
+    except (ValueError, ModelFailed):
+        cost.failed += 1
+        return Made()
+
+
+def _row(line: str) -> dict[str, Any] | None:
+    """None of one that was cut off."""
+    try:
+        row = json.loads(line)
+    except ValueError:
+        return None
+    return row if isinstance(row, dict) and "key" in row else None
+
+
+def narrowed(pool: Pool, kept: Sequence[int]) -> Pool:
+    """The pool with these turns alone, and the questions whose every answer is among them."""
+    rows = {old: new for new, old in enumerate(kept)}
+    questions = [
+        type(each)(each.text, tuple(rows[row] for row in each.gold), each.category)
+        for each in pool.questions
+        if rows.keys() >= set(each.gold)
+    ]
+    return Pool(pool.name, [pool.turns[row] for row in kept], questions)

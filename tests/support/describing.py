@@ -1,0 +1,74 @@
+"""A session in which exchanges are described; the model is scripted."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from assistant.context.conversation import Conversation, Exchange
+from assistant.idle.describing import Describing
+from assistant.idle.description import EVERYTHING
+from assistant.memory.derived import Derived
+from assistant.memory.description_rows import DESCRIBED
+from tests.support import forgetting
+from tests.support.forgetting import START, bench
+from tests.support.scripted_model import ScriptedModel
+
+SAID = "I walked round the lake with Ines, and we saw two herons there."
+ABOUT = "The user strolled around water with Ines, who spotted birds."
+QUESTION = "Who walked round the lake with Ines and saw wading birds there?"
+OTHER = "The user has a fine kettle at home."
+
+
+def made(about: str = ABOUT, *questions: str) -> str:
+    return json.dumps({"about": about, "questions": list(questions or (QUESTION,))})
+
+
+@dataclass
+class Here:
+    """A session, and its descriptions."""
+
+    bench: forgetting.Bench
+    llm: ScriptedModel
+    work: Describing
+
+    async def tell(self, said: str = SAID) -> Exchange:
+        self.bench.pass_time(60)
+        exchange = self.bench.tell(said)
+        await self.bench.memory.settled()
+        return exchange
+
+    async def describe(self, *exchanges: Exchange) -> None:
+        await self.work.run([each.id for each in exchanges])
+        await self.bench.memory.settled()
+
+    async def score(self, query: str, exchange: Exchange) -> float:
+        """What recall gives the user's words in it, by words and meaning; 0 if it finds none."""
+        found = await self.bench.memory.recall(query, forgetting.LEISURE_S)
+        parts = (each.parts for each in found.memories if each.id == f"{exchange.id}-user")
+        return sum(each.get("words", 0.0) + each.get("meaning", 0.0) for each in parts)
+
+    def derived(self) -> dict[str, Any]:
+        return dict(Derived(self.bench.transcript, "ada").of(DESCRIBED))
+
+    def again(self, parts: tuple[str, ...], llm: ScriptedModel) -> Describing:
+        """The work of a later start."""
+        at = self.bench
+        return Describing(at.transcript, at.memory, llm, parts, lambda: at.clock[0])
+
+
+@asynccontextmanager
+async def here(
+    folder: Path,
+    answers: Sequence[str | Exception] = (made(),),
+    waits: asyncio.Event | None = None,
+    parts: tuple[str, ...] = EVERYTHING,
+) -> AsyncIterator[Here]:
+    async with bench(folder, Conversation.begin("ada"), START) as session:
+        llm = ScriptedModel(answers, waits_for=waits)
+        now = session.clock
+        work = Describing(session.transcript, session.memory, llm, parts, lambda: now[0])
+        yield Here(session, llm, work)

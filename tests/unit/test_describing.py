@@ -1,0 +1,276 @@
+"""Descriptions of what the user told: searched and never shown; the model is scripted."""
+
+import asyncio
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from assistant.errors import ModelFailed, StoreError
+from assistant.idle import describing
+from assistant.idle.description import ABOUT, EVERYTHING, QUESTIONS
+from assistant.idling import Parts, kinds_of
+from assistant.memory.derived import Derived
+from assistant.memory.description_rows import DESCRIBED
+from assistant.memory.record import Memory
+from assistant.memory.user_index import UserIndex
+from assistant.settings import Idle, Settings
+from tests.support.describing import ABOUT as STROLL
+from tests.support.describing import OTHER, QUESTION, here, made
+from tests.support.forgetting import bench
+from tests.support.remains import found
+from tests.support.scripted_model import ScriptedModel
+
+WORDS = "strolled around water"
+"""Words of the description that nobody said."""
+
+
+def searched(index: UserIndex) -> set[str]:
+    """Stems of what was made."""
+    fields = index._extras._words._fields
+    return {stem for each in fields for stem in (*each.segment.columns, *each.fresh.postings)}
+
+
+# -- made ---------------------------------------------------------------------------------------
+
+
+async def test_what_was_told_is_described_and_found_by_that(tmp_path: Path) -> None:
+    async with here(tmp_path) as at:
+        exchange = await at.tell()
+        before = await at.score(WORDS, exchange)
+        assert await at.work.missing(9) == [exchange.id]
+        await at.describe(exchange)
+        assert await at.work.missing(9) == []
+        [content] = at.derived().values()
+        assert (content["about"], content["questions"]) == (STROLL, [QUESTION])
+        assert await at.score(WORDS, exchange) > before + 0.3
+        assert await at.score("wading birds outdoors", exchange) > 0.3
+        [request] = at.llm.requests
+        assert (request.temperature, request.lane) == (0, "background")
+
+
+async def test_it_is_never_shown(tmp_path: Path) -> None:
+    async with here(tmp_path) as at:
+        exchange = await at.tell()
+        await at.describe(exchange)
+        recalled = await at.bench.memory.recall(WORDS, 30)
+        assert recalled.memories
+        for each in recalled.memories:
+            assert "strolled" not in repr(each)
+
+
+async def test_lines_before_that_are_shown_are_sources(tmp_path: Path) -> None:
+    async with here(tmp_path) as at:
+        first = await at.tell("My sister Ines has a new boat at the lake.")
+        second = await at.tell("She took me out on it yesterday morning.")
+        third = await at.tell("My tooth hurts a lot today.")
+        await at.describe(first, second, third)
+        shown = [request.messages[-1].content for request in at.llm.requests]
+        assert "Ines" in shown[1]
+        assert "boat" not in shown[2]
+        derived = Derived(at.bench.transcript, "ada")
+        await at.bench.forgetting.forget([first.id], ())
+        assert set(derived.of(DESCRIBED)) == {third.id}
+
+
+async def test_what_tells_nothing_is_not_asked_about(tmp_path: Path) -> None:
+    async with here(tmp_path) as at:
+        exchanges = [await at.tell(said) for said in ("Thanks!", "What time is it in Oslo?")]
+        await at.describe(*exchanges)
+        assert at.llm.requests == []
+        assert await at.work.missing(9) == []
+
+
+async def test_what_nobody_said_is_not_searched(tmp_path: Path) -> None:
+    async with here(tmp_path, (made("Barnaby strolled around water.", "Who is Zoe?"),)) as at:
+        exchange = await at.tell()
+        await at.describe(exchange)
+        [content] = at.derived().values()
+        assert (content["about"], content["questions"]) == ("", [])
+
+
+@pytest.mark.parametrize(("describe", "expand"), [("on", "off"), ("off", "on"), ("off", "off")])
+def test_each_can_be_switched_off(describe: str, expand: str) -> None:
+    settings = Idle.model_validate({"describe": describe, "expand": expand})
+    wanted = describing.wanted(settings)
+    assert (ABOUT in wanted, QUESTIONS in wanted) == (describe == "on", expand == "on")
+
+
+@pytest.mark.parametrize(
+    ("setting", "language", "kinds"),
+    [("on", "en-GB", ["describe"]), ("on", "de", []), ("off", "en", [])],
+)
+async def test_the_settings_say_whether_it_is_done(
+    tmp_path: Path, setting: str, language: str, kinds: list[str]
+) -> None:
+    settings = Settings.model_validate(
+        {"idle": {"expand": setting}, "persona": {"language": language}}
+    )
+    async with here(tmp_path) as at:
+        works = kinds_of(Parts(settings, at.bench.transcript, at.bench.memory, at.llm))
+        assert [each.kind for each in works if each.kind == DESCRIBED] == kinds
+
+
+# -- not made twice -----------------------------------------------------------------------------
+
+
+async def test_from_the_same_words_nothing_is_asked_again(tmp_path: Path) -> None:
+    async with here(tmp_path) as at:
+        exchange = await at.tell()
+        await at.describe(exchange)
+        await at.describe(exchange)
+        fewer = at.again((ABOUT,), at.llm)
+        assert await fewer.missing(9) == [exchange.id]
+        await fewer.run([exchange.id])
+        assert len(at.llm.requests) == 1
+        [content] = at.derived().values()
+        assert (content["about"], content["questions"]) == (STROLL, [])
+        more = at.again(EVERYTHING, at.llm)
+        await more.run([exchange.id])
+        assert len(at.llm.requests) == 2
+        other = ScriptedModel((made(OTHER),))
+        other.name = "another"
+        again = at.again((ABOUT,), other)
+        await again.run([exchange.id])
+        assert len(other.requests) == 1
+
+
+async def test_a_start_searches_what_was_made_before(tmp_path: Path) -> None:
+    async with here(tmp_path) as at:
+        exchange = await at.tell()
+        await at.describe(exchange)
+        score = await at.score(WORDS, exchange)
+    async with here(tmp_path) as later:
+        assert await later.score(WORDS, exchange) == pytest.approx(score, abs=0.02)
+        await asyncio.to_thread(later.bench.memory.rebuild, later.bench.transcript)
+        assert await later.score(WORDS, exchange) == pytest.approx(score, abs=0.02)
+        assert later.llm.requests == []
+
+
+async def test_of_other_words_it_is_no_description(tmp_path: Path) -> None:
+    async with here(tmp_path) as at:
+        exchange = await at.tell()
+        await at.describe(exchange)
+        [memory] = [each for each in at.bench.memory.index.outlines() if each.endswith("-user")]
+        desk = at.bench.memory
+        await asyncio.to_thread(desk.change, [memory], _reworded)
+        assert await at.score(WORDS, exchange) < 0.3
+    async with here(tmp_path) as later:
+        assert await later.score(WORDS, exchange) < 0.3
+
+
+def _reworded(memory: Memory) -> Memory:
+    return replace(memory, text="I was at the office all day long.")
+
+
+# -- what goes wrong ----------------------------------------------------------------------------
+
+
+async def test_rubbish_fails_without_a_word_of_it(tmp_path: Path) -> None:
+    rubbish = ("", "no JSON", '{"about": "Ines', "[]", '{"about": 5}')
+    async with here(tmp_path, (*rubbish, made())) as at:
+        exchange = await at.tell()
+        for _ in rubbish:
+            with pytest.raises(ModelFailed) as failed:
+                await at.describe(exchange)
+            assert "Ines" not in str(failed.value)
+        assert at.derived() == {}
+        await at.describe(exchange)
+        assert len(at.derived()) == 1
+
+
+async def test_cancelled_in_the_middle_it_begins_again(tmp_path: Path) -> None:
+    gate = asyncio.Event()
+    async with here(tmp_path, waits=gate) as at:
+        exchange = await at.tell()
+        task = asyncio.create_task(at.describe(exchange))
+        await at.llm.writing.wait()
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+        assert (at.llm.cancelled, at.derived()) == (1, {})
+        gate.set()
+        await at.describe(exchange)
+        assert len(at.derived()) == 1
+
+
+async def test_a_store_that_fails_leaves_it_to_be_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> bool:
+        raise StoreError("The disk is full.")
+
+    async with here(tmp_path) as at:
+        exchange = await at.tell()
+        with monkeypatch.context() as broken:
+            broken.setattr(Derived, "keep", fails)
+            with pytest.raises(StoreError):
+                await at.describe(exchange)
+        assert await at.work.missing(9) == [exchange.id]
+        assert await at.score(WORDS, exchange) < 0.3
+
+
+# -- forgotten ----------------------------------------------------------------------------------
+
+
+async def test_it_is_hidden_with_any_of_its_sources_and_comes_back(tmp_path: Path) -> None:
+    async with here(tmp_path) as at:
+        first = await at.tell("My sister Ines has a new boat at the lake.")
+        second = await at.tell("She strolled along with me there, and that was it.")
+        await at.describe(second)
+        query = "wading birds outdoors"
+        score = await at.score(query, second)
+        assert score > 0.3
+        hidden = await at.bench.forgetting.forget([first.id], ())
+        assert await at.score(query, second) < 0.3
+        assert await at.score("strolled along", second) > 0.3
+        await at.bench.forgetting.undo(hidden.id)
+        assert await at.score(query, second) == pytest.approx(score, abs=0.01)
+
+
+async def test_of_what_was_made_of_forgotten_words_no_byte_is_left(tmp_path: Path) -> None:
+    async with here(tmp_path) as at:
+        first = await at.tell("My sister Ines has a new boat at the lake.")
+        second = await at.tell("She strolled along with me there, and that was it.")
+        await at.describe(first, second)
+        assert "bird" in searched(at.bench.memory.index)
+    assert found(tmp_path, {STROLL, QUESTION}, []) != []
+    async with here(tmp_path, (made(OTHER, "What is at home?"),)) as later:
+        await later.bench.forgetting.forget([first.id], ())
+        later.bench.pass_time(61)
+        assert await later.bench.forgetting.purge_due()
+        assert found(tmp_path, {STROLL, QUESTION}, []) == []
+        assert "bird" not in searched(later.bench.memory.index)
+        assert await later.score("wading birds outdoors", second) < 0.3
+        assert await later.work.missing(9) == [second.id]
+        await later.describe(second)
+        assert "Ines" not in later.llm.requests[0].messages[-1].content
+
+
+async def test_what_was_forgotten_while_the_model_wrote_leaves_nothing(tmp_path: Path) -> None:
+    gate = asyncio.Event()
+    async with here(tmp_path, waits=gate) as at:
+        exchange = await at.tell()
+        task = asyncio.create_task(at.describe(exchange))
+        await at.llm.writing.wait()
+        hidden = await at.bench.forgetting.forget([exchange.id], ())
+        gate.set()
+        await task
+        assert at.derived() == {}
+        await at.bench.forgetting.undo(hidden.id)
+        assert await at.work.missing(9) == [exchange.id]
+
+
+async def test_a_start_with_something_hidden_shows_nothing_of_it(tmp_path: Path) -> None:
+    async with here(tmp_path) as at:
+        first = await at.tell("My sister Ines has a new boat at the lake.")
+        second = await at.tell("She strolled along with me there, and that was it.")
+        await at.describe(second)
+        hidden = await at.bench.forgetting.forget([first.id], ())
+        talk = at.bench.window.talk
+    async with bench(tmp_path, talk, at.bench.clock[0]) as later:
+        later_here = type(at)(later, at.llm, at.work)
+        assert await later_here.score("wading birds outdoors", second) < 0.3
+        await later.forgetting.undo(hidden.id)
+        assert await later_here.score("wading birds outdoors", second) > 0.3
