@@ -45,7 +45,7 @@ from assistant.memory.lexicon import Lexicon
 from assistant.memory.making import memories_of
 from assistant.memory.question import read_question
 from assistant.memory.ranking import Ranking
-from assistant.memory.record import Kind, Memory
+from assistant.memory.record import Memory
 from assistant.memory.summaries import FEWEST, memory_of, subject_of
 from assistant.memory.user_index import UserIndex
 from assistant.paths import models_cache
@@ -65,8 +65,6 @@ ROOMS = (120, 200, 400)
 TOKEN = 4.0
 """Characters of English in one token, near enough."""
 FOUND = 12
-TIMES = "times"
-"""Summaries tell what is broad, and are not shown: what a time in the question does alone."""
 USER = "user"
 
 
@@ -148,13 +146,7 @@ class Notes:
             self._known.update(zip(new, self._encoder.encode(new), strict=True))
         return np.array([self._known[text] for text in texts])
 
-    def __call__(
-        self, asked: Asked, summaries: Sequence[Memory], room: int, *, hidden: bool = False
-    ) -> str:
-        """
-        Args:
-            hidden: no summary is shown; what was said at the time that is asked for is.
-        """
+    def __call__(self, asked: Asked, summaries: Sequence[Memory], room: int) -> str:
         there = [each for each in (*self._said, *summaries) if each.created < asked.at]
         there.sort(key=lambda each: each.created)
         vectors = self._vectors([each.text for each in there])
@@ -162,8 +154,7 @@ class Notes:
         index.add(there, vectors)
         read = read_question(asked.question, index.speakers())
         vector = self._vectors([read.meaning])[0]
-        every = index.search(read, vector, k=FOUND + len(summaries), now=asked.at)
-        found = [each for each in every if not (hidden and each.kind is Kind.SUMMARY)][:FOUND]
+        found = index.search(read, vector, k=FOUND, now=asked.at)
         least = Settings().memory.least_score
         notes = [
             Note(
@@ -205,7 +196,7 @@ async def measured(options: argparse.Namespace) -> dict[str, Any]:
     encoder.load()
     notes = Notes(talks, encoder)
     made: dict[str, list[tuple[Memory, datetime]]] = {"without": []}
-    made[TIMES] = made["rules"] = await summed_up(talks, options.turns, by_rules)
+    made["rules"] = await summed_up(talks, options.turns, by_rules)
     found: dict[str, Any] = {"questions": len(questions), "turns": options.turns}
     if options.model:
         made[options.model], found["model"] = await _by_model(options, talks)
@@ -215,8 +206,8 @@ async def measured(options: argparse.Namespace) -> dict[str, Any]:
             for memory in known:
                 sys.stdout.write(f"{name} {memory.id}: {memory.text}\n")
 
-        def noted(asked: Asked, room: int, name: str = name, known: Any = known) -> str:
-            return notes(asked, known, room, hidden=name == TIMES)
+        def noted(asked: Asked, room: int, known: Sequence[Memory] = known) -> str:
+            return notes(asked, known, room)
 
         found[name] = figures(questions, noted, show=options.show)
     return found

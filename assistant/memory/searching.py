@@ -21,6 +21,7 @@ from assistant.memory.lexical import LexicalIndex
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.question import Question
 from assistant.memory.ranking import Candidates, Evidence, Ranked, Ranking, rank, to_be_ranked
+from assistant.memory.record import Kind, Memory
 from assistant.memory.tiers import Tier
 from assistant.memory.vector_blocks import Cosines, Rows
 
@@ -98,6 +99,14 @@ def _cosines(parts: Parts, meaning: Meaning, rows: Rows) -> Cosines:
 def head(text: str) -> str:
     """What is looked at of a text: whoever pastes a megabyte must not make recall late for ever."""
     return text[:LONGEST_DOCUMENT]
+
+
+def words_of(memory: Memory) -> tuple[str, str]:
+    """Text and context as the lexical index takes them. None of a summary: it is never looked for
+    by its words, and they would only make those of its sources seem common."""
+    if memory.kind is Kind.SUMMARY:
+        return "", ""
+    return head(memory.text), memory.context
 
 
 def _found(parts: Parts, asked: Mapping[str, set[str]], ranked: Ranked, tier: Tier) -> Found:

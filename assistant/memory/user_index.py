@@ -25,7 +25,7 @@ from assistant.memory.lexicon import Lexicon
 from assistant.memory.question import Question
 from assistant.memory.ranking import Ranking
 from assistant.memory.record import Memory
-from assistant.memory.searching import Parts, head, searched
+from assistant.memory.searching import Parts, searched, words_of
 from assistant.memory.table_schema import Batch
 from assistant.memory.tiers import Tier, Tiers, assigned
 
@@ -103,8 +103,9 @@ class UserIndex:
                     vectors, present = batch.vectors(encoder)
                     self._vectors.add(np.where(present[:, np.newaxis], vectors, np.float32(np.nan)))
                 self._columns.add(memories)
-                texts += [head(memory.text) for memory in memories]
-                contexts += [memory.context for memory in memories]
+                given = [words_of(memory) for memory in memories]
+                texts += [text for text, _ in given]
+                contexts += [context for _, context in given]
         finally:
             # All at once: each large piece is folded into the whole.
             self._lexical.add(texts, contexts)
@@ -123,7 +124,8 @@ class UserIndex:
             if memory.user_id != self.user_id or memory.id in self._columns.row_of:
                 raise ValueError(f"memory {memory.id} does not belong here, or is here already")
         with self._lock:
-            self._lexical.add([head(m.text) for m in memories], [m.context for m in memories])
+            given = [words_of(memory) for memory in memories]
+            self._lexical.add([text for text, _ in given], [context for _, context in given])
             if vectors is None:
                 self._vectors.add_without(len(memories))
             else:
@@ -173,7 +175,7 @@ class UserIndex:
             if memory.text != self._columns.texts[row]:
                 self._vectors.remove([row])
                 self._extras.remove([row])
-            self._lexical.replace(row, head(memory.text), memory.context)
+            self._lexical.replace(row, *words_of(memory))
             self._columns.write(row, memory)
             self.profile = self._columns.profile()
 
