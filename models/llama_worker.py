@@ -158,7 +158,9 @@ def answer(
     if pieces is not None and not pieces.enter(cancelled):
         return {"done": {"read": 0, "cached": 0, "generated": 0}}
     try:
-        read = pieces.read(body, cancelled) if pieces is not None else 0
+        read = 0
+        if pieces is not None:
+            read = pieces.read(body, cancelled, lambda count: send({"progress": count}))
         if cancelled.is_set():
             return {"done": {"read": read, "cached": 0, "generated": 0}}
         return _chat(server, body, cancelled, send, read)
