@@ -2,7 +2,8 @@
 
 import pytest
 
-from scripts.bench.beside_screen import Pair, figures, table
+from scripts.bench.beside_screen import figures, table
+from scripts.bench.two_arms import Pair
 from scripts.bench_screen import matching
 
 
