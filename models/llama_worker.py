@@ -167,9 +167,9 @@ def answer(
     except FAILURES as error:
         return {"error": {"type": type(error).__name__, "message": str(error)}}
     finally:
-        if cancelled.is_set():
-            server.handle_metrics()  # answered between two steps: the slot is free then
         if pieces is not None:
+            if cancelled.is_set():
+                server.handle_metrics()  # answered between two steps: the slot is free then
             pieces.leave()
 
 
