@@ -63,9 +63,14 @@ class Pieces:
     def leave(self) -> None:
         self._slot.release()
 
-    def read(self, body: Mapping[str, Any], cancelled: threading.Event) -> int:
+    def read(
+        self, body: Mapping[str, Any], cancelled: threading.Event, tell: Callable[[int], None]
+    ) -> int:
         """Read the prompt of a chat request but for its last piece, until it is cancelled; returns
         how many tokens were read. Of what is wrong with it nothing is read.
+
+        Args:
+            tell: told after each piece how many tokens the cache holds.
 
         Raises:
             OSError, RuntimeError, ValueError, LookupError: the engine failed.
@@ -81,6 +86,7 @@ class Pieces:
             began = time.monotonic()
             read += self._one(tokens[:at], int(body["id_slot"]))
             self._held = tokens[:at]
+            tell(at)
             fitting = self._size * PIECE_S / max(time.monotonic() - began, 1e-6)
             self._size = max(LEAST, min(self._most, int(fitting)))
         return read

@@ -158,16 +158,18 @@ def answer(
     if pieces is not None and not pieces.enter(cancelled):
         return {"done": {"read": 0, "cached": 0, "generated": 0}}
     try:
-        read = pieces.read(body, cancelled) if pieces is not None else 0
+        read = 0
+        if pieces is not None:
+            read = pieces.read(body, cancelled, lambda count: send({"progress": count}))
         if cancelled.is_set():
             return {"done": {"read": read, "cached": 0, "generated": 0}}
         return _chat(server, body, cancelled, send, read)
     except FAILURES as error:
         return {"error": {"type": type(error).__name__, "message": str(error)}}
     finally:
-        if cancelled.is_set():
-            server.handle_metrics()  # answered between two steps: the slot is free then
         if pieces is not None:
+            if cancelled.is_set():
+                server.handle_metrics()  # answered between two steps: the slot is free then
             pieces.leave()
 
 

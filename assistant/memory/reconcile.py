@@ -118,6 +118,18 @@ def _repeats(new: Memory, old: Memory, lexicon: Lexicon) -> bool:
     return same_telling(old, new, lexicon)
 
 
+def tells_of_change(new: Memory, old: Memory, lexicon: Lexicon) -> bool:
+    """Of two derived facts that say the same, the one that also says that it was otherwise before
+    stays, and ends what was before, in whatever order they are extracted."""
+    return (
+        derived(new)
+        and old.superseded_by is None
+        and not old.supersedes
+        and changes(new, lexicon)
+        and not changes(old, lexicon)
+    )
+
+
 def _stems(memory: Memory, lexicon: Lexicon) -> set[str]:
     return set(lexicon.content(memory.text))
 

@@ -13,6 +13,7 @@ from assistant.memory.lexicon import Lexicon
 from assistant.memory.making import Transcript
 from assistant.memory.reconcile import (
     DUPLICATE_COSINE,
+    Decision,
     New,
     Refreshes,
     Superseded,
@@ -21,6 +22,7 @@ from assistant.memory.reconcile import (
     reconcile,
     refreshed,
     superseded,
+    tells_of_change,
 )
 from assistant.memory.record import Kind, Memory
 from assistant.memory.renewal import said
@@ -122,7 +124,14 @@ class Upkeep:
         if not wanted:
             return
         others = [(old, near[old.id]) for old in table.get(self._user_id, wanted)]
-        decision = reconcile(memory, others, self._lexicon, self._policy.duplicate_cosine)
+        decision = self._decided(memory, others)
+        while isinstance(decision, Refreshes) and tells_of_change(
+            memory, decision.old, self._lexicon
+        ):
+            gone = decision.old
+            memory = self._merge(memory, gone, index, table)
+            others = [each for each in others if each[0].id != gone.id]
+            decision = self._decided(memory, others)
         if isinstance(decision, Refreshes):
             self._merge(decision.old, memory, index, table)
         elif not isinstance(decision, New):
@@ -133,7 +142,11 @@ class Upkeep:
             table.update(changed)
             _update(index, changed)
 
-    def _merge(self, old: Memory, new: Memory, index: UserIndex, table: MemoryTable) -> None:
+    def _decided(self, memory: Memory, others: Sequence[tuple[Memory, float]]) -> Decision:
+        return reconcile(memory, others, self._lexicon, self._policy.duplicate_cosine)
+
+    def _merge(self, old: Memory, new: Memory, index: UserIndex, table: MemoryTable) -> Memory:
+        """`old` stays, as it is then returned."""
         # In this order: whatever interrupts it, the new one is there or among the sources.
         kept = refreshed(old, new)
         table.update([kept])
@@ -143,6 +156,7 @@ class Upkeep:
         self._stands[new.id] = old.id
         if new.text != old.text:
             self._forget([new.text])
+        return kept
 
     # -- expired --------------------------------------------------------------------------------
 

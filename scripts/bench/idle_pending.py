@@ -21,7 +21,7 @@ TURNS = 20
 
 
 def settings_of(profile: str, pending: bool) -> Settings:
-    """Facts are judged by the model as soon as it is quiet, or nothing is done meanwhile."""
+    """Facts are judged by the model whenever it is quiet, or nothing is done then."""
     idle = {"every_s": 0.01, "max_load": 1, "on_battery": "all", "extract": "model"}
     return Settings.model_validate(
         {

@@ -131,6 +131,23 @@ async def test_what_changed_is_known_in_whatever_order_it_is_extracted(tmp_path:
         assert list(known.values()) == [fact_id(moved.id, 0)]
 
 
+async def test_the_telling_that_says_what_changed_stays_and_ends_what_was_before(
+    tmp_path: Path,
+) -> None:
+    async with here(tmp_path) as at:
+        before = await at.tell("My boss's name is Hugo.")
+        at.bench.pass_time(86_400)
+        changed = await at.tell("My new boss is called Peter.")
+        at.bench.pass_time(86_400)
+        again = await at.tell("My boss is called Peter.")
+        await at.extract(again, before, changed)
+        known = {each.text: each.superseded_by for each in at.facts()}
+        assert known.pop("The user's new boss is called Peter.") is None
+        [(text, by)] = known.items()
+        assert text == "The user's boss's name is Hugo."
+        assert by in {fact_id(changed.id, 0), f"{changed.id}-user"}
+
+
 # -- what the user puts right -------------------------------------------------------------------
 
 

@@ -114,7 +114,8 @@ def piled_up(lived: Lived, facts: list[Memory]) -> None:
 
 
 def newest_holds(home: IdleHome, lived: Lived, facts: list[Memory]) -> None:
-    """Of what there are several values the newest is not superseded, and the others are."""
+    """Of what there are several values the newest is not superseded, and the others are; asked for,
+    it comes before them."""
     by_about: dict[str, list[Memory]] = defaultdict(list)
     for each in facts:
         [(about, _)] = [key for key in lived.keys(each) if key is not None]
@@ -122,13 +123,17 @@ def newest_holds(home: IdleHome, lived: Lived, facts: list[Memory]) -> None:
     changed = {about: found for about, found in by_about.items() if len(values(lived, found)) > 1}
     assert changed
     for about, found in changed.items():
-        holding = {
-            value for each in found if each.superseded_by is None for value in values(lived, [each])
-        }
-        assert holding == {lived.now()[about]}, (about, [(f.text, f.superseded_by) for f in found])
-        recalled = home.memory.find(found[0].text).memories
-        first = next(each for each in recalled if each.id in {one.id for one in found})
-        assert values(lived, [one for one in found if one.id == first.id]) == {lived.now()[about]}
+        now = lived.now()[about]
+        holding = [each for each in found if each.superseded_by is None]
+        assert values(lived, holding) == {now}, (about, [each.text for each in holding])
+        recalled = home.memory.find(holding[0].text.replace(now, "")).memories
+        told = [key[1] for each in recalled for key in keys_of(lived, each.sources, about)]
+        assert told[:1] == [now], (about, told)
+
+
+def keys_of(lived: Lived, sources: tuple[str, ...], about: str) -> set[Key]:
+    tells = (lived.said[source].tells for source in sources)
+    return {key for key in tells if key is not None and key[0] == about}
 
 
 def values(lived: Lived, facts: list[Memory]) -> set[str]:
