@@ -57,6 +57,8 @@ class Backlog:
         self._begun = False
         self._in_order = True
         """The queue takes nothing to be running that is not."""
+        self._made = False
+        """Something was done since it was last looked for everywhere."""
         self._complete: set[str] = set()
         """Kinds of which all that is missing is queued."""
         self._failing: dict[str, _Failing] = {}
@@ -100,19 +102,17 @@ class Backlog:
             for work in self._works.values()
             if kind in (None, work.kind) and work.kind not in resting and (work.light or not light)
         ]
-        for work in works:
-            if work.kind not in self._complete:
-                await self._fill(work)
-        limits = {work.kind: 1 if work.kind in self._failing else self._limit for work in works}
-        self._in_order = False  # a thread ends what it began, whatever is cancelled here
-        self.taken = await asyncio.to_thread(self._queue.take, limits, self._now())
-        self._in_order = self.taken is None
+        if not await self._take(works) and self._made:
+            self._made = False
+            self.changed()  # what was made may be something to do for other kinds
+            await self._take(works)
         await self._count()
         return (self._works[self.taken.kind], self.taken) if self.taken is not None else None
 
     async def done(self, batch: Batch) -> None:
         await asyncio.to_thread(self._queue.done, batch)
         self.taken, self._in_order = None, True
+        self._made = True
         self._failing.pop(batch.kind, None)
         self.finished += len(batch.subjects)
         self.waiting = max(0, self.waiting - len(batch.subjects))
@@ -164,6 +164,17 @@ class Backlog:
         failing.batches = max(failing.batches + 1, least)
         if (over := failing.batches - IN_A_ROW) >= 0:
             failing.until = self._clock() + min(REST_S * 2 ** min(over, 10), LONGEST_REST_S)
+
+    async def _take(self, works: Sequence[Work]) -> bool:
+        """The next batch; says whether there is one."""
+        for work in works:
+            if work.kind not in self._complete:
+                await self._fill(work)
+        limits = {work.kind: 1 if work.kind in self._failing else self._limit for work in works}
+        self._in_order = False  # a thread ends what it began, whatever is cancelled here
+        self.taken = await asyncio.to_thread(self._queue.take, limits, self._now())
+        self._in_order = self.taken is None
+        return self.taken is not None
 
     async def _fill(self, work: Work) -> None:
         """Queue what is missing, once only a batch is left of it."""

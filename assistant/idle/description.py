@@ -129,7 +129,7 @@ def made(answered: object) -> Made:
     Raises:
         ModelFailed: that is no answer to the question.
     """
-    if not isinstance(answered, Mapping):
+    if not isinstance(answered, Mapping) or answered.keys().isdisjoint((ABOUT, QUESTIONS)):
         raise ModelFailed("The model did not describe what it was asked to.")
     about, questions = answered.get(ABOUT, ""), answered.get(QUESTIONS, [])
     if not isinstance(about, str) or not isinstance(questions, list):

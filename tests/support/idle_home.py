@@ -37,7 +37,7 @@ from assistant.memory.transcript import Transcript
 from assistant.memory.upkeep import Policy
 from assistant.settings import Idle, Settings
 from models.interfaces import LanguageModel
-from tests.support.encoders import SteeredEncoder
+from tests.support.encoders import OtherHashing, SteeredEncoder
 from tests.support.fitting_model import FittingModel
 from tests.support.idling import FakePolicy, Watched
 from tests.support.memories import exports
@@ -98,18 +98,22 @@ class IdleHome:
 
     async def state(self) -> dict[str, Any]:
         """What there is, however it came about: whose words stand for several tellings, what was
-        written when, and how important something was found at that time, may differ."""
+        written when, how important something was found at that time, and what consolidation found
+        when it looked, may differ."""
         await self.memory.settled()
         with self.transcript.reading() as db:
             derived = db.execute(
                 "SELECT kind, subject, version, content, (SELECT group_concat(exchange) FROM"
                 " (SELECT exchange FROM derived_source WHERE derived = number ORDER BY exchange))"
-                " FROM derived WHERE kind <> 'importance' ORDER BY kind, subject"
+                " FROM derived WHERE kind NOT IN ('importance', 'consolidate') UNION ALL"
+                " SELECT kind, subject, version, '', '' FROM derived WHERE kind = 'consolidate'"
+                " ORDER BY kind, subject"
             ).fetchall()
         rows = exports(self.memory.table, USER)
         recalled = len(self.memory.index)
         assert recalled == len(rows), "RAM and disk hold the same"
         assert self.memory.index.without_vectors(1) == ([], [])
+        assert self.memory.to_strengthen() == 0
         return {
             "memories": sorted(
                 (each["kind"], each["speaker"], each["text"], sorted(each["sources"]))
@@ -139,7 +143,7 @@ async def idle_home(
     memory = LongTermMemory(
         USER,
         lambda: MemoryTable.open(str(folder / "memories")),
-        QueryEncoder(encoder or SteeredEncoder()),
+        QueryEncoder(encoder or SteeredEncoder(), stronger=QueryEncoder(OtherHashing())),
         Lexicon("en"),
         Ranking(),
         events.append,
@@ -147,6 +151,7 @@ async def idle_home(
         policy=Policy.of(settings.memory),
     )
     await memory.load(transcript)
+    await asyncio.to_thread(memory.begin_stronger().result)
     works = kinds_of(Parts(settings, transcript, memory, llm))
     quiet = Quiet(Phase.LISTENING)
     scheduler = Scheduler(
@@ -249,6 +254,7 @@ async def work_on(folder: Path, at: int, kind: str | None = None) -> int:
         writes = Writes(at, die)
         with watched(home, writes):
             await home.scheduler.run_until_empty(kind)
+            await home.memory.settled()
         return writes.count
 
 

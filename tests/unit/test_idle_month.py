@@ -20,7 +20,7 @@ from assistant.memory.derived import Derived
 from assistant.memory.facts import EXTRACTED
 from assistant.memory.recollection import Archive
 from assistant.memory.record import ASSISTANT, USER, Kind, Memory
-from assistant.settings import Settings
+from assistant.settings import Idle, Settings
 from tests.support.encoders import SteeredEncoder
 from tests.support.idle_home import IdleHome, all_on, idle_home
 from tests.support.memories import stored
@@ -94,10 +94,10 @@ async def check(folder: Path, exchanges: int, conversations: int) -> None:
         await home.until_empty()
         assert home.queue.counts() == []
         rows = stored(home.memory.table, ME)
-        facts = [each for each in rows if each.kind is not Kind.EXCHANGE]
+        facts = [each for each in rows if each.kind not in (Kind.EXCHANGE, Kind.SUMMARY)]
         piled_up(lived, facts)
         newest_holds(home, lived, facts)
-        bounded(home, lived, rows, facts)
+        bounded(home, lived, rows, facts, conversations)
 
 
 def piled_up(lived: Lived, facts: list[Memory]) -> None:
@@ -140,7 +140,9 @@ def values(lived: Lived, facts: list[Memory]) -> set[str]:
     return {key[1] for each in facts for key in lived.keys(each) if key is not None}
 
 
-def bounded(home: IdleHome, lived: Lived, rows: list[Memory], facts: list[Memory]) -> None:
+def bounded(
+    home: IdleHome, lived: Lived, rows: list[Memory], facts: list[Memory], conversations: int
+) -> None:
     """Rows by kind, what was derived, and what is in RAM."""
     answers = [each for each in rows if each.speaker == ASSISTANT]
     oldest = datetime.now(UTC) - ANSWERS_KEPT - timedelta(hours=1)
@@ -149,7 +151,9 @@ def bounded(home: IdleHome, lived: Lived, rows: list[Memory], facts: list[Memory
     assert len(answers) < len(lived.said) * (ANSWERS_KEPT / LASTS) * 1.2
     words = [each for each in rows if each.kind is Kind.EXCHANGE and each.speaker == USER]
     assert len(words) <= len(lived.said)
-    assert len(rows) == len(words) + len(answers) + len(facts)
+    summaries = [each for each in rows if each.kind is Kind.SUMMARY]
+    assert 0 < len(summaries) <= len(lived.said) / Idle().summarise_turns + conversations
+    assert len(rows) == len(words) + len(answers) + len(facts) + len(summaries)
     derived: Mapping[str, object] = Derived(home.transcript, ME).of(EXTRACTED)
     assert derived.keys() == lived.said.keys()
     assert len(home.memory.index) == len(rows)
