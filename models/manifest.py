@@ -11,6 +11,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from models.catalogue import Model, ModelFile
 
 NAME = "manifest.json"
+PREPARATION = 2
+"""Raised when other files are made of the same model."""
 
 
 class Manifest(BaseModel):
@@ -22,6 +24,8 @@ class Manifest(BaseModel):
     source: str
     files: tuple[ModelFile, ...]
     prepared: tuple[ModelFile, ...] = ()
+    preparation: int = 1
+    """Of what was prepared."""
 
 
 def read(folder: Path) -> Manifest | None:
@@ -53,6 +57,8 @@ def fault(folder: Path, model: Model) -> str | None:
             return f"{file.name} is missing"
         if size != file.bytes:
             return f"{file.name} has {size} bytes instead of {file.bytes}"
+    if model.prepared and manifest.preparation != PREPARATION:
+        return "it was prepared by another version of this program"
     if absent := set(model.prepared) - {file.name for file in manifest.prepared}:
         return f"{min(absent)} was not prepared"
     return None

@@ -258,7 +258,13 @@ class ModelStore:
             for name, path in disk.files(folder)
             if name not in known
         )
-        record = Manifest(model=model.name, source=source, files=model.files, prepared=prepared)
+        record = Manifest(
+            model=model.name,
+            source=source,
+            files=model.files,
+            prepared=prepared,
+            preparation=manifest.PREPARATION,
+        )
         manifest.write(folder, record)
         if fault := manifest.fault(folder, model):
             raise ModelFailed(f"{model.title} could not be prepared: {fault}.")

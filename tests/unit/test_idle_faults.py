@@ -25,7 +25,7 @@ from tests.support.fitting_model import Fault, FaultyModel
 from tests.support.idle_home import IdleHome, idle_home, told
 from tests.support.session import Session, session
 
-HANGING_S = 0.05
+HANGING_S = 0.2
 """For each subject: what hangs is given up after it."""
 LEISURE_S = 60.0
 YEAR = timedelta(days=365)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from assistant.errors import ModelCorrupt, ModelFailed, ModelMissing, ModelUnavailable
+from models import manifest
 from models.sources import Step, Transfer
 from models.store import ModelStore, State
 from tests.support import small_models
@@ -198,6 +199,26 @@ def test_preparation_is_part_of_the_model(tmp_path: Path, hub: Hub) -> None:
         store.verify("small")
     store.pull(["small"])
     assert prepared.read_bytes() == WEIGHTS[:99]
+
+
+def test_what_was_prepared_otherwise_is_prepared_anew_without_a_download(
+    tmp_path: Path, hub: Hub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = [b"one", b"other"]
+
+    def export(transfer: Transfer) -> None:
+        transfer.path("exported.onnx").write_bytes(made.pop(0))
+
+    catalogue = small_models.catalogue(role="encoder", engine="onnx", prepared=["exported.onnx"])
+    store = open_store(tmp_path, hub.url, catalogue, prepare=export)
+    store.pull(["small"])
+    monkeypatch.setattr(manifest, "PREPARATION", manifest.PREPARATION + 1)
+    with pytest.raises(ModelCorrupt, match="prepared by another version"):
+        store.location("small")
+    hub.requests.clear()
+    store.pull(["small"])
+    assert (store.location("small") / "exported.onnx").read_bytes() == b"other"
+    assert WEIGHTS_PATH not in [path for path, _ in hub.requests]
 
 
 def test_a_preparation_that_makes_nothing_leaves_no_model(tmp_path: Path, hub: Hub) -> None:
