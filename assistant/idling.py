@@ -79,7 +79,7 @@ def kinds_of(parts: Parts) -> list[Work]:
     judge = parts.llm if extract == "model" else None
     if extract != "off" and english and parts.memory and (judge or extract == "rules"):
         works.append(Extracting(parts.transcript, parts.memory, judge))
-    if parts.settings.idle.importance and parts.memory is not None:
+    if parts.settings.idle.importance == "on" and parts.memory is not None:
         works.append(Weighing(parts.transcript, parts.memory))
     works += summarising_of(parts.settings, parts.transcript, parts.memory, parts.llm)
     works += consolidating_of(parts.settings, parts.transcript, parts.memory, parts.llm)

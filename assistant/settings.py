@@ -219,7 +219,7 @@ class Idle(Section):
     extract: Literal["off", "rules", "model"] = "off"
     """Take facts, preferences and events from what you say, in English: all that the rules find, or
     of that what the language model finds worth it."""
-    importance: bool = False
+    importance: Literal["off", "on"] = "off"
     """Let memories that are used, marked and told again count more, and what nobody asks for less;
     never less than you set."""
     summarise: Literal["off", "rules", "model"] = "off"

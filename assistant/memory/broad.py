@@ -8,11 +8,11 @@ summaries, which are mostly about other things.
 """
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 
 from assistant.context.calendar_words import MONTHS, WEEKDAYS
+from assistant.memory.time_named import named
 from assistant.memory.wording import NUMBERS, listed, words
 
 _SAID = (
@@ -36,6 +36,10 @@ _BROAD = re.compile(
     r"|what(?:'s| is| has|'s been| has been) (?:been )?(?:going on|happening|new|up)"
     r"|how (?:has|have|had|is|are|'s)\b.* (?:been(?: going| doing)?|going|coming along|getting on)"
     r"|how did (?:it|things) go with|(?:which|who|what) (?:\w+ ){1,5}?have i (?:told|mentioned))\b"
+)
+_LATEST = re.compile(
+    r"\b(?:last|previous|latest) (?:conversation|chat|talk|time)\b|\bwhat were we (?:just )?talking"
+    r" about$"
 )
 _DETAIL = re.compile(
     r"\b(?:is|are|was|were|is called|name|costs?|when|where|who|how (?:many|much|old|long|far))\b"
@@ -77,94 +81,9 @@ def read_broad(text: str, today: date) -> Broad | None:
     spoken = _SPOKEN.search(plain)
     if not _BROAD.search(plain) and (spoken is None or _DETAIL.search(spoken["rest"])):
         return None
-    if {word for word in words(plain) if not word.isdigit()} - NO_TOPIC:
+    time = named(plain, today)
+    if {word for word in words(time.rest) if not word.isdigit()} - NO_TOPIC:
         return None
-    since, until = _time(plain, today)
+    since = min((span.first for span in time.spans), default=None)
+    until = max((span.last for span in time.spans), default=None)
     return Broad(since, until, bool(_LATEST.search(plain)))
-
-
-# -- when ---------------------------------------------------------------------------------------
-
-_LATEST = re.compile(
-    r"\b(?:last|previous|latest) (?:conversation|chat|talk|time)\b|\bwhat were we (?:just )?talking"
-    r" about$"
-)
-_COUNT = rf"(?P<count>an?|\d{{1,3}}|{'|'.join(NUMBERS)})"
-Span = tuple[date, date]
-
-
-def _time(plain: str, today: date) -> Span | tuple[None, None]:
-    for pattern, how in _TIMES:
-        if (match := pattern.search(plain)) is not None:
-            return how(match, today)
-    return None, None
-
-
-def _day(ago: int) -> Callable[[re.Match[str], date], Span]:
-    def how(_: re.Match[str], today: date) -> Span:
-        day = today - timedelta(days=ago)
-        return day, day
-
-    return how
-
-
-def _ago(match: re.Match[str], today: date) -> Span:
-    """ "Two weeks ago" is that whole week."""
-    word = match["count"]
-    count = 1 if word in ("a", "an") else int(word) if word.isdigit() else NUMBERS[word]
-    if match["unit"] == "day":
-        return _day(count)(match, today)
-    if match["unit"] == "week":
-        return _week(today, -count)
-    return _month(today, -count)
-
-
-def _week(today: date, step: int) -> Span:
-    monday = today - timedelta(days=today.weekday()) + timedelta(weeks=step)
-    return monday, monday + timedelta(days=6)
-
-
-def _month(today: date, step: int) -> Span:
-    year, month = divmod(today.year * 12 + today.month - 1 + step, 12)
-    following = date(year + (month == 11), (month + 1) % 12 + 1, 1)
-    return date(year, month + 1, 1), following - timedelta(days=1)
-
-
-def _unit(match: re.Match[str], today: date) -> Span:
-    step = 0 if match["way"] == "this" else -1
-    if match["unit"] == "week":
-        return _week(today, step)
-    if match["unit"] == "month":
-        return _month(today, step)
-    return date(today.year + step, 1, 1), date(today.year + step, 12, 31)
-
-
-def _weekday(match: re.Match[str], today: date) -> Span:
-    """The last one that is over."""
-    wanted = [name.lower() for name in WEEKDAYS].index(match["weekday"])
-    day = today - timedelta(days=(today.weekday() - wanted) % 7 or 7)
-    return day, day
-
-
-def _of_year(match: re.Match[str], today: date) -> Span:
-    """ "In March": the last one that has begun."""
-    month = [name.lower() for name in MONTHS].index(match["month"]) + 1
-    year = int(match["year"]) if match["year"] else today.year - (month > today.month)
-    return _month(date(year, month, 1), 0)
-
-
-_TIMES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], Span]], ...] = (
-    (re.compile(r"\bday before yesterday\b"), _day(2)),
-    (re.compile(r"\byesterday\b"), _day(1)),
-    (re.compile(r"\btoday\b|\bthis (?:morning|afternoon|evening)\b"), _day(0)),
-    (re.compile(rf"\b{_COUNT} (?P<unit>day|week|month)s? ago\b"), _ago),
-    (re.compile(r"\b(?P<way>last|this) (?P<unit>week|month|year)\b"), _unit),
-    (
-        re.compile(rf"\b(?:on|last|this) (?P<weekday>{'|'.join(WEEKDAYS).lower()})\b"),
-        _weekday,
-    ),
-    (
-        re.compile(rf"\bin (?P<month>{'|'.join(MONTHS).lower()})(?: (?P<year>20\d\d))?\b"),
-        _of_year,
-    ),
-)

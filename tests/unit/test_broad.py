@@ -19,7 +19,7 @@ TUESDAY = date(2026, 3, 10)
         ("What have we discussed this month?", "2026-03-01", "2026-03-31"),
         ("What did I tell you on Friday?", "2026-03-06", "2026-03-06"),
         ("What did I tell you on Tuesday?", "2026-03-03", "2026-03-03"),
-        ("What did we speak about two weeks ago?", "2026-02-23", "2026-03-01"),
+        ("What did we speak about two weeks ago?", "2026-02-21", "2026-02-27"),
         ("What did we talk about in December?", "2025-12-01", "2025-12-31"),
         ("What did we talk about in March?", "2026-03-01", "2026-03-31"),
         ("What did we chat about the day before yesterday?", "2026-03-08", "2026-03-08"),
