@@ -10,13 +10,12 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from importlib.resources import files
 from typing import Any, Literal
 
 from assistant.context.prompt import load_prompt
 from assistant.errors import ModelFailed
 from assistant.idle.job import Work
-from assistant.idle.prompting import Prompt, answer
+from assistant.idle.prompting import Prompt, answer, examples
 from assistant.memory.consolidation import (
     NEAREST,
     comparable,
@@ -100,9 +99,7 @@ def proposed(answered: object) -> Verdict:
 
 def prompt() -> Prompt:
     """What ships with the project."""
-    name = "consolidate_examples.jsonl"
-    lines = (files("data") / "prompts" / name).read_text("utf-8").splitlines()
-    return Prompt(load_prompt("consolidate"), [_example(json.loads(line)) for line in lines])
+    return Prompt(load_prompt("consolidate"), [_example(each) for each in examples("consolidate")])
 
 
 def _example(raw: Mapping[str, str]) -> tuple[str, str]:
@@ -148,28 +145,19 @@ class Consolidating:
     async def run(self, subjects: Sequence[str]) -> None:
         await self._memory.settled()
         for exchange in subjects:
-            if not await asyncio.to_thread(self._wanted, exchange):
+            if not await asyncio.to_thread(
+                self._derived.lacking, self.kind, self.version, [exchange]
+            ):
                 continue
             decided, read = [], {exchange}
             for newer, near in await asyncio.to_thread(self._pairs, exchange):
                 found = await self._decide(newer, near, read)
                 if found is not None:
                     decided.append(found)
-            if await asyncio.to_thread(self._may_be_read, read):  # nobody forgot it meanwhile
+            if await asyncio.to_thread(self._derived.readable, read):  # nobody forgot it meanwhile
                 await asyncio.to_thread(self._carry_out, exchange, decided, read)
 
     # -- inside ---------------------------------------------------------------------------------
-
-    def _wanted(self, exchange: str) -> bool:
-        made = self._derived.made(self.kind, self.version, [exchange])
-        return not made and self._may_be_read({exchange})
-
-    def _may_be_read(self, exchanges: set[str]) -> bool:
-        """They are all kept, and none is to be forgotten."""
-        hidden = {each for one in self._transcript.hidden(self._user) for each in one.exchanges}
-        return exchanges.isdisjoint(hidden) and exchanges == self._transcript.held(
-            self._user, exchanges
-        )
 
     def _pairs(self, exchange: str) -> list[tuple[Memory, list[Memory]]]:
         """The exchange's memories, each with older ones that are about the same, nearest first.

@@ -101,11 +101,8 @@ class Describing:
 
     def _wanted(self, subjects: Sequence[str]) -> list[Seen]:
         """In this order: what is there, not hidden, and lacks it."""
-        hidden = {each for one in self._transcript.hidden(self._user) for each in one.exchanges}
-        made = self._derived.made(self.kind, self.version, subjects)
-        ids = [each for each in subjects if each not in hidden and each not in made]
-        found = {each.id: each for _, each in self._transcript.exchanges(self._user, ids)}
-        return [self._seen(found[each]) for each in ids if each in found]
+        lacking = self._derived.lacking(self.kind, self.version, subjects)
+        return [self._seen(exchange) for _, exchange in lacking]
 
     def _seen(self, exchange: Exchange) -> Seen:
         before = description_rows.before(

@@ -9,12 +9,11 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from importlib.resources import files
 from typing import Any
 
 from assistant.context.prompt import load_prompt
 from assistant.errors import ModelFailed
-from assistant.idle.prompting import Prompt
+from assistant.idle.prompting import Prompt, examples
 from assistant.memory.described import borne_out
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.question import stated
@@ -115,9 +114,8 @@ def tokens(wanted: Sequence[str] = EVERYTHING) -> int:
 def prompt(wanted: Sequence[str] = EVERYTHING) -> Prompt:
     """What ships with the project."""
     parts = [load_prompt(PROMPTS[part]) for part in wanted]
-    lines = (files("data") / "prompts" / "describe_examples.jsonl").read_text("utf-8").splitlines()
-    examples = [_example(json.loads(line), wanted) for line in lines]
-    return Prompt("\n".join([load_prompt("describe_frame"), *parts]), examples)
+    shown = [_example(each, wanted) for each in examples("describe")]
+    return Prompt("\n".join([load_prompt("describe_frame"), *parts]), shown)
 
 
 def _example(raw: Mapping[str, Any], wanted: Sequence[str]) -> tuple[str, str]:

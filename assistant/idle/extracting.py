@@ -10,13 +10,12 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from importlib.resources import files
 from typing import Any
 
 from assistant.context.conversation import Exchange
 from assistant.context.prompt import load_prompt
 from assistant.errors import ModelFailed
-from assistant.idle.prompting import Prompt, answer
+from assistant.idle.prompting import Prompt, answer, examples
 from assistant.memory import facts
 from assistant.memory.days_meant import dated
 from assistant.memory.derived import Derived, Output
@@ -103,8 +102,7 @@ def judged(fact: Fact, answered: object) -> Fact | None:
 
 def prompt() -> Prompt:
     """What ships with the project."""
-    lines = (files("data") / "prompts" / "extract_examples.jsonl").read_text("utf-8").splitlines()
-    return Prompt(load_prompt("extract"), [_example(json.loads(line)) for line in lines])
+    return Prompt(load_prompt("extract"), [_example(each) for each in examples("extract")])
 
 
 def _example(raw: Mapping[str, str]) -> tuple[str, str]:
@@ -163,13 +161,7 @@ class Extracting:
 
     def _wanted(self, subjects: Sequence[str]) -> list[tuple[str, Exchange]]:
         """With their conversations, in this order: what is there, not hidden, and lacks facts."""
-        hidden = {each for one in self._transcript.hidden(self._user) for each in one.exchanges}
-        made = self._derived.made(self.kind, self.version, subjects)
-        ids = [each for each in subjects if each not in hidden and each not in made]
-        found = {
-            each.id: (talk, each) for talk, each in self._transcript.exchanges(self._user, ids)
-        }
-        return [found[each] for each in ids if each in found]
+        return self._derived.lacking(self.kind, self.version, subjects)
 
     def _put_right(self, exchange: str) -> bool:
         """The user has deleted or changed some of its facts, or what was said has expired: what

@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
+from importlib.resources import files
 from typing import Any
 
 from assistant.errors import ModelFailed
@@ -30,6 +31,12 @@ class Prompt:
         for asked, answered in self.examples:
             shown += [Message("user", asked), Message("assistant", answered)]
         return (*shown, Message("user", question))
+
+
+def examples(name: str) -> list[dict[str, Any]]:
+    """What ships with the project of a prompt of that name."""
+    lines = (files("data") / "prompts" / f"{name}_examples.jsonl").read_text("utf-8").splitlines()
+    return [json.loads(line) for line in lines]
 
 
 async def answer(

@@ -11,14 +11,13 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from importlib.resources import files
 from typing import Any
 
 from assistant.context.conversation import Exchange
 from assistant.context.prompt import load_prompt
 from assistant.errors import ModelFailed
 from assistant.idle.job import Work
-from assistant.idle.prompting import Prompt, answer
+from assistant.idle.prompting import Prompt, answer, examples
 from assistant.memory import summaries
 from assistant.memory.derived import Derived, Output
 from assistant.memory.erasing import rewrite
@@ -113,8 +112,7 @@ def composed(every: Sequence[Point], answered: object, lexicon: Lexicon) -> Writ
 
 def prompt() -> Prompt:
     """What ships with the project."""
-    lines = (files("data") / "prompts" / "summarise_examples.jsonl").read_text("utf-8").splitlines()
-    return Prompt(load_prompt("summarise"), [_example(json.loads(line)) for line in lines])
+    return Prompt(load_prompt("summarise"), [_example(each) for each in examples("summarise")])
 
 
 def _example(raw: Mapping[str, Any]) -> tuple[str, str]:

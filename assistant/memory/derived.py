@@ -7,11 +7,12 @@ made anew without what is gone.
 """
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from assistant.context.conversation import Exchange
 from assistant.memory import derived_rows
 from assistant.memory.forgetting_marks import held, hidden_exchanges
 from assistant.memory.transcript import Transcript
@@ -83,6 +84,30 @@ class Derived:
         """Those of these subjects that have such an output by these rules."""
         with self._transcript.reading() as db:
             return derived_rows.made(db, self._user, kind, version, subjects)
+
+    def lacking(
+        self, kind: str, version: int, exchanges: Sequence[str]
+    ) -> list[tuple[str, Exchange]]:
+        """Those of these exchanges that lack such an output, are kept, and not to be forgotten; in
+        this order, each with its conversation's id."""
+        made, hidden = self.made(kind, version, exchanges), self._hidden()
+        ids = [each for each in exchanges if each not in hidden and each not in made]
+        found = {
+            each.id: (talk, each) for talk, each in self._transcript.exchanges(self._user, ids)
+        }
+        return [found[each] for each in ids if each in found]
+
+    def readable(self, exchanges: Collection[str]) -> bool:
+        """They are all kept, and none is to be forgotten."""
+        wanted = set(exchanges)
+        return (
+            self._hidden().isdisjoint(wanted)
+            and self._transcript.held(self._user, wanted) == wanted
+        )
+
+    def _hidden(self) -> set[str]:
+        with self._transcript.reading() as db:
+            return hidden_exchanges(db, self._user)
 
     def of(self, kind: str, subjects: Collection[str] | None = None) -> Mapping[str, Any]:
         """Contents by subject, of whatever version; of these subjects, or all. Nothing that rests

@@ -17,7 +17,6 @@ from assistant.idle.scheduler import Scheduler
 from assistant.memory.derived import Derived
 from assistant.memory.desk import MemoryDesk
 from assistant.memory.facts import EXTRACTED
-from assistant.memory.hiding import InSession
 from assistant.memory.record import Kind, Memory
 from tests.support import forgetting
 from tests.support.forgetting import START, bench
@@ -59,16 +58,7 @@ class Here:
 
     @property
     def desk(self) -> MemoryDesk:
-        memory = self.bench.memory
-        hiding = InSession(self.bench.forgetting, asyncio.get_running_loop())
-        return MemoryDesk(
-            "ada",
-            memory.table,
-            lambda: self.bench.transcript,
-            lambda: memory,
-            memory=memory,
-            hiding=hiding,
-        )
+        return self.bench.desk
 
 
 @asynccontextmanager

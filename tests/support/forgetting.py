@@ -1,6 +1,7 @@
 """A session in which things are told, recalled and forgotten, without models: real transcript, real
 table, a clock that is set by hand."""
 
+import asyncio
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
@@ -9,9 +10,11 @@ from pathlib import Path
 
 from assistant.context.conversation import Conversation, Exchange
 from assistant.events import Event
+from assistant.memory.desk import MemoryDesk
 from assistant.memory.encoding import QueryEncoder
 from assistant.memory.enriched import Enrichment
 from assistant.memory.forgetting import Forgetting
+from assistant.memory.hiding import InSession
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.long_term import LongTermMemory
 from assistant.memory.ranking import Ranking
@@ -68,6 +71,19 @@ class Bench:
         await self.memory.settled()
         while await self.memory.strengthen(64):
             pass
+
+    @property
+    def desk(self) -> MemoryDesk:
+        memory = self.memory
+        hiding = InSession(self.forgetting, asyncio.get_running_loop())
+        return MemoryDesk(
+            "ada",
+            memory.table,
+            lambda: self.transcript,
+            lambda: memory,
+            memory=memory,
+            hiding=hiding,
+        )
 
     def pass_time(self, seconds: float) -> None:
         self.clock[0] += timedelta(seconds=seconds)

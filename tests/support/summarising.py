@@ -10,7 +10,6 @@ from assistant.context.conversation import Conversation, Exchange
 from assistant.idle.summarising import Summarising
 from assistant.memory.derived import Derived
 from assistant.memory.desk import MemoryDesk
-from assistant.memory.hiding import InSession
 from assistant.memory.record import Kind, Memory
 from assistant.memory.summaries import SUMMARISED
 from tests.support import forgetting
@@ -65,16 +64,7 @@ class Here:
 
     @property
     def desk(self) -> MemoryDesk:
-        memory = self.bench.memory
-        hiding = InSession(self.bench.forgetting, asyncio.get_running_loop())
-        return MemoryDesk(
-            "ada",
-            memory.table,
-            lambda: self.bench.transcript,
-            lambda: memory,
-            memory=memory,
-            hiding=hiding,
-        )
+        return self.bench.desk
 
 
 @asynccontextmanager

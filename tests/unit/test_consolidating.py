@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,7 +18,6 @@ from assistant.idle.consolidating import Consolidating, allowed, by_rules, conso
 from assistant.memory.consolidation import touchable
 from assistant.memory.derived import Derived
 from assistant.memory.desk import MemoryDesk
-from assistant.memory.hiding import InSession
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.naming import BY_HAND
 from assistant.memory.record import Kind, Memory
@@ -33,10 +33,10 @@ OLD, NEW = "My address is 4 Mill Lane", "My address is 9 Mill Lane"
 SAME, CHANGED, BOTH = (json.dumps({"verdict": each}) for each in ("same", "changed", "both"))
 
 
-def told(text: str, day: int = 0, **other: object) -> Memory:
+def told(text: str, day: int = 0, **other: Any) -> Memory:
     at = START + timedelta(days=day)
     memory = Memory(f"x{day}-user", "ada", Kind.EXCHANGE, text, at, sources=(f"x{day}",))
-    return replace(memory, **other)  # type: ignore[arg-type]
+    return replace(memory, **other)
 
 
 # -- rules --------------------------------------------------------------------------------------
@@ -116,16 +116,7 @@ class Here:
 
     @property
     def desk(self) -> MemoryDesk:
-        memory = self.bench.memory
-        hiding = InSession(self.bench.forgetting, asyncio.get_running_loop())
-        return MemoryDesk(
-            "ada",
-            memory.table,
-            lambda: self.bench.transcript,
-            lambda: memory,
-            memory=memory,
-            hiding=hiding,
-        )
+        return self.bench.desk
 
 
 @asynccontextmanager

@@ -4,6 +4,7 @@ prompt's beginning changes."""
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -149,9 +150,9 @@ def test_what_it_holds_is_read_ahead_too() -> None:
 # -- what matters -------------------------------------------------------------------------------
 
 
-def memory(**known: object) -> Memory:
-    given: dict[str, object] = {"kind": Kind.FACT, "importance": 0.8, **known}
-    return Memory("m", "ada", text="x", created=START, **given)  # type: ignore[arg-type]
+def memory(**known: Any) -> Memory:
+    given: dict[str, Any] = {"kind": Kind.FACT, "importance": 0.8, **known}
+    return Memory("m", "ada", text="x", created=START, **given)
 
 
 def test_pins_facts_and_uses_weigh_and_being_said_hardly() -> None:
@@ -183,6 +184,7 @@ def test_while_nothing_is_read_the_words_alone_tell() -> None:
         def index(self) -> object:
             raise StoreError("It is still being read.")
 
+    closed: Any = Closed()
     talk = Conversation.begin("ada")
     say(talk, "From now on call me Annie.")
-    assert list(Weights(Closed())(talk.exchanges).values()) == [WISH]  # type: ignore[arg-type]
+    assert list(Weights(closed)(talk.exchanges).values()) == [WISH]
