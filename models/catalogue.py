@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PositiveInt, 
 from assistant.errors import ModelMissing
 
 SHIPPED = Path(__file__).with_name("catalogue.toml")
+ADAPTERS = Path(__file__).with_name("adapters")
 
 
 class Role(StrEnum):
@@ -90,6 +91,18 @@ class Archive(_Entry):
         return ModelFile(name=self.name, bytes=self.bytes, sha256=self.sha256)
 
 
+class Adapter(_Entry):
+    """What a model's weights are adapted by when it is prepared: a folder in `models/adapters`, and
+    the digest of its `adapter_model.safetensors`."""
+
+    folder: InnerPath
+    sha256: Sha256
+
+    @property
+    def path(self) -> Path:
+        return ADAPTERS / self.folder
+
+
 class Model(_Entry):
     """One entry of the catalogue."""
 
@@ -105,6 +118,7 @@ class Model(_Entry):
     pieces: tuple[Piece, ...] = ()
     archive: Archive | None = None
     prepared: tuple[InnerPath, ...] = ()
+    adapter: Adapter | None = None
 
     @property
     def bytes(self) -> int:

@@ -1,8 +1,9 @@
 """Sentence vectors: a sentence-transformers model, prepared once and run by onnxruntime.
 
-    python -m models.encoder prepare FOLDER
+    python -m models.encoder prepare FOLDER [ADAPTER]
 
-makes `encoder.onnx` and `encoder.int8.onnx` beside the published weights (models/encoder_prepare).
+makes `encoder.onnx` and `encoder.int8.onnx` beside the published weights (models/encoder_prepare),
+adapted by what is in the folder ADAPTER (models/encoder_weights).
 """
 
 import json
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from assistant.errors import ModelCorrupt, ModelError, ModelFailed, ModelMissing
+from models.manifest import vectors_name
 
 FULL = "encoder.onnx"
 QUANTISED = "encoder.int8.onnx"
@@ -51,7 +53,7 @@ class OnnxEncoder:
         max_tokens: int | None = None,
         keep_end: bool = False,
     ) -> None:
-        self.name = folder.name
+        self.name = vectors_name(folder)
         self._folder = folder
         self._file = QUANTISED if quantised else FULL
         # Activations are quantised by the reach of all in a call: texts would colour each other.
@@ -83,7 +85,7 @@ class OnnxEncoder:
             if not (self._folder / file).is_file():
                 raise ModelMissing(
                     f"The encoder {self.name} is not complete: {self._folder / file} is missing.",
-                    mend=f"assistant models pull {self.name}",
+                    mend=f"assistant models pull {self._folder.name}",
                 )
         try:
             tokenizer = self._open_tokenizer()
@@ -91,7 +93,7 @@ class OnnxEncoder:
         except Exception as error:  # tokenizers and onnxruntime raise kinds of their own
             raise ModelCorrupt(
                 f"The encoder in {self._folder} can't be read: {_first_line(error)}.",
-                mend=f"assistant models pull {self.name}",
+                mend=f"assistant models pull {self._folder.name}",
             ) from error
         self._dimensions = int(session.get_outputs()[0].shape[1])
         self._tokenizer, self._session = tokenizer, session
@@ -169,14 +171,14 @@ def _first_line(error: Exception) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    if len(arguments) != 2 or arguments[0] != "prepare":
-        sys.stderr.write("usage: python -m models.encoder prepare FOLDER\n")
+    if len(arguments) not in (2, 3) or arguments[0] != "prepare":
+        sys.stderr.write("usage: python -m models.encoder prepare FOLDER [ADAPTER]\n")
         return 2
     from models.encoder_prepare import prepare
 
-    folder = Path(arguments[1])
+    folder, *adapters = (Path(each) for each in arguments[1:])
     try:
-        prepare(folder, FULL, QUANTISED)
+        prepare(folder, FULL, QUANTISED, *adapters)
     except ModelError as error:
         sys.stderr.write(f"{error}\n")
         return error.exit_code

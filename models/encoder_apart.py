@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assistant.errors import ModelError, ModelFailed, ModelMissing
+from models.manifest import vectors_name
 
 Vectors = NDArray[np.float32]
 
@@ -35,7 +36,7 @@ class EncoderApart:
     """A prepared model in `folder`, in full precision. Thread-safe; no two texts at once."""
 
     def __init__(self, folder: Path) -> None:
-        self.name = folder.name
+        self.name = vectors_name(folder)
         self._folder = folder
         self._process: subprocess.Popen[bytes] | None = None
         self._working = threading.Lock()
@@ -54,7 +55,7 @@ class EncoderApart:
         if not (self._folder / FULL).is_file():
             raise ModelMissing(
                 f"The encoder {self.name} is not complete: {self._folder / FULL} is missing.",
-                mend=f"assistant models pull {self.name}",
+                mend=f"assistant models pull {self._folder.name}",
             )
 
     def encode(self, texts: Sequence[str]) -> Vectors:

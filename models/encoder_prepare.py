@@ -19,20 +19,18 @@ processors, those without VNNI, make overflows.
 """
 
 import itertools
-import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
 import onnxruntime
-from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 from tokenizers import Tokenizer
 
-from assistant.errors import ModelCorrupt, ModelFailed, ModelMissing
+from assistant.errors import ModelCorrupt
+from models.encoder_weights import Array, Published, read_published
 
 OPSET = 17
 IR_VERSION = 8
@@ -67,97 +65,6 @@ FRAMES = (
 )
 SENTENCES = tuple(frame.format(*pair) for pair in itertools.pairwise(THINGS) for frame in FRAMES)
 """Said in the way that is asked and told: on these the activations' reach is seen."""
-
-Array = NDArray[Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Architecture:
-    """Where a kind of model keeps its weights, and from which position it counts."""
-
-    query: str
-    key: str
-    value: str
-    attended: str
-    attended_norm: str
-    first_position: int
-
-
-ARCHITECTURES = {
-    "bert": Architecture(
-        query="attention.self.query",
-        key="attention.self.key",
-        value="attention.self.value",
-        attended="attention.output.dense",
-        attended_norm="attention.output.LayerNorm",
-        first_position=0,
-    ),
-    "mpnet": Architecture(
-        query="attention.attn.q",
-        key="attention.attn.k",
-        value="attention.attn.v",
-        attended="attention.attn.o",
-        attended_norm="attention.LayerNorm",
-        first_position=2,
-    ),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Published:
-    """A model as it was published: its description and its weights by name."""
-
-    config: dict[str, Any]
-    weights: dict[str, Array]
-    architecture: Architecture
-
-    def __getitem__(self, name: str) -> Array:
-        return np.asarray(self.weights[name], np.float32)
-
-    @property
-    def heads(self) -> int:
-        return int(self.config["num_attention_heads"])
-
-
-def read_published(folder: Path) -> Published:
-    """The sentence-transformers model in `folder`.
-
-    Raises:
-        ModelMissing: the published files aren't there.
-        ModelCorrupt: they can't be read.
-        ModelFailed: it is of a kind that can't be prepared.
-    """
-    if not (folder / "modules.json").is_file():
-        raise ModelMissing(f"{folder} holds no sentence-transformers model.")
-    try:
-        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-        pooling = json.loads((folder / "1_Pooling" / "config.json").read_text(encoding="utf-8"))
-        weights = _safetensors(folder / "model.safetensors")
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ModelCorrupt(f"The encoder in {folder} can't be read: {error}.") from error
-    kind = config.get("model_type")
-    if kind not in ARCHITECTURES or config.get("hidden_act") != "gelu":
-        raise ModelFailed(f"The encoder in {folder} is of a kind that can't be prepared: {kind}.")
-    if not pooling.get("pooling_mode_mean_tokens"):
-        raise ModelFailed(f"The encoder in {folder} doesn't take the mean of its tokens.")
-    return Published(config, weights, ARCHITECTURES[kind])
-
-
-def _safetensors(file: Path) -> dict[str, Array]:
-    """The tensors of a safetensors file, mapped: a JSON header (its length first), then bytes."""
-    kinds = {"F32": np.float32, "F16": np.float16, "I64": np.int64}
-    data = np.memmap(file, np.uint8, mode="r")
-    length = int(data[:8].view("<u8")[0])
-    if length > len(data) - 8:
-        raise ValueError(f"{file.name} is cut short")
-    header = json.loads(data[8 : 8 + length].tobytes())
-    tensors: dict[str, Array] = {}
-    for name, entry in header.items():
-        if name == "__metadata__":
-            continue
-        start, end = (8 + length + offset for offset in entry["data_offsets"])
-        tensors[name] = data[start:end].view(kinds[entry["dtype"]]).reshape(entry["shape"])
-    return tensors
 
 
 class Graph:
@@ -373,12 +280,13 @@ def _normalised(graph: Graph, published: Published, norm: str, x: str) -> str:
     )
 
 
-def prepare(folder: Path, full: str, quantised: str) -> None:
-    """Write the graphs of the model in `folder` under these names, each whole or not at all.
+def prepare(folder: Path, full: str, quantised: str, adapter: Path | None = None) -> None:
+    """Write the graphs of the model in `folder`, adapted by what is in the folder `adapter`, under
+    these names, each whole or not at all.
 
     The same weights give the same bytes on the same kind of processor. Raises as `read_published`.
     """
-    published = read_published(folder)
+    published = read_published(folder, adapter)
     try:
         tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         tokenizer.no_padding()

@@ -26,6 +26,8 @@ class Manifest(BaseModel):
     prepared: tuple[ModelFile, ...] = ()
     preparation: int = 1
     """Of what was prepared."""
+    adapter: str = ""
+    """The SHA-256 of what the published weights were adapted by; "" where they weren't."""
 
 
 def read(folder: Path) -> Manifest | None:
@@ -34,6 +36,14 @@ def read(folder: Path) -> Manifest | None:
         return Manifest.model_validate_json((folder / NAME).read_text(encoding="utf-8"))
     except (OSError, ValidationError, UnicodeDecodeError):
         return None
+
+
+def vectors_name(folder: Path) -> str:
+    """What an encoder's vectors are called: those of one name can be compared. It is the model's
+    name, and a mark of the adapter where there is one."""
+    record = read(folder)
+    mark = record.adapter[:6] if record else ""
+    return f"{folder.name}+{mark}" if mark else folder.name
 
 
 def write(folder: Path, manifest: Manifest) -> None:
@@ -59,6 +69,8 @@ def fault(folder: Path, model: Model) -> str | None:
             return f"{file.name} has {size} bytes instead of {file.bytes}"
     if model.prepared and manifest.preparation != PREPARATION:
         return "it was prepared by another version of this program"
+    if manifest.adapter != (model.adapter.sha256 if model.adapter else ""):
+        return "it was adapted by another version of this program"
     if absent := set(model.prepared) - {file.name for file in manifest.prepared}:
         return f"{min(absent)} was not prepared"
     return None

@@ -75,8 +75,10 @@ def prepare_in_subprocess(transfer: Transfer) -> None:
     """Run the encoder's own preparation, apart: it loads libraries that nothing else needs."""
     if transfer.model.role is not Role.ENCODER:
         return
+    adapter = transfer.model.adapter
+    folders = [transfer.folder.resolve(), *([adapter.path] if adapter else [])]
     code, output = run_quietly(
-        [sys.executable, "-m", "models.encoder", "prepare", str(transfer.folder.resolve())],
+        [sys.executable, "-m", "models.encoder", "prepare", *map(str, folders)],
         environment=os.environ,
         folder=Path(__file__).resolve().parent.parent,
         tick=transfer.check,
@@ -264,6 +266,7 @@ class ModelStore:
             files=model.files,
             prepared=prepared,
             preparation=manifest.PREPARATION,
+            adapter=model.adapter.sha256 if model.adapter else "",
         )
         manifest.write(folder, record)
         if fault := manifest.fault(folder, model):

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from assistant.errors import ModelCorrupt, ModelFailed, ModelMissing
 from models.encoder import FULL, QUANTISED, OnnxEncoder, main
-from models.encoder_prepare import build, distance_buckets, reach, read_published
+from models.encoder_prepare import build, distance_buckets, reach
+from models.encoder_weights import read_published
 from models.store import ModelStore
 
 pytestmark = pytest.mark.real

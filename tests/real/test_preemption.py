@@ -42,7 +42,7 @@ async def empty(idle: Working) -> None:
 
 
 async def test_work_on_a_real_model_stops_and_is_done_again(home: Home) -> None:
-    await asyncio.to_thread(fill, home, "tiny", 6)
+    await asyncio.to_thread(fill, home, "tiny", 4)
     await interrupted(home, 3)
 
 

@@ -11,9 +11,12 @@ pytestmark = pytest.mark.real
 TINY = ("--profile", "tiny")
 
 FACT = "My dog is called Max and he loves to play fetch."
+ASKED = "Tell me, what is my dog called?"
 
 
-def test_what_was_told_is_in_the_prompt_of_the_next_session(tmp_path: Path) -> None:
+def test_what_was_told_is_in_the_prompt_of_the_next_session_and_of_nobody_else(
+    tmp_path: Path,
+) -> None:
     with Talk(tmp_path, *TINY, "--text", env=REMEMBERING) as talk:
         assert talk.wait_for("memories")["count"] == 0
         talk.say(FACT)
@@ -22,23 +25,15 @@ def test_what_was_told_is_in_the_prompt_of_the_next_session(tmp_path: Path) -> N
         assert talk.of("turn")[0]["memories"] == []
     with Talk(tmp_path, *TINY, "--text", env=REMEMBERING) as talk:
         assert talk.wait_for("memories")["count"] == 2
-        talk.say("Tell me, what is my dog called?")
+        talk.say(ASKED)
         talk.end_input()
         assert talk.finish() == 0
     [turn] = talk.of("turn")
     assert FACT in [memory["text"] for memory in turn["memories"]]
     assert all(set(memory) == {"id", "text", "score"} for memory in turn["memories"])
-
-
-def test_another_user_is_not_told(tmp_path: Path) -> None:
-    with Talk(tmp_path, *TINY, "--text", "--user", "ada", env=REMEMBERING) as talk:
-        talk.wait_for("memories")
-        talk.say(FACT)
-        talk.end_input()
-        assert talk.finish() == 0
     with Talk(tmp_path, *TINY, "--text", "--user", "bob", env=REMEMBERING) as talk:
         assert talk.wait_for("memories")["count"] == 0
-        talk.say("Tell me, what is my dog called?")
+        talk.say(ASKED)
         talk.end_input()
         assert talk.finish() == 0
     assert talk.of("turn")[0]["memories"] == []

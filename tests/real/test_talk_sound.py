@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.real, pytest.mark.sound]
 
 LIVE = (
     *("--profile", "tiny"),
-    *("--set", "llm.max_answer_tokens=60", "--set", "llm.temperature=0"),
+    *("--set", "llm.max_answer_tokens=40", "--set", "llm.temperature=0"),
 )
 
 

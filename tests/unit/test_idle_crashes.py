@@ -34,9 +34,9 @@ from tests.support.idle_home import (
     watched,
 )
 
-SAMPLE = 6
+SAMPLE = 4
 """Moments of each kind in the normal run, spread over all of them."""
-KILLS = 2
+KILLS = 1
 PATIENCE_S = 120
 FORKED = multiprocessing.get_context("forkserver")
 FORKED.set_forkserver_preload(["lancedb", "pytest", "tests.support.idle_home"])

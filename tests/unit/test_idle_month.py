@@ -163,7 +163,7 @@ def bounded(
 
 
 async def test_some_days_of_talk_leave_each_fact_about_once(tmp_path: Path) -> None:
-    await check(tmp_path / "home", 300, 6)
+    await check(tmp_path / "home", 150, 4)
 
 
 @pytest.mark.long

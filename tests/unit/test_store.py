@@ -221,6 +221,29 @@ def test_what_was_prepared_otherwise_is_prepared_anew_without_a_download(
     assert WEIGHTS_PATH not in [path for path, _ in hub.requests]
 
 
+def test_another_adapter_is_a_preparation_without_a_download_and_other_vectors(
+    tmp_path: Path, hub: Hub
+) -> None:
+    def export(transfer: Transfer) -> None:
+        adapter = transfer.model.adapter
+        transfer.path("exported.onnx").write_text(adapter.sha256 if adapter else "published")
+
+    names = []
+    for digest in ("", "a" * 64, "b" * 64):
+        adapter = {"folder": "small", "sha256": digest} if digest else None
+        catalogue = small_models.catalogue(
+            role="encoder", engine="onnx", prepared=["exported.onnx"], adapter=adapter
+        )
+        store = open_store(tmp_path, hub.url, catalogue, prepare=export)
+        hub.requests.clear()
+        store.pull(["small"])
+        folder = store.location("small")
+        assert (folder / "exported.onnx").read_text() == (digest or "published")
+        names.append(manifest.vectors_name(folder))
+        assert (WEIGHTS_PATH in [path for path, _ in hub.requests]) is (not digest)
+    assert names == ["small", "small+aaaaaa", "small+bbbbbb"]
+
+
 def test_a_preparation_that_makes_nothing_leaves_no_model(tmp_path: Path, hub: Hub) -> None:
     catalogue = small_models.catalogue(prepared=["exported.onnx"])
     store = open_store(tmp_path, hub.url, catalogue)

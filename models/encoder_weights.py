@@ -1,0 +1,142 @@
+"""The weights of a sentence encoder: as they were published, and as they were adapted.
+
+An adapter is a low-rank difference to some of the matrices (LoRA, Hu et al. 2021), in the form in
+which peft writes it. It is added to them once, when the model is prepared, and so costs nothing
+later. Those that the project ships lie in `models/adapters`; `scripts/train_encoder.py` makes them.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assistant.errors import ModelCorrupt, ModelFailed, ModelMissing
+
+Array = NDArray[Any]
+
+WRAPPED = "base_model.model."
+DOWN, UP = ".lora_A.weight", ".lora_B.weight"
+"""What peft puts before and behind the name of a matrix."""
+
+
+@dataclass(frozen=True, slots=True)
+class Architecture:
+    """Where a kind of model keeps its weights, and from which position it counts."""
+
+    query: str
+    key: str
+    value: str
+    attended: str
+    attended_norm: str
+    first_position: int
+
+
+ARCHITECTURES = {
+    "bert": Architecture(
+        query="attention.self.query",
+        key="attention.self.key",
+        value="attention.self.value",
+        attended="attention.output.dense",
+        attended_norm="attention.output.LayerNorm",
+        first_position=0,
+    ),
+    "mpnet": Architecture(
+        query="attention.attn.q",
+        key="attention.attn.k",
+        value="attention.attn.v",
+        attended="attention.attn.o",
+        attended_norm="attention.LayerNorm",
+        first_position=2,
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """A model as it was published: its description and its weights by name.
+
+    `added` are the differences that an adapter makes, by the same names.
+    """
+
+    config: dict[str, Any]
+    weights: dict[str, Array]
+    architecture: Architecture
+    added: Mapping[str, Array]
+
+    def __getitem__(self, name: str) -> Array:
+        weight = np.asarray(self.weights[name], np.float32)
+        return weight + self.added[name] if name in self.added else weight
+
+    @property
+    def heads(self) -> int:
+        return int(self.config["num_attention_heads"])
+
+
+def read_published(folder: Path, adapter: Path | None = None) -> Published:
+    """The sentence-transformers model in `folder`, adapted by what is in the folder `adapter`.
+
+    Raises:
+        ModelMissing: the published files aren't there.
+        ModelCorrupt: they can't be read, or the adapter can't, or is another model's.
+        ModelFailed: it is of a kind that can't be prepared.
+    """
+    if not (folder / "modules.json").is_file():
+        raise ModelMissing(f"{folder} holds no sentence-transformers model.")
+    try:
+        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        pooling = json.loads((folder / "1_Pooling" / "config.json").read_text(encoding="utf-8"))
+        weights = _safetensors(folder / "model.safetensors")
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ModelCorrupt(f"The encoder in {folder} can't be read: {error}.") from error
+    kind = config.get("model_type")
+    if kind not in ARCHITECTURES or config.get("hidden_act") != "gelu":
+        raise ModelFailed(f"The encoder in {folder} is of a kind that can't be prepared: {kind}.")
+    if not pooling.get("pooling_mode_mean_tokens"):
+        raise ModelFailed(f"The encoder in {folder} doesn't take the mean of its tokens.")
+    added = read_adapter(adapter, weights) if adapter else {}
+    return Published(config, weights, ARCHITECTURES[kind], added)
+
+
+def read_adapter(folder: Path, weights: Mapping[str, Array]) -> dict[str, Array]:
+    """What peft's adapter in `folder` adds to these weights, by their names.
+
+    Raises:
+        ModelCorrupt: it can't be read, or is not made for them.
+    """
+    try:
+        config = json.loads((folder / "adapter_config.json").read_text(encoding="utf-8"))
+        scale = config["lora_alpha"] / config["r"]
+        factors = _safetensors(folder / "adapter_model.safetensors")
+        added = {}
+        for name, down in factors.items():
+            if not name.endswith(DOWN):
+                continue
+            up = np.asarray(factors[name.removesuffix(DOWN) + UP], np.float32)
+            target = name.removesuffix(DOWN).removeprefix(WRAPPED) + ".weight"
+            added[target] = scale * (up @ np.asarray(down, np.float32))
+            if added[target].shape != weights[target].shape:
+                raise ValueError(f"{target} has another shape")
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ModelCorrupt(f"The encoder's adapter in {folder} can't be read: {error}.") from error
+    return added
+
+
+def _safetensors(file: Path) -> dict[str, Array]:
+    """The tensors of a safetensors file, mapped: a JSON header (its length first), then bytes."""
+    kinds = {"F32": np.float32, "F16": np.float16, "I64": np.int64}
+    data = np.memmap(file, np.uint8, mode="r")
+    length = int(data[:8].view("<u8")[0])
+    if length > len(data) - 8:
+        raise ValueError(f"{file.name} is cut short")
+    header = json.loads(data[8 : 8 + length].tobytes())
+    tensors: dict[str, Array] = {}
+    for name, entry in header.items():
+        if name == "__metadata__":
+            continue
+        start, end = (8 + length + offset for offset in entry["data_offsets"])
+        tensors[name] = data[start:end].view(kinds[entry["dtype"]]).reshape(entry["shape"])
+    return tensors

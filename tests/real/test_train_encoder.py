@@ -1,0 +1,64 @@
+"""An adapter as the training script makes it: prepared with it, a model is what peft makes it."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from models.encoder import OnnxEncoder, main
+from models.store import ModelStore
+from scripts import train_encoder
+
+pytestmark = [
+    pytest.mark.real,
+    pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing` is deprecated:FutureWarning"),
+    pytest.mark.filterwarnings("ignore:The PEFT config's `base_model_name_or_path`:UserWarning"),
+]
+
+NAME = "all-minilm-l6-v2"
+TEXTS = ["What is my dog called?", "I moved to Ghent in May, for the job, and it rains a lot."]
+
+
+def test_what_is_trained_is_what_is_prepared(
+    store: ModelStore, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "adapter"
+    few = ["--limit", "72", "--hold-out", "9", "--epochs", "1", "--layers", "1", "--rank", "2"]
+    few += ["--rate", "0.03"]
+    assert train_encoder.main(["--encoder", NAME, "--out", str(out), *few]) == 0
+    told = capsys.readouterr().out
+    assert "learnt: 64" in told
+    assert "before: {'R@1'" in told
+    assert sorted(each.name for each in out.iterdir()) == [
+        "adapter_config.json",
+        "adapter_model.safetensors",
+    ]
+
+    folder = tmp_path / NAME
+    folder.mkdir()
+    for file in store.catalogue.get(NAME).files:
+        target = folder / file.name
+        target.parent.mkdir(exist_ok=True)
+        target.symlink_to(store.location(NAME) / file.name)
+    assert main(["prepare", str(folder), str(out)]) == 0
+    encoder = OnnxEncoder(folder)
+    encoder.load()
+    truth = adapted_by_peft(folder, out, TEXTS)
+    np.testing.assert_allclose(encoder.encode(TEXTS), truth, atol=2e-6)
+    published = OnnxEncoder(store.location(NAME))
+    published.load()
+    assert np.abs(published.encode(TEXTS) - truth).max() > 1e-3
+
+
+def adapted_by_peft(folder: Path, adapter: Path, texts: list[str]) -> np.ndarray:
+    """By sentence-transformers and peft, in full precision."""
+    from peft import PeftModel
+    from sentence_transformers import SentenceTransformer
+
+    model = SentenceTransformer(str(folder), device="cpu", local_files_only=True)
+    transformer: Any = model[0]
+    transformer.auto_model = PeftModel.from_pretrained(
+        transformer.auto_model, str(adapter)
+    ).merge_and_unload()
+    return np.asarray(model.encode(texts, normalize_embeddings=True), np.float32)
