@@ -121,6 +121,11 @@ class Model(_Entry):
     adapter: Adapter | None = None
 
     @property
+    def adapted_by(self) -> str:
+        """The digest of its adapter; "" without one."""
+        return self.adapter.sha256 if self.adapter else ""
+
+    @property
     def bytes(self) -> int:
         """Size of all files, prepared ones apart."""
         return sum(file.bytes for file in self.files)

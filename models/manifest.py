@@ -69,7 +69,7 @@ def fault(folder: Path, model: Model) -> str | None:
             return f"{file.name} has {size} bytes instead of {file.bytes}"
     if model.prepared and manifest.preparation != PREPARATION:
         return "it was prepared by another version of this program"
-    if manifest.adapter != (model.adapter.sha256 if model.adapter else ""):
+    if manifest.adapter != model.adapted_by:
         return "it was adapted by another version of this program"
     if absent := set(model.prepared) - {file.name for file in manifest.prepared}:
         return f"{min(absent)} was not prepared"

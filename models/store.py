@@ -266,7 +266,7 @@ class ModelStore:
             files=model.files,
             prepared=prepared,
             preparation=manifest.PREPARATION,
-            adapter=model.adapter.sha256 if model.adapter else "",
+            adapter=model.adapted_by,
         )
         manifest.write(folder, record)
         if fault := manifest.fault(folder, model):

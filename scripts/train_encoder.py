@@ -20,7 +20,6 @@ import math
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -33,15 +32,15 @@ from torch import Tensor, nn
 from torch.nn import functional
 from transformers import AutoModel, AutoTokenizer
 
+from assistant.errors import AssistantError
 from assistant.paths import models_cache
 from data import located
+from models import catalogue
+from models.catalogue import Model
+from models.store import ModelStore
 from scripts.bench.report import machine
+from scripts.bench.training_data import PAIRS, Told, read_pairs
 
-PAIRS = "training/asked_of_said.jsonl"
-PUBLISHED = {
-    "all-mpnet-base-v2": "sentence-transformers/all-mpnet-base-v2",
-    "all-minilm-l6-v2": "sentence-transformers/all-MiniLM-L6-v2",
-}
 MATRICES = r".*encoder\.layer\.({layers})\..*\.(q|k|v|o|query|key|value|dense)"
 BATCH = 64
 TEMPERATURE = 0.05
@@ -56,29 +55,10 @@ OTHERS = 3000
 """Utterances that were learnt, among which those that were not are looked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
-    """One utterance, what it answers, and what it is not to be taken for."""
-
-    said: str
-    asked: tuple[str, ...]
-    beside: tuple[str, ...]
-
-    @property
-    def texts(self) -> tuple[str, ...]:
-        return self.said, *self.asked, *self.beside
-
-
-def read_pairs(path: Path) -> list[Told]:
-    rows = (json.loads(line) for line in path.read_text(encoding="utf-8").splitlines())
-    return [Told(row["said"], tuple(row["asked"]), tuple(row["beside"])) for row in rows]
-
-
 class Encoder:
     """The published model: its lower layers run once for each text, the upper ones are adapted."""
 
-    def __init__(self, name: str, upper: int, rank: int) -> None:
-        folder = str(models_cache() / name)
+    def __init__(self, published: Model, folder: str, upper: int, rank: int) -> None:
         self._tokenizer = AutoTokenizer.from_pretrained(folder)
         model = AutoModel.from_pretrained(folder)
         self._first = model.config.num_hidden_layers - upper
@@ -91,7 +71,7 @@ class Encoder:
             lora_dropout=DROPOUT,
             target_modules=MATRICES.format(layers=numbers),
         )
-        self._published = PUBLISHED.get(name, name)
+        self._published = published.hub.repo if published.hub else published.name
         self.adapted = get_peft_model(model, config)
         self._model: Any = self.adapted.get_base_model()
         self._hidden: dict[str, Tensor] = {}
@@ -238,10 +218,16 @@ def main(arguments: Sequence[str]) -> int:
     torch.manual_seed(options.seed)
     told = read_pairs(located(PAIRS))[: options.limit]
     kept_back = told[:: options.hold_out] if options.hold_out else []
-    learnt = [each for each in told if each not in kept_back]
+    learnt = [each for n, each in enumerate(told) if not kept_back or n % options.hold_out]
     others = [each.said for each in learnt[:: max(1, len(learnt) // OTHERS)]] if kept_back else []
     among = [*(text for each in kept_back for text in (each.said, *each.beside)), *others]
-    encoder = Encoder(options.encoder, options.layers, options.rank)
+    store = ModelStore(models_cache(), catalogue.read())
+    try:
+        published, folder = store.catalogue.get(options.encoder), store.location(options.encoder)
+    except AssistantError as error:
+        print(error, file=sys.stderr)
+        return error.exit_code
+    encoder = Encoder(published, str(folder), options.layers, options.rank)
     figures: dict[str, Any] = {"encoder": options.encoder, "learnt": len(learnt)}
     if kept_back:
         figures["before"] = found(encoder, kept_back, among)

@@ -26,6 +26,7 @@ async def interrupted(home: Home, times: int) -> None:
         for _ in range(times):
             await idle.interrupted(chance)
             assert idle.scheduler.running is None
+            assert all(each.state != "dead" for each in idle.scheduler.queue.counts())
         assert len(idle.scheduler.yields) == times
         await empty(idle)
         ids = idle.transcript.exchange_ids(USER)

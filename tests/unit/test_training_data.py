@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from data import located
-from scripts.train_encoder import PAIRS, read_pairs
+from scripts.bench.training_data import PAIRS, read_pairs
 
 EVALUATION = Path(located("evaluation/README.md")).parent
 
