@@ -39,28 +39,28 @@ class Ranking:
     matches about equally well.
     """
 
-    words: float = 4.0
+    words: float = 2.0
     """For full evidence (1) by words that no other memory has."""
-    words_power: float = 1.75
-    """The evidence counts raised to this: 0.5 of it gives 0.3 of the above."""
-    words_common: float = 2.0
+    words_power: float = 2.0
+    """The evidence counts raised to this: 0.5 of it gives a quarter of the above."""
+    words_common: float = 1.75
     """How much less it counts where other memories match at least as well: it is divided by 1 and
-    this many times the logarithm of their number, itself included. Among ten: 0.18 of the above."""
+    this many times the logarithm of their number, itself included. Among ten: a fifth."""
     context: float = 0.5
     """What a word in a memory's context, such as its date, counts of one in its own text."""
-    words_before: float = 0.5
+    words_before: float = 0.9
     """Share of the words' part that a turn gets from the turn before it."""
-    words_near: float = 0.2
+    words_near: float = 0.7
     """From the turn after it, and from the one before the last."""
     meaning_near: float = 0.15
     """Share of what the cosines of the turns just before and after it are above the average."""
-    times: float = 0.3
+    times: float = 0.4
     """For what was told in the time that the question names, or tells of it (`row_times`)."""
     dated: float = 0.1
     """For what tells of some day, where the question is when."""
     linked: float = 0.25
     """For what names whom the question means by what they are to the user (`roles`)."""
-    speaker: float = 0.15
+    speaker: float = 0.3
     """For a turn of the speaker whom the question is about."""
     statement: float = 0.2
     """For a long turn that asks nothing; greetings, exclamations and questions tell little."""
@@ -85,7 +85,7 @@ class Ranking:
     superseded: float = 0.1
     """Taken from what has been superseded; where its successor is found too, it comes right after
     that one at best."""
-    redundancy: float = 0.1
+    redundancy: float = 0.15
     """Taken for being the same as what is ahead of it; less for being like it."""
     alike: float = 0.5
     """Cosine from which on two memories say something alike."""

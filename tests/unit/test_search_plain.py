@@ -93,12 +93,12 @@ def matching(own: NDArray[np.float32]) -> set[int]:
     """Rows that have a word of the question, and the turns around them: where no meaning is known
     nothing else comes up."""
     said = [memory.conversation for memory in memories()]
-    return {
-        row + step
-        for row in np.flatnonzero(own).tolist()
-        for step in (-1, 0, 1)
-        if 0 <= row + step < COUNT and (not step or (said[row] and said[row] == said[row + step]))
-    }
+    found = set()
+    for row in np.flatnonzero(own).tolist():
+        same = [at for at, each in enumerate(said) if each and each == said[row]] or [row]
+        place = same.index(row)
+        found.update(same[max(0, place - 1) : place + 2])
+    return found
 
 
 def repeats(cosine: float) -> float:
