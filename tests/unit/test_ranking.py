@@ -322,5 +322,5 @@ def test_every_weight_has_a_use() -> None:
         return (*values, *diversify(values, vectors.__getitem__, 20, weights))
 
     for field in fields(Ranking):
-        other = replace(PLAIN, **{field.name: type(getattr(PLAIN, field.name))(0.37) or 1})
+        other = replace(PLAIN, **{field.name: type(getattr(PLAIN, field.name))(0.95) or 1})
         assert outcome(other) != outcome(PLAIN), field.name
