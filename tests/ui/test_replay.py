@@ -186,6 +186,8 @@ async def test_r_records_and_the_status_line_says_so(tmp_path: Path) -> None:
     session = ToldSession([PhaseChanged(Phase.LISTENING)])
     app = told_screen(session, tmp_path)
     async with app.run_test(size=(80, 24)) as pilot:
+        while not session.begun:
+            await pilot.pause(0.01)
         await pilot.press("r")
         assert session.done == ["record"]
         for path, shown in (("/x/y.jsonl", True), (None, False)):
