@@ -13,6 +13,7 @@ from assistant.idle.description import ABOUT, EVERYTHING, QUESTIONS
 from assistant.idling import Parts, kinds_of
 from assistant.memory.derived import Derived
 from assistant.memory.description_rows import DESCRIBED
+from assistant.memory.ranking import Ranking
 from assistant.memory.record import Memory
 from assistant.memory.user_index import UserIndex
 from assistant.settings import Idle, Settings
@@ -25,8 +26,8 @@ from tests.support.scripted_model import ScriptedModel
 QUERY = "spotted wading birds"
 WORDS = "strolled around water"
 """Words that nobody said, but the model."""
-FOUND = 0.08
-"""Of the score by words and meaning: what has none of the words has less."""
+FOUND = Ranking().words * 0.228 ** Ranking().words_power
+"""What a quarter of the evidence by words gives, hardly less: what has none of the words has less."""
 
 
 def searched(index: UserIndex) -> set[str]:
