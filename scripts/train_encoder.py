@@ -10,7 +10,7 @@ trained so that a question is nearer to its utterance than to the others of its 
 to FOLDER in peft's form; `models/catalogue.toml` names the adapters that are in use. The published
 model must have been pulled. `--hold-out N` leaves out every Nth utterance and reports how often
 its questions find it among all utterances, before and after. The evaluation sets are not read.
-`--half` multiplies in bfloat16: up to four times as fast on a processor that has it, slower on others.
+`--half` multiplies in bfloat16: up to four times as fast where the processor has it, else slower.
 
 With `--json` the last line is one JSON object.
 """

@@ -27,7 +27,7 @@ QUERY = "spotted wading birds"
 WORDS = "strolled around water"
 """Words that nobody said, but the model."""
 FOUND = Ranking().words * 0.228 ** Ranking().words_power
-"""What a quarter of the evidence by words gives, hardly less: what has none of the words has less."""
+"""What hardly a quarter of the evidence by words gives; what has none of the words has less."""
 
 
 def searched(index: UserIndex) -> set[str]:
