@@ -42,10 +42,16 @@ FAILURES = (ArithmeticError, ImportError, LookupError, OSError, RuntimeError, Ty
 PR_SET_PDEATHSIG = 1
 """From <sys/prctl.h>."""
 
+GIVES_WAY = 5
+"""Nice value. What hears, recalls and speaks has some milliseconds of work at a time, and a
+deadline; the model has work for seconds. Of 400 recalls from 100,000 memories beside it 14 to 18
+were late with 0, 7 to 9 with 3, none with 5; more would only let others slow it further."""
+
 
 def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     wake_when_orphaned()
+    give_way(GIVES_WAY)
     protocol = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     requests = sys.stdin.buffer
@@ -62,6 +68,17 @@ def wake_when_orphaned() -> None:
     """A parent that dies while it holds this process must not leave it stopped for ever."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGCONT)
+
+
+def give_way(nice: int) -> None:
+    """To programs with less of it, where both want the processor."""
+    if not hasattr(os, "nice"):
+        return
+    os.nice(nice)
+    if os.getsid(0) == os.getpid():
+        # Linux may share the processor among sessions first; then it counts only within this one.
+        with contextlib.suppress(FileNotFoundError):  # it doesn't, or isn't Linux
+            Path("/proc/self/autogroup").write_text(f"{nice}", "ascii")
 
 
 def serve(config: dict[str, Any], folder: str, requests: IO[bytes], protocol: IO[bytes]) -> None:

@@ -99,12 +99,16 @@ class Asking:
         question = read_question(text, self._speakers())
         left = max(0.0, due - time.monotonic())
         stronger = self._stronger()
-        # First, since it takes longest: on a core of its own it works while this thread encodes.
-        better = self._begun(stronger, question.meaning)
         in_vain = stronger is not None and stronger.expected_s(question.meaning) > left
+        # First, since it takes longest: on a core of its own it works while this thread encodes.
+        better = self._begun(None if in_vain else stronger, question.meaning)
         # Without threads but the encoder's: on a busy machine each takes its time to wake.
         vector = self._encoder.submit(question.meaning, draft=True, at_once_s=left / 2)
-        await _done([vector] if better is None or in_vain else [vector, better], due)
+        await _done([vector] if better is None else [vector, better], due)
+        if in_vain:
+            # Once the search is over, whose time it would take. The same words may be asked for
+            # again, and it tells how long the next will take.
+            asyncio.get_running_loop().call_soon(self._begun, stronger, question.meaning)
         known, found = result(vector), _in_time(better)
         late = known is None and found is None
         stand_in = stronger is not None and found is None and not late
@@ -150,8 +154,8 @@ def _with(encoder: QueryEncoder, vector: Vector | None, earlier: Earlier) -> Vec
 
 
 def _in_time(vector: "Future[Vector] | None") -> Vector | None:
-    """As `result`, of the stronger encoder: that it comes too late is nothing to warn of. It is
-    not given up, since the same words may be asked for again, and tells how long the next takes."""
+    """As `result`, of the stronger encoder: that it comes too late is nothing to warn of, and it is
+    not given up."""
     return None if vector is None or not vector.done() else result(vector)
 
 
@@ -168,17 +172,19 @@ class Reserve:
     """How much of a deadline to keep for the search itself: somewhat more than the last ones took.
 
     Args:
-        most: seconds; also until there were some.
+        first: seconds, until there were some.
+        most: seconds.
     """
 
-    def __init__(self, most: float) -> None:
+    def __init__(self, first: float, most: float) -> None:
+        self._first = first
         self._most = most
         self._took: deque[float] = deque(maxlen=SEARCHES)
 
     @property
     def seconds(self) -> float:
         if len(self._took) < SEARCHES:
-            return self._most
+            return self._first
         return min(self._most, LEAST_RESERVE_S + MORE * max(self._took))
 
     def took(self, seconds: float) -> None:

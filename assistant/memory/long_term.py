@@ -42,8 +42,9 @@ logger = logging.getLogger(__name__)
 
 MOST = 12
 """Memories of one recall; how many of them the prompt has room for is decided there."""
-RANKING_S = 0.003
-"""Kept of the deadline for the search itself, at most and to begin with."""
+SEARCH_S = 0.003
+MOST_OF_SEARCH_S = 0.006
+"""Kept of the deadline for the search itself, to begin with and at most."""
 
 
 class LongTermMemory:
@@ -90,7 +91,7 @@ class LongTermMemory:
         """Set once the store was read and is this assistant's to write."""
         self._writing = ThreadPoolExecutor(1, thread_name_prefix="memory-store")
         self._misses = Misses(emit)
-        self._reserve = Reserve(RANKING_S)
+        self._reserve = Reserve(SEARCH_S, MOST_OF_SEARCH_S)
         self._loop: asyncio.AbstractEventLoop | None = None
 
     # -- what the loop calls --------------------------------------------------------------------

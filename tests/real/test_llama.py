@@ -266,6 +266,27 @@ async def test_starting_leaves_the_event_loop_alone(path: Path) -> None:
     assert steps > 20
 
 
+async def test_the_model_gives_way_to_the_program_that_asks_it(path: Path) -> None:
+    own = psutil.Process()
+    before, group = set(own.children()), _group(own)
+    llm = LlamaCpp(path, context_tokens=512)
+    try:
+        await llm.load()
+        (worker,) = set(own.children()) - before
+        assert worker.nice() > own.nice()
+        assert _group(worker) in (None, worker.nice())
+    finally:
+        await llm.close()
+    assert _group(own) == group, "it has asked for its own alone"
+
+
+def _group(process: psutil.Process) -> int | None:
+    """The nice value of its whole session, where this system has such a thing."""
+    told = Path(f"/proc/{process.pid}/autogroup")
+    words = told.read_text("ascii").split() if told.is_file() else []
+    return int(words[-1]) if words else None
+
+
 async def test_a_start_that_is_given_up_leaves_no_process(path: Path) -> None:
     before = {child.pid for child in psutil.Process().children()}
     for delay in (0.0, 0.02, 0.3):

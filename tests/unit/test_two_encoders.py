@@ -163,8 +163,10 @@ async def test_nobody_waits_for_one_that_is_known_to_be_too_slow(tmp_path: Path)
             assert may_go_on.wait(2 * LEISURE_S)
 
         home.strong.gate = wait
+        home.strong.encoded.clear()
         async with asyncio.timeout(LEISURE_S / 2):
             assert (await memory.recall("Max the dog", LEISURE_S)).stand_in
+        assert home.strong.encoded == [], "it takes nothing of the processor meanwhile"
         may_go_on.set()
         async with asyncio.timeout(WAIT_S):
             while "Max the dog" not in stronger.texts():
