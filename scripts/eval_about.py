@@ -1,13 +1,15 @@
 """What "forget everything about my dog" would take along by its meaning alone.
 
-    python scripts/eval_about.py [--encoder NAME]
+    python scripts/eval_about.py [--encoder NAME] [--json]
 
 Topics are looked up among the project's own facts and some of its distractors (data/evaluation).
 Printed is what has none of a topic's words together, yet a cosine of 0.45 or more; whether it is
-about the topic is for the reader to judge. The product takes it from `meant.LIKE` on.
+about the topic is for the reader to judge. The product takes it from `meant.LIKE` on. With `--json`
+the last line is one JSON object.
 """
 
 import argparse
+import json
 import sys
 from datetime import timedelta
 from pathlib import Path
@@ -24,11 +26,10 @@ from assistant.memory.ranking import Ranking
 from assistant.memory.record import USER
 from assistant.memory.user_index import UserIndex
 from assistant.paths import models_cache
-from data import located
 from models.encoder import OnnxEncoder
-from scripts.bench.recall_data import read_paraphrases
+from scripts.bench.recall_data import own_files, read_paraphrases
 from scripts.bench.recall_methods import memory
-from scripts.eval_recall import DISTRACTORS, ENCODER, FACTS, KeptVectors
+from scripts.eval_recall import ENCODER, KeptVectors
 
 OTHERS = 1_200
 SHOWN = 0.45
@@ -45,13 +46,14 @@ TOPICS = (
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--encoder", default=ENCODER, help="name in the catalogue")
-    name = parser.parse_args().encoder
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
     lexicon = Lexicon("en")
-    pool = read_paraphrases(located(FACTS), located(DISTRACTORS))
+    pool = read_paraphrases(*own_files("paraphrase"))
     facts = [turn for turn in pool.turns if turn.id.startswith("f")]
     others = [turn for turn in pool.turns if not turn.id.startswith("f")]
     turns = facts + Random(3).sample(others, OTHERS)
-    encoder = OnnxEncoder(models_cache() / name)
+    encoder = OnnxEncoder(models_cache() / options.encoder)
     try:
         encoder.load()
         vectors = KeptVectors(encoder, None)([turn.text for turn in turns])
@@ -61,7 +63,7 @@ def main() -> int:
     index = UserIndex(USER, lexicon, vectors.shape[1], Ranking())
     index.add([memory(turn, USER) for turn in turns], vectors)
     now = max(turn.when for turn in turns if turn.when) + timedelta(days=1)
-    taken = shown = 0
+    shown: list[tuple[float, str, str]] = []
     for topic in TOPICS:
         question = read_question(topic, [USER])
         vector = encoder.encode([question.meaning])[0]
@@ -69,9 +71,12 @@ def main() -> int:
             cosine = each.parts.get("meaning", 0.0)
             if cosine >= SHOWN and not stems(topic, lexicon) <= stems(each.text, lexicon):
                 print(f"{cosine:.2f}  {topic}: {each.text}")
-                shown += 1
-                taken += cosine >= LIKE
-    print(f"{len(TOPICS)} topics, {len(turns)} sentences: {shown} from {SHOWN}, {taken} taken")
+                shown.append((round(cosine, 3), topic, each.text))
+    taken = sum(cosine >= LIKE for cosine, *_ in shown)
+    print(f"{len(TOPICS)} topics, {len(turns)} sentences: {len(shown)} from {SHOWN}, {taken} taken")
+    if options.json:
+        counts = {"topics": len(TOPICS), "sentences": len(turns), "taken": taken}
+        print(json.dumps(counts | {"shown": shown, "encoder": options.encoder}))
     return 0
 
 

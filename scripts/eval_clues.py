@@ -22,6 +22,7 @@ from assistant.errors import AssistantError
 from data import located
 from models.profiles import SMALL
 from scripts.bench.clue_data import read_linked, read_times
+from scripts.bench.recall_data import own_files
 from scripts.bench.report import machine
 from scripts.eval_recall import figures, measured, opened, report, variants
 
@@ -29,7 +30,6 @@ SETS = {
     "times": (read_times, "evaluation/time_questions.jsonl"),
     "roles": (read_linked, "evaluation/linked_questions.jsonl"),
 }
-DISTRACTORS = "evaluation/paraphrase_distractors.jsonl"
 WITHOUT = "times+dated+linked"
 
 
@@ -54,8 +54,9 @@ def main(arguments: Sequence[str]) -> int:
         encoders = opened(options.encoder, options)
         if options.stand_in:
             encoders = encoders._replace(stand_in=opened(options.stand_in, options))
+        _, distractors = own_files("paraphrase")
         for name, (read, path) in SETS.items():
-            pools = read(located(path), located(DISTRACTORS))
+            pools = read(located(path), distractors)
             values, kinds = measured(pools, encoders, variants(encoders, options))
             found[name] = figures(values, kinds)
             sys.stdout.write(f"\n{name}\n{report(found[name], values, kinds)}\n")

@@ -39,11 +39,11 @@ from assistant.memory.user_index import UserIndex
 from assistant.paths import models_cache
 from data import located
 from models.encoder import OnnxEncoder
-from scripts.bench.recall_data import Pool, read_paraphrases
+from scripts.bench.recall_data import Pool, own_files, read_paraphrases
 from scripts.bench.recall_methods import FOUND, memory
 from scripts.bench.report import machine
 from scripts.bench.retrieval import METRICS, Values, intervals, means, of_question, table
-from scripts.eval_recall import DISTRACTORS, ENCODER, FACTS, KeptVectors
+from scripts.eval_recall import ENCODER, KeptVectors
 
 FOLLOW_UPS = "evaluation/follow_ups.jsonl"
 METHODS = ("ours", "plain", "joined", "always")
@@ -165,7 +165,7 @@ def main(arguments: Sequence[str]) -> int:
     encoder = QueryEncoder(queries, full)
     try:
         encoder.load()
-        pool = read_paraphrases(located(FACTS), located(DISTRACTORS))
+        pool = read_paraphrases(*own_files("paraphrase"))
         bench = Bench(pool, encoder, KeptVectors(full, options.vectors))
         values = asyncio.run(measured(bench, read(pool, located(FOLLOW_UPS))))
     except (AssistantError, OSError, ValueError) as error:

@@ -2,11 +2,13 @@
 
     python scripts/eval_recall.py FILE [--encoder NAME [--stand-in NAME]] [--query full] [--json]
     python scripts/eval_recall.py --paraphrase [--encoder NAME [--stand-in NAME]] [--json]
+    python scripts/eval_recall.py --short [--encoder NAME [--stand-in NAME]] [--json]
 
 FILE is in LoCoMo's format; what is found are single turns, and the candidates of a question are all
 turns of its conversation. Adversarial questions (category 5) and such without evidence are left
 out. `--paraphrase` takes the project's own facts among distractors instead, with recall for
-questions that share a content word with the fact and such that don't.
+questions that share a content word with the fact and such that don't. `--short` is the same of
+statements of a few words, among others as short.
 
 Ours runs on the product's own modules with the product's own weights, and as it does past the
 deadline: with the stand-in's vector of the question (`ours_stand_in`), and without any
@@ -38,13 +40,12 @@ from assistant.engines import QUERY_TOKENS
 from assistant.errors import AssistantError
 from assistant.memory.ranking import Ranking
 from assistant.paths import models_cache
-from data import located
 from models.encoder import OnnxEncoder
 from models.profiles import SMALL
 from scripts.bench import ablation
 from scripts.bench.ablation import compared, enriched
 from scripts.bench.made import Cache, Cost
-from scripts.bench.recall_data import Pool, read_locomo, read_paraphrases
+from scripts.bench.recall_data import OWN, Pool, own_files, read_locomo, read_paraphrases
 from scripts.bench.recall_methods import METHODS, TURNS, Baselines, Encoders, Ours, summed_up
 from scripts.bench.report import machine
 from scripts.bench.retrieval import METRICS, Values, intervals, means, of_question, table
@@ -54,8 +55,6 @@ ENCODER = "all-minilm-l6-v2"
 STAND_IN = "ours_stand_in"
 WORDS = "ours_words"
 SUMMARIES = "summaries"
-FACTS = "evaluation/paraphrase_facts.jsonl"
-DISTRACTORS = "evaluation/paraphrase_distractors.jsonl"
 
 
 class KeptVectors:
@@ -189,7 +188,10 @@ def switched(options: argparse.Namespace, pools: Sequence[Pool], encoders: Encod
 def parsed(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("file", type=Path, nargs="?", help="conversations in LoCoMo's format")
-    parser.add_argument("--paraphrase", action="store_true", help="the project's own set")
+    for name in OWN:
+        parser.add_argument(
+            f"--{name}", dest="own", action="store_const", const=name, help="the project's own set"
+        )
     parser.add_argument(
         "--encoder",
         help="name in the catalogue, or a folder; default: both of the profile `default`",
@@ -205,8 +207,8 @@ def parsed(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--model", help="which model's, of those in the cache")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args(arguments)
-    if (options.file is None) is not options.paraphrase:
-        parser.error("give either a FILE or --paraphrase")
+    if (options.file is None) is (options.own is None):
+        parser.error("give either a FILE or --paraphrase or --short")
     if options.stand_in and not options.encoder:
         parser.error("--stand-in goes with --encoder")
     if not options.encoder:
@@ -233,8 +235,8 @@ def _as_asked(folder: Path) -> OnnxEncoder:
 def main(arguments: Sequence[str]) -> int:
     options = parsed(arguments)
     try:
-        if options.paraphrase:
-            pools = [read_paraphrases(located(FACTS), located(DISTRACTORS))]
+        if options.own:
+            pools = [read_paraphrases(*own_files(options.own))]
         else:
             pools = read_locomo(options.file)
         encoders = opened(options.encoder, options)

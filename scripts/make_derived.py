@@ -28,17 +28,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from assistant.errors import AssistantError
 from assistant.idle.description import prompt, schema, tokens
 from assistant.paths import models_cache
-from data import located
 from models import catalogue
 from models.llama_process import LoadRefused, Worker, WorkerConfig, WorkerDied, WorkerRefused
 from models.plain_text import plain
 from models.store import ModelStore
 from scripts.bench.made import Cache, Call, calls
-from scripts.bench.recall_data import Pool, read_locomo, read_paraphrases
+from scripts.bench.recall_data import Pool, own_files, read_locomo, read_paraphrases
 
 MODEL = "qwen2.5-coder-0.5b-instruct"
-FACTS = "evaluation/paraphrase_facts.jsonl"
-DISTRACTORS = "evaluation/paraphrase_distractors.jsonl"
 CONTEXT = 1536
 """Tokens of one lane."""
 
@@ -127,7 +124,7 @@ def near(pool: Pool, count: int, questions: int | None = None) -> list[int]:
 
 def chosen(options: argparse.Namespace) -> list[Call]:
     if options.paraphrase:
-        pools = [read_paraphrases(located(FACTS), located(DISTRACTORS))]
+        pools = [read_paraphrases(*own_files("paraphrase"))]
     else:
         every = read_locomo(options.file)
         pools = [every[at] for at in options.pools or range(len(every))]

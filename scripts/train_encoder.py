@@ -1,16 +1,17 @@
 """Adapt a sentence encoder to questions about what was said in passing.
 
-    python scripts/train_encoder.py [--encoder NAME] [--out FOLDER] [--hold-out N] [--epochs N]
-                                    [--layers N] [--rank N] [--rate R] [--limit N] [--seed N]
-                                    [--half] [--json]
+    python scripts/train_encoder.py [--encoder NAME] [--out FOLDER] [--begun FOLDER] [--on FILE …]
+                                    [--hold-out N] [--epochs N] [--layers N] [--rank N] [--rate R]
+                                    [--limit N] [--seed N] [--half] [--json]
 
-Learns on `data/training/asked_of_said.jsonl`: utterances, what is asked weeks later in other words,
-and other utterances that are tempting. A low-rank adapter (LoRA) of the encoder's upper layers is
+Learns on the files of `data/training`: utterances, what is asked weeks later in other words, and
+other utterances that are tempting. A low-rank adapter (LoRA) of the encoder's upper layers is
 trained so that a question is nearer to its utterance than to the others of its batch, then written
 to FOLDER in peft's form; `models/catalogue.toml` names the adapters that are in use. The published
 model must have been pulled. `--hold-out N` leaves out every Nth utterance and reports how often
 its questions find it among all utterances, before and after. The evaluation sets are not read.
 `--half` multiplies in bfloat16: up to four times as fast where the processor has it, else slower.
+`--begun` goes on from an adapter of the same layers and rank.
 
 With `--json` the last line is one JSON object.
 """
@@ -28,19 +29,18 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import torch
-from peft import LoraConfig, get_peft_model
+from peft import LoraConfig, get_peft_model, load_peft_weights, set_peft_model_state_dict
 from torch import Tensor, nn
 from torch.nn import functional
 from transformers import AutoModel, AutoTokenizer
 
-from assistant.errors import AssistantError
+from assistant.errors import AssistantError, ModelCorrupt
 from assistant.paths import models_cache
-from data import located
 from models import catalogue
 from models.catalogue import Model
 from models.store import ModelStore
 from scripts.bench.report import machine
-from scripts.bench.training_data import PAIRS, Told, read_pairs
+from scripts.bench.training_data import FILES, Told, read_pairs
 
 MATRICES = r".*encoder\.layer\.({layers})\..*\.(q|k|v|o|query|key|value|dense)"
 BATCH = 64
@@ -60,7 +60,14 @@ class Encoder:
     """The published model: its lower layers run once for each text, the upper ones are adapted."""
 
     def __init__(
-        self, published: Model, folder: str, upper: int, rank: int, *, half: bool = False
+        self,
+        published: Model,
+        folder: str,
+        upper: int,
+        rank: int,
+        *,
+        begun: Path | None = None,
+        half: bool = False,
     ) -> None:
         self._tokenizer = AutoTokenizer.from_pretrained(folder)
         model = AutoModel.from_pretrained(folder)
@@ -76,6 +83,8 @@ class Encoder:
         )
         self._published = published.hub.repo if published.hub else published.name
         self.adapted = get_peft_model(model, config)
+        if begun is not None:
+            set_peft_model_state_dict(self.adapted, _differences(begun, config))
         self._model: Any = self.adapted.get_base_model()
         self._hidden: dict[str, Tensor] = {}
         self._half = half
@@ -138,6 +147,18 @@ class Encoder:
         self.adapted.peft_config["default"].base_model_name_or_path = self._published
         self.adapted.half().save_pretrained(str(folder), save_embedding_layers=False)
         (folder / "README.md").unlink(missing_ok=True)
+
+
+def _differences(begun: Path, config: LoraConfig) -> dict[str, Tensor]:
+    """Raises ModelCorrupt: what is in the folder is not of the same layers and rank."""
+    try:
+        made = LoraConfig.from_pretrained(str(begun))
+        weights: dict[str, Tensor] = load_peft_weights(str(begun), device="cpu")
+    except (OSError, ValueError) as error:
+        raise ModelCorrupt(f"The adapter in {begun} can't be read: {error}.") from error
+    if (made.r, made.target_modules) != (config.r, config.target_modules):
+        raise ModelCorrupt(f"The adapter in {begun} is of other layers, or of another rank.")
+    return weights
 
 
 def batches(count: int, chance: Random) -> Iterator[list[int]]:
@@ -219,29 +240,37 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--encoder", default="all-mpnet-base-v2", help="name in the catalogue")
     parser.add_argument("--out", type=Path, help="folder for the adapter")
+    parser.add_argument("--begun", type=Path, help="folder of the adapter to go on from")
+    parser.add_argument("--on", nargs="+", choices=FILES, default=FILES, help="default: all")
     parser.add_argument("--hold-out", type=int, default=0, metavar="N")
     parser.add_argument("--epochs", type=float, default=2.0)
     parser.add_argument("--layers", type=int, default=4, help="adapted, from the top")
     parser.add_argument("--rank", type=int, default=16)
     parser.add_argument("--rate", type=float, default=3e-4)
-    parser.add_argument("--limit", type=int, help="only the first so many utterances")
+    parser.add_argument("--limit", type=int, help="so many utterances of each file")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--half", action="store_true", help="multiply in bfloat16")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args(arguments)
     torch.manual_seed(options.seed)
-    told = read_pairs(located(PAIRS))[: options.limit]
+    told = [each for name in options.on for each in read_pairs(name, options.limit)]
     kept_back = told[:: options.hold_out] if options.hold_out else []
     learnt = [each for n, each in enumerate(told) if not kept_back or n % options.hold_out]
     others = [each.said for each in learnt[:: max(1, len(learnt) // OTHERS)]] if kept_back else []
     among = [*(text for each in kept_back for text in (each.said, *each.beside)), *others]
     store = ModelStore(models_cache(), catalogue.read())
     try:
-        published, folder = store.catalogue.get(options.encoder), store.location(options.encoder)
+        encoder = Encoder(
+            store.catalogue.get(options.encoder),
+            str(store.location(options.encoder)),
+            options.layers,
+            options.rank,
+            begun=options.begun,
+            half=options.half,
+        )
     except AssistantError as error:
         print(error, file=sys.stderr)
         return error.exit_code
-    encoder = Encoder(published, str(folder), options.layers, options.rank, half=options.half)
     figures: dict[str, Any] = {"encoder": options.encoder, "learnt": len(learnt)}
     if kept_back:
         figures["before"] = found(encoder, kept_back, among)

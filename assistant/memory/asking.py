@@ -29,6 +29,9 @@ SAID_BEFORE = 0.7
 ANSWERED_BEFORE = 0.3
 """The same of what was answered."""
 
+MOST_EXPECTED = 0.8
+"""Of the time that is left; a stronger encoder that is expected to take more of it is often late,
+and then all that it has done is to slow the search."""
 SEARCHES = 8
 """The last ones, by which it is told how long the next will take."""
 LEAST_RESERVE_S = 0.0005
@@ -99,7 +102,9 @@ class Asking:
         question = read_question(text, self._speakers())
         left = max(0.0, due - time.monotonic())
         stronger = self._stronger()
-        in_vain = stronger is not None and stronger.expected_s(question.meaning) > left
+        in_vain = (
+            stronger is not None and stronger.expected_s(question.meaning) > MOST_EXPECTED * left
+        )
         # First, since it takes longest: on a core of its own it works while this thread encodes.
         better = self._begun(None if in_vain else stronger, question.meaning)
         # Without threads but the encoder's: on a busy machine each takes its time to wake.

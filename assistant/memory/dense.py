@@ -18,7 +18,7 @@ from assistant.memory.vectors import VectorIndex
 
 Vector = NDArray[np.float32]
 
-STRONGER = 0.9
+STRONGER = 0.85
 """What the stronger encoder's cosine counts of both."""
 SCORED_ONE_BY_ONE = 3_072
 """So many that lack a stronger vector are all compared; of more the nearest are looked for."""

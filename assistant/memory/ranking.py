@@ -43,9 +43,9 @@ class Ranking:
     """For full evidence (1) by words that no other memory has."""
     words_power: float = 2.0
     """The evidence counts raised to this: 0.5 of it gives a quarter of the above."""
-    words_common: float = 1.75
+    words_common: float = 2.0
     """How much less it counts where other memories match at least as well: it is divided by 1 and
-    this many times the logarithm of their number, itself included. Among ten: a fifth."""
+    this many times the logarithm of their number, itself included. Among ten: a sixth."""
     context: float = 0.5
     """What a word in a memory's context, such as its date, counts of one in its own text."""
     words_before: float = 0.9
@@ -58,13 +58,13 @@ class Ranking:
     """For what was told in the time that the question names, or tells of it (`row_times`)."""
     dated: float = 0.1
     """For what tells of some day, where the question is when."""
-    linked: float = 0.25
+    linked: float = 0.4
     """For what names whom the question means by what they are to the user (`roles`)."""
     speaker: float = 0.3
     """For a turn of the speaker whom the question is about."""
     statement: float = 0.2
     """For a long turn that asks nothing; greetings, exclamations and questions tell little."""
-    statement_words: float = 10.0
+    statement_words: float = 5.0
     """Words outside of questions with which a turn gets half of that."""
     importance: float = 0.1
     """For the whole range from unimportant to most important."""

@@ -15,6 +15,7 @@ from typing import Any
 
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.record import ASSISTANT, USER
+from data import located
 
 EVIDENCE = re.compile(r"D\d+:\d+")
 """Evidence strings of LoCoMo sometimes hold several ids, and other characters between them."""
@@ -24,6 +25,8 @@ ADVERSARIAL = 5
 SESSION_TIMES = ("%I:%M %p on %d %B, %Y", "%I:%M %p on %d %B %Y")
 """As LoCoMo writes them ("1:56 pm on 8 May, 2023"); ISO 8601 is read too."""
 
+OWN = ("paraphrase", "short")
+"""Our own sets of facts among other utterances."""
 FIRST_DAY = datetime(2026, 1, 1, 12, tzinfo=UTC)
 """Before day 1 of our own set."""
 
@@ -94,6 +97,12 @@ def _pool(sample: Mapping[str, Any], name: str) -> Pool:
             category = str(asked.get("category", "-"))
             questions.append(Question(str(asked["question"]), tuple(gold), category))
     return Pool(str(sample.get("sample_id", name)), turns, questions)
+
+
+def own_files(name: str) -> tuple[Path, Path]:
+    """The facts and the distractors of one of `OWN`."""
+    facts, distractors = (f"evaluation/{name}_{kind}.jsonl" for kind in ("facts", "distractors"))
+    return located(facts), located(distractors)
 
 
 def read_paraphrases(facts: Path, distractors: Path) -> Pool:

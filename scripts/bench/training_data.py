@@ -2,9 +2,11 @@
 
 import json
 from dataclasses import dataclass
-from pathlib import Path
 
-PAIRS = "training/asked_of_said.jsonl"
+from data import located
+
+FILES = ("asked_of_said", "asked_of_short")
+"""In `data/training`; the second has statements of a few words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +22,9 @@ class Told:
         return self.said, *self.asked, *self.beside
 
 
-def read_pairs(path: Path) -> list[Told]:
-    rows = (json.loads(line) for line in path.read_text(encoding="utf-8").splitlines())
+def read_pairs(name: str, limit: int | None = None) -> list[Told]:
+    """Of one of `FILES`; at most `limit`, from all over it."""
+    lines = located(f"training/{name}.jsonl").read_text(encoding="utf-8").splitlines()
+    step = max(1, len(lines) // limit) if limit else 1
+    rows = (json.loads(line) for line in lines[::step][:limit])
     return [Told(row["said"], tuple(row["asked"]), tuple(row["beside"])) for row in rows]

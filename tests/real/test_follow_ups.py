@@ -9,10 +9,10 @@ from assistant.memory.encoding import QueryEncoder
 from data import located
 from models.encoder import OnnxEncoder
 from models.store import ModelStore
-from scripts.bench.recall_data import read_paraphrases
+from scripts.bench.recall_data import own_files, read_paraphrases
 from scripts.bench.retrieval import means
 from scripts.eval_followup import FOLLOW_UPS, Bench, measured, read
-from scripts.eval_recall import FACTS, KeptVectors
+from scripts.eval_recall import KeptVectors
 
 pytestmark = pytest.mark.real
 
@@ -21,7 +21,7 @@ def smaller_set(folder: Path) -> tuple[Path, Path, Path]:
     """Every third follow-up, the facts that answer them, and no distractors."""
     asked = located(FOLLOW_UPS).read_text("utf-8").splitlines(keepends=True)[::3]
     wanted = {json.loads(line)["answer"] for line in asked}
-    facts = located(FACTS).read_text("utf-8").splitlines(keepends=True)
+    facts = own_files("paraphrase")[0].read_text("utf-8").splitlines(keepends=True)
     files = folder / "facts.jsonl", folder / "none.jsonl", folder / "asked.jsonl"
     some = [line for line in facts if json.loads(line)["id"] in wanted]
     for file, lines in zip(files, (some, [], asked), strict=True):

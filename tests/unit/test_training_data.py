@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from data import located
-from scripts.bench.training_data import PAIRS, read_pairs
+from scripts.bench.training_data import FILES, read_pairs
 
 EVALUATION = Path(located("evaluation/README.md")).parent
 
@@ -24,14 +24,14 @@ def strings(value: object) -> Iterator[str]:
 
 
 def test_each_utterance_is_there_once_with_its_questions() -> None:
-    told = read_pairs(located(PAIRS))
-    assert len({plain(each.said) for each in told}) == len(told) >= 6000
+    told = [each for name in FILES for each in read_pairs(name)]
+    assert len({plain(each.said) for each in told}) == len(told) >= 18_000
     assert all(len(each.asked) == len(each.beside) == 2 for each in told)
     assert all(text.strip() for each in told for text in each.texts)
 
 
 def test_no_sentence_is_one_that_recall_is_measured_on() -> None:
-    learnt = {plain(text) for each in read_pairs(located(PAIRS)) for text in each.texts}
+    learnt = {plain(text) for name in FILES for each in read_pairs(name) for text in each.texts}
     measured = {
         plain(text)
         for file in EVALUATION.glob("*.jsonl")
@@ -41,3 +41,12 @@ def test_no_sentence_is_one_that_recall_is_measured_on() -> None:
     }
     assert measured
     assert learnt & measured == set()
+
+
+def test_some_of_it_is_from_all_over_it() -> None:
+    name = FILES[0]
+    told, some = read_pairs(name), read_pairs(name, 100)
+    assert len(some) == 100
+    places = [told.index(each) for each in some]
+    assert places == sorted(places)
+    assert places[-1] > 0.9 * len(told)
