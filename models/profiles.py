@@ -70,7 +70,7 @@ SMALL = Profile(
     "all-mpnet-base-v2",
     stand_in="all-minilm-l6-v2",
 )
-"""The stronger encoder finds two fifths more paraphrases; its questions take five times as long,
+"""The stronger encoder finds a third more paraphrases; its questions take five times as long,
 which on two cores is past the time of a recall unless it begins while the user still speaks."""
 NAMES = ("tiny", "small", "default")
 

@@ -188,8 +188,9 @@ def switched(options: argparse.Namespace, pools: Sequence[Pool], encoders: Encod
 def parsed(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("file", type=Path, nargs="?", help="conversations in LoCoMo's format")
+    sets = parser.add_mutually_exclusive_group()
     for name in OWN:
-        parser.add_argument(
+        sets.add_argument(
             f"--{name}", dest="own", action="store_const", const=name, help="the project's own set"
         )
     parser.add_argument(

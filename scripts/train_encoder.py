@@ -84,7 +84,7 @@ class Encoder:
         self._published = published.hub.repo if published.hub else published.name
         self.adapted = get_peft_model(model, config)
         if begun is not None:
-            set_peft_model_state_dict(self.adapted, _differences(begun, config))
+            set_peft_model_state_dict(self.adapted, _differences(begun, self._published, config))
         self._model: Any = self.adapted.get_base_model()
         self._hidden: dict[str, Tensor] = {}
         self._half = half
@@ -149,15 +149,18 @@ class Encoder:
         (folder / "README.md").unlink(missing_ok=True)
 
 
-def _differences(begun: Path, config: LoraConfig) -> dict[str, Tensor]:
-    """Raises ModelCorrupt: what is in the folder is not of the same layers and rank."""
+def _differences(begun: Path, published: str, config: LoraConfig) -> dict[str, Tensor]:
+    """Raises ModelCorrupt: what is in the folder is not of the same model, layers and rank."""
+    if not begun.is_dir():
+        raise ModelCorrupt(f"There is no folder {begun} with an adapter.")
     try:
         made = LoraConfig.from_pretrained(str(begun))
         weights: dict[str, Tensor] = load_peft_weights(str(begun), device="cpu")
     except (OSError, ValueError) as error:
         raise ModelCorrupt(f"The adapter in {begun} can't be read: {error}.") from error
-    if (made.r, made.target_modules) != (config.r, config.target_modules):
-        raise ModelCorrupt(f"The adapter in {begun} is of other layers, or of another rank.")
+    wanted = (published, config.r, config.target_modules)
+    if (made.base_model_name_or_path, made.r, made.target_modules) != wanted:
+        raise ModelCorrupt(f"The adapter in {begun} is of another model, other layers or rank.")
     return weights
 
 

@@ -140,6 +140,11 @@ class QueryEncoder:
         return self._documents.name
 
     @property
+    def epoch(self) -> int:
+        """Another one after anything was forgotten."""
+        return self._query_cache.epoch
+
+    @property
     def dimensions(self) -> int:
         """Known after `load`."""
         return self._queries.dimensions
@@ -194,6 +199,16 @@ class QueryEncoder:
         begun = self._ahead is not None and self._ahead[0] == query and self._ahead[1].running()
         since = self._clock() - self._ahead_since if begun else 0.0
         return max(0.0, statistics.median(took) - since)
+
+    def under_way(self, text: str) -> "Future[Vector] | None":
+        """What was begun ahead for this query; what still waits to be begun is given up."""
+        if self._ahead is None:
+            return None
+        query, job = self._ahead
+        if query == query_key(text) and not job.cancel():
+            return job
+        job.cancel()
+        return None
 
     def settle(self, text: str | None = None) -> None:
         """The words are final, or there are none: all drafts go, and the vector of `text`, where

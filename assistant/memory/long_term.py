@@ -43,8 +43,7 @@ logger = logging.getLogger(__name__)
 MOST = 12
 """Memories of one recall; how many of them the prompt has room for is decided there."""
 SEARCH_S = 0.003
-MOST_OF_SEARCH_S = 0.006
-"""Kept of the deadline for the search itself, to begin with and at most."""
+"""Kept of the deadline for the search itself, to begin with."""
 
 
 class LongTermMemory:
@@ -91,7 +90,7 @@ class LongTermMemory:
         """Set once the store was read and is this assistant's to write."""
         self._writing = ThreadPoolExecutor(1, thread_name_prefix="memory-store")
         self._misses = Misses(emit)
-        self._reserve = Reserve(SEARCH_S, MOST_OF_SEARCH_S)
+        self._reserve = Reserve(SEARCH_S)
         self._loop: asyncio.AbstractEventLoop | None = None
 
     # -- what the loop calls --------------------------------------------------------------------
@@ -126,7 +125,7 @@ class LongTermMemory:
         index = self._keeper.index
         if index is None:
             return Recalled()
-        due = time.monotonic() + deadline_s - self._reserve.seconds
+        due = time.monotonic() + deadline_s - self._reserve.of(deadline_s)
         asked = await self.asking.ask(query[-LONGEST_QUERY:], due, earlier)
         began = time.monotonic()
         recalled = self._search(index, asked, exclude)

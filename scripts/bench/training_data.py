@@ -23,7 +23,7 @@ class Told:
 
 
 def read_pairs(name: str, limit: int | None = None) -> list[Told]:
-    """Of one of `FILES`; at most `limit`, from all over it."""
+    """Of one of `FILES`; at most `limit`, each as far from the next, from the beginning on."""
     lines = located(f"training/{name}.jsonl").read_text(encoding="utf-8").splitlines()
     step = max(1, len(lines) // limit) if limit else 1
     rows = (json.loads(line) for line in lines[::step][:limit])

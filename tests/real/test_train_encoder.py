@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from assistant.errors import ModelCorrupt
 from models.encoder import OnnxEncoder, main
 from models.store import ModelStore
 from scripts import train_encoder
@@ -24,7 +25,20 @@ def test_what_is_trained_is_what_is_prepared(
     store: ModelStore, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "adapter"
-    few = ["--limit", "72", "--hold-out", "9", "--epochs", "1", "--layers", "1", "--rank", "2"]
+    few = [
+        "--on",
+        "asked_of_said",
+        "--limit",
+        "72",
+        "--hold-out",
+        "9",
+        "--epochs",
+        "1",
+        "--layers",
+        "1",
+        "--rank",
+        "2",
+    ]
     few += ["--rate", "0.03"]
     assert train_encoder.main(["--encoder", NAME, "--out", str(out), *few]) == 0
     told = capsys.readouterr().out
@@ -34,6 +48,16 @@ def test_what_is_trained_is_what_is_prepared(
         "adapter_config.json",
         "adapter_model.safetensors",
     ]
+
+    second = tmp_path / "second"
+    more = [*few[:-2], "--begun", str(out), "--rate", "0", "--out", str(second)]
+    assert train_encoder.main(["--encoder", NAME, *more]) == 0
+    weights = "adapter_model.safetensors"
+    assert (second / weights).read_bytes() == (out / weights).read_bytes(), "it goes on from there"
+    for wrong in (["--rank", "3"], ["--begun", str(tmp_path / "none")]):
+        capsys.readouterr()
+        assert train_encoder.main(["--encoder", NAME, *more, *wrong]) == ModelCorrupt.exit_code
+        assert "adapter" in capsys.readouterr().err
 
     folder = tmp_path / NAME
     folder.mkdir()

@@ -12,6 +12,7 @@ from assistant.events import Event, Notice
 from assistant.memory.asking import (
     ANSWERED_BEFORE,
     MISSES_TOLD,
+    MOST_RESERVED,
     SAID_BEFORE,
     SEARCHES,
     Asked,
@@ -213,17 +214,17 @@ async def test_a_follow_up_without_its_own_vector_goes_by_words(asking: Asking) 
 
 
 def test_of_the_deadline_somewhat_more_is_kept_than_the_last_searches_took() -> None:
-    reserve = Reserve(0.003, 0.006)
+    reserve = Reserve(0.003)
     for took in [0.001] * (SEARCHES - 1):
         reserve.took(took)
-        assert reserve.seconds == 0.003
+        assert reserve.of(0.010) == 0.003
     reserve.took(0.001)
-    assert 0.001 < reserve.seconds < 0.002
+    assert 0.001 < reserve.of(0.010) < 0.002
     reserve.took(0.5)
-    assert reserve.seconds == 0.006
+    assert reserve.of(0.010) == MOST_RESERVED * 0.010
     for took in [0.001] * SEARCHES:
         reserve.took(took)
-    assert reserve.seconds < 0.002
+    assert reserve.of(0.010) < 0.002
 
 
 # -- misses -------------------------------------------------------------------------------------
