@@ -117,7 +117,9 @@ def read_adapter(folder: Path, weights: Mapping[str, Array]) -> dict[str, Array]
                 continue
             up = np.asarray(factors[name.removesuffix(DOWN) + UP], np.float32)
             target = name.removesuffix(DOWN).removeprefix(WRAPPED) + ".weight"
-            added[target] = scale * (up @ np.asarray(down, np.float32))
+            # Not `@`, whose last bits depend on the number of threads: preparing is repeatable.
+            product = np.einsum("or,ri->oi", up, np.asarray(down, np.float32))
+            added[target] = np.float32(scale) * product
             if added[target].shape != weights[target].shape:
                 raise ValueError(f"{target} has another shape")
     except (OSError, ValueError, KeyError, TypeError) as error:

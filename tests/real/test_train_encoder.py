@@ -1,7 +1,6 @@
 """An adapter as the training script makes it: prepared with it, a model is what peft makes it."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +9,7 @@ from assistant.errors import ModelCorrupt
 from models.encoder import OnnxEncoder, main
 from models.store import ModelStore
 from scripts import train_encoder
+from tests.support.reference_encoder import reference
 
 pytestmark = [
     pytest.mark.real,
@@ -68,21 +68,8 @@ def test_what_is_trained_is_what_is_prepared(
     assert main(["prepare", str(folder), str(out)]) == 0
     encoder = OnnxEncoder(folder)
     encoder.load()
-    truth = adapted_by_peft(folder, out, TEXTS)
+    truth = reference(folder, out, TEXTS)
     np.testing.assert_allclose(encoder.encode(TEXTS), truth, atol=2e-6)
     published = OnnxEncoder(store.location(NAME))
     published.load()
     assert np.abs(published.encode(TEXTS) - truth).max() > 1e-3
-
-
-def adapted_by_peft(folder: Path, adapter: Path, texts: list[str]) -> np.ndarray:
-    """By sentence-transformers and peft, in full precision."""
-    from peft import PeftModel
-    from sentence_transformers import SentenceTransformer
-
-    model = SentenceTransformer(str(folder), device="cpu", local_files_only=True)
-    transformer: Any = model[0]
-    transformer.auto_model = PeftModel.from_pretrained(
-        transformer.auto_model, str(adapter)
-    ).merge_and_unload()
-    return np.asarray(model.encode(texts, normalize_embeddings=True), np.float32)
