@@ -164,8 +164,8 @@ class Memory(Section):
     """Most tokens of a prompt that memories may take."""
     least_score: Annotated[float, Field(ge=0)] = 0.5
     """Memories that score less stay out of the prompt: each costs time to read, and misleads. Of
-    those that answer a question 1 to 3 in 100 score less, of those found for small talk nearly
-    all. 0 shows all that there is room for."""
+    those that answer a question none to 3 in 100 score less, of those found for small talk a third
+    to three quarters. 0 shows all that there is room for."""
     profile_tokens: Annotated[int, Field(ge=0)] = 120
     """Most tokens for what every prompt tells of you: your name and what you pinned."""
     prefill_ms: Positive = 300
