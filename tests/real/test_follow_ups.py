@@ -1,6 +1,5 @@
 """Follow-up questions on the real encoder, among some of the facts of our own set."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -18,13 +17,11 @@ pytestmark = pytest.mark.real
 
 
 def smaller_set(folder: Path) -> tuple[Path, Path, Path]:
-    """Every third follow-up, the facts that answer them, and no distractors."""
+    """Every third follow-up, all facts, and no distractors."""
     asked = located(FOLLOW_UPS).read_text("utf-8").splitlines(keepends=True)[::3]
-    wanted = {json.loads(line)["answer"] for line in asked}
     facts = own_files("paraphrase")[0].read_text("utf-8").splitlines(keepends=True)
     files = folder / "facts.jsonl", folder / "none.jsonl", folder / "asked.jsonl"
-    some = [line for line in facts if json.loads(line)["id"] in wanted]
-    for file, lines in zip(files, (some, [], asked), strict=True):
+    for file, lines in zip(files, (facts, [], asked), strict=True):
         file.write_text("".join(lines), encoding="utf-8")
     return files
 
@@ -44,7 +41,6 @@ async def test_what_was_said_before_helps_and_a_new_topic_is_not_harmed(
         for kind, of_kind in values.items()
     }
     assert found["follow-up"]["ours"] > found["follow-up"]["plain"] + 0.2
-    one = 1.0 / len(values["new topic"]["plain"])
-    assert found["new topic"]["ours"] >= found["new topic"]["plain"] - one
+    assert found["new topic"]["ours"] >= found["new topic"]["plain"] - 0.02
     assert found["new topic"]["always"] < found["new topic"]["plain"] - 0.05
     assert found["first half"]["ours"] > found["first half"]["plain"]

@@ -13,6 +13,17 @@ from tests.unit.test_long_term import LEISURE_S
 from tests.unit.test_two_encoders import ANIMAL, Home, strengthened, tell
 
 
+class Gate:
+    """Passed before each encoding."""
+
+    def __init__(self) -> None:
+        self.entered, self.may_go_on = threading.Event(), threading.Event()
+
+    def __call__(self) -> None:
+        self.entered.set()
+        assert self.may_go_on.wait(2 * LEISURE_S)
+
+
 @asynccontextmanager
 async def slow(home: Home) -> AsyncIterator[tuple[LongTermMemory, QueryEncoder]]:
     """The stronger encoder is known to take a thousand seconds for a question."""
@@ -27,18 +38,13 @@ async def slow(home: Home) -> AsyncIterator[tuple[LongTermMemory, QueryEncoder]]
 
 
 async def test_nobody_waits_for_one_that_is_known_to_be_too_slow(tmp_path: Path) -> None:
-    home, may_go_on, entered = Home(tmp_path), threading.Event(), threading.Event()
+    home, gate = Home(tmp_path), Gate()
     async with slow(home) as (memory, stronger):
-
-        def wait() -> None:
-            entered.set()
-            assert may_go_on.wait(2 * LEISURE_S)
-
-        home.strong.gate = wait
+        home.strong.gate = gate
         async with asyncio.timeout(LEISURE_S / 2):
             assert (await memory.recall("Max the dog", LEISURE_S)).stand_in
-        assert not entered.is_set(), "it takes nothing of the processor meanwhile"
-        may_go_on.set()
+        assert not gate.entered.is_set(), "it takes nothing of the processor meanwhile"
+        gate.may_go_on.set()
         async with asyncio.timeout(WAIT_S):
             while "Max the dog" not in stronger.texts():
                 await asyncio.sleep(0.001)
@@ -67,21 +73,16 @@ async def test_what_is_too_slow_is_not_begun_for_words_that_were_given_up(tmp_pa
 
 
 async def test_what_is_under_way_is_taken_if_it_is_there_by_then(tmp_path: Path) -> None:
-    home, may_go_on, entered = Home(tmp_path), threading.Event(), threading.Event()
+    home, gate = Home(tmp_path), Gate()
     async with slow(home) as (_, stronger):
-
-        def wait() -> None:
-            entered.set()
-            assert may_go_on.wait(2 * LEISURE_S)
-
-        home.strong.gate = wait
+        home.strong.gate = gate
         stronger.ahead("Max the dog")
-        assert await asyncio.to_thread(entered.wait, WAIT_S)
+        assert await asyncio.to_thread(gate.entered.wait, WAIT_S)
         stronger.ahead("Max the cat")
         under_way = stronger.under_way("Max the cat")
         assert under_way is None, "it waits for its turn, and is begun no more"
         stronger.ahead("Max the dog")
-        may_go_on.set()
+        gate.may_go_on.set()
         async with asyncio.timeout(WAIT_S):
             while "Max the dog" not in stronger.texts():
                 await asyncio.sleep(0.001)
