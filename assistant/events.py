@@ -175,8 +175,9 @@ class ProfileChanged(Event):
 @dataclass(frozen=True, slots=True)
 class Recalled(Event):
     """What was recalled for a turn, best first; which of it the prompt had room for is in
-    `TurnEnded`. `missed` says that the question's meaning was not known within the deadline: its
-    words decided, with the meaning of what had been heard of it shortly before, if anything.
+    `TurnEnded`. `missed` says that the question's meaning was not known within the deadline, or
+    came too late to be looked for: its words decided, with the meaning of what had been heard of it
+    shortly before, if anything.
     `stand_in` says that it was known by the quick encoder alone: the stronger one was late."""
 
     turn: int

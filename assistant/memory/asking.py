@@ -9,7 +9,6 @@ stays as it was, since such questions are told from follow-ups by their words.
 import asyncio
 import logging
 import time
-from collections import deque
 from collections.abc import Callable, Collection, Sequence
 from concurrent import futures
 from concurrent.futures import Future
@@ -32,12 +31,6 @@ ANSWERED_BEFORE = 0.3
 MOST_EXPECTED = 0.8
 """Of the time that is left; a stronger encoder that is expected to take more of it is often late,
 and then all that it has done is to slow the search."""
-SEARCHES = 8
-"""The last ones, by which it is told how long the next will take."""
-LEAST_RESERVE_S = 0.0005
-MORE = 1.25
-MOST_RESERVED = 0.6
-"""Of a deadline, for the search; the rest is the question's."""
 
 MISSES_TOLD = 5
 """So many recalls in a row without a vector are told to the user."""
@@ -194,27 +187,6 @@ async def _done(vectors: "Sequence[Future[Vector]]", due: float) -> None:
         await asyncio.wait(waiting, timeout=max(0.0, due - time.monotonic()))
 
 
-class Reserve:
-    """How much of a deadline to keep for the search itself: somewhat more than the last ones took.
-
-    Args:
-        first: seconds, until there were some.
-    """
-
-    def __init__(self, first: float) -> None:
-        self._first = first
-        self._took: deque[float] = deque(maxlen=SEARCHES)
-
-    def of(self, deadline_s: float) -> float:
-        """Seconds."""
-        known = len(self._took) == SEARCHES
-        needed = LEAST_RESERVE_S + MORE * max(self._took) if known else self._first
-        return min(needed, MOST_RESERVED * deadline_s)
-
-    def took(self, seconds: float) -> None:
-        self._took.append(seconds)
-
-
 class Misses:
     """Counts the recalls in a row that had words alone to go by; tells of a run of them, once."""
 
@@ -223,8 +195,8 @@ class Misses:
         self._run = 0
         self._told = False
 
-    def count(self, asked: Asked) -> None:
-        self._run = self._run + 1 if asked.by_words_alone else 0
+    def count(self, by_words_alone: bool) -> None:
+        self._run = self._run + 1 if by_words_alone else 0
         if self._run == MISSES_TOLD and not self._told:
             self._told = True
             self._emit(

@@ -21,7 +21,7 @@ from functools import partial
 from assistant.context.conversation import Exchange
 from assistant.context.notes import Note
 from assistant.events import Event
-from assistant.memory.asking import Asked, Asking, Misses, Reserve, result
+from assistant.memory.asking import Asked, Asking, Misses, result
 from assistant.memory.encoding import LONGEST_QUERY, QueryEncoder, Vectors
 from assistant.memory.enriched import Enrichment
 from assistant.memory.forgetting_marks import Hidden
@@ -29,6 +29,7 @@ from assistant.memory.found import Recalled
 from assistant.memory.keeping import Keeper
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.making import Transcript, memories_of
+from assistant.memory.pace import Limit, Pace
 from assistant.memory.question import Earlier, read_question
 from assistant.memory.ranking import Ranking
 from assistant.memory.record import Memory
@@ -90,7 +91,7 @@ class LongTermMemory:
         """Set once the store was read and is this assistant's to write."""
         self._writing = ThreadPoolExecutor(1, thread_name_prefix="memory-store")
         self._misses = Misses(emit)
-        self._reserve = Reserve(SEARCH_S)
+        self._pace = Pace(SEARCH_S)
         self._loop: asyncio.AbstractEventLoop | None = None
 
     # -- what the loop calls --------------------------------------------------------------------
@@ -125,12 +126,14 @@ class LongTermMemory:
         index = self._keeper.index
         if index is None:
             return Recalled()
-        due = time.monotonic() + deadline_s - self._reserve.of(deadline_s)
-        asked = await self.asking.ask(query[-LONGEST_QUERY:], due, earlier)
-        began = time.monotonic()
-        recalled = self._search(index, asked, exclude)
-        self._reserve.took(time.monotonic() - began)
-        self._misses.count(asked)
+        due = time.monotonic() + deadline_s
+        asked = await self.asking.ask(
+            query[-LONGEST_QUERY:], due - self._pace.reserve(deadline_s), earlier
+        )
+        began, limit = time.monotonic(), self._pace.limit(due)
+        recalled = self._search(index, asked, exclude, limit=limit)
+        self._pace.over(time.monotonic() - began, limit)
+        self._misses.count(asked.by_words_alone or limit.cut)
         return recalled
 
     def profile(self) -> tuple[Note, ...]:
@@ -284,14 +287,25 @@ class LongTermMemory:
         return count
 
     def _search(
-        self, index: UserIndex, asked: Asked, exclude: Collection[str] = (), k: int = MOST
+        self,
+        index: UserIndex,
+        asked: Asked,
+        exclude: Collection[str] = (),
+        k: int = MOST,
+        limit: Limit | None = None,
     ) -> Recalled:
         """Takes a few milliseconds."""
-        now = datetime.now(UTC)
         found = index.search(
-            asked.question, asked.vector, stronger=asked.stronger, k=k, now=now, exclude=exclude
+            asked.question,
+            asked.vector,
+            stronger=asked.stronger,
+            k=k,
+            now=datetime.now(UTC),
+            exclude=exclude,
+            limit=limit,
         )
-        return Recalled(tuple(found), missed=asked.late, stand_in=asked.stand_in)
+        cut = limit is not None and limit.cut
+        return Recalled(tuple(found), asked.late or cut, asked.stand_in and not cut)
 
     # -- the stronger encoder, where there are two ----------------------------------------------
 

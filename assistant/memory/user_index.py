@@ -4,6 +4,7 @@ Rows 0, 1, 2… are the same in the lexical index, the vectors and the columns h
 forgotten stays as a gap without content, so that the others keep their numbers.
 """
 
+import math
 import threading
 import time
 from collections import Counter
@@ -22,6 +23,7 @@ from assistant.memory.expiry import Lifetimes
 from assistant.memory.found import Found
 from assistant.memory.lexical import LexicalIndex
 from assistant.memory.lexicon import Lexicon
+from assistant.memory.pace import Limit
 from assistant.memory.question import Question
 from assistant.memory.ranking import Ranking
 from assistant.memory.record import Memory
@@ -350,6 +352,7 @@ class UserIndex:
         k: int,
         now: datetime,
         exclude: Collection[str] = (),
+        limit: Limit | None = None,
     ) -> list[Found]:
         """The best memories for a question, best first, without that same question, asked before.
 
@@ -357,8 +360,12 @@ class UserIndex:
             vector: of `question.meaning`, shape (dimensions,); None goes by the words alone.
             stronger: the stronger encoder's, where it was there in time.
             exclude: exchanges that the prompt holds anyway; memories that rest on them stay out.
+            limit: past it the words decide, or nothing is found; default: none.
         """
-        with self._lock:
+        limit = limit or Limit(math.inf, 0.0)
+        if not limit.acquire(self._lock):
+            return []
+        try:
             parts = Parts(
                 self._lexicon,
                 self._lexical,
@@ -367,4 +374,7 @@ class UserIndex:
                 self._columns,
                 self._ranking,
             )
-            return searched(parts, question, Meaning(vector, stronger), k, now, exclude)
+            meaning = Meaning(vector, stronger)
+            return searched(parts, question, meaning, k, now, exclude, limit)
+        finally:
+            self._lock.release()

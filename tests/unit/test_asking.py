@@ -12,13 +12,10 @@ from assistant.events import Event, Notice
 from assistant.memory.asking import (
     ANSWERED_BEFORE,
     MISSES_TOLD,
-    MOST_RESERVED,
     SAID_BEFORE,
-    SEARCHES,
     Asked,
     Asking,
     Misses,
-    Reserve,
 )
 from assistant.memory.encoding import QueryEncoder
 from assistant.memory.lexicon import Lexicon
@@ -210,39 +207,25 @@ async def test_a_follow_up_without_its_own_vector_goes_by_words(asking: Asking) 
     assert DOG.said in asked.question.words
 
 
-# -- time ---------------------------------------------------------------------------------------
-
-
-def test_of_the_deadline_somewhat_more_is_kept_than_the_last_searches_took() -> None:
-    reserve = Reserve(0.003)
-    for took in [0.001] * (SEARCHES - 1):
-        reserve.took(took)
-        assert reserve.of(0.010) == 0.003
-    reserve.took(0.001)
-    assert 0.001 < reserve.of(0.010) < 0.002
-    reserve.took(0.5)
-    assert reserve.of(0.010) == MOST_RESERVED * 0.010
-    for took in [0.001] * SEARCHES:
-        reserve.took(took)
-    assert reserve.of(0.010) < 0.002
-
-
 # -- misses -------------------------------------------------------------------------------------
 
 
-def test_a_run_of_misses_is_told_once_and_a_stand_in_is_none() -> None:
+def test_a_run_of_misses_is_told_once() -> None:
     events: list[Event] = []
     misses = Misses(events.append)
-    question = Question("q", "q", "q", None)
-    vector = np.ones(2, np.float32)
-    for _ in range(MISSES_TOLD):
-        misses.count(Asked(question, vector, late=True))
     for _ in range(MISSES_TOLD - 1):
-        misses.count(Asked(question, None, late=True))
-    misses.count(Asked(question, vector, late=False))
+        misses.count(True)
+    misses.count(False)
     assert events == []
     for _ in range(3):
         for _ in range(MISSES_TOLD):
-            misses.count(Asked(question, None, late=True))
-        misses.count(Asked(question, vector, late=False))
+            misses.count(True)
+        misses.count(False)
     assert len([event for event in events if isinstance(event, Notice)]) == 1
+
+
+def test_a_vector_of_what_was_heard_shortly_before_is_no_miss_to_tell_of() -> None:
+    question, vector = Question("q", "q", "q", None), np.ones(2, np.float32)
+    assert not Asked(question, vector, late=True).by_words_alone
+    assert not Asked(question, None, late=False, stronger=vector).by_words_alone
+    assert Asked(question, None, late=True).by_words_alone
