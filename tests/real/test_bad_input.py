@@ -1,13 +1,17 @@
-"""What nobody means to type, a full disk, a folder that can't be written: the whole assistant
-answers, says one sentence where something fails, and loses nothing."""
+"""What nobody means to type, a full disk, a folder that can't be written, a store of a newer
+version, a clock that was set back, a second assistant: the whole assistant answers, says one
+sentence where something fails, and loses nothing."""
 
 import resource
 from contextlib import closing
+from datetime import UTC, datetime, timedelta
 from io import TextIOWrapper
 from pathlib import Path
 
 import pytest
 
+from assistant.context.conversation import Conversation
+from assistant.memory import table_open
 from assistant.memory.table import MemoryTable
 from assistant.memory.transcript import Transcript
 from assistant.paths import Home
@@ -104,3 +108,77 @@ def test_trouble_with_the_disk_is_told_and_costs_nothing(tmp_path: Path) -> None
     with closing(MemoryTable.open(str(memories))) as table:
         found = [each for batch in table.scan("me") for each in batch.memories()]
     assert [each.text for each in found if each.speaker == "user"] == expected
+
+
+def contents(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_store_of_a_newer_version_is_told_and_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memories = Home(tmp_path).memories
+    with monkeypatch.context() as newer:
+        newer.setattr(table_open, "MIGRATIONS", (*table_open.MIGRATIONS, lambda _: None))
+        MemoryTable.open(str(memories)).close()
+    before = contents(memories / "memories.lance")
+    assert before
+    with Talk(tmp_path, *TINY, env=REMEMBERING) as talk:
+        said = f"The memory {memories} was written by a newer version of this program."
+        talk.wait_for("notice", text=said)
+        talk.say("My dog is called Max.")
+        talk.wait_for("turn")
+        talk.end_input()
+        assert talk.finish() == 0
+    assert [row["text"] for row in troubles(talk)] == [said]
+    assert kept(tmp_path) == ["My dog is called Max."]
+    assert contents(memories / "memories.lance") == before
+
+
+def test_a_clock_that_was_set_back_costs_nothing(tmp_path: Path) -> None:
+    """What was said before it was is from the future now."""
+    talked = Conversation.begin("me")
+    future = datetime.now(UTC) + timedelta(days=400)
+    talked.append_user(1, "My dog is called Max.", future)
+    transcript = Transcript.open(Home(tmp_path).transcript)
+    transcript.store(talked, talked.complete(1, "I see.", ended=future))
+    transcript.close()
+    with Talk(tmp_path, *TINY, env=REMEMBERING) as talk:
+        assert talk.wait_for("memories")["count"] == 2
+        talk.say("My cat is called Kim.")
+        talk.wait_for("turn")
+        talk.say("What is my dog called?")
+        found = [each["text"] for each in talk.wait_for("turn")["memories"]]
+        talk.end_input()
+        assert talk.finish() == 0
+    assert troubles(talk) == []
+    assert "My dog is called Max." in found
+    assert set(kept(tmp_path)) == {
+        "My dog is called Max.",
+        "My cat is called Kim.",
+        "What is my dog called?",
+    }
+
+
+def test_a_second_assistant_on_one_store_is_refused_it_and_goes_on(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    shared = REMEMBERING | {"ASSISTANT_MEMORY__STORE": str(store)}
+    with Talk(tmp_path / "first", *TINY, env=shared) as first:
+        first.wait_for("memories")
+        for home in ("first", "second"):
+            with Talk(tmp_path / home, *TINY, env=shared) as other:
+                told = other.wait_for("notice")["text"]
+                process = f"(process {first.process.pid})"
+                assert told == f"The memory {store} is in use by another assistant {process}."
+                other.say("My cat is called Kim.")
+                other.wait_for("turn")
+                other.end_input()
+                assert other.finish() == 0
+            assert len(troubles(other)) == 1
+        first.say("My dog is called Max.")
+        first.wait_for("turn")
+        first.end_input()
+        assert first.finish() == 0
+    assert troubles(first) == []
+    assert kept(tmp_path / "second") == ["My cat is called Kim."]
+    assert set(kept(tmp_path / "first")) == {"My cat is called Kim.", "My dog is called Max."}
