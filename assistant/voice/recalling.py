@@ -21,8 +21,9 @@ from assistant.voice.frames import AttemptFrame, PartialFrame
 
 logger = logging.getLogger(__name__)
 
-GRACE_S = 0.005
-"""A recaller keeps the deadline itself; one that hangs is left behind this much later."""
+GRACE_S = 0.1
+"""A recaller keeps the deadline itself, and where this whole program was late it still has what the
+words say; one that hangs is left behind this much later."""
 
 
 class Recaller(Protocol):

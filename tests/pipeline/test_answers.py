@@ -1,6 +1,7 @@
 """Thinking and speaking: memories once, failures with an apology, the cache kept warm."""
 
 import asyncio
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -40,6 +41,15 @@ class NeverBack:
         return Recollected()
 
 
+class HeldUp(TwoMemories):
+    """The whole program is, as by another one that has the processor."""
+
+    async def recall(self, query: str, deadline_s: float) -> Recollected:
+        assert not threading.Event().wait(deadline_s + 0.02)
+        await asyncio.sleep(0)
+        return await super().recall(query, deadline_s)
+
+
 async def test_memories_enter_the_prompt_once_and_never_the_history(tmp_path: Path) -> None:
     llm, recaller = ScriptedLlm("Max.", "Tea."), TwoMemories()
     stt = ScriptedStt("What is my dog called?")
@@ -62,6 +72,14 @@ async def test_a_recall_that_does_not_come_back_costs_no_answer(tmp_path: Path) 
         await talk.to_the_end()
         assert [turn.assistant for turn in talk.turns] == ["Hi."]
         assert talk.turns[0].memories == ()
+
+
+async def test_a_recall_that_was_held_up_is_not_thrown_away(tmp_path: Path) -> None:
+    async with session(
+        ScriptedStt("Hello."), ScriptedLlm("Hi."), UTTERANCE, tmp_path, recaller=HeldUp()
+    ) as talk:
+        await talk.to_the_end()
+        assert [memory.id for memory in talk.turns[0].memories] == ["1", "2"]
 
 
 async def test_a_failing_model_is_apologised_for_and_the_conversation_goes_on(
