@@ -114,8 +114,6 @@ def right(answer: str, accepted: Sequence[str]) -> bool:
 
     >>> right("It's on the 9th of October!", ["9th of october"]), right("Martin", ["Mart"])
     (True, False)
-    >>> right("On June 14th.", ["June 14"]), right("Until 10:00.", ["10"]), right("1:53", ["1"])
-    (True, True, False)
     """
     words = f" {_plain(answer)} "
     return any(f" {_plain(each)} " in words or f" {_plain(each)}s " in words for each in accepted)
@@ -123,7 +121,6 @@ def right(answer: str, accepted: Sequence[str]) -> bool:
 
 def _plain(text: str) -> str:
     text = text.lower().replace("’", "'").replace("'s ", " ")
-    text = re.sub(r"(?<=\d)(?:st|nd|rd|th|:00)\b", "", text)
     return " ".join(re.sub(r"[^\w:]+", " ", re.sub(r"(?<=\d),(?=\d)", "", text)).split())
 
 

@@ -9,7 +9,6 @@ from assistant.memory.duplicates import complete, same_telling
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.naming import BY_HAND
 from assistant.memory.record import Kind, Memory
-from assistant.memory.replaced import names_what_it_replaces, replaces
 from assistant.memory.same_fact import LIKE_ENOUGH, derived, same_fact
 
 DUPLICATE_COSINE = 0.92
@@ -53,7 +52,7 @@ def may_matter(new: Memory, lexicon: Lexicon) -> bool:
         return False
     if derived(new) or BY_HAND in new.sources:
         return True
-    return complete(new, lexicon) or _changes(new, lexicon)
+    return complete(new, lexicon) or changes(new, lexicon)
 
 
 def least_cosine(new: Memory, lexicon: Lexicon, duplicate_cosine: float) -> float:
@@ -61,7 +60,7 @@ def least_cosine(new: Memory, lexicon: Lexicon, duplicate_cosine: float) -> floa
     if derived(new):
         return RELATED_COSINE
     # Who says no change may repeat something, and is compared with few.
-    return -1.0 if _changes(new, lexicon) else duplicate_cosine
+    return -1.0 if changes(new, lexicon) else duplicate_cosine
 
 
 def reconcile(
@@ -91,9 +90,9 @@ def reconcile(
             return Refreshes(old)
     if derived(new):
         for old, cosine in current:
-            if cosine >= RELATED_COSINE and _may_end(old, new) and _ends(old, new, lexicon):
+            if cosine >= RELATED_COSINE and _may_end(old, new) and supersedes(old, new, lexicon):
                 return Superseded(old)
-    if not _changes(new, lexicon):
+    if not changes(new, lexicon):
         return New()
     ended = tuple(
         old
@@ -101,7 +100,7 @@ def reconcile(
         if old.superseded_by is None
         and cosine >= RELATED_COSINE
         and _may_end(new, old)
-        and _ends(new, old, lexicon)
+        and supersedes(new, old, lexicon)
     )
     return Supersedes(ended) if ended else New()
 
@@ -126,17 +125,9 @@ def tells_of_change(new: Memory, old: Memory, lexicon: Lexicon) -> bool:
         derived(new)
         and old.superseded_by is None
         and not old.supersedes
-        and _changes(new, lexicon)
-        and not _changes(old, lexicon)
+        and changes(new, lexicon)
+        and not changes(old, lexicon)
     )
-
-
-def _changes(memory: Memory, lexicon: Lexicon) -> bool:
-    return changes(memory, lexicon) or names_what_it_replaces(memory, lexicon)
-
-
-def _ends(new: Memory, old: Memory, lexicon: Lexicon) -> bool:
-    return supersedes(new, old, lexicon) or replaces(new, old, lexicon)
 
 
 def _stems(memory: Memory, lexicon: Lexicon) -> set[str]:

@@ -1,6 +1,8 @@
 """Somebody speaks in the midst of idle work on a real model: it stops, and is done again."""
 
 import asyncio
+import os
+import signal
 from pathlib import Path
 from random import Random
 
@@ -11,7 +13,7 @@ from assistant.memory.facts import EXTRACTED
 from assistant.memory.record import Kind
 from assistant.paths import Home
 from scripts.bench.idle_pending import fill
-from scripts.bench.preempting import Working, working
+from scripts.bench.preempting import PATIENCE_S, Working, working
 from tests.support.memories import stored
 
 pytestmark = pytest.mark.real
@@ -29,12 +31,16 @@ async def interrupted(home: Home, times: int) -> None:
             assert all(each.state != "dead" for each in idle.scheduler.queue.counts())
         assert len(idle.scheduler.yields) == times
         await empty(idle)
-        ids = idle.transcript.exchange_ids(USER)
-        assert Derived(idle.transcript, USER).of(EXTRACTED).keys() == ids
-        facts = [each for each in stored(idle.memory.table, USER) if each.kind != Kind.EXCHANGE]
-        texts = [each.text for each in facts]
-        assert len(set(texts)) == len(texts)
-        assert {source for each in facts for source in each.sources} <= ids
+        all_is_done_once(idle)
+
+
+def all_is_done_once(idle: Working) -> None:
+    ids = idle.transcript.exchange_ids(USER)
+    assert Derived(idle.transcript, USER).of(EXTRACTED).keys() == ids
+    facts = [each for each in stored(idle.memory.table, USER) if each.kind != Kind.EXCHANGE]
+    texts = [each.text for each in facts]
+    assert len(set(texts)) == len(texts)
+    assert {source for each in facts for source in each.sources} <= ids
 
 
 async def empty(idle: Working) -> None:
@@ -45,6 +51,27 @@ async def empty(idle: Working) -> None:
 async def test_work_on_a_real_model_stops_and_is_done_again(home: Home) -> None:
     await asyncio.to_thread(fill, home, "tiny", 4)
     await interrupted(home, 3)
+
+
+async def test_a_model_that_is_killed_in_the_midst_is_started_again_and_its_work_done(
+    home: Home,
+) -> None:
+    await asyncio.to_thread(fill, home, "tiny", 4)
+    async with working(home, "tiny", lambda _: None) as idle:
+        killed = []
+        for _ in range(2):
+            await idle.begun()
+            worker = idle.llm.worker_pid
+            assert worker is not None
+            killed.append(worker)
+            os.kill(worker, signal.SIGKILL)
+            async with asyncio.timeout(PATIENCE_S):
+                while idle.scheduler.running is not None:
+                    await asyncio.sleep(0.01)
+        async with asyncio.timeout(PATIENCE_S):
+            await empty(idle)
+        assert len({*killed, idle.llm.worker_pid}) == 3
+        all_is_done_once(idle)
 
 
 @pytest.mark.long
