@@ -177,7 +177,7 @@ class Recalled(Event):
     """What was recalled for a turn, best first; which of it the prompt had room for is in
     `TurnEnded`. `missed` says that the question's meaning was not known within the deadline, or
     came too late to be looked for: its words decided, with the meaning of what had been heard of it
-    shortly before, if anything.
+    shortly before, if anything; or nothing is found, where even for them there was no time.
     `stand_in` says that it was known by the quick encoder alone: the stronger one was late."""
 
     turn: int

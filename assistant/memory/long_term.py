@@ -130,9 +130,9 @@ class LongTermMemory:
         asked = await self.asking.ask(
             query[-LONGEST_QUERY:], due - self._pace.reserve(deadline_s), earlier
         )
-        began, limit = time.monotonic(), self._pace.limit(due)
+        limit = self._pace.limit(due)
         recalled = self._search(index, asked, exclude, limit=limit)
-        self._pace.over(time.monotonic() - began, limit)
+        self._pace.over(limit)
         self._misses.count(asked.by_words_alone or limit.cut)
         return recalled
 

@@ -76,13 +76,13 @@ def searched(
     columns, vectors, extras = parts.columns, parts.vectors, parts.extras
     lexical = parts.lexical.score(question.words)
     own = extras.words(question.words, lexical.own)
-    by_words = partial(_by_words_alone, parts, question, own, k, now, exclude)
+    clues = Clues.of(question, columns, parts.lexical, parts.ranking, now)
+    by_words = partial(_by_words_alone, parts, question, own, clues, k, now, exclude)
     if not limit.allows(AFTER_WORDS):
         return by_words()
     size = len(own)
     meaning = vectors.usable(meaning)
     cosines = partial(_cosines, parts, meaning)
-    clues = Clues.of(question, columns, parts.lexical, parts.ranking, now)
     found = vectors.near(meaning, CANDIDATES), extras.near(meaning.quick, CANDIDATES)
     if not limit.allows(AFTER_MEANING):
         return by_words()
@@ -117,19 +117,21 @@ def _by_words_alone(
     parts: Parts,
     question: Question,
     own: ByWords,
+    clues: Clues,
     k: int,
     now: datetime,
     exclude: Collection[str],
 ) -> list[Found]:
-    """In a fifth of the time of what comes after the words."""
+    """In a fifth of the time of a whole search. What superseded a match comes before it."""
     columns, weights = parts.columns, parts.ranking
-    rows = best_by_words(own, CANDIDATES)
-    rows = rows[columns.eligible(rows, exclude, now)]
-    scores = weights.words * own[rows].astype(np.float64) ** weights.words_power
-    ranked = [
-        Ranked(row, score, {"words": score})
-        for row, score in zip(rows.tolist(), scores.tolist(), strict=True)
-    ]
+    rows = np.sort(best_by_words(own, CANDIDATES))
+    rows = clues.left(rows[columns.eligible(rows, exclude, now)])
+    scores = dict(zip(rows.tolist(), weights.words * own[rows] ** weights.words_power, strict=True))
+    for row in [row for row in scores if row in columns.superseded_by]:
+        newer = columns.row_of.get(columns.superseded_by[row])
+        if newer is not None and columns.eligible(np.array([newer]), exclude, now).all():
+            scores[newer] = max(scores.get(newer, 0.0), scores[row])
+    ranked = [Ranked(row, float(score), {"words": float(score)}) for row, score in scores.items()]
     ranked.sort(key=lambda each: (each.row in columns.superseded_by, -each.score, -each.row))
     return _best(parts, question, ranked[: k + REPEATING], k)
 

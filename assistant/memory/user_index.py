@@ -41,7 +41,8 @@ BREATH_S = 0.0005
 
 
 class UserIndex:
-    """Thread-safe: a search and a change wait for each other, for a millisecond or two.
+    """Thread-safe: a search and a change wait for each other, for a millisecond or two, and a
+    search no longer than its limit.
 
     Args:
         dimensions: of the quick encoder's vectors; where nothing else is said they are meant.

@@ -46,7 +46,7 @@ class HeldUp(TwoMemories):
 
     async def recall(self, query: str, deadline_s: float) -> Recollected:
         assert not threading.Event().wait(deadline_s + 0.02)
-        await asyncio.sleep(0)
+        await asyncio.sleep(0.001)
         return await super().recall(query, deadline_s)
 
 
