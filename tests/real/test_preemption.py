@@ -58,19 +58,19 @@ async def test_a_model_that_is_killed_in_the_midst_is_started_again_and_its_work
 ) -> None:
     await asyncio.to_thread(fill, home, "tiny", 4)
     async with working(home, "tiny", lambda _: None) as idle:
-        killed = []
+        killed: set[int | None] = {None}
+        await idle.begun()
         for _ in range(2):
-            await idle.begun()
+            async with asyncio.timeout(PATIENCE_S):
+                while idle.llm.worker_pid in killed:
+                    await asyncio.sleep(0.01)
             worker = idle.llm.worker_pid
             assert worker is not None
-            killed.append(worker)
+            killed.add(worker)
             os.kill(worker, signal.SIGKILL)
-            async with asyncio.timeout(PATIENCE_S):
-                while idle.scheduler.running is not None:
-                    await asyncio.sleep(0.01)
         async with asyncio.timeout(PATIENCE_S):
             await empty(idle)
-        assert len({*killed, idle.llm.worker_pid}) == 3
+        assert idle.llm.worker_pid not in killed
         all_is_done_once(idle)
 
 
