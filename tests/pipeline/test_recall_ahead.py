@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from assistant.events import Recalled
-from assistant.memory import long_term, pace
 from assistant.memory.encoding import QueryEncoder
 from assistant.memory.found import Recollected
 from assistant.memory.lexicon import Lexicon
@@ -20,6 +19,7 @@ from assistant.voice.frames import PartialFrame
 from tests.support.encoders import WAIT_S, Held
 from tests.support.fakes import ScriptedEnd, ScriptedLlm, ScriptedStt, silence, speech
 from tests.support.memories import memory
+from tests.support.pace import UNHURRIED_S, unhurried
 from tests.support.session import Session, session
 
 UTTERANCE = np.concatenate([speech(0.8), silence(0.6)])
@@ -172,9 +172,7 @@ async def test_of_a_command_nothing_is_kept(tmp_path: Path) -> None:
 async def test_the_last_partial_stands_in_when_the_deadline_is_missed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # So much is kept of the deadline that a search needs none of it, on any machine.
-    monkeypatch.setattr(long_term, "SEARCH_S", 0.1)
-    monkeypatch.setattr(pace, "MORE", 14.0)
+    unhurried(monkeypatch)
     remembering = Remembering(tmp_path)
     await remembering.load("The dog sleeps in the bath.", "Rain in Ghent.")
     async with session(
@@ -182,7 +180,7 @@ async def test_the_last_partial_stands_in_when_the_deadline_is_missed(
         ScriptedLlm(),
         silence(0.2),
         tmp_path,
-        settings=settings(deadline_ms=2500),
+        settings=settings(deadline_ms=1000 * UNHURRIED_S),
         recaller=remembering.recollection,
     ) as talk:
         remembering.follow(talk)

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 from assistant.context.conversation import Conversation
@@ -25,6 +26,7 @@ from assistant.memory.table import MemoryTable
 from assistant.memory.transcript import Transcript
 from tests.support.encoders import WAIT_S, HashingEncoder, OtherHashing
 from tests.support.memories import memory as told
+from tests.support.pace import UNHURRIED_S, unhurried
 from tests.unit.test_long_term import LEISURE_S, exchange
 
 ANIMAL = "My dog is called Max."
@@ -129,7 +131,10 @@ async def test_after_a_restart_all_of_them_are_there_and_nothing_is_encoded_agai
     assert home.strong.encoded == ["animal"]
 
 
-async def test_a_stronger_one_that_is_late_is_stood_in_for_and_that_is_told(tmp_path: Path) -> None:
+async def test_a_stronger_one_that_is_late_is_stood_in_for_and_that_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unhurried(monkeypatch)
     home, may_go_on = Home(tmp_path), threading.Event()
     async with home.memory() as memory:
         await tell(memory, ANIMAL)
@@ -139,7 +144,7 @@ async def test_a_stronger_one_that_is_late_is_stood_in_for_and_that_is_told(tmp_
             assert may_go_on.wait(WAIT_S)
 
         home.strong.gate = wait
-        late = await memory.recall("Max the dog", 0.2)
+        late = await memory.recall("Max the dog", UNHURRIED_S)
         assert late.stand_in
         assert not late.missed
         assert late.memories[0].text == ANIMAL
