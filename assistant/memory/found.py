@@ -34,8 +34,8 @@ class Recalled:
     """What a recall found, best first. `missed` says that no vector of the query itself came in
     time, or that there was no time to look for its neighbours: the words decided, with the meaning
     of what was heard of it shortly before, if anything was; or nothing was found, where the index
-    was being changed for all that time. `stand_in`: the quick encoder's vector
-    stood in for the stronger one's, which was late."""
+    was being changed for all that time. `stand_in`: the quick encoder's vector stood in for the
+    stronger one's, which was late."""
 
     memories: tuple[Found, ...] = ()
     missed: bool = False
