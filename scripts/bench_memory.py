@@ -17,6 +17,7 @@ under `encoders`. Times are in milliseconds.
 
 import argparse
 import asyncio
+import gc
 import json
 import logging
 import os
@@ -158,6 +159,7 @@ async def measure(filled: Filled, plan: Plan, folder: Path) -> dict[str, Any]:
         stack.push_async_callback(memory.close)
         began = time.perf_counter()
         await memory.load(None)
+        gc.freeze()  # as the program does
         found = Found({"load_s": round(time.perf_counter() - began, 2)})
         await asyncio.wrap_future(memory.begin_stronger())
         found.note("stronger_after_s", round(time.perf_counter() - began, 2))
@@ -171,7 +173,7 @@ async def measure(filled: Filled, plan: Plan, folder: Path) -> dict[str, Any]:
                 found.note(name, await recalls(memory, asked, **how))
         encoder.clear()
         async with writing(llm):
-            found.note("busy", await recalls(memory, asked))
+            found.note("busy", await recalls(memory, asked, hold=llm.hold))
         encoder.clear()
         found.note("context", await contexts(memory, llm, plan.settings, asked))
         found.note("agreement", agreement(memory, encoder, filled.facts[:EXHAUSTIVE]))

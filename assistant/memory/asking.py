@@ -92,11 +92,14 @@ class Asking:
             self._later = None
         self._encoder.settle(meaning)
 
-    async def ask(self, text: str, due: float, earlier: Sequence[Earlier] = ()) -> Asked:
+    async def ask(
+        self, text: str, due: float, earlier: Sequence[Earlier] = (), last: float = 0.0
+    ) -> Asked:
         """
         Args:
             due: when there must be an answer, on the clock of `time.monotonic`.
             earlier: what was said before, the newest last.
+            last: when there must be one that has nothing of the question's meaning, if later.
         """
         question = read_question(text, self._speakers())
         left = max(0.0, due - time.monotonic())
@@ -106,6 +109,7 @@ class Asking:
         # Without threads but the encoder's: on a busy machine each takes its time to wake.
         vector = self._encoder.submit(question.meaning, draft=True, at_once_s=left / 2)
         await _done([vector] if better is None or in_vain else [vector, better], due)
+        await _done([vector], last)
         if stronger is not None and better is None:
             self._begin_later(stronger, question.meaning)
         known, found = result(vector), _in_time(better)
@@ -180,11 +184,14 @@ def _in_time(vector: "Future[Vector] | None") -> Vector | None:
 
 async def _done(vectors: "Sequence[Future[Vector]]", due: float) -> None:
     """Wait for all of them, until `due` at most."""
+    left = due - time.monotonic()
+    if left <= 0:
+        return
     waiting = [asyncio.wrap_future(each) for each in vectors if not each.done()]
     for each in waiting:
         each.add_done_callback(lambda done: done.cancelled() or done.exception())
     if waiting:
-        await asyncio.wait(waiting, timeout=max(0.0, due - time.monotonic()))
+        await asyncio.wait(waiting, timeout=left)
 
 
 class Misses:

@@ -200,6 +200,10 @@ class Columns:
         told = (numbers[:, CREATED] >= start) & (numbers[:, CREATED] < end)
         return np.flatnonzero(self._living[: len(self.ids)] & told & (numbers[:, STATEMENT] > 0))
 
+    def stated(self, rows: Rows) -> NDArray[np.float64]:
+        """How many words of each are not part of a question."""
+        return np.asarray(self._numbers[rows, STATEMENT])
+
     def states(self, row: int) -> bool:
         """It is not a mere question."""
         return bool(self._numbers[row, STATEMENT] > 0)

@@ -35,11 +35,13 @@ class Recalled:
     time, or that there was no time to look for its neighbours: the words decided, with the meaning
     of what was heard of it shortly before, if anything was; or nothing was found, where the index
     was being changed for all that time. `stand_in`: the quick encoder's vector stood in for the
-    stronger one's, which was late."""
+    stronger one's, which was late. `brief`: words and meaning decided, and there was no time to
+    look at what was said around them."""
 
     memories: tuple[Found, ...] = ()
     missed: bool = False
     stand_in: bool = False
+    brief: bool = False
 
 
 class Recollected(NamedTuple):

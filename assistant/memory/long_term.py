@@ -128,12 +128,16 @@ class LongTermMemory:
             return Recalled()
         due = time.monotonic() + deadline_s
         asked = await self.asking.ask(
-            query[-LONGEST_QUERY:], due - self._pace.reserve(deadline_s), earlier
+            query[-LONGEST_QUERY:],
+            due - self._pace.reserve(deadline_s),
+            earlier,
+            last=due - self._pace.least(deadline_s),
         )
         limit = self._pace.limit(due)
         recalled = self._search(index, asked, exclude, limit=limit)
-        self._pace.over(limit)
-        self._misses.count(asked.by_words_alone or limit.cut)
+        if not asked.by_words_alone:
+            self._pace.over(limit)
+        self._misses.count(asked.by_words_alone or limit.too_late)
         return recalled
 
     def profile(self) -> tuple[Note, ...]:
@@ -304,8 +308,9 @@ class LongTermMemory:
             exclude=exclude,
             limit=limit,
         )
-        cut = limit is not None and limit.cut
-        return Recalled(tuple(found), asked.late or cut, asked.stand_in and not cut)
+        late = limit is not None and limit.too_late
+        brief = limit is not None and limit.cut and not late
+        return Recalled(tuple(found), asked.late or late, asked.stand_in and not late, brief)
 
     # -- the stronger encoder, where there are two ----------------------------------------------
 

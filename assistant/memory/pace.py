@@ -1,17 +1,39 @@
 """How long a search takes, and whether there is time for the rest of one."""
 
-import statistics
 import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from typing import NamedTuple
 
+
+class Steps(NamedTuple):
+    """Seconds of each step of a search: what the words say; the nearest in meaning; the ranking
+    with all that is known of those. `brief` is what takes the place of the ranking, and of the
+    nearest, where there is no time for them."""
+
+    words: float = 0.0
+    meaning: float = 0.0
+    ranking: float = 0.0
+    brief: float = 0.0
+
+    @property
+    def whole(self) -> float:
+        return self.words + self.meaning + self.ranking
+
+
+NO_TIME = Steps()
+SHARES = Steps(0.1, 0.45, 0.45, 0.25)
+"""Of a search among 100,000, to begin with."""
 SEARCHES = 8
 """The last ones, by which it is told how long the next will take."""
+AS_A_RULE = 3 * SEARCHES // 4 - 1
+"""Which of them is expected, counted from the quickest."""
+HOPE = 0.95
+"""What a step that was not come to is expected to take the next time, of what it was expected to:
+else a slow moment would cut all searches short from then on."""
 LEAST_S = 0.0005
 """Of a deadline, for what comes after a search."""
-INSTEAD = 0.25
-"""Of what a search takes: what the words say in its place does. At least `LEAST_S`."""
 MORE = 1.25
 MOST = 0.6
 """Of a deadline, for the search; the rest is the question's."""
@@ -23,73 +45,102 @@ class Limit:
 
     Args:
         due: on `clock`.
-        whole_s: what a search takes as a rule.
+        expected: as a rule; by default it takes no time.
     """
 
     def __init__(
-        self, due: float, whole_s: float, clock: Callable[[], float] = time.monotonic
+        self,
+        due: float,
+        expected: Steps = NO_TIME,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.cut = False
         """Whether a search was cut short by it."""
+        self.by_meaning = False
+        """Whether the nearest in meaning were looked for."""
+        self.took: dict[str, float] = {}
+        """Seconds of the steps that were done, by their names."""
         self._due = due
-        self._whole_s = whole_s
+        self._expected = expected
         self._clock = clock
-        self._began = clock()
-        self._done: tuple[float, float] | None = None
+        self._since = clock()
+
+    @property
+    def too_late(self) -> bool:
+        """The words alone decided, or nothing did."""
+        return self.cut and not self.by_meaning
 
     def acquire(self, lock: threading.Lock) -> bool:
         """Whether it could be had in time; where not, the search is cut short."""
         left = max(0.0, self._due - self._clock())
         acquired = lock.acquire(timeout=min(left, threading.TIMEOUT_MAX))
-        self.cut = self.cut or not acquired
+        self.cut = not acquired
+        self._since = self._clock()
         return acquired
 
-    def allows(self, share: float) -> bool:
-        """Whether there is time for this share of a whole search, which is left of it. Where there
-        is none, the search is cut short."""
-        now = self._clock()
-        if not self.cut and now + share * self._whole_s > self._due:
-            self.cut = True
-            self._done = now - self._began, 1 - share
-        return not self.cut
+    def after_words(self) -> bool:
+        """Whether there is time to look for the nearest in meaning."""
+        self._done("words")
+        return self._allows(self._expected.meaning + self._expected.brief)
 
-    def took(self) -> float | None:
-        """Seconds of a whole search, now that it is over; where it was cut short, by what of it was
-        done. None where it never began."""
-        if not self.cut:
-            return self._clock() - self._began
-        if self._done is None:
-            return None
-        seconds, share = self._done
-        return seconds / share
+    def after_meaning(self) -> bool:
+        """Whether there is time for the ranking."""
+        self._done("meaning")
+        self.by_meaning = True
+        return self._allows(self._expected.ranking)
+
+    def over(self) -> None:
+        """The search is."""
+        if self.took:
+            self._done("brief" if self.cut else "ranking")
+
+    def _done(self, step: str) -> None:
+        now = self._clock()
+        self.took[step] = now - self._since
+        self._since = now
+
+    def _allows(self, seconds: float) -> bool:
+        self.cut = self._since + seconds > self._due
+        return not self.cut
 
 
 class Pace:
-    """By what the last searches took.
+    """By what the steps of the last searches took.
 
     Args:
-        first: seconds, until there were some.
+        first: seconds of a search, until there were some.
     """
 
     def __init__(self, first: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._took: deque[float] = deque([first] * SEARCHES, maxlen=SEARCHES)
+        self._took = {
+            step: deque([share * first] * SEARCHES, maxlen=SEARCHES)
+            for step, share in SHARES._asdict().items()
+        }
 
     @property
-    def _whole_s(self) -> float:
-        return statistics.median(self._took)  # some of them have waited for the processor
+    def _expected(self) -> Steps:
+        """As long as three of four took; the others have waited for the processor."""
+        return Steps(**{step: sorted(took)[AS_A_RULE] for step, took in self._took.items()})
 
     def reserve(self, deadline_s: float) -> float:
-        """Seconds of it to be kept for the search."""
-        return min(LEAST_S + MORE * self._whole_s, MOST * deadline_s)
+        """Seconds of it to be kept for a whole search."""
+        return min(LEAST_S + MORE * self._expected.whole, MOST * deadline_s)
+
+    def least(self, deadline_s: float) -> float:
+        """To be kept for one by words and meaning, in brief; not more than `reserve`."""
+        words, meaning, _, brief = self._expected
+        return min(LEAST_S + words + meaning + brief, self.reserve(deadline_s))
 
     def limit(self, due: float) -> Limit:
         """For a search that has to be of use at `due`, and begins now."""
-        whole = self._whole_s
-        return Limit(due - max(LEAST_S, INSTEAD * whole), whole, self._clock)
+        return Limit(due - LEAST_S, self._expected, self._clock)
 
     def over(self, limit: Limit) -> None:
         """The search that had this limit is."""
-        took = limit.took()
-        if took is not None:
-            self._took.append(took)
+        limit.over()
+        for step, expected in self._expected._asdict().items():
+            if step in limit.took:
+                self._took[step].append(limit.took[step])
+            elif limit.took and step != "brief":
+                self._took[step].append(HOPE * expected)

@@ -329,6 +329,35 @@ def rank(candidates: Candidates, weights: Ranking, k: int) -> list[Ranked]:
     ]
 
 
+def rank_in_brief(
+    rows: Places,
+    own: NDArray[np.floating],
+    stated: Values,
+    cosine: NDArray[np.floating] | None,
+    weights: Ranking,
+    k: int,
+) -> list[Ranked]:
+    """The k best by their words and, where the cosines are known, their meaning: in a third of the
+    time of `rank`, which looks at all that there is about them.
+
+    Args:
+        own, cosine: as in `Evidence`; stated: as in `Features.statement`.
+    """
+    parts = {"words": _by_words(own.astype(np.float64), weights)}
+    if cosine is not None:
+        parts["meaning"] = _filled(cosine.astype(np.float64))
+        parts["statement"] = _statement(stated, weights, len(rows))
+    values = np.stack(list(parts.values()))
+    scores = values.sum(axis=0)
+    best = np.argsort(-scores, kind="stable")[:k]
+    return [
+        Ranked(row, score, dict(zip(parts, each, strict=True)))
+        for row, score, each in zip(
+            rows[best].tolist(), scores[best].tolist(), values.T[best].tolist(), strict=True
+        )
+    ]
+
+
 def best_by_words(own: NDArray[np.floating], count: int) -> Places:
     """The rows of the `count` best by words, in no order; fewer where fewer have any."""
     matching: Places = np.flatnonzero(own > 0)

@@ -2,7 +2,7 @@
 ranked together."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from itertools import chain, islice
@@ -29,21 +29,20 @@ from assistant.memory.ranking import (
     Ranking,
     best_by_words,
     rank,
+    rank_in_brief,
     to_be_ranked,
 )
 from assistant.memory.record import Kind, Memory
 from assistant.memory.tiers import Tier
 from assistant.memory.vector_blocks import Cosines, Rows
 
-CANDIDATES = 200
-"""The best by words and the best by meaning; their neighbours in the conversation come on top."""
+CANDIDATES = 80
+"""The best by words and the best by meaning; their neighbours in the conversation come on top. With
+200 nothing more is found, and ranking them takes twice the time."""
+BRIEFLY = 40
+"""Of them that are ranked in brief, before what superseded one of them is looked for."""
 REPEATING = 6
 """Ranked beyond what is asked for, in place of those that only ask, or tell, the same."""
-
-AFTER_WORDS = 0.95
-AFTER_MEANING = 0.5
-RANKING = 0.4
-"""Shares of a search that are still to come, by the time that each takes among 100,000."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,76 +70,106 @@ def searched(
 
     Args:
         exclude: exchanges whose memories stay out.
-        limit: past it they are those that have the question's words.
+        limit: past it they are those that have the question's words or, where there was time to
+            look for them, are near in meaning; what was said around them is not looked at then.
     """
-    columns, vectors, extras = parts.columns, parts.vectors, parts.extras
-    lexical = parts.lexical.score(question.words)
-    own = extras.words(question.words, lexical.own)
-    clues = Clues.of(question, columns, parts.lexical, parts.ranking, now)
-    by_words = partial(_by_words_alone, parts, question, own, clues, k, now, exclude)
-    if not limit.allows(AFTER_WORDS):
-        return by_words()
-    size = len(own)
-    meaning = vectors.usable(meaning)
-    cosines = partial(_cosines, parts, meaning)
-    found = vectors.near(meaning, CANDIDATES), extras.near(meaning.quick, CANDIDATES)
-    if not limit.allows(AFTER_MEANING):
-        return by_words()
-    near = np.concatenate([*found, clues.candidates(size, cosines)])
-    before, after = columns.before[:size], columns.after[:size]
-    rows = to_be_ranked(own, near, before, after, CANDIDATES)
-    rows, broad = among(columns, rows, question.text, exclude, now)
-    if broad is None:
-        rows = clues.left(rows)
-    if not len(rows):
+    search = _Search.by_words(parts, question, k, now, exclude)
+    if not limit.after_words():
+        return search.in_brief()
+    meaning = parts.vectors.usable(meaning)
+    near = parts.vectors.near(meaning, CANDIDATES), parts.extras.near(meaning.quick, CANDIDATES)
+    found = np.concatenate(near)
+    if not limit.after_meaning():
+        return search.in_brief(meaning, found)
+    chosen = search.candidates(meaning, found)
+    if not len(chosen.rows):
         return []
-    chosen = Candidates(
-        rows=rows,
-        evidence=Evidence(
-            cosines(rows).astype(np.float64),
-            own[rows].astype(np.float64),
-            lexical.context[rows].astype(np.float64),
-            question.speaker,
-            *clues.evidence(rows),
-        ),
-        before=columns.before[rows],
-        after=columns.after[rows],
-        features=lifted(columns, rows, columns.features(rows, now), broad),
-        vectors=vectors.reader(meaning, rows),
-    )
-    if not limit.allows(RANKING):
-        return by_words()
-    return _best(parts, question, rank(chosen, parts.ranking, k + REPEATING), k)
+    return search.best(rank(chosen, parts.ranking, k + REPEATING))
 
 
-def _by_words_alone(
-    parts: Parts,
-    question: Question,
-    own: ByWords,
-    clues: Clues,
-    k: int,
-    now: datetime,
-    exclude: Collection[str],
-) -> list[Found]:
-    """In a fifth of the time of a whole search. What superseded a match comes before it."""
-    columns, weights = parts.columns, parts.ranking
-    rows = np.sort(best_by_words(own, CANDIDATES))
-    rows = clues.left(rows[columns.eligible(rows, exclude, now)])
-    scores = dict(zip(rows.tolist(), weights.words * own[rows] ** weights.words_power, strict=True))
-    for row in [row for row in scores if row in columns.superseded_by]:
-        newer = columns.row_of.get(columns.superseded_by[row])
-        if newer is not None and columns.eligible(np.array([newer]), exclude, now).all():
-            scores[newer] = max(scores.get(newer, 0.0), scores[row])
-    ranked = [Ranked(row, float(score), {"words": float(score)}) for row, score in scores.items()]
-    ranked.sort(key=lambda each: (each.row in columns.superseded_by, -each.score, -each.row))
-    return _best(parts, question, ranked[: k + REPEATING], k)
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """One search, with what the question's words say.
 
+    Attributes:
+        own, context: evidence by words of all rows.
+    """
 
-def _best(parts: Parts, question: Question, ranked: Sequence[Ranked], k: int) -> list[Found]:
-    """The first k of them that tell something."""
-    asked = parts.lexicon.terms(question.text)
-    tiers = parts.vectors.quick.tiers([each.row for each in ranked])
-    return list(islice(sufficient(map(partial(_found, parts, asked), ranked, tiers)), k))
+    parts: Parts
+    question: Question
+    k: int
+    now: datetime
+    exclude: Collection[str]
+    own: ByWords
+    context: ByWords
+    clues: Clues
+
+    @classmethod
+    def by_words(
+        cls, parts: Parts, question: Question, k: int, now: datetime, exclude: Collection[str]
+    ) -> "_Search":
+        lexical = parts.lexical.score(question.words)
+        own = parts.extras.words(question.words, lexical.own)
+        clues = Clues.of(question, parts.columns, parts.lexical, parts.ranking, now)
+        return cls(parts, question, k, now, exclude, own, lexical.context, clues)
+
+    def candidates(self, meaning: Meaning, near: Rows) -> Candidates:
+        """All that may come up, with what is known of each.
+
+        Args:
+            near: the nearest in meaning.
+        """
+        columns, size = self.parts.columns, len(self.own)
+        cosines = partial(_cosines, self.parts, meaning)
+        near = np.concatenate([near, self.clues.candidates(size, cosines)])
+        before, after = columns.before[:size], columns.after[:size]
+        rows = to_be_ranked(self.own, near, before, after, CANDIDATES)
+        rows, broad = among(columns, rows, self.question.text, self.exclude, self.now)
+        if broad is None:
+            rows = self.clues.left(rows)
+        return Candidates(
+            rows=rows,
+            evidence=Evidence(
+                cosines(rows).astype(np.float64),
+                self.own[rows].astype(np.float64),
+                self.context[rows].astype(np.float64),
+                self.question.speaker,
+                *self.clues.evidence(rows),
+            ),
+            before=columns.before[rows],
+            after=columns.after[rows],
+            features=lifted(columns, rows, columns.features(rows, self.now), broad),
+            vectors=self.parts.vectors.reader(meaning, rows),
+        )
+
+    def in_brief(self, meaning: Meaning | None = None, near: Rows | None = None) -> list[Found]:
+        """The k best by the words alone or, where the nearest are known, by words and meaning.
+        What superseded one of them comes before it."""
+        columns = self.parts.columns
+        rows = best_by_words(self.own, CANDIDATES)
+        rows = np.unique(rows if near is None else np.concatenate([rows, near]))
+        rows = self.clues.left(rows[columns.eligible(rows, self.exclude, self.now)])
+        cosines = None if meaning is None else _cosines(self.parts, meaning, rows)
+        weights, stated = self.parts.ranking, columns.stated(rows)
+        found = rank_in_brief(rows, self.own[rows], stated, cosines, weights, BRIEFLY)
+        ranked = {each.row: each for each in found}
+        for old in [each for row, each in ranked.items() if row in columns.superseded_by]:
+            row = columns.row_of.get(columns.superseded_by[old.row])
+            if row is not None and columns.eligible(np.array([row]), self.exclude, self.now).all():
+                new = ranked.get(row, old)
+                ranked[row] = replace(old if old.score > new.score else new, row=row)
+        order = sorted(
+            ranked.values(),
+            key=lambda each: (each.row in columns.superseded_by, -each.score, -each.row),
+        )
+        return self.best(order[: self.k + REPEATING])
+
+    def best(self, ranked: Sequence[Ranked]) -> list[Found]:
+        """The first k of them that tell something."""
+        parts, rows = self.parts, [each.row for each in ranked]
+        asked = parts.lexicon.terms(self.question.text)
+        known = ranked, parts.vectors.quick.tiers(rows), self.own[rows] > 0
+        return list(islice(sufficient(map(partial(_found, parts, asked), *known)), self.k))
 
 
 def _cosines(parts: Parts, meaning: Meaning, rows: Rows) -> Cosines:
@@ -160,11 +189,18 @@ def words_of(memory: Memory) -> tuple[str, str]:
     return head(memory.text), memory.context
 
 
-def _found(parts: Parts, asked: Mapping[str, set[str]], ranked: Ranked, tier: Tier) -> Found:
-    """`asked`: the question's words and their stems."""
+def _found(
+    parts: Parts, asked: Mapping[str, set[str]], ranked: Ranked, tier: Tier, matches: bool
+) -> Found:
+    """
+    Args:
+        asked: the question's words and their stems.
+        matches: whether it has any of them.
+    """
     columns, row = parts.columns, ranked.row
     text = columns.texts[row]
-    there = set(parts.lexicon.content(head(text)))
+    states = columns.states(row)
+    there = set(parts.lexicon.content(head(text))) if matches or not states else set()
     return Found(
         id=columns.ids[row],
         text=text,
@@ -177,5 +213,5 @@ def _found(parts: Parts, asked: Mapping[str, set[str]], ranked: Ranked, tier: Ti
         superseded_by=columns.superseded_by.get(row),
         sources=columns.sources[row],
         tier=tier,
-        adds=columns.states(row) or not there.issubset(chain.from_iterable(asked.values())),
+        adds=states or not there.issubset(chain.from_iterable(asked.values())),
     )

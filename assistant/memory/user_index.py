@@ -363,7 +363,7 @@ class UserIndex:
             exclude: exchanges that the prompt holds anyway; memories that rest on them stay out.
             limit: past it the words decide, or nothing is found; default: none.
         """
-        limit = limit or Limit(math.inf, 0.0)
+        limit = limit or Limit(math.inf)
         if not limit.acquire(self._lock):
             return []
         try:

@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext, suppress
 from datetime import UTC, datetime
 from itertools import cycle
 from pathlib import Path
@@ -55,6 +55,7 @@ async def recalls(
     *,
     deadline_s: float = DEADLINE_S,
     ahead: bool = False,
+    hold: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> dict[str, Any]:
     """As the voice loop recalls, encoding included. `misses`: the question's vector came too late,
     and the words alone decided; `stand_in`: the stronger encoder's came too late, and the quick
@@ -63,24 +64,28 @@ async def recalls(
 
     Args:
         ahead: its words were known before, as where the user was heard word by word.
+        hold: the language model beside it, as the loop does.
     """
-    times, worked, misses, stand_in = [], [], 0, 0
+    times, worked, misses, stand_in, brief = [], [], 0, 0, 0
     for question in asked:
         if ahead:
             memory.asking.ahead(question)
             await asyncio.sleep(AHEAD_S)
         began, before = time.perf_counter(), time.process_time()
-        recalled = await memory.recall(question, deadline_s)
+        with hold():
+            recalled = await memory.recall(question, deadline_s)
         times.append(1000 * (time.perf_counter() - began))
         worked.append(1000 * (time.process_time() - before))
         misses += recalled.missed
         stand_in += recalled.stand_in
+        brief += recalled.brief
         memory.asking.over(question)
         await asyncio.sleep(BETWEEN_S)
     late = sum(each > 1000 * deadline_s for each in times)
     return summary(times) | {
         "misses": misses,
         "stand_in": stand_in,
+        "brief": brief,
         "late": late,
         "recalls": len(times),
         "cpu_p50": summary(worked)["p50"],

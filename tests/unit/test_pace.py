@@ -10,17 +10,15 @@ import numpy as np
 import pytest
 
 from assistant.memory.lexicon import Lexicon
-from assistant.memory.pace import LEAST_S, MORE, MOST, SEARCHES, Limit, Pace
+from assistant.memory.pace import LEAST_S, MOST, SEARCHES, SHARES, Limit, Pace, Steps
 from assistant.memory.question import read_question
 from assistant.memory.ranking import Ranking
 from assistant.memory.record import Kind, Memory
 from assistant.memory.user_index import UserIndex
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
-CHECKS = 3
-"""How often a search looks at its limit."""
-BEFORE = 2
-"""Looks at the clock: when it begins, and for the lock."""
+LOOKS = {"lock": 3, "words": 4, "meaning": 5}
+"""How often a search has looked at the clock by then."""
 WAIT_S = 30
 
 
@@ -38,17 +36,21 @@ def clock() -> Clock:
     return Clock()
 
 
-def search(pace: Pace, clock: Clock, seconds: float, due: float = 9e9) -> bool:
-    """Takes so long where nothing cuts it short, evenly. Whether nothing did."""
-    began, limit = clock.now, pace.limit(clock.now + due)
-    for left in (0.95, 0.5, 0.4):
-        clock.now = began + (1 - left) * seconds
-        if not limit.allows(left):
-            break
-    else:
-        clock.now = began + seconds
+def search(pace: Pace, clock: Clock, seconds: float, deadline: float = 9e9) -> str:
+    """Takes so long where nothing cuts it short. Which steps it came to."""
+    limit = pace.limit(clock.now + deadline)
+    clock.now += SHARES.words * seconds
+    if limit.after_words():
+        clock.now += SHARES.meaning * seconds
+        limit.after_meaning()
+    clock.now += (SHARES.brief if limit.cut else SHARES.ranking) * seconds
     pace.over(limit)
-    return not limit.cut
+    return " ".join(limit.took)
+
+
+WHOLE = "words meaning ranking"
+BRIEF = "words meaning brief"
+WORDS = "words brief"
 
 
 def test_of_the_deadline_somewhat_more_is_kept_than_searches_take_as_a_rule(clock: Clock) -> None:
@@ -56,45 +58,57 @@ def test_of_the_deadline_somewhat_more_is_kept_than_searches_take_as_a_rule(cloc
     first = pace.reserve(0.010)
     assert 0.003 < first < 0.005
     for _ in range(SEARCHES):
-        assert search(pace, clock, 0.001)
+        assert search(pace, clock, 0.001) == WHOLE
     as_a_rule = pace.reserve(0.010)
     assert 0.001 < as_a_rule < 0.002
-    for _ in range(SEARCHES // 2 - 1):
-        assert search(pace, clock, 0.2)
-    assert pace.reserve(0.010) == as_a_rule, "they have waited for the processor"
+    for _ in range(SEARCHES // 4):
+        search(pace, clock, 0.2)
+    assert pace.reserve(0.010) == pytest.approx(as_a_rule), "they have waited for the processor"
     for _ in range(SEARCHES):
-        assert search(pace, clock, 0.2)
+        search(pace, clock, 0.2)
     assert pace.reserve(0.010) == MOST * 0.010
+    assert pace.least(0.010) == MOST * 0.010
+
+
+def test_less_is_enough_for_one_that_is_brief(clock: Clock) -> None:
+    pace = Pace(0.004, clock)
+    assert LEAST_S < pace.least(0.010) < pace.reserve(0.010)
 
 
 def test_searches_that_are_cut_short_tell_how_long_they_take_too(clock: Clock) -> None:
     """Else who once took them for quick, or slow, would cut all of them short."""
     pace = Pace(0.001, clock)
     for _ in range(SEARCHES):
-        search(pace, clock, 0.008, 0.007)
-    assert pace.reserve(1.0) == pytest.approx(LEAST_S + MORE * 0.008)
-    assert not search(pace, clock, 0.008, 0.007)
-    assert pace.reserve(1.0) == pytest.approx(LEAST_S + MORE * 0.008)
-    for _ in range(SEARCHES):
-        search(pace, clock, 0.001, 0.007)
-    assert search(pace, clock, 0.001, 0.007)
+        search(pace, clock, 0.008, 0.0079)
+    assert search(pace, clock, 0.008, 0.0079) == BRIEF
+    for _ in range(100):
+        search(pace, clock, 0.1, 0.008)
+    assert search(pace, clock, 0.1, 0.008) == WORDS
+    steps = [search(pace, clock, 0.001, 0.0079) for _ in range(200)]
+    assert steps[0] == WORDS
+    assert steps[-SEARCHES:] == [WHOLE] * SEARCHES
 
 
-def test_a_limit_leaves_time_for_the_rest_and_for_what_the_words_say(clock: Clock) -> None:
-    limit = Pace(0.004, clock).limit(0.011)
-    clock.now = 0.0059
-    assert [limit.allows(1.0), limit.cut] == [True, False]
-    clock.now = 0.0079
-    assert [limit.allows(0.5), limit.cut] == [True, False]
-    assert [limit.allows(1.0), limit.cut] == [False, True]
-    clock.now = 0.0
-    assert not limit.allows(0.0), "what is cut short stays so"
+def test_what_does_not_fit_gives_way_to_what_does(clock: Clock) -> None:
+    """Steps of 1, 4, 3 and 2 seconds."""
+    expected = Steps(1.0, 4.0, 3.0, 2.0)
+    for due, steps in ((8.0, WHOLE), (7.9, BRIEF), (7.0, BRIEF), (6.9, WORDS), (0.5, WORDS)):
+        clock.now = 0.0
+        limit = Limit(due, expected, clock)
+        clock.now = 1.0
+        if limit.after_words():
+            clock.now = 5.0
+            limit.after_meaning()
+        limit.over()
+        assert " ".join(limit.took) == steps, due
+        assert limit.cut is (steps != WHOLE)
+        assert limit.by_meaning is (steps != WORDS)
 
 
-def cut(clock: Clock) -> Limit:
-    limit = Limit(clock.now, 1.0, clock)
-    assert not limit.allows(0.5)
-    return limit
+def cut(clock: Clock, *, by_meaning: bool = False) -> Limit:
+    """One that leaves no time to look for the nearest, or to rank them."""
+    steps = Steps(ranking=1.0) if by_meaning else Steps(meaning=1.0)
+    return Limit(clock.now, steps, clock)
 
 
 # -- the search itself --------------------------------------------------------------------------
@@ -144,15 +158,21 @@ def runs_out(after: int) -> Callable[[], float]:
     return lambda: next(looks)
 
 
-@pytest.mark.parametrize("checks", range(CHECKS))
-def test_past_its_limit_the_words_decide(index: UserIndex, checks: int) -> None:
-    limit = Limit(1.0, 0.1, runs_out(BEFORE + checks))
+def test_past_its_limit_the_words_decide(index: UserIndex) -> None:
+    limit = Limit(1.0, Steps(), runs_out(LOOKS["lock"]))
     assert find(index, "What does Max the dog love?", limit) == ["m0"]
-    assert limit.cut
+    assert (limit.cut, limit.by_meaning) == (True, False)
+
+
+def test_where_the_nearest_were_looked_for_they_count(index: UserIndex) -> None:
+    limit = Limit(1.0, Steps(), runs_out(LOOKS["words"]))
+    found = find(index, "What does Max the dog love?", limit)
+    assert (limit.cut, limit.by_meaning) == (True, True)
+    assert found[:2] == ["m0", "m3"], "near in meaning"
 
 
 def test_within_its_limit_it_is_the_whole_search(index: UserIndex) -> None:
-    limit = Limit(1.0, 0.1, runs_out(BEFORE + CHECKS))
+    limit = Limit(1.0, Steps(), runs_out(LOOKS["meaning"]))
     whole = find(index, "What does Max the dog love?", None)
     assert find(index, "What does Max the dog love?", limit) == whole
     assert not limit.cut
@@ -198,7 +218,7 @@ def test_who_changes_the_index_does_not_hold_a_turn_up(index: UserIndex) -> None
     thread = threading.Thread(target=change)
     thread.start()
     assert begun.wait(WAIT_S)
-    limit = Limit(0.0, 0.0)
+    limit = Limit(0.0)
     assert find(index, "Where do I live?", limit) == []
     assert limit.cut
     over.set()
