@@ -183,8 +183,7 @@ class LlamaCpp:
         """Stop the worker process for the length of the block.
 
         Where two "cores" share one, a voice synthesizes half as fast while tokens are generated
-        (320 against 160 ms for a clause), and the first clause is what the user waits for. A recall
-        loses a millisecond for each of its five, and its core for 4 ms now and then.
+        (320 against 160 ms for a clause), and the first clause is what the user waits for.
         """
         worker = self._worker if HOLDS else None
         if worker is None:

@@ -101,22 +101,18 @@ class Worker:
         self._first: asyncio.Future[Reply] = self._loop.create_future()
         self._over = asyncio.Event()
         self._begun = False
-        self._pauses = 0
 
     @property
     def pid(self) -> int | None:
         return self._process.pid if self._process else None
 
     def pause(self) -> None:
-        """Stop the process where it stands; nothing is lost. As many `resume` always follow as
-        there were of these. On the loop's thread."""
-        self._pauses += 1
-        if self._pauses == 1 and self._process is not None:
+        """Stop the process where it stands; nothing is lost. Always followed by `resume`."""
+        if self._process is not None:
             self._process.send_signal(signal.SIGSTOP)
 
     def resume(self) -> None:
-        self._pauses -= 1
-        if self._pauses == 0 and self._process is not None:
+        if self._process is not None:
             self._process.send_signal(signal.SIGCONT)
 
     async def start(self, timeout: float) -> None:

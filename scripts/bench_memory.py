@@ -173,7 +173,7 @@ async def measure(filled: Filled, plan: Plan, folder: Path) -> dict[str, Any]:
                 found.note(name, await recalls(memory, asked, **how))
         encoder.clear()
         async with writing(llm):
-            found.note("busy", await recalls(memory, asked, hold=llm.hold))
+            found.note("busy", await recalls(memory, asked))
         encoder.clear()
         found.note("context", await contexts(memory, llm, plan.settings, asked))
         found.note("agreement", agreement(memory, encoder, filled.facts[:EXHAUSTIVE]))

@@ -85,7 +85,7 @@ class VoiceLoop:
                 self.hear,
                 BargeIn(dialogue, duck=settings.turn.duck, echoes=settings.audio.echo == "cancel"),
                 SpokenCommands(dialogue, keeping),
-                Recall(recaller, models.llm, dialogue, settings.memory),
+                Recall(recaller, dialogue, settings.memory),
                 self.think,
                 Speak(
                     models.tts if sound.speaks else None,

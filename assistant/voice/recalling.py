@@ -18,7 +18,6 @@ from assistant.settings import Memory
 from assistant.voice.attempt import Attempt
 from assistant.voice.dialogue import Dialogue
 from assistant.voice.frames import AttemptFrame, PartialFrame
-from models.interfaces import LanguageModel
 
 logger = logging.getLogger(__name__)
 
@@ -53,15 +52,11 @@ class Recall(FrameProcessor):
 
     Args:
         settings: the deadlines; of what is typed no word is known before all are.
-        llm: may be reading or writing beside; it waits while memories are looked for.
     """
 
-    def __init__(
-        self, recaller: Recaller, llm: LanguageModel, dialogue: Dialogue, settings: Memory
-    ) -> None:
+    def __init__(self, recaller: Recaller, dialogue: Dialogue, settings: Memory) -> None:
         super().__init__(name="recall")
         self._recaller = recaller
-        self._llm = llm
         self._dialogue = dialogue
         self._deadline_s = settings.deadline_ms / 1000
         self._typed_deadline_s = max(settings.deadline_ms, settings.typed_deadline_ms) / 1000
@@ -89,8 +84,7 @@ class Recall(FrameProcessor):
         deadline_s = self._typed_deadline_s if attempt.typed else self._deadline_s
         try:
             async with asyncio.timeout(deadline_s + GRACE_S):
-                with self._llm.hold():
-                    found = await self._recaller.recall(attempt.text, deadline_s)
+                found = await self._recaller.recall(attempt.text, deadline_s)
         except TimeoutError:
             logger.warning("recall missed its deadline")
         except Exception:  # a memory that fails costs the memories, never the answer

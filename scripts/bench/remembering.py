@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AbstractContextManager, asynccontextmanager, nullcontext, suppress
+from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 from itertools import cycle
 from pathlib import Path
@@ -33,7 +33,7 @@ AHEAD_S = 0.1
 """Between the last partial transcript and the end of the turn."""
 LEISURE_S = 5.0
 """A deadline that cuts nothing short, where the whole work is to be timed."""
-BETWEEN_S = 0.02
+BETWEEN_S = 0.06
 """Between two questions: what one leaves running is not the next one's."""
 FULL = 0.85
 """Of the window; more, and it would move at the next turn."""
@@ -55,7 +55,6 @@ async def recalls(
     *,
     deadline_s: float = DEADLINE_S,
     ahead: bool = False,
-    hold: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> dict[str, Any]:
     """As the voice loop recalls, encoding included. `misses`: the question's vector came too late,
     and the words alone decided; `stand_in`: the stronger encoder's came too late, and the quick
@@ -64,7 +63,6 @@ async def recalls(
 
     Args:
         ahead: its words were known before, as where the user was heard word by word.
-        hold: the language model beside it, as the loop does.
     """
     times, worked, misses, stand_in, brief = [], [], 0, 0, 0
     for question in asked:
@@ -72,8 +70,7 @@ async def recalls(
             memory.asking.ahead(question)
             await asyncio.sleep(AHEAD_S)
         began, before = time.perf_counter(), time.process_time()
-        with hold():
-            recalled = await memory.recall(question, deadline_s)
+        recalled = await memory.recall(question, deadline_s)
         times.append(1000 * (time.perf_counter() - began))
         worked.append(1000 * (time.process_time() - before))
         misses += recalled.missed
