@@ -10,8 +10,9 @@ out. `--paraphrase` takes the project's own facts among distractors instead, wit
 questions that share a content word with the fact and such that don't. `--short` is the same of
 statements of a few words, among others as short.
 
-Ours runs on the product's own modules with the product's own weights, and as it does past the
-deadline: with the stand-in's vector of the question (`ours_stand_in`), and without any
+Ours runs on the product's own modules with the product's own weights, and as it does where the
+deadline is near: with the stand-in's vector of the question (`ours_stand_in`), with that and
+without a look at what was said around what it finds (`ours_brief`), and without any vector
 (`ours_words`). Without `--encoder` the encoders are those of the profile `default`; one that is
 named has no stand-in unless that is named too. The methods beside it have `--encoder`. Intervals
 are bootstrap 95 % over questions. `--vectors FOLDER` keeps documents' vectors there for the next
@@ -53,6 +54,7 @@ from scripts.bench.retrieval import METRICS, Values, intervals, means, of_questi
 ENCODER = "all-minilm-l6-v2"
 """By which limits on cosines were chosen."""
 STAND_IN = "ours_stand_in"
+BRIEF = "ours_brief"
 WORDS = "ours_words"
 SUMMARIES = "summaries"
 
@@ -111,6 +113,8 @@ def variants(encoders: Encoders, options: argparse.Namespace) -> dict[str, Calla
         "ours": lambda pool: Ours(pool, encoders, weights),
         WORDS: lambda pool: Ours(pool, encoders, weights, meaning=False),
     }
+    quick = stand_in or encoders
+    found[BRIEF] = lambda pool: Ours(pool, quick, weights, brief=True)
     if stand_in is not None:
         found[STAND_IN] = lambda pool: Ours(pool, stand_in, weights)
     if options.summaries:

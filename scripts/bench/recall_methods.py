@@ -1,5 +1,6 @@
 """The ways of recall that are measured against each other, ours by the product's own modules."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
@@ -14,6 +15,7 @@ from assistant.context.conversation import Exchange
 from assistant.memory.enriched import Enrichment, Extra
 from assistant.memory.gist import chosen, points, written
 from assistant.memory.lexicon import Lexicon
+from assistant.memory.pace import Limit, Steps
 from assistant.memory.question import day_words, read_question
 from assistant.memory.ranking import Ranking
 from assistant.memory.record import ASSISTANT, USER, Kind, Memory
@@ -31,6 +33,10 @@ TURNS = 12
 """Of a span that is summed up."""
 NO_TURN = -1
 """In place of a row, for a summary: nothing that was asked for."""
+IN_BRIEF = Steps(ranking=math.inf)
+"""By these there is never time to rank what was found."""
+DUE = 1e12
+"""By the clock that starts with the machine, a time that never comes."""
 
 
 class Encoders(NamedTuple):
@@ -47,7 +53,8 @@ class Encoders(NamedTuple):
 
 class Ours:
     """One user's memories of one pool, indexed and searched as the product does it, with both
-    encoders where there are two. Without `meaning` it is what recall falls back to at its deadline.
+    encoders where there are two. `brief`, or without `meaning`, it is what recall falls back to
+    where its deadline is near.
 
     Args:
         beside: memories that are no turns.
@@ -62,6 +69,7 @@ class Ours:
         weights: Ranking,
         *,
         meaning: bool = True,
+        brief: bool = False,
         beside: Sequence[Memory] = (),
         enrichment: Enrichment | None = None,
         extras: Mapping[str, Extra] | None = None,
@@ -70,6 +78,7 @@ class Ours:
         texts = [each.text for each in memories]
         quick = encoders.quick
         vectors = quick.documents(texts)
+        self._limit = (lambda: Limit(DUE, IN_BRIEF)) if brief else (lambda: None)
         self._quick = quick.queries if meaning else None
         self._stronger = encoders.queries if meaning and encoders.stand_in else None
         self._index = UserIndex(
@@ -90,7 +99,9 @@ class Ours:
         question = read_question(text, self._speakers)
         both = (self._quick, self._stronger)
         vector, stronger = (each([question.meaning])[0] if each else None for each in both)
-        found = self._index.search(question, vector, stronger=stronger, k=FOUND, now=self._now)
+        found = self._index.search(
+            question, vector, stronger=stronger, k=FOUND, now=self._now, limit=self._limit()
+        )
         return [self._rows.get(each.id, NO_TURN) for each in found]
 
 
