@@ -1,21 +1,24 @@
 """A long conversation: what the model reads for a turn, and whether memory grows.
 
-    python scripts/bench_conversation.py [--turns N] [--answer-tokens N] [--profile P] [--idle]
-                                         [--json]
+    python scripts/bench_conversation.py [--turns N] [--answer-tokens N] [--pause S]
+                                         [--remembered N] [--profile P] [--idle] [--json]
 
-Types N messages to the `assistant` command, which remembers. Of each turn it counts the tokens that
-the model read before its first word, and of these what is neither of the newest message nor of the
-memories in the prompt; and compares the resident memory of all processes after turn 10 and after
-the last. With `--idle` the language model judges facts whenever it is quiet. With `--json` the last
-line is one JSON object.
+Types N messages to the `assistant` command, each some seconds after the answer to the last. Of each
+turn it counts the tokens that the model read before its first word, and of these what is neither of
+the newest message nor of the memories in the prompt; and compares the resident memory of all
+processes after turn 10 and after the last. With `--remembered` so many exchanges were told two
+months ago, and every third message asks for one of them. With `--idle` the language model judges
+facts whenever it is quiet. With `--json` the last line is one JSON object.
 """
 
 import argparse
 import json
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import cycle
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -24,10 +27,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from assistant.engines import open_workshop
 from assistant.errors import AssistantError
+from assistant.paths import Home
 from assistant.settings import Settings
 from models.llama import LlamaCpp
 from models.store import ModelStore
-from scripts.bench.idle_pending import flags_of
+from scripts.bench.filling import said_and_asked
+from scripts.bench.idle_pending import fill, flags_of
 from scripts.bench.report import machine, rounded
 from scripts.bench.statistics import percentile
 from scripts.bench.talking import Cost, Ended, talking
@@ -38,6 +43,7 @@ where the words may depend on it: marks of the template."""
 GROWTH_ALLOWED = 5.0
 """Per cent of memory after turn 10."""
 EARLY_TURN = 10
+ASKED_EVERY = 3
 
 WHO = ("my sister", "the neighbour", "our teacher", "an old friend", "my grandfather", "Maria")
 DID = ("told me about", "is looking for", "has just found", "keeps asking for", "wants to sell")
@@ -73,10 +79,25 @@ def messages(count: int, seed: int) -> Iterator[str]:
         yield f"{text}. {random.choice(ASK)}".strip()
 
 
+def asking_too(said: Iterable[str], asked: Iterable[str]) -> Iterator[str]:
+    """Every third of them is a question in place of it."""
+    questions = cycle(asked)
+    for number, text in enumerate(said, 1):
+        yield text if number % ASKED_EVERY else next(questions)
+
+
 def converse(
-    folder: Path, arguments: Sequence[str], said: Sequence[str], counter: LlamaCpp
+    folder: Path,
+    arguments: Sequence[str],
+    said: Sequence[str],
+    counter: LlamaCpp,
+    pause_s: float = 0.0,
 ) -> tuple[list[Turn], dict[int, Cost]]:
     """The turns, and the memory in MB after turn 10 and after the last.
+
+    Args:
+        folder: holds the home, `home`, if anything was told before.
+        pause_s: after an answer nothing is typed for so long.
 
     Raises:
         Ended: the command ended before the conversation did.
@@ -92,6 +113,7 @@ def converse(
             if number in (EARLY_TURN, len(said)):
                 memory[number] = assistant.memory_mb()
             print(f"turn {number}: {read[-1]} read", file=sys.stderr, flush=True)
+            time.sleep(pause_s)
         assistant.finish()
     parts = shown_in(record)
     turns = [
@@ -146,6 +168,8 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--turns", type=int, default=100)
     parser.add_argument("--answer-tokens", type=int, help="longest answer; default: the setting's")
+    parser.add_argument("--pause", type=float, default=1.0, metavar="S", help="between turns")
+    parser.add_argument("--remembered", type=int, default=0, help="exchanges of long ago")
     parser.add_argument("--profile", default="tiny", choices=("tiny", "small", "default"))
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--idle", action="store_true", help="with work between utterances")
@@ -159,8 +183,13 @@ def main(arguments: Sequence[str]) -> int:
         shop = open_workshop(Settings.model_validate({"general": {"profile": options.profile}}))
         counter = LlamaCpp(ModelStore.weights(shop.store, shop.profile.llm))
         said = list(messages(max(1, options.turns), options.seed))
-        with tempfile.TemporaryDirectory() as folder:
-            turns, memory = converse(Path(folder), flags, said, counter)
+        with tempfile.TemporaryDirectory() as place:
+            folder = Path(place)
+            if options.remembered:
+                fill(Home(folder / "home"), options.profile, options.remembered)
+                facts = said_and_asked()[1][: options.remembered]
+                said = list(asking_too(said, (question for _, question in facts)))
+            turns, memory = converse(folder, flags, said, counter, options.pause)
     except (AssistantError, Ended) as error:
         print(f"The conversation did not come to its end: {error}", file=sys.stderr)
         return 1
