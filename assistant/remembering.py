@@ -104,6 +104,7 @@ class Remembering:
 
         first = purged_first(self.transcript, done=gone, on_gone=elsewhere)
         await self.memory.load(self.transcript, first)
+        gc.collect()
         # To look through 100,000 memories for garbage takes 0.17 s, in which nobody is heard.
         gc.freeze()
         self.memory.begin_stronger()

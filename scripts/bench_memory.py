@@ -159,6 +159,7 @@ async def measure(filled: Filled, plan: Plan, folder: Path) -> dict[str, Any]:
         stack.push_async_callback(memory.close)
         began = time.perf_counter()
         await memory.load(None)
+        gc.collect()
         gc.freeze()  # as the program does
         found = Found({"load_s": round(time.perf_counter() - began, 2)})
         await asyncio.wrap_future(memory.begin_stronger())

@@ -11,13 +11,13 @@ questions that share a content word with the fact and such that don't. `--short`
 statements of a few words, among others as short.
 
 Ours runs on the product's own modules with the product's own weights, and as it does where the
-deadline is near: with the stand-in's vector of the question (`ours_stand_in`), with that and
-without a look at what was said around what it finds (`ours_brief`), and without any vector
-(`ours_words`). Without `--encoder` the encoders are those of the profile `default`; one that is
-named has no stand-in unless that is named too. The methods beside it have `--encoder`. Intervals
-are bootstrap 95 % over questions. `--vectors FOLDER` keeps documents' vectors there for the next
-run. `--without times+dated,linked` takes weights away, and `ours_less` says what that costs;
-`--summaries` puts those of every twelve turns beside them (`summaries`), which are to change
+deadline is near: with the stand-in's vector of the question (`ours_stand_in`), with that in brief,
+by words and meaning alone (`ours_brief`), without any vector (`ours_words`), and without one in
+brief (`ours_words_brief`). Without `--encoder` the encoders are those of the profile `default`; one
+that is named has no stand-in unless that is named too. The methods beside it have `--encoder`.
+Intervals are bootstrap 95 % over questions. `--vectors FOLDER` keeps documents' vectors there for
+the next run. `--without times+dated,linked` takes weights away, and `ours_less` says what that
+costs; `--summaries` puts those of every twelve turns beside them (`summaries`), which are to change
 nothing here. `--made CACHE` tells instead what the descriptions and questions in it bring, which a
 model wrote (`scripts/make_derived.py`), and what they cost: over the turns for which it was asked
 alone. With `--json` the last line is one JSON object.
@@ -47,7 +47,16 @@ from scripts.bench import ablation
 from scripts.bench.ablation import compared, enriched
 from scripts.bench.made import Cache, Cost
 from scripts.bench.recall_data import OWN, Pool, own_files, read_locomo, read_paraphrases
-from scripts.bench.recall_methods import METHODS, TURNS, Baselines, Encoders, Ours, summed_up
+from scripts.bench.recall_methods import (
+    IN_BRIEF,
+    METHODS,
+    TURNS,
+    WORDS_ALONE,
+    Baselines,
+    Encoders,
+    Ours,
+    summed_up,
+)
 from scripts.bench.report import machine
 from scripts.bench.retrieval import METRICS, Values, intervals, means, of_question, table
 
@@ -56,6 +65,7 @@ ENCODER = "all-minilm-l6-v2"
 STAND_IN = "ours_stand_in"
 BRIEF = "ours_brief"
 WORDS = "ours_words"
+WORDS_BRIEF = "ours_words_brief"
 SUMMARIES = "summaries"
 
 
@@ -114,7 +124,8 @@ def variants(encoders: Encoders, options: argparse.Namespace) -> dict[str, Calla
         WORDS: lambda pool: Ours(pool, encoders, weights, meaning=False),
     }
     quick = stand_in or encoders
-    found[BRIEF] = lambda pool: Ours(pool, quick, weights, brief=True)
+    found[BRIEF] = lambda pool: Ours(pool, quick, weights, expected=IN_BRIEF)
+    found[WORDS_BRIEF] = lambda pool: Ours(pool, quick, weights, expected=WORDS_ALONE)
     if stand_in is not None:
         found[STAND_IN] = lambda pool: Ours(pool, stand_in, weights)
     if options.summaries:

@@ -109,7 +109,8 @@ class Asking:
         # Without threads but the encoder's: on a busy machine each takes its time to wake.
         vector = self._encoder.submit(question.meaning, draft=True, at_once_s=left / 2)
         await _done([vector] if better is None or in_vain else [vector, better], due)
-        await _done([vector], last)
+        if _in_time(better) is None:
+            await _done([vector], last)
         if stronger is not None and better is None:
             self._begin_later(stronger, question.meaning)
         known, found = result(vector), _in_time(better)

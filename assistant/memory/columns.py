@@ -200,9 +200,11 @@ class Columns:
         told = (numbers[:, CREATED] >= start) & (numbers[:, CREATED] < end)
         return np.flatnonzero(self._living[: len(self.ids)] & told & (numbers[:, STATEMENT] > 0))
 
-    def stated(self, rows: Rows) -> NDArray[np.float64]:
-        """How many words of each are not part of a question."""
-        return np.asarray(self._numbers[rows, STATEMENT])
+    def successors(self, rows: Rows) -> Rows:
+        """What superseded any of these."""
+        known = rows.tolist() if self.superseded_by else []
+        newer = [self.superseded_by.get(row, "") for row in known]
+        return np.array([self.row_of[key] for key in newer if key in self.row_of], np.int64)
 
     def states(self, row: int) -> bool:
         """It is not a mere question."""

@@ -36,7 +36,7 @@ class Recalled:
     of what was heard of it shortly before, if anything was; or nothing was found, where the index
     was being changed for all that time. `stand_in`: the quick encoder's vector stood in for the
     stronger one's, which was late. `brief`: words and meaning decided, and there was no time to
-    look at what was said around them."""
+    look at anything else about them."""
 
     memories: tuple[Found, ...] = ()
     missed: bool = False

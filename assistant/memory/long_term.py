@@ -135,8 +135,7 @@ class LongTermMemory:
         )
         limit = self._pace.limit(due)
         recalled = self._search(index, asked, exclude, limit=limit)
-        if not asked.by_words_alone:
-            self._pace.over(limit)
+        self._pace.over(limit)
         self._misses.count(asked.by_words_alone or limit.too_late)
         return recalled
 
@@ -309,7 +308,7 @@ class LongTermMemory:
             limit=limit,
         )
         late = limit is not None and limit.too_late
-        brief = limit is not None and limit.cut and not late
+        brief = limit is not None and limit.brief
         return Recalled(tuple(found), asked.late or late, asked.stand_in and not late, brief)
 
     # -- the stronger encoder, where there are two ----------------------------------------------

@@ -9,29 +9,25 @@ from typing import NamedTuple
 
 class Steps(NamedTuple):
     """Seconds of each step of a search: what the words say; the nearest in meaning; the ranking
-    with all that is known of those. `brief` is what takes the place of the ranking, and of the
-    nearest, where there is no time for them."""
+    with all that is known of those. `brief` is what takes the ranking's place where there is no
+    time for it."""
 
     words: float = 0.0
     meaning: float = 0.0
     ranking: float = 0.0
     brief: float = 0.0
 
-    @property
-    def whole(self) -> float:
-        return self.words + self.meaning + self.ranking
-
 
 NO_TIME = Steps()
 SHARES = Steps(0.1, 0.45, 0.45, 0.25)
 """Of a search among 100,000, to begin with."""
-SEARCHES = 8
-"""The last ones, by which it is told how long the next will take."""
-AS_A_RULE = 3 * SEARCHES // 4 - 1
-"""Which of them is expected, counted from the quickest."""
-HOPE = 0.95
-"""What a step that was not come to is expected to take the next time, of what it was expected to:
-else a slow moment would cut all searches short from then on."""
+LAST = 8
+"""Times of a step by which it is told how long the next will take."""
+AS_A_RULE = 3 * LAST // 4 - 1
+"""Which of them is expected, counted from the quickest: the others waited for the processor."""
+TRIED_AFTER, TRIED_AT_LAST = 8, 256
+"""Searches in which there was no time for a step, until it is tried all the same: it may be quick
+again. Twice as many after each try that was in vain."""
 LEAST_S = 0.0005
 """Of a deadline, for what comes after a search."""
 MORE = 1.25
@@ -67,8 +63,13 @@ class Limit:
 
     @property
     def too_late(self) -> bool:
-        """The words alone decided, or nothing did."""
+        """The words alone decided, or nothing did, for want of time."""
         return self.cut and not self.by_meaning
+
+    @property
+    def brief(self) -> bool:
+        """Words and meaning decided, for want of time."""
+        return self.cut and self.by_meaning
 
     def acquire(self, lock: threading.Lock) -> bool:
         """Whether it could be had in time; where not, the search is cut short."""
@@ -78,10 +79,16 @@ class Limit:
         self._since = self._clock()
         return acquired
 
-    def after_words(self) -> bool:
-        """Whether there is time to look for the nearest in meaning."""
+    def after_words(self, *, meaning: bool) -> bool:
+        """Whether there is time to look for the nearest in meaning.
+
+        Args:
+            meaning: whether there is a vector; else there is nothing to look for, and what is
+                asked is whether there is time for the ranking.
+        """
         self._done("words")
-        return self._allows(self._expected.meaning + self._expected.brief)
+        expected = self._expected
+        return self._allows(expected.meaning + expected.brief if meaning else expected.ranking)
 
     def after_meaning(self) -> bool:
         """Whether there is time for the ranking."""
@@ -91,7 +98,7 @@ class Limit:
 
     def over(self) -> None:
         """The search is."""
-        if self.took:
+        if self.took and not self.too_late:
             self._done("brief" if self.cut else "ranking")
 
     def _done(self, step: str) -> None:
@@ -113,24 +120,22 @@ class Pace:
 
     def __init__(self, first: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._took = {
-            step: deque([share * first] * SEARCHES, maxlen=SEARCHES)
-            for step, share in SHARES._asdict().items()
-        }
+        self._steps = {step: _Step(share * first) for step, share in SHARES._asdict().items()}
 
     @property
     def _expected(self) -> Steps:
-        """As long as three of four took; the others have waited for the processor."""
-        return Steps(**{step: sorted(took)[AS_A_RULE] for step, took in self._took.items()})
+        return Steps(**{name: step.expected for name, step in self._steps.items()})
 
     def reserve(self, deadline_s: float) -> float:
         """Seconds of it to be kept for a whole search."""
-        return min(LEAST_S + MORE * self._expected.whole, MOST * deadline_s)
+        words, meaning, ranking, _ = self._expected
+        return min(LEAST_S + MORE * (words + meaning + ranking), MOST * deadline_s)
 
     def least(self, deadline_s: float) -> float:
-        """To be kept for one by words and meaning, in brief; not more than `reserve`."""
-        words, meaning, _, brief = self._expected
-        return min(LEAST_S + words + meaning + brief, self.reserve(deadline_s))
+        """To be kept for one in brief, or for a whole one by words alone; at most `reserve`."""
+        words, meaning, ranking, brief = self._expected
+        enough = words + max(meaning + brief, ranking)
+        return min(LEAST_S + MORE * enough, self.reserve(deadline_s))
 
     def limit(self, due: float) -> Limit:
         """For a search that has to be of use at `due`, and begins now."""
@@ -139,8 +144,42 @@ class Pace:
     def over(self, limit: Limit) -> None:
         """The search that had this limit is."""
         limit.over()
-        for step, expected in self._expected._asdict().items():
-            if step in limit.took:
-                self._took[step].append(limit.took[step])
-            elif limit.took and step != "brief":
-                self._took[step].append(HOPE * expected)
+        if not limit.took:
+            return
+        for name, step in self._steps.items():
+            if name in limit.took:
+                step.took(limit.took[name])
+            elif name != "brief":  # there is always time for that
+                step.left_out()
+
+
+class _Step:
+    """What is known of the time that a step takes."""
+
+    def __init__(self, first: float) -> None:
+        self._took = deque([first] * LAST, maxlen=LAST)
+        self._left_out = 0
+        self._tried_after = TRIED_AFTER
+
+    @property
+    def expected(self) -> float:
+        """Seconds; none where it is to be tried."""
+        return 0.0 if self._left_out >= self._tried_after else self._as_a_rule
+
+    @property
+    def _as_a_rule(self) -> float:
+        return sorted(self._took)[AS_A_RULE]
+
+    def took(self, seconds: float) -> None:
+        if self._left_out < self._tried_after:
+            self._took.append(seconds)
+        elif seconds < self._as_a_rule:  # one slow moment is over
+            self._took.extend([seconds] * LAST)
+            self._tried_after = TRIED_AFTER
+        else:
+            self._tried_after = min(2 * self._tried_after, TRIED_AT_LAST)
+        self._left_out = 0
+
+    def left_out(self) -> None:
+        """There was no time for it, or no vector in time."""
+        self._left_out += 1

@@ -321,7 +321,10 @@ def rank(candidates: Candidates, weights: Ranking, k: int) -> list[Ranked]:
     features, rows = candidates.features, candidates.rows
     neighbours = Neighbours(*places(rows, np.stack([candidates.before, candidates.after])))
     scores, parts = fuse(candidates.evidence, neighbours, features, weights)
-    best = diversify(scores, candidates.vectors, k, weights)
+    return _ranked(rows, scores, parts, diversify(scores, candidates.vectors, k, weights))
+
+
+def _ranked(rows: Places, scores: Values, parts: Parts, best: Places) -> list[Ranked]:
     names, values = list(parts), np.stack([part[best] for part in parts.values()]).T.tolist()
     return [
         Ranked(row, score, {name: part for name, part in zip(names, each, strict=True) if part})
@@ -330,32 +333,24 @@ def rank(candidates: Candidates, weights: Ranking, k: int) -> list[Ranked]:
 
 
 def rank_in_brief(
-    rows: Places,
-    own: NDArray[np.floating],
-    stated: Values,
-    cosine: NDArray[np.floating] | None,
-    weights: Ranking,
-    k: int,
+    rows: Places, own: Values, cosine: Values, features: Features, weights: Ranking, k: int
 ) -> list[Ranked]:
-    """The k best by their words and, where the cosines are known, their meaning: in a third of the
-    time of `rank`, which looks at all that there is about them.
+    """The k best by words and meaning, best first; the newer of equals. In a third of the time of
+    `rank`.
 
     Args:
-        own, cosine: as in `Evidence`; stated: as in `Features.statement`.
+        own, cosine: as in `Evidence`.
     """
-    parts = {"words": _by_words(own.astype(np.float64), weights)}
-    if cosine is not None:
-        parts["meaning"] = _filled(cosine.astype(np.float64))
-        parts["statement"] = _statement(stated, weights, len(rows))
-    values = np.stack(list(parts.values()))
-    scores = values.sum(axis=0)
-    best = np.argsort(-scores, kind="stable")[:k]
-    return [
-        Ranked(row, score, dict(zip(parts, each, strict=True)))
-        for row, score, each in zip(
-            rows[best].tolist(), scores[best].tolist(), values.T[best].tolist(), strict=True
-        )
-    ]
+    parts = {
+        "meaning": _filled(cosine),
+        "words": _by_words(own, weights),
+        "statement": _statement(features.statement, weights, len(rows)),
+        "broad": np.zeros(len(rows)) if features.lift is None else features.lift,
+    }
+    scores = np.sum(list(parts.values()), axis=0)
+    final = _superseded(scores, features, weights)
+    best = np.lexsort((-rows, -final))[:k]
+    return _ranked(rows, final, {**parts, "superseded": final - scores}, best)
 
 
 def best_by_words(own: NDArray[np.floating], count: int) -> Places:

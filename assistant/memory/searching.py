@@ -2,7 +2,7 @@
 ranked together."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from itertools import chain, islice
@@ -38,9 +38,8 @@ from assistant.memory.vector_blocks import Cosines, Rows
 
 CANDIDATES = 80
 """The best by words and the best by meaning; their neighbours in the conversation come on top. With
-200 nothing more is found, and ranking them takes twice the time."""
-BRIEFLY = 40
-"""Of them that are ranked in brief, before what superseded one of them is looked for."""
+200 no more of the best twelve are right, and ranking them takes twice the time."""
+UNKNOWN = Meaning()
 REPEATING = 6
 """Ranked beyond what is asked for, in place of those that only ask, or tell, the same."""
 
@@ -71,17 +70,17 @@ def searched(
     Args:
         exclude: exchanges whose memories stay out.
         limit: past it they are those that have the question's words or, where there was time to
-            look for them, are near in meaning; what was said around them is not looked at then.
+            look for them, are near in meaning; nothing else about them is looked at then.
     """
     search = _Search.by_words(parts, question, k, now, exclude)
-    if not limit.after_words():
-        return search.in_brief()
     meaning = parts.vectors.usable(meaning)
-    near = parts.vectors.near(meaning, CANDIDATES), parts.extras.near(meaning.quick, CANDIDATES)
-    found = np.concatenate(near)
-    if not limit.after_meaning():
-        return search.in_brief(meaning, found)
-    chosen = search.candidates(meaning, found)
+    known = any(vector is not None for vector in meaning)
+    if not limit.after_words(meaning=known):
+        return search.in_brief()
+    near = search.near(meaning)
+    if known and not limit.after_meaning():
+        return search.in_brief(meaning, near)
+    chosen = search.candidates(meaning, near)
     if not len(chosen.rows):
         return []
     return search.best(rank(chosen, parts.ranking, k + REPEATING))
@@ -113,6 +112,18 @@ class _Search:
         clues = Clues.of(question, parts.columns, parts.lexical, parts.ranking, now)
         return cls(parts, question, k, now, exclude, own, lexical.context, clues)
 
+    @property
+    def count(self) -> int:
+        """Of candidates by words, and by meaning."""
+        return max(CANDIDATES, self.k + REPEATING)
+
+    def near(self, meaning: Meaning) -> Rows:
+        """The nearest in meaning."""
+        vectors, extras = self.parts.vectors, self.parts.extras
+        return np.concatenate(
+            [vectors.near(meaning, self.count), extras.near(meaning.quick, self.count)]
+        )
+
     def candidates(self, meaning: Meaning, near: Rows) -> Candidates:
         """All that may come up, with what is known of each.
 
@@ -123,7 +134,7 @@ class _Search:
         cosines = partial(_cosines, self.parts, meaning)
         near = np.concatenate([near, self.clues.candidates(size, cosines)])
         before, after = columns.before[:size], columns.after[:size]
-        rows = to_be_ranked(self.own, near, before, after, CANDIDATES)
+        rows = to_be_ranked(self.own, near, before, after, self.count)
         rows, broad = among(columns, rows, self.question.text, self.exclude, self.now)
         if broad is None:
             rows = self.clues.left(rows)
@@ -142,33 +153,30 @@ class _Search:
             vectors=self.parts.vectors.reader(meaning, rows),
         )
 
-    def in_brief(self, meaning: Meaning | None = None, near: Rows | None = None) -> list[Found]:
-        """The k best by the words alone or, where the nearest are known, by words and meaning.
-        What superseded one of them comes before it."""
+    def in_brief(self, meaning: Meaning = UNKNOWN, near: Rows | None = None) -> list[Found]:
+        """The k best by words and, where the nearest are known, meaning; not by anything else that
+        is known of them, but that what supersedes one of them comes before it."""
         columns = self.parts.columns
-        rows = best_by_words(self.own, CANDIDATES)
-        rows = np.unique(rows if near is None else np.concatenate([rows, near]))
-        rows = self.clues.left(rows[columns.eligible(rows, self.exclude, self.now)])
-        cosines = None if meaning is None else _cosines(self.parts, meaning, rows)
-        weights, stated = self.parts.ranking, columns.stated(rows)
-        found = rank_in_brief(rows, self.own[rows], stated, cosines, weights, BRIEFLY)
-        ranked = {each.row: each for each in found}
-        for old in [each for row, each in ranked.items() if row in columns.superseded_by]:
-            row = columns.row_of.get(columns.superseded_by[old.row])
-            if row is not None and columns.eligible(np.array([row]), self.exclude, self.now).all():
-                new = ranked.get(row, old)
-                ranked[row] = replace(old if old.score > new.score else new, row=row)
-        order = sorted(
-            ranked.values(),
-            key=lambda each: (each.row in columns.superseded_by, -each.score, -each.row),
-        )
-        return self.best(order[: self.k + REPEATING])
+        rows = best_by_words(self.own, self.count)
+        rows = rows if near is None else np.concatenate([rows, near])
+        rows = np.unique(np.concatenate([rows, columns.successors(rows)]))
+        rows, broad = among(columns, rows, self.question.text, self.exclude, self.now)
+        if broad is None:
+            rows = self.clues.left(rows)
+        if not len(rows):
+            return []
+        cosines = _cosines(self.parts, meaning, rows).astype(np.float64)
+        features = lifted(columns, rows, columns.features(rows, self.now), broad)
+        own, weights = self.own[rows].astype(np.float64), self.parts.ranking
+        return self.best(rank_in_brief(rows, own, cosines, features, weights, self.k + REPEATING))
 
     def best(self, ranked: Sequence[Ranked]) -> list[Found]:
         """The first k of them that tell something."""
         parts, rows = self.parts, [each.row for each in ranked]
         asked = parts.lexicon.terms(self.question.text)
-        known = ranked, parts.vectors.quick.tiers(rows), self.own[rows] > 0
+        whole = self.question.words == self.question.text
+        matches = self.own[rows] > 0 if whole else np.ones(len(rows), np.bool_)
+        known = ranked, parts.vectors.quick.tiers(rows), matches
         return list(islice(sufficient(map(partial(_found, parts, asked), *known)), self.k))
 
 
@@ -195,12 +203,13 @@ def _found(
     """
     Args:
         asked: the question's words and their stems.
-        matches: whether it has any of them.
+        matches: whether it may have any of them. What a summary has no index knows.
     """
     columns, row = parts.columns, ranked.row
     text = columns.texts[row]
     states = columns.states(row)
-    there = set(parts.lexicon.content(head(text))) if matches or not states else set()
+    read = matches or not states or columns.kinds[row] is Kind.SUMMARY
+    there = set(parts.lexicon.content(head(text))) if read else set()
     return Found(
         id=columns.ids[row],
         text=text,

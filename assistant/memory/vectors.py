@@ -269,7 +269,7 @@ class VectorIndex:
                 block.distances(signs, distances[number * BLOCK : (number + 1) * BLOCK])
             # Of 32 bits each: processors partition those many times as fast, more of them than can
             # do so with 16.
-            limit = np.partition(distances.astype(np.uint32), count - 1)[count - 1]
+            limit = int(np.partition(distances.astype(np.uint32), count - 1)[count - 1])
         else:
             for number, block in enumerate(self._blocks):
                 part = distances[number * BLOCK : (number + 1) * BLOCK]

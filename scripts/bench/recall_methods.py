@@ -33,8 +33,8 @@ TURNS = 12
 """Of a span that is summed up."""
 NO_TURN = -1
 """In place of a row, for a summary: nothing that was asked for."""
-IN_BRIEF = Steps(ranking=math.inf)
-"""By these there is never time to rank what was found."""
+IN_BRIEF, WORDS_ALONE = Steps(ranking=math.inf), Steps(meaning=math.inf)
+"""By these there is never time to rank what was found, or to look for the nearest in meaning."""
 DUE = 1e12
 """By the clock that starts with the machine, a time that never comes."""
 
@@ -53,8 +53,8 @@ class Encoders(NamedTuple):
 
 class Ours:
     """One user's memories of one pool, indexed and searched as the product does it, with both
-    encoders where there are two. `brief`, or without `meaning`, it is what recall falls back to
-    where its deadline is near.
+    encoders where there are two. Without `meaning`, or with a step that there is never time for, it
+    is what recall falls back to where its deadline is near.
 
     Args:
         beside: memories that are no turns.
@@ -69,7 +69,7 @@ class Ours:
         weights: Ranking,
         *,
         meaning: bool = True,
-        brief: bool = False,
+        expected: Steps | None = None,
         beside: Sequence[Memory] = (),
         enrichment: Enrichment | None = None,
         extras: Mapping[str, Extra] | None = None,
@@ -78,7 +78,7 @@ class Ours:
         texts = [each.text for each in memories]
         quick = encoders.quick
         vectors = quick.documents(texts)
-        self._limit = (lambda: Limit(DUE, IN_BRIEF)) if brief else (lambda: None)
+        self._limit = (lambda: None) if expected is None else (lambda: Limit(DUE, expected))
         self._quick = quick.queries if meaning else None
         self._stronger = encoders.queries if meaning and encoders.stand_in else None
         self._index = UserIndex(

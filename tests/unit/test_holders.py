@@ -123,6 +123,7 @@ def test_nor_does_a_conversion_or_a_store_that_is_set_aside(home: Home) -> None:
 
 def strings() -> Iterator[str]:
     """All that containers refer to."""
+    gc.unfreeze()  # else those that were there when a session began are not among them
     gc.collect()
     for each in gc.get_objects():
         for inner in gc.get_referents(each):
