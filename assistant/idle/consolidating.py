@@ -246,7 +246,8 @@ def consolidating_of(
 
 
 def _told_again(old: Memory, new: Memory) -> Memory:
-    return refreshed(old, new) if touchable(old) else old
+    begun = set(new.sources) <= set(old.sources)
+    return refreshed(old, new) if touchable(old) and not begun else old
 
 
 def _is_of(key: str, exchange: str) -> bool:

@@ -37,13 +37,14 @@ def touchable(memory: Memory) -> bool:
 
 
 def comparable(older: Memory, newer: Memory) -> bool:
-    """Whether they need be compared: both one user's, of one kind, and of different exchanges."""
+    """Whether they need be compared: both one user's, of one kind, and of different exchanges. The
+    older one may have the newer one's exchange among its sources: a merge was interrupted."""
     return (
         (older.user_id, older.kind) == (newer.user_id, newer.kind)
         and touchable(older)
         and touchable(newer)
         and older.told <= newer.told
-        and set(older.sources).isdisjoint(newer.sources)
+        and older.sources[:1] != newer.sources[:1]  # the first one is its own
     )
 
 

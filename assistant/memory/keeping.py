@@ -306,7 +306,11 @@ class Keeper:
         ids = [memory.id for memory in memories]
         texts = {memory.text for memory in memories}
         table, index = self.opened()
-        table.delete(self._user_id, ids)
+        try:
+            table.delete(self._user_id, ids)
+        except StoreError:  # of a change that failed nobody knows whether it arrived all the same
+            if table.get(self._user_id, ids):
+                raise
         self.store.drop(ids)
         index.remove(ids)
         self._encoder.forget(texts)

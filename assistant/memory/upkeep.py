@@ -74,6 +74,9 @@ class Upkeep:
         self._forget = forget
         self._told: dict[str, None] = {}
         self._stands: dict[str, str] = {}
+        self._leaving: dict[str, str] = {}
+        """Merged memories that the table has no more, or perhaps not: by their ids the ones that
+        stay."""
         self._lock = threading.Lock()
         self._next_sweep = 0.0
 
@@ -109,6 +112,8 @@ class Upkeep:
             self._done([memory.id])
         # What is gone by now, or could not be written; what only waits to be written stays.
         known = {memory.id for memory in found}
+        for key in [key for key in self._leaving if key in told and key not in known]:
+            self._left(key, index)
         self._done(k for k in told if k not in known and (k not in index or index.has_vector(k)))
 
     def _done(self, ids: Iterable[str]) -> None:
@@ -150,13 +155,20 @@ class Upkeep:
         # In this order: whatever interrupts it, the new one is there or among the sources.
         kept = refreshed(old, new)
         table.update([kept])
-        table.delete(self._user_id, [new.id])
         _update(index, [kept])
-        index.remove([new.id])
-        self._stands[new.id] = old.id
+        # Of a change that failed nobody knows whether it arrived all the same.
+        self._leaving[new.id] = old.id
+        table.delete(self._user_id, [new.id])
+        self._left(new.id, index)
         if new.text != old.text:
             self._forget([new.text])
         return kept
+
+    def _left(self, key: str, index: UserIndex) -> None:
+        """The table does not have it any more."""
+        self._stands[key] = self._leaving.pop(key)
+        if key in index:
+            index.remove([key])
 
     # -- expired --------------------------------------------------------------------------------
 

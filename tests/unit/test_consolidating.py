@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from assistant.context.conversation import Conversation, Exchange
-from assistant.errors import ModelFailed
+from assistant.errors import ModelFailed, StoreError
 from assistant.idle.consolidating import Consolidating, allowed, by_rules, consolidating_of
 from assistant.memory.consolidation import touchable
 from assistant.memory.derived import Derived
@@ -127,6 +127,10 @@ async def here(folder: Path, answers: Sequence[str | Exception] = (SAME,)) -> As
         yield Here(session, llm, work)
 
 
+def fail(_: object) -> None:
+    raise StoreError("There is no more room on the disk.")
+
+
 async def test_the_same_in_another_order_is_merged_and_split_again(tmp_path: Path) -> None:
     async with here(tmp_path) as at:
         older, newer = await at.tell(WALKS, FETCH)
@@ -139,6 +143,24 @@ async def test_the_same_in_another_order_is_merged_and_split_again(tmp_path: Pat
         at.work.version = 2  # other rules have come
         await at.consolidate()
         assert set(at.said()) == {WALKS, FETCH}
+
+
+async def test_a_merge_that_was_interrupted_is_finished_and_counts_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with here(tmp_path) as at:
+        older, newer = await at.tell(WALKS, FETCH)
+        memory = at.bench.memory
+        memory.mark_used([f"{newer.id}-user"], START)
+        with monkeypatch.context() as patch:
+            patch.setattr(memory, "drop", fail)
+            with pytest.raises(StoreError):
+                await at.consolidate()
+        assert len(at.said()) == 2
+        await at.consolidate()
+        [kept] = at.said().values()
+        assert (kept.text, kept.sources, kept.uses) == (WALKS, (older.id, newer.id), 1)
+        assert len(at.derived()) == 2
 
 
 async def test_what_has_changed_is_superseded_and_split_again(tmp_path: Path) -> None:
