@@ -228,4 +228,6 @@ def _marked(new: Memory, before: Memory | None) -> Memory:
     """With what was marked on the one that it takes the place of."""
     if before is None:
         return new
-    return replace(new, **{name: getattr(before, name) for name in MARKS})
+    # What another exchange told too is found in none of it any more.
+    names = MARKS if before.text != new.text else (*MARKS, "sources")
+    return replace(new, **{name: getattr(before, name) for name in names})

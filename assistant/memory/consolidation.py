@@ -43,7 +43,7 @@ def comparable(older: Memory, newer: Memory) -> bool:
         (older.user_id, older.kind) == (newer.user_id, newer.kind)
         and touchable(older)
         and touchable(newer)
-        and older.told <= newer.told
+        and (older.told, older.created) <= (newer.told, newer.created)
         and older.sources[:1] != newer.sources[:1]  # the first one is its own
     )
 

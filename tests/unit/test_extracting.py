@@ -137,6 +137,26 @@ async def test_a_crash_between_the_memories_and_the_note_doubles_nothing(
         assert len(at.derived()) == 1
 
 
+async def test_what_is_extracted_anew_keeps_its_other_tellings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is begun again after a crash, when another exchange has told the same meanwhile."""
+
+    def fails(*_: object) -> bool:
+        raise StoreError("The disk is full.")
+
+    async with here(tmp_path) as at:
+        first, second = [await at.tell("My dog is called Maximilian.") for _ in range(2)]
+        with monkeypatch.context() as broken:
+            broken.setattr(Derived, "keep", fails)
+            with pytest.raises(StoreError):
+                await at.extract(first)
+        await at.extract(second)
+        await at.extract(first)
+        [fact] = at.facts()
+        assert set(fact.sources) == {first.id, second.id}
+
+
 async def test_the_scheduler_does_it_until_nothing_is_due(tmp_path: Path) -> None:
     async with here(tmp_path) as at:
         for said in (SAID, "Hm.", "I live in Leeds."):
