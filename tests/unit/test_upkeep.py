@@ -136,7 +136,9 @@ async def test_a_merge_that_arrived_though_it_failed_leaves_nothing_in_ram(
         archive.store(Conversation.begin(USER), said("It rains."))
         await memory.settled()
         assert memory.count() == memory.table.count(USER) == 5, "three answers, the dog, the rain"
-        found, *_ = [m for m in (await memory.recall("the dog", 30)).memories if m.speaker == "user"]
+        found, *_ = [
+            m for m in (await memory.recall("the dog", 30)).memories if m.speaker == "user"
+        ]
         assert found.sources == (first.id, second.id)
 
 
