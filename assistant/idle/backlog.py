@@ -186,7 +186,7 @@ class Backlog:
         for start in range(0, len(missing), AT_ONCE):
             part = missing[start : start + AT_ONCE]
             await asyncio.to_thread(self._queue.add, work.kind, work.version, part, self._now())
-        if len(missing) < wanted:
+        if len(missing) < wanted and not work.recurs:
             self._complete.add(work.kind)
 
     async def _count(self) -> None:

@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import chain
 from typing import Any, Literal
 
 from assistant.context.prompt import load_prompt
@@ -118,6 +119,7 @@ class Consolidating:
 
     kind = CONSOLIDATED
     priority = 70
+    recurs = False
     light = False
     version = RULES
 
@@ -128,7 +130,6 @@ class Consolidating:
         llm: LanguageModel,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        self._transcript = transcript
         self._memory = memory
         self._user = memory.user_id
         self._derived = Derived(transcript, memory.user_id)
@@ -167,14 +168,20 @@ class Consolidating:
         """
         index, table = self._memory.index, self._memory.table
         ids = [key for key in index.outlines([exchange]) if _is_of(key, exchange)]
-        own = [each for each in table.get(self._user, ids) if _is_of_turn(each, exchange)]
+        near = {
+            own: [key for key, cosine in index.alike(own, NEAR) if cosine >= NEAREST] for own in ids
+        }
+        # All at once: each query of the table takes its time.
+        rows = table.get(self._user, list(dict.fromkeys(chain(ids, *near.values()))))
+        found = {each.id: each for each in rows}
+        own = [found[key] for key in ids if key in found]
         pairs = []
-        for newer in filter(touchable, own):
+        for newer in own:
+            if not (touchable(newer) and _is_of_turn(newer, exchange)):
+                continue
             if not index.has_vector(newer.id):
                 raise ModelFailed("What is to be compared has no vector yet.")
-            near = [key for key, cosine in index.alike(newer.id, NEAR) if cosine >= NEAREST]
-            found = {each.id: each for each in table.get(self._user, near)}
-            older = [found[key] for key in near if key in found]
+            older = [found[key] for key in near[newer.id] if key in found]
             pairs.append((newer, [each for each in older if comparable(each, newer)]))
         return pairs
 
@@ -186,9 +193,8 @@ class Consolidating:
         Args:
             read: exchanges whose words were compared; those of what is decided are added.
         """
-        kept = await asyncio.to_thread(self._transcript.exchange_ids, self._user)
         for older in near:
-            if not kept.issuperset(older.sources):
+            if not await asyncio.to_thread(self._derived.readable, older.sources):
                 continue  # what rests on them could not be taken apart again
             verdict = by_rules(older, newer, self._lexicon)
             if verdict == "both" and (may := allowed(older, newer, self._lexicon)) is not None:

@@ -60,6 +60,7 @@ class Describing:
 
     kind = DESCRIBED
     priority = 60
+    recurs = False
     light = False
 
     def __init__(

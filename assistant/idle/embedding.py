@@ -34,6 +34,7 @@ class Embedding:
 
     kind = "embed"
     priority = 20
+    recurs = False
     version = 1
 
     def __init__(self, memory: Strengthened) -> None:

@@ -122,6 +122,7 @@ class Extracting:
 
     kind = EXTRACTED
     priority = 40
+    recurs = False
 
     def __init__(
         self,

@@ -28,6 +28,12 @@ class Work(Protocol):
         ...
 
     @property
+    def recurs(self) -> bool:
+        """Other work makes it necessary again and again: before each batch it is asked what is
+        `missing`, which takes it no time."""
+        ...
+
+    @property
     def version(self) -> int:
         """Of its prompt and rules. What was made by another one is `missing` again."""
         ...

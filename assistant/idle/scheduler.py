@@ -145,6 +145,7 @@ class Scheduler:
         Raises:
             StoreError: the queue can't be read or written, or the work's own store fails.
         """
+        self.backlog.changed()  # by an import, or by whoever else tells no event
         wait, done, batches, pauses = 0.0, 0, 0, self._pauses
         while pauses == self._pauses and (most is None or batches < most):
             await self._quiet.lasting(wait)

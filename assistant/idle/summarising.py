@@ -147,6 +147,7 @@ class Summarising:
 
     kind = SUMMARISED
     priority = 60
+    recurs = False
 
     def __init__(
         self,

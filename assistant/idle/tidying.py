@@ -19,10 +19,12 @@ class Tidied(Protocol):
 
 class Tidying:
     """Folds what is new into the large index of words, and joins the store's many small writes. Its
-    output is the order itself: it is missing when there is disorder."""
+    output is the order itself: it is missing when there is disorder. It goes first, since whatever
+    else is done is slowed by that, and makes more of it."""
 
     kind = "tidy"
-    priority = 90
+    priority = 10
+    recurs = True
     light = True
     version = 1
 

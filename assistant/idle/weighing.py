@@ -34,6 +34,7 @@ class Weighing:
 
     kind = "importance"
     priority = 80
+    recurs = False
     light = True
     version = 1
 

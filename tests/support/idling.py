@@ -41,6 +41,7 @@ class FakeWork:
     kind: str = "describe"
     priority: int = 50
     light: bool = False
+    recurs: bool = False
     version: int = 1
     subjects: list[str] = field(default_factory=list)
     made: list[str] = field(default_factory=list)

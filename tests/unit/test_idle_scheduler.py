@@ -181,6 +181,35 @@ async def test_more_than_fits_the_queue_is_done_as_well(
     assert bench.states() == {("describe", "waiting"): 2}
 
 
+async def test_who_asks_for_all_of_it_is_told_of_what_came_without_an_event(
+    transcript: Transcript,
+) -> None:
+    ids = talked(transcript, 4)
+    work = FakeWork(subjects=ids[:2])
+    bench = Bench(transcript, [work])
+    assert await bench.scheduler.run_until_empty() == 2
+    work.subjects = ids  # an import, for one
+    assert await bench.scheduler.run_until_empty() == 2
+    assert work.made == ids
+
+
+async def test_order_that_other_work_upsets_is_made_in_between(transcript: Transcript) -> None:
+    ids = talked(transcript, 6)
+    tidy = FakeWork("tidy", priority=1, recurs=True)
+    describe = FakeWork(subjects=ids)
+    at: list[int] = []
+    tidy.on_run = lambda: at.append(len(describe.made))
+
+    def upset() -> None:
+        if len(describe.made) == 2:
+            tidy.subjects = ["all"]
+
+    describe.on_run = upset
+    bench = Bench(transcript, [describe, tidy], settings=Idle(every_s=0.01, batch=2))
+    assert await bench.scheduler.run_until_empty() == len(ids) + 1
+    assert at == [4], "not only when all of the rest is done"
+
+
 # -- pause, battery, settings -------------------------------------------------------------------
 
 
