@@ -174,6 +174,8 @@ def _scheduler(
     emit: Callable[[Event], None],
     settled: Callable[[], Awaitable[None]] = _at_once,
 ) -> Scheduler:
+    if parts.memory is not None:
+        parts.memory.give_way(lambda: not quiet.now)
     return Scheduler(
         kinds_of(parts),
         JobQueue(parts.transcript, parts.settings.general.user),

@@ -29,6 +29,7 @@ from assistant.idle.job import Work
 from assistant.idle.policy import Allowed, Policy
 from assistant.idle.queue import Batch, JobQueue
 from assistant.idle.quiet import Quiet
+from assistant.memory.giving_way import gently
 from assistant.settings import Idle
 
 logger = logging.getLogger(__name__)
@@ -287,7 +288,8 @@ class Scheduler:
         self._emit(IdleWork(work.kind, self.backlog.waiting))
         async with asyncio.timeout(self._subject_s * len(self._batch.subjects)):
             self._inside = True
-            await work.run(self._batch.subjects)
+            with gently():
+                await work.run(self._batch.subjects)
             self._inside = False
         await self.backlog.done(self._batch)
         self._works_again(work.kind)

@@ -16,6 +16,7 @@ from assistant.memory.description_rows import extras
 from assistant.memory.encoding import QueryEncoder, Vectors
 from assistant.memory.enriched import Enrichment
 from assistant.memory.forgetting_marks import Hidden
+from assistant.memory.giving_way import rest
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.making import Transcript, made_of
 from assistant.memory.ranking import Ranking
@@ -228,9 +229,9 @@ class Keeper:
         index, table = self.index, self.store.table
         if index is None or table is None:
             return False
-        return index.unmerged > unmerged or table.wants_compaction
+        return index.unmerged > unmerged or table.wants_compaction(in_silence=True)
 
-    def tidy(self, unmerged: int = UNMERGED) -> None:
+    def tidy(self, unmerged: int = UNMERGED, *, in_silence: bool = False) -> None:
         """Now and then; neither recall nor the voice waits for it."""
         index = self.index
         if index is None:
@@ -243,12 +244,14 @@ class Keeper:
             self._tell_changes()
         if self._ageing.due(index):
             self.store.write(partial(self._ageing.run, index, self.stronger.chosen))
-        if self.store.table is not None and self.store.table.wants_compaction:
+        table = self.store.table
+        if table is not None and table.wants_compaction(in_silence=in_silence):
             self.store.write(MemoryTable.compact)
 
     def _embed(self, index: UserIndex, at_once: int = EMBEDDED_AT_ONCE) -> None:
         """Vectors for what has none, a few at a time; then each is compared with what was there."""
         while True:
+            rest()
             with self._taking_in:
                 ids, texts = index.without_vectors(at_once)
             if not ids:

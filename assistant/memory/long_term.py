@@ -10,10 +10,9 @@ the transcript, and is written when the store is back: see `store_link`.
 """
 
 import asyncio
-import logging
 import time
 from collections.abc import Callable, Collection, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
@@ -26,6 +25,7 @@ from assistant.memory.encoding import LONGEST_QUERY, QueryEncoder, Vectors
 from assistant.memory.enriched import Enrichment
 from assistant.memory.forgetting_marks import Hidden
 from assistant.memory.found import Recalled
+from assistant.memory.giving_way import WritingThread
 from assistant.memory.keeping import Keeper
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.making import Transcript, memories_of
@@ -38,8 +38,6 @@ from assistant.memory.table import MemoryTable
 from assistant.memory.tiers import Tiers
 from assistant.memory.upkeep import Policy
 from assistant.memory.user_index import UserIndex
-
-logger = logging.getLogger(__name__)
 
 MOST = 12
 """Memories of one recall; how many of them the prompt has room for is decided there."""
@@ -89,7 +87,7 @@ class LongTermMemory:
         self.asking = Asking(encoder, lexicon, self._speakers, self._stronger)
         self.writable = asyncio.Event()
         """Set once the store was read and is this assistant's to write."""
-        self._writing = ThreadPoolExecutor(1, thread_name_prefix="memory-store")
+        self._writing = WritingThread("memory-store")
         self._misses = Misses(emit)
         self._pace = Pace(SEARCH_S)
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -182,6 +180,10 @@ class LongTermMemory:
         """The user took that back."""
         self._keeper.release(hidden)
 
+    def give_way(self, somebody: Callable[[], bool]) -> None:
+        """What is written `gently` waits while one may be speaking; asked in another thread."""
+        self._writing.somebody = somebody
+
     async def settled(self) -> None:
         """Wait until all that was remembered is on the disk and has its vector."""
         await asyncio.get_running_loop().run_in_executor(self._writing, lambda: None)
@@ -193,8 +195,8 @@ class LongTermMemory:
 
     async def tidy(self, unmerged: int) -> None:
         """Mend that. What is begun is ended, whatever becomes of the caller."""
-        loop = asyncio.get_running_loop()
-        await loop.run_in_executor(self._writing, self._keeper.tidy, unmerged)
+        tidy = partial(self._keeper.tidy, unmerged, in_silence=True)
+        await asyncio.get_running_loop().run_in_executor(self._writing, tidy)
 
     async def close(self) -> None:
         """Idempotent."""

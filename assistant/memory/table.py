@@ -17,20 +17,20 @@ from typing import Any
 
 from assistant.errors import StoreError, StoreInUse
 from assistant.memory import table_open, table_queries, table_rewrite, table_schema
+from assistant.memory.giving_way import rest
 from assistant.memory.keys import MasterKey
 from assistant.memory.marker_table import Marker
 from assistant.memory.record import Memory
 from assistant.memory.sealing import Plain, Seal
 from assistant.memory.table_errors import explained
 from assistant.memory.table_open import Table, folder_of, version
+from assistant.memory.table_pieces import Pieces
 from assistant.memory.table_queries import IDS_AT_ONCE, SAID, by_user, chunks, condition
 from assistant.memory.table_schema import FIELDS, Batch, Vectors
 from assistant.memory.writer_lock import Gate, OnlyReading, WriterLock
 
 ROWS_AT_ONCE = 8_192
 """In one batch of a scan: 12 MB with vectors of 384 dimensions."""
-WRITES_BEFORE_COMPACTION = 200
-"""A write takes a tenth longer after so many; after 2,000 twice as long."""
 PATIENCE_S = 2.0
 """How long `compact` waits for a moment in which nobody reads or writes."""
 
@@ -53,7 +53,7 @@ class MemoryTable:
         self._table = table
         self._lock = lock
         self._uri = uri
-        self._fragments = int(table.stats()["fragment_stats"]["num_fragments"])
+        self._pieces = Pieces(table)
         self._seal = seal
         self._closed = False
         self._gate = Gate()
@@ -219,6 +219,7 @@ class MemoryTable:
 
     def get(self, user_id: str, ids: Sequence[str]) -> list[Memory]:
         """In the order of `ids`; those that are not there are left out."""
+        rest()
         found: dict[str, Memory] = {}
         with self._reading() as table:
             for some in chunks(list(ids), IDS_AT_ONCE):
@@ -280,10 +281,9 @@ class MemoryTable:
 
     # -- upkeep ---------------------------------------------------------------------------------
 
-    @property
-    def wants_compaction(self) -> bool:
-        """Whether there were so many writes that the next ones are slowed by them."""
-        return self._fragments >= WRITES_BEFORE_COMPACTION
+    def wants_compaction(self, *, in_silence: bool = False) -> bool:
+        """Whether many writes slow the next ones; fewer are enough `in_silence`."""
+        return self._pieces.many(in_silence=in_silence)
 
     def compact(self) -> bool:
         """Join what many small writes left, and drop the old versions of the table.
@@ -292,7 +292,7 @@ class MemoryTable:
         milliseconds. Returns False when these had to stay, because somebody was reading all along.
         """
         with self._changing() as table:
-            self._fragments = 0
+            self._pieces.joined(table)
             table.optimize(cleanup_older_than=timedelta(days=36_500))
         with self._rewriting, self._gate.alone(PATIENCE_S) as alone, explained(self._uri):
             if alone:
@@ -312,7 +312,7 @@ class MemoryTable:
                 if not quiet:
                     return False
                 table_rewrite.copy_over(table)
-                self._fragments = 0
+                self._pieces.joined(table)
             with self._gate.alone(PATIENCE_S) as alone:
                 if not alone:
                     return False
@@ -389,11 +389,12 @@ class MemoryTable:
         """New rows are in nobody's way, but while the table is written anew."""
         with self._adders.shared(), self._reading() as table:
             self._lock.check()
-            self._fragments += 1
+            self._pieces.one_more()
             yield table
 
     @contextmanager
     def _changing(self) -> Iterator[Table]:
         """Two that change rows would make LanceDB do one of the changes again."""
+        rest()
         with self._rewriting, self._adding() as table:
             yield table

@@ -152,6 +152,7 @@ async def working(
         stack.push_async_callback(llm.close)
         await llm.load()
         quiet = Quiet(Phase.LISTENING)
+        memory.give_way(lambda: not quiet.now)
         scheduler = Scheduler(
             kinds_of(Parts(settings, transcript, memory, llm)),
             JobQueue(transcript, user),

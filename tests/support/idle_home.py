@@ -154,6 +154,7 @@ async def idle_home(
     await asyncio.to_thread(memory.begin_stronger().result)
     works = kinds_of(Parts(settings, transcript, memory, llm))
     quiet = Quiet(Phase.LISTENING)
+    memory.give_way(lambda: not quiet.now)
     scheduler = Scheduler(
         works,
         JobQueue(transcript, USER),

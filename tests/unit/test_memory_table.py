@@ -14,7 +14,7 @@ import pytest
 
 from assistant.errors import StoreError
 from assistant.memory import table as table_module
-from assistant.memory import table_queries
+from assistant.memory import table_pieces, table_queries
 from assistant.memory.record import ASSISTANT, Kind
 from assistant.memory.table import MemoryTable
 from tests.support.memories import NOW, exports, memory, rich, stored
@@ -344,17 +344,19 @@ def files(tmp_path: Path) -> int:
 def test_many_small_writes_are_joined(
     table: MemoryTable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(table_module, "WRITES_BEFORE_COMPACTION", 30)
+    monkeypatch.setattr(table_pieces, "AT_MOST", 30)
     told = [memory(str(number), at=number) for number in range(30)]
     for one in told[:29]:
         table.add([one])
-    wanted = [table.wants_compaction]
+    wanted = [table.wants_compaction()]
+    sooner = [table.wants_compaction(in_silence=True)]
     table.add(told[29:])
     table.delete("ada", [told[0].id])
-    wanted.append(table.wants_compaction)
+    wanted.append(table.wants_compaction())
     assert files(tmp_path) > 80
     assert table.compact()
-    assert [*wanted, table.wants_compaction] == [False, True, False]
+    assert [*wanted, table.wants_compaction()] == [False, True, False]
+    assert [*sooner, table.wants_compaction(in_silence=True)] == [True, False]
     assert files(tmp_path) < 10
     assert stored(table) == told[1:]
 

@@ -14,8 +14,7 @@ from pathlib import Path
 import pytest
 
 from assistant.errors import StoreError
-from assistant.memory import table as table_module
-from assistant.memory import table_open
+from assistant.memory import table_open, table_pieces
 from assistant.memory.table import MemoryTable
 from tests.support.memories import memory, rich, stored
 from tests.support.talking import OBEYING
@@ -84,12 +83,12 @@ def test_after_closing_there_is_one_sentence(table: MemoryTable) -> None:
 def test_a_table_left_in_pieces_wants_compaction_when_it_is_opened(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(table_module, "WRITES_BEFORE_COMPACTION", 3)
+    monkeypatch.setattr(table_pieces, "AT_MOST", 3)
     with closing(MemoryTable.open(str(tmp_path / "memory"))) as table:
         for _ in range(3):
             table.add([memory()])
     with closing(MemoryTable.open(str(tmp_path / "memory"))) as table:
-        assert table.wants_compaction
+        assert table.wants_compaction()
 
 
 def test_only_the_owner_may_read_it(table: MemoryTable, tmp_path: Path) -> None:
