@@ -266,7 +266,10 @@ class _Clause:
         return None
 
     def _favourite(self) -> Claim | None:
-        found = self._match(rf"{MINE}favou?rite (?P<what>\w+(?: \w+)?) is (?P<value>.+)")
+        found = self._match(rf"{MINE}favorite (?P<what>\w+(?: \w+)?) is (?P<value>.+)")
+        found = found or self._match(
+            r"(?P<value>[\w' -]+) is my (?:new )?favorite (?P<what>\w+(?: \w+)?)$"
+        )
         return self._claim(("favourite", found["what"]), found["value"]) if found else None
 
     def _name(self) -> Claim | None:

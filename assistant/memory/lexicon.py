@@ -7,6 +7,8 @@ from functools import cached_property
 
 import Stemmer
 
+from assistant.memory.wording import american
+
 LONGEST = 40
 """Characters of a word that count: what is longer is no word, and need not fill the memory."""
 REMEMBERED = 200_000
@@ -160,7 +162,9 @@ class _Stems(dict[str, str]):
             return ""
         if "'" in word:
             word = self._without_apostrophe(word)
-        return "" if word in self._stop else self._stem(word)
+        if word in self._stop:
+            return ""
+        return self._stem(american(word) if self._english else word)
 
     def _without_apostrophe(self, word: str) -> str:
         """mum's → mum, don't → nothing, o'brien → obrien; l'amour → amour where it elides."""

@@ -23,7 +23,7 @@ OWNS = re.compile(r"\b(?:has|have)(?: got)? (?:an?|the|no|some|\d+|two|three|fou
 WAYS = frozenset(
     listed(
         "live lives living moved relocated home work works working got started found job new name"
-        " call favourite drive drives driving car like likes love loves enjoy enjoys adore adores"
+        " call favorite drive drives driving car like likes love loves enjoy enjoys adore adores"
         " now always has"
     )
 )
@@ -32,8 +32,6 @@ _REWRITTEN = (
     (re.compile(r"\b(?:is working|works) as\b"), "is"),
     (re.compile(r"\b(?:has an allergy|has got an allergy|is allergic) to\b"), "is allergic to"),
     (re.compile(r"\b(?:bought|purchased|has bought|has purchased|got)\b"), "bought"),
-    (re.compile(r"\bfavorite\b"), "favourite"),
-    (re.compile(r"\bcolor\b"), "colour"),
 )
 
 
@@ -75,5 +73,4 @@ def _claim(text: str, lexicon: Lexicon) -> Claim | None:
 
 
 def _key(claim: Claim) -> tuple[tuple[str, ...], tuple[str, ...], bool]:
-    slot = tuple("colour" if each == "color" else each for each in claim.slot)
-    return slot, claim.value, claim.holds
+    return claim.slot, claim.value, claim.holds

@@ -55,9 +55,8 @@ whatever could be the point (`right`, `well`, `like`) are not among them."""
 SAME = {
     "mother": "mum", "mom": "mum", "mommy": "mum", "mummy": "mum", "father": "dad",
     "daddy": "dad", "kid": "child", "kids": "child", "children": "child", "called": "name",
-    "named": "name", "favorite": "favourite", "color": "colour", "tv": "television",
-    "telly": "television", "bike": "bicycle", "phone": "telephone", "adore": "love",
-    "detest": "hate", "me": "i", "mine": "my",
+    "named": "name", "tv": "television", "telly": "television", "bike": "bicycle",
+    "phone": "telephone", "adore": "love", "detest": "hate", "me": "i", "mine": "my",
 }  # fmt: skip
 
 _UNITS = listed(
@@ -78,9 +77,23 @@ NUMBERS = (
 _ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)")
 
 
+_BRITISH = re.compile(
+    r"\b(behavi|col|endeav|fav|flav|harb|hon|hum|lab|neighb|od|rum|splend|vap)our"
+)
+
+
+def american(text: str) -> str:
+    """`colour` as `color`, in lower case: a recogniser writes either.
+
+    >>> american("my neighbour's favourite colour, for four hours")
+    "my neighbor's favorite color, for four hours"
+    """
+    return _BRITISH.sub(r"\1or", text)
+
+
 def folded(text: str) -> str:
-    """Lower case, plain apostrophes, contractions written out."""
-    text = unicodedata.normalize("NFC", text).translate(_APOSTROPHES).lower()
+    """Lower case, plain apostrophes, contractions written out, one spelling of `colour`."""
+    text = american(unicodedata.normalize("NFC", text).translate(_APOSTROPHES).lower())
     for pattern, full in CONTRACTED:
         text = pattern.sub(full, text)
     return text

@@ -64,6 +64,8 @@ class TestLexicon:
             ("O'Brien's rock'n'roll", ["obrien", "rocknrol"]),
             ("room 42 at 7:30 on the 2nd", ["room", "42", "7", "30", "2nd"]),
             ("Zoë's CAFÉ", ["zoe", "cafe"]),
+            ("our neighbour's favourite COLOURS", ["neighbor", "favorit", "color"]),
+            ("four hours, sour flour", ["four", "hour", "sour", "flour"]),
             ("snake_case-and/more", ["snake", "case"]),
             ("¿?! … 🙂 \x00 ' ''", []),
             ("", []),
@@ -81,6 +83,7 @@ class TestLexicon:
         [
             ("de", "Meine Häuser und die Katzen", ["haus", "katz"]),
             ("fr", "l’amour des chats", ["amour", "chat"]),
+            ("auto", "colour", ["colour"]),
             ("ko", "고양이 이름", ["고양이", "이름"]),
             ("auto", "the running dogs", ["the", "running", "dogs"]),
         ],

@@ -151,6 +151,9 @@ def test_a_limit_of_the_first_telling_does_not_take_the_second() -> None:
         ("I eat meat every day", "I no longer eat meat"),
         ("My sister's name is Anna", "No, my sister's name is Hannah"),
         ("The user lives in Porto.", "The user moved to Lisbon."),
+        ("My favorite color is blue", "My favourite colour is orange now"),
+        ("Blue is my favourite colour", "My favourite colour is orange now"),
+        ("Blue is the user's favourite colour.", "The user's favourite colour is orange now."),
     ],
 )
 def test_a_change_that_is_said_supersedes(old: str, new: str) -> None:
@@ -174,6 +177,8 @@ def test_a_change_that_is_said_supersedes(old: str, new: str) -> None:
         ("My cat is called Max", "My new cat is called Tim"),
         ("My sister's name is Anna", "My sister's name is Hannah"),
         ("I smoke salmon", "I quit smoking"),
+        ("Blue is my sister's favourite colour", "My favourite colour is orange now"),
+        ("Rain is my favourite kind of weather", "My favourite colour is orange now"),
     ],
 )
 def test_what_is_not_certain_marks_nothing(old: str, new: str) -> None:

@@ -1,0 +1,37 @@
+"""Two facts in other words: which are one."""
+
+import pytest
+
+from assistant.memory.lexicon import Lexicon
+from assistant.memory.same_fact import same_words
+
+LEXICON = Lexicon("en")
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("The user's dog is called Max.", "The user's dog's name is Max."),
+        ("The user's favourite colour is blue.", "The user's favorite color is blue."),
+        ("The user's favourite colour is blue.", "Blue is the user's favourite colour."),
+        ("Blue is the user's favorite color.", "The user's favourite colour is blue now."),
+        ("The user works as a nurse.", "The user is a nurse."),
+    ],
+)
+def test_the_same(older: str, newer: str) -> None:
+    assert same_words(older, newer, LEXICON)
+    assert same_words(newer, older, LEXICON)
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("The user's favourite colour is blue.", "Green is the user's favourite colour."),
+        ("The user's favourite colour is blue.", "Blue is the user's sister's favourite colour."),
+        ("The user's favourite colour is blue.", "Blue is not the user's favourite colour."),
+        ("The user's dog is called Max.", "The user's dog is called Bella."),
+    ],
+)
+def test_not_the_same(older: str, newer: str) -> None:
+    assert not same_words(older, newer, LEXICON)
+    assert not same_words(newer, older, LEXICON)
