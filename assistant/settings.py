@@ -19,6 +19,20 @@ from assistant.errors import SettingsError
 ENVIRONMENT_PREFIX = "ASSISTANT_"
 RESERVED = frozenset({"ASSISTANT_HOME", "ASSISTANT_MODELS_CACHE"})
 
+TAKEN = {
+    "int": "a whole number",
+    "int_from_float": "a whole number",
+    "float": "a number",
+    "finite_number": "a number",
+    "bool": "true or false",
+    "string": "a text",
+    "dict": "a table",
+    "model": "a table",
+    "list": "a list",
+    "tuple": "a list",
+}
+"""By what pydantic calls the error."""
+
 Positive = Annotated[float, Field(gt=0)]
 NonNegative = Annotated[float, Field(ge=0)]
 Fraction = Annotated[float, Field(ge=0, le=1)]
@@ -31,7 +45,7 @@ class Section(BaseModel):
 
 
 class General(Section):
-    profile: str = "default"
+    profile: Literal["tiny", "small", "default"] = "default"
     """Which models to use: `tiny`, `small` or `default` (chosen for this machine)."""
     user: str = "me"
     """Whose conversation it is; memories of one user are never shown to another."""
@@ -350,9 +364,24 @@ def _explained(error: ValidationError, sources: Mapping[str, str]) -> SettingsEr
     if first["type"] == "extra_forbidden":
         message = f"There is no setting `{key}` (from {source})."
     else:
-        value, why = first["input"], first["msg"]
-        message = f"The setting `{key}` = {value!r} (from {source}) does not fit: {why}."
+        message = f"The setting `{key}` {_wanted(first)}, not {first['input']!r} (from {source})."
     return SettingsError(message, mend=_mend(key, source))
+
+
+def _wanted(error: Mapping[str, Any]) -> str:
+    """What a setting takes, as far as it tells what was wrong with what it was given."""
+    kind, known = error["type"].removesuffix("_type").removesuffix("_parsing"), error.get("ctx", {})
+    match kind:
+        case "literal_error":
+            return f"takes {known['expected'].replace(chr(39), '`')}"
+        case "greater_than_equal":
+            return f"takes {known['ge']} or more"
+        case "less_than_equal":
+            return f"takes {known['le']} or less"
+        case "greater_than" | "less_than":
+            more = "more" if kind == "greater_than" else "less"
+            return f"takes {more} than {known.get('gt', known.get('lt'))}"
+    return f"takes {TAKEN.get(kind, 'something else')}"
 
 
 def _mend(key: str, source: str) -> str:

@@ -21,8 +21,12 @@ def write(rows: Iterable[dict[str, Any]], file: Path) -> int:
     """One JSON object a line, readable by the owner alone; returns how many.
 
     Raises:
-        StoreError: it can't be written; what was there before is there still.
+        StoreError: there is such a file, or it can't be written; nothing is left of it then.
     """
+    if file.exists():
+        raise StoreError(
+            f"The file {file} is there already.", mend="Name another file, or remove that one."
+        )
     fresh = file.with_name(f".{file.name}.new")
     count = 0
     try:

@@ -123,16 +123,16 @@ def run(args: argparse.Namespace, home: Home, settings: Settings) -> int:
         return _export(rows, args)
     if args.action == "verify-forgotten":
         return _verify(rows, as_json=args.json)
-    _print(rows, as_json=args.json)
+    _print(rows, as_json=args.json, least_score=settings.memory.least_score)
     return 0
 
 
-def _print(rows: Iterator[Row], *, as_json: bool) -> None:
+def _print(rows: Iterator[Row], *, as_json: bool, least_score: float = 0.0) -> None:
     if as_json:
         for row in rows:
             print_json(row, sys.stdout)
     else:
-        for line in lines(rows):
+        for line in lines(rows, least_score):
             print(line)
 
 

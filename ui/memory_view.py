@@ -24,16 +24,23 @@ LABEL = 14
 LEAST_WIDTH = 60
 
 
-def lines(rows: Iterator[Row]) -> Iterator[str]:
-    """The lines for what was answered."""
-    view = _View(max(LEAST_WIDTH, shutil.get_terminal_size((80, 24)).columns))
+def lines(rows: Iterator[Row], least_score: float = 0.0) -> Iterator[str]:
+    """The lines for what was answered.
+
+    Args:
+        least_score: of what the voice would recall; default: of anything.
+    """
+    view = _View(max(LEAST_WIDTH, shutil.get_terminal_size((80, 24)).columns), least_score)
     for row in rows:
         yield from view.of(row)
 
 
 class _View:
-    def __init__(self, width: int) -> None:
+    def __init__(self, width: int, least_score: float) -> None:
         self._width = width
+        self._least_score = least_score
+        self._far = 0
+        """Memories found that score less."""
         self._now = datetime.now().astimezone()
         self._heading = ""
 
@@ -48,7 +55,7 @@ class _View:
             case "found":
                 yield from self._found(row)
             case "searched":
-                yield from _searched(row)
+                yield from self._searched(row)
             case "added" | "edited":
                 yield f"{row['event'].capitalize()} as {row['short']}."
             case "marked":
@@ -100,6 +107,7 @@ class _View:
         yield self._line(row)
 
     def _found(self, row: Row) -> Iterator[str]:
+        self._far += row["score"] < self._least_score
         yield self._line(row)
         parts = ", ".join(f"{name} {value:+.2f}" for name, value in row["parts"].items() if value)
         words = f"; words: {', '.join(map(plain, row['words']))}" if row["words"] else ""
@@ -107,6 +115,18 @@ class _View:
         yield from textwrap.wrap(
             reason, self._width, initial_indent=" " * 12, subsequent_indent=" " * 12
         )
+
+    def _searched(self, row: Row) -> Iterator[str]:
+        found, far = row["found"], self._far
+        if not found:
+            yield "Nothing is remembered that fits."
+        elif far and not row["by_words_alone"]:
+            of_them = (
+                "None of them fits" if far == found else f"{far} of the {found} fit too little"
+            )
+            yield f"{of_them}: what scores below {self._least_score:g} the voice leaves out."
+        if row["by_words_alone"]:
+            yield "The encoder failed: this was found by its words alone."
 
     def _shown(self, row: Row) -> Iterator[str]:
         yield from self._wrapped(plain(row["text"]), "")
@@ -231,13 +251,6 @@ def _listed(row: Row) -> Iterator[str]:
         yield f"Up to {last:,} of {row['total']:,}, the newest first; --offset N goes on."
     elif row["shown"] < row["total"]:
         yield f"The newest {row['shown']} of {row['total']:,}; --limit N shows more."
-
-
-def _searched(row: Row) -> Iterator[str]:
-    if not row["found"]:
-        yield "Nothing is remembered that fits."
-    if row["by_words_alone"]:
-        yield "The encoder failed: this was found by its words alone."
 
 
 def _verified(row: Row) -> Iterator[str]:

@@ -125,8 +125,9 @@ def test_a_memory_s_whole_life(run: Run, tmp_path: Path) -> None:
     assert file.stat().st_mode & 0o077 == 0
     before = file.read_bytes()
     assert run("import", str(file))[1] == ["1 memory imported."]
-    assert run("export", str(file))[0] == 0
-    assert file.read_bytes() == before
+    again = tmp_path / "again.jsonl"
+    assert run("export", str(again))[0] == 0
+    assert again.read_bytes() == before
     assert run("rebuild")[1] == ["Built anew: 1 memory."]
     forgotten, looked = run("forget", key, "--now")[1]
     assert forgotten == "1 memory forgotten."
@@ -170,6 +171,34 @@ def test_errors_are_a_sentence_and_a_mend(
     assert (ended, out, len(err)) == (code, [], 2)
     assert sentence is None or err[0] == sentence
     assert err[1].startswith("→ ")
+
+
+def test_an_export_replaces_no_file(run: Run, tmp_path: Path) -> None:
+    run("add", "Tea, never coffee.")
+    file = tmp_path / "memories.jsonl"
+    file.write_text("of last year")
+
+    code, out, err = run("export", str(file))
+
+    assert (code, out) == (5, [])
+    assert err == [
+        f"The file {file} is there already.",
+        "→ Name another file, or remove that one.",
+    ]
+    assert file.read_text() == "of last year"
+    assert list(tmp_path.glob("*memories.jsonl*")) == [file]
+
+
+def test_what_the_voice_would_leave_out_is_told(run: Run) -> None:
+    run("add", "The spare key lies under the blue pot.")
+    run("add", "Tea, never coffee.")
+
+    assert run("search", "where is the spare key")[1][-1] == (
+        "1 of the 2 fit too little: what scores below 0.5 the voice leaves out."
+    )
+    assert run("search", "football")[1][-1] == (
+        "None of them fits: what scores below 0.5 the voice leaves out."
+    )
 
 
 def test_a_bad_line_is_named_and_nothing_is_imported(run: Run, tmp_path: Path) -> None:

@@ -28,7 +28,6 @@ def empty_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         ({}, ModelMissing, "not on this machine"),
         ({"stt": {"model": "/no/such/folder"}}, ModelMissing, "neither in the catalogue nor"),
         ({"stt": {"model": "piper-en-us-joe-medium"}}, SettingsError, "not a model for the role"),
-        ({"general": {"profile": "huge"}}, SettingsError, "no profile `huge`"),
     ],
 )
 def test_what_leads_nowhere_is_said_in_a_sentence(

@@ -69,12 +69,20 @@ def test_variables_of_the_paths_are_no_settings(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said", "mend"),
     [
-        ("[turn]\nstop_s = -1\n", "`turn.stop_s` = -1", "assistant config unset turn.stop_s"),
+        (
+            "[turn]\nstop_s = -1\n",
+            "`turn.stop_s` takes more than 0.0, not -1",
+            "assistant config unset turn.stop_s",
+        ),
         ("[turn]\nstops = 1\n", "no setting `turn.stops`", "assistant config unset turn.stops"),
         ("[trun]\nstop_s = 1\n", "no setting `trun`", "Correct"),
         ("stop_s = 1\n", "outside of any [section]", None),
         ("[turn\n", "can't be read", None),
-        ('[audio]\necho = "loud"\n', "`audio.echo` = 'loud'", "unset audio.echo"),
+        (
+            '[audio]\necho = "loud"\n',
+            "`audio.echo` takes `cancel`, `half-duplex` or `off`, not 'loud'",
+            "unset audio.echo",
+        ),
     ],
 )
 def test_a_wrong_file_is_named_with_what_is_wrong(
@@ -96,6 +104,28 @@ def test_a_wrong_variable_is_named(tmp_path: Path) -> None:
         load(tmp_path / "absent.toml", {"ASSISTANT_TTS__SPEED": "fast"})
 
     assert "ASSISTANT_TTS__SPEED" in (caught.value.mend or "")
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "takes"),
+    [
+        ("general.profile", "huge", "takes `tiny`, `small` or `default`, not 'huge'"),
+        ("turn.stop_s", "soon", "takes a number, not 'soon'"),
+        ("turn.stop_s", "0", "takes more than 0.0, not '0'"),
+        ("memory.hot_rows", "2.5", "takes a whole number, not '2.5'"),
+        ("memory.hot_rows", 2.5, "takes a whole number, not 2.5"),
+        ("memory.hot_rows", "-3", "takes 0 or more, not '-3'"),
+        ("tts.speed", "9", "takes 2.0 or less, not '9'"),
+        ("general.sounds", "perhaps", "takes true or false, not 'perhaps'"),
+        ("persona.name", 3, "takes a text, not 3"),
+        ("screen.keys", "m", "takes a table, not 'm'"),
+    ],
+)
+def test_what_a_setting_takes_is_said(tmp_path: Path, key: str, value: object, takes: str) -> None:
+    with pytest.raises(SettingsError, match=f"The setting `{key}` {takes} .from flag.") as refused:
+        load(tmp_path / "absent.toml", environment={}, flags={key: value})
+
+    assert refused.value.mend == "assistant config"
 
 
 def test_a_file_that_is_no_text_is_one_sentence(tmp_path: Path) -> None:

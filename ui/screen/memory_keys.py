@@ -1,6 +1,7 @@
 """The keys of the table of memories that open a window, or go elsewhere."""
 
 import asyncio
+from datetime import datetime
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
@@ -17,7 +18,7 @@ from ui.screen.messages import OpenTurn, Trouble
 from ui.screen.receipts_view import ReceiptsDialog
 from ui.state import State
 
-EXPORT_TO = "~/memories.jsonl"
+EXPORT_TO = "~/memories-{:%Y-%m-%d}.jsonl"
 
 
 class MemoryKeys(MemoryActions):
@@ -107,7 +108,9 @@ class MemoryKeys(MemoryActions):
         self.work(self._export, "dialog")
 
     async def _export(self) -> None:
-        path = await self.asked(LineDialog("Export all memories to", EXPORT_TO))
+        path = await self.asked(
+            LineDialog("Export all memories to", EXPORT_TO.format(datetime.now().astimezone()))
+        )
         if path is None:
             return
         try:

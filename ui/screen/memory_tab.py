@@ -36,7 +36,6 @@ LOOK_S = 2.0
 """Between two looks for what has changed."""
 WORDS = "/ as the voice recalls; ctrl+r: plain text"
 LETTERS = "/ plain text; ctrl+r: as the voice recalls"
-EXPORT_TO = "~/memories.jsonl"
 
 
 class SearchLine(Input):
