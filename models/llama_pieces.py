@@ -17,8 +17,9 @@ from typing import Any
 
 PIECE_S = 0.02
 """What a step may take; one that makes a token takes about as long on a laptop."""
-LEAST = 4
-"""Tokens; fewer take hardly less time, since all weights are gone through for each step."""
+FIRST = 4
+"""Tokens of the first piece, until it is known how long one takes. Where the processor is what
+limits reading, and not going through all the weights, it may come down to one."""
 LOOK_S = 0.02
 """Between two looks at whether a request was cancelled that waits for the slot."""
 TALK_S = 30.0
@@ -48,7 +49,7 @@ class Pieces:
         self._post = post
         self._context = context
         self._most = most
-        self._size = LEAST
+        self._size = FIRST
         self._held: list[int] = []
         """What the slot's cache begins with, as far as it is known."""
         self._slot = threading.Lock()
@@ -88,7 +89,7 @@ class Pieces:
             self._held = tokens[:at]
             tell(at)
             fitting = self._size * PIECE_S / max(time.monotonic() - began, 1e-6)
-            self._size = max(LEAST, min(self._most, int(fitting)))
+            self._size = max(1, min(self._most, int(fitting)))
         return read
 
     def _one(self, tokens: list[int], slot: int) -> int:

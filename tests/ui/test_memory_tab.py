@@ -121,7 +121,7 @@ async def test_memories_are_added_edited_and_marked(tmp_path: Path) -> None:
         await here.until(lambda: isinstance(here.app.screen, LineDialog))
         await here.press(*"ABC", "enter")
         await here.until(lambda: here.here == "ABC")
-        assert "written down by you" in detail(here)
+        await here.until(lambda: "written down by you" in detail(here))
         await here.press("e")
         await here.until(lambda: isinstance(here.app.screen, LineDialog))
         await here.press("D", "enter")
