@@ -22,6 +22,9 @@ FIRST = 4
 limits reading, and not going through all the weights, it may come down to one."""
 LOOK_S = 0.02
 """Between two looks at whether a request was cancelled that waits for the slot."""
+FREE_LOOK_S = 0.002
+STEP_S = 0.5
+"""Longer than any step of a model that a laptop can talk with."""
 TALK_S = 30.0
 
 Post = Callable[[str, Mapping[str, Any]], dict[str, Any]]
@@ -34,6 +37,7 @@ class Pieces:
     Args:
         complete: runs a completion of the engine: its request, and what is called with each chunk.
         post: asks the engine's own HTTP interface; raises OSError, ValueError, LookupError.
+        busy: whether the engine is still in a step of what was cancelled.
         context: tokens of the slot.
         most: tokens of a step of the engine.
     """
@@ -42,11 +46,13 @@ class Pieces:
         self,
         complete: Callable[[dict[str, Any], Step], object],
         post: Post,
+        busy: Callable[[], bool],
         context: int,
         most: int,
     ) -> None:
         self._complete = complete
         self._post = post
+        self._busy = busy
         self._context = context
         self._most = most
         self._size = FIRST
@@ -61,8 +67,18 @@ class Pieces:
                 return False
         return True
 
-    def leave(self) -> None:
-        self._slot.release()
+    def leave(self, *, in_midst: bool) -> None:
+        """
+        Args:
+            in_midst: the request was cancelled. The engine learns of it when it gives a token, and
+                has begun the next step by then: that is waited for.
+        """
+        try:
+            until = time.monotonic() + STEP_S
+            while in_midst and self._busy() and time.monotonic() < until:
+                time.sleep(FREE_LOOK_S)
+        finally:
+            self._slot.release()
 
     def read(
         self, body: Mapping[str, Any], cancelled: threading.Event, tell: Callable[[int], None]
@@ -76,7 +92,7 @@ class Pieces:
         Raises:
             OSError, RuntimeError, ValueError, LookupError: the engine failed.
         """
-        tokens = self._tokens(body)
+        tokens = self._tokens(body, cancelled)
         if not tokens or len(tokens) >= self._context:
             return 0  # the request itself will say so
         at = _common(self._held, tokens)
@@ -119,11 +135,11 @@ class Pieces:
             raise RuntimeError(str(errors[0]))
         return counts[-1]
 
-    def _tokens(self, body: Mapping[str, Any]) -> list[int]:
-        """Of the whole prompt; none where the engine refuses it."""
+    def _tokens(self, body: Mapping[str, Any], cancelled: threading.Event) -> list[int]:
+        """Of the whole prompt; none where the engine refuses it, or it is wanted no more."""
         asked = {key: value for key, value in body.items() if key != "stream"}
         prompt = self._post("/apply-template", asked).get("prompt")
-        if not isinstance(prompt, str):
+        if not isinstance(prompt, str) or cancelled.is_set():
             return []
         wanted = {"content": prompt, "add_special": True, "parse_special": True}
         return [int(token) for token in self._post("/tokenize", wanted).get("tokens", ())]

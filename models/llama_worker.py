@@ -23,6 +23,7 @@ import contextlib
 import ctypes
 import json
 import os
+import re
 import shutil
 import signal
 import sys
@@ -39,6 +40,8 @@ Reply = dict[str, Any]
 FAILURES = (ArithmeticError, ImportError, LookupError, OSError, RuntimeError, TypeError, ValueError)
 """What the binding may raise; the parent is told, and says it in the user's words."""
 
+
+PROCESSED = re.compile(r"^llamacpp:requests_processing (\d+)", re.MULTILINE)
 
 PR_SET_PDEATHSIG = 1
 """From <sys/prctl.h>."""
@@ -112,8 +115,15 @@ def serve(config: dict[str, Any], folder: str, requests: IO[bytes], protocol: IO
     address = server.listening_address
     send({"ready": {"address": address}})
     post = poster(address, config["secret"])
-    pieces = Pieces(server.handle_completions, post, config["context_tokens"], config["batch"])
     running: dict[int, threading.Event] = {}
+    beside: set[int] = set()
+    """Those of them that are read in pieces."""
+
+    def busy() -> bool:
+        return processed(server.handle_metrics()) > len(running) - len(beside)
+
+    size, most = config["context_tokens"], config["batch"]
+    pieces = Pieces(server.handle_completions, post, busy, size, most)
     for line in requests:
         message = json.loads(line)
         number = message["id"]
@@ -124,6 +134,8 @@ def serve(config: dict[str, Any], folder: str, requests: IO[bytes], protocol: IO
             continue
         cancelled = running[number] = threading.Event()
         by = pieces if message.get("pieces") else None
+        if by is not None:
+            beside.add(number)
 
         def run(
             number: int = number,
@@ -137,10 +149,17 @@ def serve(config: dict[str, Any], folder: str, requests: IO[bytes], protocol: IO
             try:
                 last = answer(server, body, cancelled, say, by)
             finally:
+                beside.discard(number)
                 del running[number]
             send({"id": number} | last)
 
         threading.Thread(target=run, daemon=True).start()
+
+
+def processed(metrics: str) -> int:
+    """How many requests the engine works on, by what it tells of itself."""
+    found = PROCESSED.search(metrics)
+    return int(found[1]) if found else 0
 
 
 def _load(config: dict[str, Any], folder: str) -> Any:
@@ -159,7 +178,7 @@ def _load(config: dict[str, Any], folder: str) -> Any:
     parameters.n_threads_http = 2
     parameters.verbosity = -1
     parameters.ui = False
-    parameters.endpoint_metrics = True  # asking for them waits for the end of a step
+    parameters.endpoint_metrics = True
     parameters.offline = True
     parameters.reasoning_format = xllamacpp.common_reasoning_format.COMMON_REASONING_FORMAT_NONE
     if config["unix_socket"]:
@@ -197,9 +216,7 @@ def answer(
         return {"error": {"type": type(error).__name__, "message": str(error)}}
     finally:
         if pieces is not None:
-            if cancelled.is_set():
-                server.handle_metrics()  # answered between two steps: the slot is free then
-            pieces.leave()
+            pieces.leave(in_midst=cancelled.is_set())
 
 
 def _chat(

@@ -18,9 +18,10 @@ that is named has no stand-in unless that is named too. The methods beside it ha
 Intervals are bootstrap 95 % over questions. `--vectors FOLDER` keeps documents' vectors there for
 the next run. `--without times+dated,linked` takes weights away, and `ours_less` says what that
 costs; `--summaries` puts those of every twelve turns beside them (`summaries`), which are to change
-nothing here. `--made CACHE` tells instead what the descriptions and questions in it bring, which a
-model wrote (`scripts/make_derived.py`), and what they cost: over the turns for which it was asked
-alone. With `--json` the last line is one JSON object.
+nothing here, and `--facts` those that rules take from them (`facts`). `--made CACHE` tells instead
+what the descriptions and questions in it bring, which a model wrote (`scripts/make_derived.py`),
+and what they cost: over the turns for which it was asked alone. With `--json` the last line is one
+JSON object.
 """
 
 import argparse
@@ -56,6 +57,7 @@ from scripts.bench.recall_methods import (
     Encoders,
     Ours,
     summed_up,
+    taken_out,
 )
 from scripts.bench.report import machine
 from scripts.bench.retrieval import METRICS, Values, intervals, means, of_question, table
@@ -67,6 +69,7 @@ BRIEF = "ours_brief"
 WORDS = "ours_words"
 WORDS_BRIEF = "ours_words_brief"
 SUMMARIES = "summaries"
+FACTS = "facts"
 
 
 class KeptVectors:
@@ -130,6 +133,8 @@ def variants(encoders: Encoders, options: argparse.Namespace) -> dict[str, Calla
         found[STAND_IN] = lambda pool: Ours(pool, stand_in, weights)
     if options.summaries:
         found[SUMMARIES] = lambda pool: Ours(pool, encoders, weights, beside=summed_up(pool, TURNS))
+    if options.facts:
+        found[FACTS] = lambda pool: Ours(pool, encoders, weights, beside=taken_out(pool))
     for name, other in ablated(options.without).items():
         found[name] = partial(Ours, encoders=encoders, weights=other)
     return found
@@ -218,6 +223,7 @@ def parsed(arguments: Sequence[str]) -> argparse.Namespace:
         "--without", default="", help="weights of Ranking that are 0 in a run beside: a,b+c"
     )
     parser.add_argument("--summaries", action="store_true", help="with summaries by rules too")
+    parser.add_argument("--facts", action="store_true", help="with facts by rules too")
     parser.add_argument("--vectors", type=Path, help="folder to keep vectors in")
     parser.add_argument("--made", type=Path, metavar="CACHE", help="of scripts/make_derived.py")
     parser.add_argument("--model", help="which model's, of those in the cache")

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from typing import NamedTuple
@@ -12,7 +13,9 @@ import Stemmer
 from numpy.typing import NDArray
 
 from assistant.context.conversation import Exchange
+from assistant.idle.extracting import candidates
 from assistant.memory.enriched import Enrichment, Extra
+from assistant.memory.facts import content_of, exchange_of, memories_of_facts
 from assistant.memory.gist import chosen, points, written
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.pace import Limit, Steps
@@ -57,7 +60,7 @@ class Ours:
     is what recall falls back to where its deadline is near.
 
     Args:
-        beside: memories that are no turns.
+        beside: memories that are no turns. A fact stands for the turn that it was taken from.
         extras: what was made of turns, by their ids, with vectors of the quick encoder.
         enrichment: what of it counts.
     """
@@ -91,6 +94,9 @@ class Ours:
             self._index.set_vectors([each.id for each in memories], better, stronger=True)
         self._index.enrich(extras or {})
         self._rows = {turn.id: row for row, turn in enumerate(pool.turns)}
+        of_turns = {each.id: exchange_of(each.id) for each in beside}
+        self._rows |= {key: self._rows[of[0]] for key, of in of_turns.items() if of is not None}
+        self._most = 2 * FOUND if any(of_turns.values()) else FOUND
         self._speakers = sorted({turn.speaker for turn in pool.turns})
         times = [turn.when for turn in pool.turns if turn.when]
         self._now = pool.asked or max(times, default=UNKNOWN) + timedelta(days=1)
@@ -100,9 +106,10 @@ class Ours:
         both = (self._quick, self._stronger)
         vector, stronger = (each([question.meaning])[0] if each else None for each in both)
         found = self._index.search(
-            question, vector, stronger=stronger, k=FOUND, now=self._now, limit=self._limit()
+            question, vector, stronger=stronger, k=self._most, now=self._now, limit=self._limit()
         )
-        return [self._rows.get(each.id, NO_TURN) for each in found]
+        rows = [self._rows.get(each.id, NO_TURN) for each in found]
+        return list(dict.fromkeys(rows))[:FOUND] if self._most > FOUND else rows
 
 
 def summed_up(pool: Pool, turns: int) -> list[Memory]:
@@ -115,6 +122,17 @@ def summed_up(pool: Pool, turns: int) -> list[Memory]:
             text = written(chosen(points(part, lexicon).kept))
             if text:
                 made.append(memory_of(pool.name, key, subject_of(key, at + 1), text, part))
+    return made
+
+
+def taken_out(pool: Pool) -> list[Memory]:
+    """Facts by rules, each of whoever told it."""
+    lexicon, made = Lexicon("en"), list[Memory]()
+    for turn in pool.turns:
+        said = Exchange(turn.id, 0, turn.text, turn.when or UNKNOWN, ended=turn.when)
+        content = content_of(candidates(turn.text, said.started, lexicon).kept)
+        facts = memories_of_facts(pool.name, turn.conversation, said, content)
+        made += [replace(each, speaker=turn.speaker) for each in facts]
     return made
 
 
