@@ -25,7 +25,7 @@ LAST = 8
 """Times of a step by which it is told how long the next will take."""
 AS_A_RULE = 3 * LAST // 4 - 1
 """Which of them is expected, counted from the quickest: the others waited for the processor."""
-TRIED_AFTER, TRIED_AT_LAST = 8, 256
+TRIED_AFTER, TRIED_AT_LAST = 2, 256
 """Searches in which there was no time for a step, until it is tried all the same: it may be quick
 again. Twice as many after each try that was in vain."""
 LEAST_S = 0.0005
@@ -163,8 +163,9 @@ class _Step:
 
     @property
     def expected(self) -> float:
-        """Seconds; none where it is to be tried."""
-        return 0.0 if self._left_out >= self._tried_after else self._as_a_rule
+        """Seconds. Where it is to be tried, those of the quickest, and ever fewer until it is."""
+        waiting = self._left_out - self._tried_after
+        return self._as_a_rule if waiting < 0 else min(self._took) * 0.25**waiting
 
     @property
     def _as_a_rule(self) -> float:

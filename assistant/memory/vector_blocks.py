@@ -5,6 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from assistant.memory.compiled import COMPILED
+
 Vectors = NDArray[np.float32]
 """Shape (n, dimensions), of length 1."""
 Rows = NDArray[np.int64]
@@ -12,6 +14,8 @@ Cosines = NDArray[np.float32]
 
 SIGNS = 384
 """Dimensions whose signs are compared, at most: of 768 the first half finds the same rows."""
+FARTHEST = SIGNS
+"""As many signs as can differ."""
 STEP = 8_192
 """Rows whose signs are compared at once: what that takes stays in the processor's own memory."""
 SCORED_AT_ONCE = 256
@@ -102,6 +106,16 @@ class Block:
         np.add(out, self.skipped[: len(out)], out=out)
 
     def scored(self, query: Vectors, local: Rows, missing: float) -> Cosines:
+        loops = COMPILED.loops
+        if loops is not None:
+            cosines = loops.scored(self.codes, self.scales, query, np.ascontiguousarray(local))
+        else:
+            cosines = self._scored(query, local)
+        if missing:
+            cosines[~self.present[local]] = missing
+        return cosines
+
+    def _scored(self, query: Vectors, local: Rows) -> Cosines:
         cosines = np.empty(len(local), np.float32)
         for start in range(0, len(local), SCORED_AT_ONCE):
             part = slice(start, start + SCORED_AT_ONCE)
@@ -109,8 +123,6 @@ class Block:
             codes = self.codes.take(local[part], axis=0)
             np.dot(codes.astype(np.float32), query, out=cosines[part])
         cosines *= self.scales.take(local)
-        if missing:
-            cosines[~self.present[local]] = missing
         return cosines
 
 

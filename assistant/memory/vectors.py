@@ -15,9 +15,11 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from assistant.memory.compiled import COMPILED, Loops
 from assistant.memory.ranking import NONE, places
 from assistant.memory.tiers import Tier
 from assistant.memory.vector_blocks import (
+    FARTHEST,
     NEVER,
     Block,
     Cosines,
@@ -262,9 +264,11 @@ class VectorIndex:
     def _nearest_by_signs(self, query: Vectors, count: int) -> Rows:
         """The `count` rows outside the hot tier whose signs differ least from the query's,
         ascending."""
+        loops, signs = COMPILED.loops, signs_of(query[np.newaxis])
+        if loops is not None and 64 * len(signs) == FARTHEST and count < self._rows:
+            return self._sifted(loops, signs, count)
         distances = np.empty(self._rows, np.uint16)
         if count < self._rows:
-            signs = signs_of(query[np.newaxis])
             for number, block in enumerate(self._blocks):
                 block.distances(signs, distances[number * BLOCK : (number + 1) * BLOCK])
             # Of 32 bits each: processors partition those many times as fast, more of them than can
@@ -283,6 +287,18 @@ class VectorIndex:
         kept = np.ones(len(rows), np.bool_)
         kept[left_out] = False
         return rows[kept]
+
+    def _sifted(self, loops: Loops, signs: NDArray[np.uint64], count: int) -> Rows:
+        """As `_nearest_by_signs`."""
+        distances = np.empty(self._rows, np.uint16)
+        counts = np.zeros(FARTHEST + 2, np.int64)
+        for number, block in enumerate(self._blocks):
+            part = distances[number * BLOCK : (number + 1) * BLOCK]
+            loops.distances(block.signs, signs.ravel(), block.skipped, part, counts)
+        so_far = counts[: FARTHEST + 1].cumsum()
+        limit = min(int(np.searchsorted(so_far, count)), FARTHEST)
+        found = int(so_far[limit])
+        return loops.up_to(distances, limit, max(0, found - count), min(found, count))
 
     def _scored(self, query: Vectors, rows: Rows, missing: float = 0.0) -> Cosines:
         cosines = np.zeros(len(rows), np.float32)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from assistant.memory.lexicon import Lexicon
-from assistant.memory.pace import LAST, LEAST_S, MOST, SHARES, TRIED_AFTER, Limit, Pace, Steps
+from assistant.memory.pace import LAST, LEAST_S, MOST, SHARES, Limit, Pace, Steps
 from assistant.memory.question import read_question
 from assistant.memory.ranking import Ranking
 from assistant.memory.record import Kind, Memory
@@ -83,7 +83,7 @@ def test_one_slow_moment_is_soon_over(clock: Clock) -> None:
         pace = Pace(0.003, clock)
         for _ in range(LAST):
             search(pace, clock, slow)
-        steps = [search(pace, clock, 0.003, 0.006) for _ in range(2 * TRIED_AFTER + 2)]
+        steps = [search(pace, clock, 0.003, 0.006) for _ in range(2 * LAST + 2)]
         assert steps[0] == WORDS
         assert steps[-1] == WHOLE, slow
 
@@ -93,7 +93,7 @@ def test_nor_does_it_stay_where_no_vector_comes_in_time_for_it(clock: Clock) -> 
     for _ in range(LAST):
         search(pace, clock, 1.0)
     assert pace.reserve(0.010) == MOST * 0.010, "so much that an encoder may always be late"
-    for _ in range(TRIED_AFTER):
+    for _ in range(LAST):
         search(pace, clock, 0.003, 0.010, meaning=False)
     assert pace.least(0.010) < 0.005
     assert search(pace, clock, 0.003, 0.006) == WHOLE

@@ -1,0 +1,83 @@
+"""The loops of `compiled`, as Numba takes them. To import this compiles them, or reads what was
+compiled before, and takes a second."""
+
+from typing import Any
+
+import numpy as np
+from numba import njit, types
+from numba.extending import intrinsic
+
+from assistant.memory.vector_blocks import FARTHEST
+
+KEPT: dict[str, Any] = {"nogil": True, "cache": True}
+
+
+def _ones(_: Any, word: Any) -> Any:
+    """Bits that are set, by the processor's own instruction."""
+
+    def written(_: Any, builder: Any, __: Any, arguments: Any) -> Any:
+        return builder.ctpop(arguments[0])
+
+    return types.uint64(word), written
+
+
+ones: Any = intrinsic(_ones)
+
+
+def _distances(signs: Any, query: Any, skipped: Any, out: Any, counts: Any) -> None:
+    a, b, c, d, e, f = query[0], query[1], query[2], query[3], query[4], query[5]
+    for row in range(len(out)):
+        bits = (
+            ones(signs[0, row] ^ a)
+            + ones(signs[1, row] ^ b)
+            + ones(signs[2, row] ^ c)
+            + ones(signs[3, row] ^ d)
+            + ones(signs[4, row] ^ e)
+            + ones(signs[5, row] ^ f)
+        )
+        distance = np.int64(bits) + np.int64(skipped[row])
+        out[row] = distance
+        counts[min(distance, FARTHEST + 1)] += 1
+
+
+def _up_to(distances: Any, limit: int, spared: int, count: int) -> Any:
+    rows, found = np.empty(count, np.int64), 0
+    for row in range(len(distances)):
+        distance = distances[row]
+        if distance > limit:
+            continue
+        if distance == limit and spared > 0:
+            spared -= 1
+            continue
+        rows[found] = row
+        found += 1
+    return rows
+
+
+def _scored(codes: Any, scales: Any, query: Any, rows: Any) -> Any:
+    cosines = np.empty(len(rows), np.float32)
+    for at in range(len(rows)):
+        row, total = rows[at], np.float32(0)
+        for place in range(len(query)):
+            total += np.float32(codes[row, place]) * query[place]
+        cosines[at] = total * scales[row]
+    return cosines
+
+
+def _array(kind: Any, dimensions: int = 1) -> Any:
+    """One that is read alone: a question's vector can't be changed."""
+    return types.Array(kind, dimensions, "C", readonly=True)
+
+
+distances = njit(
+    types.void(
+        _array(types.u8, 2), _array(types.u8), _array(types.u2), types.u2[::1], types.i8[::1]
+    ),
+    **KEPT,
+)(_distances)
+up_to = njit(types.i8[::1](_array(types.u2), types.i8, types.i8, types.i8), **KEPT)(_up_to)
+scored = njit(
+    types.f4[::1](_array(types.i1, 2), _array(types.f4), _array(types.f4), _array(types.i8)),
+    fastmath=True,
+    **KEPT,
+)(_scored)

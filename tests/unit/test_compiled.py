@@ -1,0 +1,128 @@
+"""Loops that are compiled find what NumPy finds."""
+
+import logging
+import sys
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from assistant.memory import user_index, vectors
+from assistant.memory.compiled import COMPILED, Compiled, Loops
+from assistant.memory.lexicon import Lexicon
+from assistant.memory.ranking import Ranking
+from assistant.memory.tiers import Tiers
+from assistant.memory.user_index import UserIndex
+from assistant.memory.vectors import VectorIndex
+from tests.support.memories import NOW, memory
+
+Vectors = NDArray[np.float32]
+
+
+@pytest.fixture(scope="module")
+def loops() -> Loops:
+    compiled = Compiled()
+    compiled.load()
+    assert compiled.loops is not None
+    return compiled.loops
+
+
+def directions(count: int, dimensions: int, seed: int = 0) -> Vectors:
+    drawn = np.random.default_rng(seed).standard_normal((count, dimensions)).astype(np.float32)
+    return np.asarray(drawn / np.linalg.norm(drawn, axis=1, keepdims=True), np.float32)
+
+
+def both(
+    monkeypatch: pytest.MonkeyPatch, loops: Loops, index: VectorIndex, query: Vectors, k: int
+) -> list[tuple[list[int], list[float]]]:
+    """What is found without and with them."""
+    found = []
+    for each in (None, loops):
+        monkeypatch.setattr(COMPILED, "loops", each)
+        rows, cosines = index.search(query, k)
+        found.append((rows.tolist(), cosines.tolist()))
+    return found
+
+
+@pytest.mark.parametrize("dimensions", [384, 768, 100])
+def test_they_find_the_same(monkeypatch: pytest.MonkeyPatch, loops: Loops, dimensions: int) -> None:
+    monkeypatch.setattr(vectors, "BLOCK", 1_000)
+    index = VectorIndex(dimensions, rescored=200)
+    index.add(directions(2_700, dimensions))
+    index.add_without(50)
+    index.remove(list(range(100, 400)))
+    index.replace([5, 6], directions(2, dimensions, seed=1), hot=True)
+    index.set_warm([1_500, 7])
+
+    for query in directions(20, dimensions, seed=2):
+        query.flags.writeable = False  # as those of questions are
+        plain, compiled = both(monkeypatch, loops, index, query, 10)
+        assert compiled[0] == plain[0]
+        assert compiled[1] == pytest.approx(plain[1], abs=1e-5)
+
+
+def test_of_those_that_are_level_the_newest_are_scored(
+    monkeypatch: pytest.MonkeyPatch, loops: Loops
+) -> None:
+    index = VectorIndex(384, rescored=3)
+    index.add(np.repeat(directions(1, 384), 10, axis=0))
+
+    plain, compiled = both(monkeypatch, loops, index, directions(1, 384)[0], 3)
+
+    assert sorted(plain[0]) == sorted(compiled[0]) == [7, 8, 9]
+
+
+def test_where_fewer_are_left_than_are_wanted_they_are_all_found(
+    monkeypatch: pytest.MonkeyPatch, loops: Loops
+) -> None:
+    index = VectorIndex(384, rescored=20)
+    index.add(directions(30, 384))
+    index.remove(list(range(5, 30)))
+
+    plain, compiled = both(monkeypatch, loops, index, directions(1, 384, seed=3)[0], 20)
+
+    assert sorted(plain[0]) == sorted(compiled[0]) == [0, 1, 2, 3, 4]
+
+
+def test_missing_vectors_are_told_from_others(
+    monkeypatch: pytest.MonkeyPatch, loops: Loops
+) -> None:
+    index = VectorIndex(384)
+    index.add(directions(3, 384))
+    index.add_without(1)
+    monkeypatch.setattr(COMPILED, "loops", loops)
+
+    cosines = index.cosines(directions(1, 384)[0], [0, 3, 2], missing=np.nan)
+
+    assert cosines[0] == pytest.approx(1, abs=0.01)
+    assert np.isnan(cosines).tolist() == [False, True, False]
+
+
+@pytest.mark.parametrize(("rows", "wanted"), [(3, False), (4, True)])
+def test_they_are_loaded_for_a_large_index(
+    monkeypatch: pytest.MonkeyPatch, rows: int, wanted: bool
+) -> None:
+    compiled = Compiled()
+    monkeypatch.setattr(user_index, "COMPILED", compiled)
+    monkeypatch.setattr(user_index, "ROWS", 4)
+    index = UserIndex("ada", Lexicon("en"), 384, Ranking())
+    index.add([memory(f"It is number {n}.", at=n) for n in range(rows)], directions(rows, 384))
+
+    index.age(Tiers(), NOW, lambda _: {})
+
+    assert (compiled.loops is not None) is wanted
+
+
+def test_without_a_compiler_numpy_goes_on(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setitem(sys.modules, "assistant.memory.compiled_loops", None)
+    compiled = Compiled()
+
+    with caplog.at_level(logging.WARNING):
+        compiled.load()
+        compiled.load()
+
+    assert compiled.loops is None
+    (told,) = (each.message for each in caplog.records)
+    assert told == "the loops can't be compiled: ModuleNotFoundError"
