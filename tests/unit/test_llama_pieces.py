@@ -1,0 +1,131 @@
+"""A prompt that is read beside the conversation: in how large pieces, and when its slot is free."""
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from models import llama_pieces
+from models.llama_pieces import STEP_S, Pieces
+from models.llama_worker import processed
+
+BODY = {"messages": [{"role": "user", "content": "Hello"}], "id_slot": 1, "stream": True}
+PROMPT = 200
+
+
+@dataclass
+class Engine:
+    """Reads a token in `token_s`, on a clock of its own."""
+
+    token_s: float
+    now: float = 0.0
+    cached: int = 0
+    sizes: list[int] = field(default_factory=list)
+    posted: list[str] = field(default_factory=list)
+    on_post: Callable[[], None] = lambda: None
+
+    def complete(self, body: dict[str, Any], step: Callable[[dict[str, Any]], bool]) -> None:
+        new = len(body["prompt"]) - self.cached
+        self.cached += new
+        self.sizes.append(new)
+        self.now += new * self.token_s
+        step({"timings": {"prompt_n": new}})
+
+    def post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        self.posted.append(path)
+        self.on_post()
+        return {"prompt": "…"} if path == "/apply-template" else {"tokens": list(range(PROMPT))}
+
+    # in place of the module `time`
+    def monotonic(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+def pieces(
+    monkeypatch: pytest.MonkeyPatch, engine: Engine, busy: Callable[[], bool] = lambda: False
+) -> Pieces:
+    monkeypatch.setattr(llama_pieces, "time", engine)
+    return Pieces(engine.complete, engine.post, busy, context=2_048, most=32)
+
+
+@pytest.mark.parametrize(
+    ("token_s", "first", "then"), [(0.0001, 4, 32), (0.00099, 4, 20), (0.007, 4, 2), (0.03, 4, 1)]
+)
+def test_a_piece_is_what_is_read_in_its_time(
+    monkeypatch: pytest.MonkeyPatch, token_s: float, first: int, then: int
+) -> None:
+    engine = Engine(token_s)
+
+    read = pieces(monkeypatch, engine).read(BODY, threading.Event(), lambda _: None)
+
+    assert engine.sizes[0] == first
+    assert set(engine.sizes[1:]) == {then}
+    assert read == sum(engine.sizes)
+    assert PROMPT - then <= read < PROMPT, "the last piece is the request's own"
+
+
+def test_nothing_is_read_for_what_is_wanted_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    cancelled = threading.Event()
+    engine = Engine(0.001, on_post=cancelled.set)
+
+    assert pieces(monkeypatch, engine).read(BODY, cancelled, lambda _: None) == 0
+
+    assert engine.posted == ["/apply-template"]
+    assert engine.sizes == []
+
+
+def test_the_slot_is_free_when_the_step_is_over_that_was_begun(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    steps: Iterator[bool] = iter([True, True, False])
+    slot = pieces(monkeypatch, Engine(0.001), lambda: next(steps))
+    assert slot.enter(threading.Event())
+
+    slot.leave(in_midst=True)
+
+    assert list(steps) == []
+    assert slot.enter(threading.Event())
+
+
+def test_an_engine_that_never_ends_its_step_is_not_waited_for_for_ever(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    engine = Engine(0.001)
+    slot = pieces(monkeypatch, engine, lambda: True)
+    assert slot.enter(threading.Event())
+
+    slot.leave(in_midst=True)
+
+    assert engine.now == pytest.approx(STEP_S, abs=0.01)
+    assert slot.enter(threading.Event())
+
+
+def test_the_slot_is_free_though_the_engine_can_not_be_asked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def busy() -> bool:
+        raise RuntimeError("it has ended")
+
+    slot = pieces(monkeypatch, Engine(0.001), busy)
+    assert slot.enter(threading.Event())
+
+    with pytest.raises(RuntimeError, match="it has ended"):
+        slot.leave(in_midst=True)
+
+    assert slot.enter(threading.Event())
+
+
+def test_how_many_requests_are_worked_on_is_read_from_what_the_engine_tells() -> None:
+    told = (
+        "# HELP llamacpp:requests_processing Number of requests processing\n"
+        "# TYPE llamacpp:requests_processing gauge\n"
+        "llamacpp:requests_processing 2\n"
+        "llamacpp:requests_deferred 1\n"
+    )
+    assert processed(told) == 2
+    assert processed("") == 0
