@@ -107,6 +107,7 @@ class Remembering:
         gc.collect()
         # To look through 100,000 memories for garbage takes 0.17 s, in which nobody is heard.
         gc.freeze()
+        self.stack.callback(gc.unfreeze)  # or what is forgotten later would stay after a restart
         self.memory.begin_stronger()
         _begin_forgetting(forgetting, self.bus, self.stack)
         await self.memory.writable.wait()  # until then the commands open the memories themselves

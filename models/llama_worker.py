@@ -120,7 +120,7 @@ def serve(config: dict[str, Any], folder: str, requests: IO[bytes], protocol: IO
     """Those of them that are read in pieces."""
 
     def busy() -> bool:
-        return processed(server.handle_metrics()) > len(running) - len(beside)
+        return works_on(server) > len(running) - len(beside)
 
     size, most = config["context_tokens"], config["batch"]
     pieces = Pieces(server.handle_completions, post, busy, size, most)
@@ -154,6 +154,14 @@ def serve(config: dict[str, Any], folder: str, requests: IO[bytes], protocol: IO
             send({"id": number} | last)
 
         threading.Thread(target=run, daemon=True).start()
+
+
+def works_on(server: Any) -> int:
+    """How many requests; none where it can't tell, which the next one will."""
+    try:
+        return processed(server.handle_metrics())
+    except FAILURES:
+        return 0
 
 
 def processed(metrics: str) -> int:

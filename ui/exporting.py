@@ -1,5 +1,6 @@
 """Writing memories to a file that is there whole, or not at all."""
 
+import errno
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -23,13 +24,11 @@ def write(rows: Iterable[dict[str, Any]], file: Path) -> int:
     Raises:
         StoreError: there is such a file, or it can't be written; nothing is left of it then.
     """
-    if file.exists():
-        raise StoreError(
-            f"The file {file} is there already.", mend="Name another file, or remove that one."
-        )
     fresh = file.with_name(f".{file.name}.new")
     count = 0
     try:
+        if os.path.lexists(file):
+            raise FileExistsError(errno.EEXIST, "it is there already")
         descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
             for row in rows:
@@ -41,5 +40,6 @@ def write(rows: Iterable[dict[str, Any]], file: Path) -> int:
             f"The file {file} can't be written: {error.strerror}.", mend="Name another file."
         ) from error
     finally:
-        fresh.unlink(missing_ok=True)
+        if os.path.lexists(fresh):
+            fresh.unlink()
     return count

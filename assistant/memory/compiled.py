@@ -58,8 +58,10 @@ class Compiled:
             self._tried = True
             try:
                 import assistant.memory.compiled_loops as loops
-            except (ImportError, OSError, RuntimeError) as error:
-                logger.warning("the loops can't be compiled: %s", type(error).__name__)
+            except Exception as error:  # a damaged cache has any: nobody needs the loops
+                logger.warning(
+                    "the loops can't be compiled: %s", type(error).__name__, exc_info=True
+                )
             else:
                 self.loops = Loops(loops.distances, loops.up_to, loops.scored)
 

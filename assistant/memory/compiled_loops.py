@@ -7,8 +7,6 @@ import numpy as np
 from numba import njit, types
 from numba.extending import intrinsic
 
-from assistant.memory.vector_blocks import FARTHEST
-
 KEPT: dict[str, Any] = {"nogil": True, "cache": True}
 
 
@@ -37,7 +35,7 @@ def _distances(signs: Any, query: Any, skipped: Any, out: Any, counts: Any) -> N
         )
         distance = np.int64(bits) + np.int64(skipped[row])
         out[row] = distance
-        counts[min(distance, FARTHEST + 1)] += 1
+        counts[min(distance, len(counts) - 1)] += 1
 
 
 def _up_to(distances: Any, limit: int, spared: int, count: int) -> Any:

@@ -70,6 +70,11 @@ TIME = (
 COUNT = r"(?:\d+|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
 STATUS = r"single|engaged|married|divorced|separated|widowed"
 MINE = r"my (?:new )?"
+NO_FAVOURITE = (
+    r"(?:i|don't|know|thinks?|thought|says?|not|never|no|nothing|neither|nobody|none|what|which|who"
+    r"|that|this|it|one|or|favorite)"
+)
+"""Before "is my favourite", these name none."""
 THIRD_PERSON = (
     (re.compile(r"\b[Tt]he user['’]s\b"), "my"),
     (re.compile(r"\b[Tt]he user is\b"), "I am"),
@@ -268,7 +273,8 @@ class _Clause:
     def _favourite(self) -> Claim | None:
         found = self._match(rf"{MINE}favorite (?P<what>\w+(?: \w+)?) is (?P<value>.+)")
         found = found or self._match(
-            r"(?P<value>[\w' -]+) is my (?:new )?favorite (?P<what>\w+(?: \w+)?)$"
+            rf"(?!(?:.* )?{NO_FAVOURITE}(?: .*)? is my )(?P<value>[\w'-]+(?: [\w'-]+){{0,2}})"
+            r" is my (?:new )?favorite (?P<what>\w+(?: \w+)?)$"
         )
         return self._claim(("favourite", found["what"]), found["value"]) if found else None
 

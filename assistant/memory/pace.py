@@ -174,6 +174,7 @@ class _Step:
     def took(self, seconds: float) -> None:
         if self._left_out < self._tried_after:
             self._took.append(seconds)
+            self._tried_after = max(TRIED_AFTER, self._tried_after // 2)
         elif seconds < self._as_a_rule:  # one slow moment is over
             self._took.extend([seconds] * LAST)
             self._tried_after = TRIED_AFTER

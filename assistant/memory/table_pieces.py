@@ -27,7 +27,8 @@ class Pieces:
 
     def joined(self, table: Any) -> None:
         """They are about to be one."""
-        self._count, self._rows = 0, int(table.count_rows())
+        self._count = 0
+        self._rows = int(table.count_rows())
 
     def many(self, *, in_silence: bool) -> bool:
         """Whether they are to be joined."""

@@ -182,11 +182,12 @@ def test_an_export_replaces_no_file(run: Run, tmp_path: Path) -> None:
 
     assert (code, out) == (5, [])
     assert err == [
-        f"The file {file} is there already.",
-        "→ Name another file, or remove that one.",
+        f"The file {file} can't be written: it is there already.",
+        "→ Name another file.",
     ]
     assert file.read_text() == "of last year"
     assert list(tmp_path.glob("*memories.jsonl*")) == [file]
+    assert run("export", str(tmp_path / ("x" * 300)))[0] == 5
 
 
 def test_what_the_voice_would_leave_out_is_told(run: Run) -> None:

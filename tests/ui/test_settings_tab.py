@@ -201,7 +201,7 @@ async def test_a_number_that_does_not_fit_is_told_and_not_written(home: Home) ->
         await pilot.press("enter")
         await until(pilot, lambda: len(app.troubles) == 1)
 
-        assert "less than or equal to 2" in str(app.troubles[0])
+        assert "takes 2.0 or less, not '9'" in str(app.troubles[0])
         assert not home.settings_file.exists()
 
 

@@ -179,6 +179,10 @@ def test_a_change_that_is_said_supersedes(old: str, new: str) -> None:
         ("I smoke salmon", "I quit smoking"),
         ("Blue is my sister's favourite colour", "My favourite colour is orange now"),
         ("Rain is my favourite kind of weather", "My favourite colour is orange now"),
+        ("My favourite colour is green", "I don't know what is my favourite colour now"),
+        ("My favourite colour is green", "Nothing is my favourite colour any more"),
+        ("My favourite colour is green", "My sister thinks blue is my favourite colour now"),
+        ("My favourite colour is green", "Red or blue is my favourite colour now"),
     ],
 )
 def test_what_is_not_certain_marks_nothing(old: str, new: str) -> None:

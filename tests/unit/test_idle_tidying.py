@@ -1,0 +1,46 @@
+"""Order in the memories: wanted as long as it lacks, and not for ever where it can't be made."""
+
+from dataclasses import dataclass
+
+from assistant.idle.tidying import ALL, IN_VAIN_S, Tidying
+
+
+@dataclass
+class Memories:
+    """Two batches put them in order, unless they can't be written."""
+
+    disorder: int = 2
+    writable: bool = True
+
+    def untidy(self, unmerged: int) -> bool:
+        return self.disorder > 0
+
+    async def tidy(self, unmerged: int) -> None:
+        self.disorder -= self.writable
+
+
+async def test_it_is_wanted_until_there_is_order() -> None:
+    memories = Memories(disorder=1)
+    work = Tidying(memories)
+
+    assert await work.missing(9) == (ALL,)
+    await work.run([ALL])
+
+    assert await work.missing(9) == ()
+    memories.disorder = 1
+    assert await work.missing(9) == (ALL,)
+
+
+async def test_what_can_not_be_put_in_order_keeps_nothing_from_being_done() -> None:
+    now = [100.0]
+    memories = Memories(disorder=1, writable=False)
+    work = Tidying(memories, lambda: now[0])
+
+    await work.run([ALL])
+    assert await work.missing(9) == ()
+
+    now[0] += IN_VAIN_S
+    memories.writable = True
+    assert await work.missing(9) == (ALL,)
+    await work.run([ALL])
+    assert memories.disorder == 0
