@@ -126,7 +126,7 @@ class Scheduler:
             await self._quiet.lasting(
                 self._settings.every_s, lambda: max(self._not_before, self._rest_until)
             )
-            outcome = await self._one_batch(None, forced=False)
+            outcome, _ = await self._one_batch(None, forced=False)
             if outcome is Outcome.INTERRUPTED:  # from when on it is quiet decides
                 continue
             if outcome in (Outcome.NOTHING, Outcome.HELD):
@@ -150,9 +150,8 @@ class Scheduler:
         wait, done, batches, pauses = 0.0, 0, 0, self._pauses
         while pauses == self._pauses and (most is None or batches < most):
             await self._quiet.lasting(wait)
-            before = self.backlog.finished
-            outcome = await self._one_batch(kind, forced=True)
-            done += self.backlog.finished - before
+            outcome, subjects = await self._one_batch(kind, forced=True)
+            done += subjects
             batches += outcome in (Outcome.DONE, Outcome.FAILED)
             wait = self._settings.every_s if outcome is Outcome.INTERRUPTED else 0.0
             if outcome in (Outcome.NOTHING, Outcome.HELD):
@@ -216,31 +215,37 @@ class Scheduler:
             self._told_to_stop.set()
             self._task.cancel()
 
-    async def _one_batch(self, kind: str | None, *, forced: bool) -> Outcome:
-        async with self._one_by_one:
-            if not self._quiet.now:
-                return Outcome.INTERRUPTED
-            if self._left is not None and not self._left.done():
-                return Outcome.HELD
-            self._inside = False
-            self._told_to_stop.clear()
-            task = self._task = asyncio.create_task(self._work(kind, forced=forced))
-            try:
-                await self._ended(task)
-            finally:  # reached too early where the whole scheduler is cancelled
-                if not task.done():
-                    self._stop()
-                    await asyncio.wait({task}, timeout=STUBBORN_S)
-                stopped = self._noted_end()
-                if not task.done():
-                    self._leave(task)
+    async def _one_batch(self, kind: str | None, *, forced: bool) -> tuple[Outcome, int]:
+        """Also says how many subjects were done."""
+        async with self._one_by_one:  # whoever waited for it counts none of the batch before
+            before = self.backlog.finished
+            outcome = await self._alone(kind, forced=forced)
+            return outcome, self.backlog.finished - before
+
+    async def _alone(self, kind: str | None, *, forced: bool) -> Outcome:
+        if not self._quiet.now:
+            return Outcome.INTERRUPTED
+        if self._left is not None and not self._left.done():
+            return Outcome.HELD
+        self._inside = False
+        self._told_to_stop.clear()
+        task = self._task = asyncio.create_task(self._work(kind, forced=forced))
+        try:
+            await self._ended(task)
+        finally:  # reached too early where the whole scheduler is cancelled
             if not task.done():
-                return Outcome.INTERRUPTED
-            # Cancelled by nobody is work that waited for something that was: a mistake of its own.
-            error = asyncio.CancelledError() if task.cancelled() else task.exception()
-            if error is None:
-                return task.result()
-            return Outcome.INTERRUPTED if stopped else await self._failed(error)
+                self._stop()
+                await asyncio.wait({task}, timeout=STUBBORN_S)
+            stopped = self._noted_end()
+            if not task.done():
+                self._leave(task)
+        if not task.done():
+            return Outcome.INTERRUPTED
+        # Cancelled by nobody is work that waited for something that was: a mistake of its own.
+        error = asyncio.CancelledError() if task.cancelled() else task.exception()
+        if error is None:
+            return task.result()
+        return Outcome.INTERRUPTED if stopped else await self._failed(error)
 
     async def _ended(self, task: "asyncio.Task[Outcome]") -> None:
         """Until it has, or was told to."""

@@ -99,7 +99,9 @@ class Upkeep:
         """
         with self._lock:
             told = list(self._told)[-MOST_COMPARED:]
-        found = sorted(table.get(self._user_id, told), key=said) if told else []
+        wanted = list(dict.fromkeys([*told, *self._leaving]))
+        rows = {each.id: each for each in table.get(self._user_id, wanted)} if wanted else {}
+        found = sorted((rows[key] for key in told if key in rows), key=said)
         waiting = {memory.id for memory in found}
         for memory in found:
             waiting.discard(memory.id)
@@ -111,10 +113,9 @@ class Upkeep:
                 self._compare(memory, others, index, table)
             self._done([memory.id])
         # What is gone by now, or could not be written; what only waits to be written stays.
-        known = {memory.id for memory in found}
-        for key in [key for key in self._leaving if key in told and key not in known]:
+        for key in [key for key in self._leaving if key not in rows]:
             self._left(key, index)
-        self._done(k for k in told if k not in known and (k not in index or index.has_vector(k)))
+        self._done(k for k in told if k not in rows and (k not in index or index.has_vector(k)))
 
     def _done(self, ids: Iterable[str]) -> None:
         with self._lock:

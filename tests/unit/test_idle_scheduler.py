@@ -1,7 +1,7 @@
 """The scheduler: batches while it is quiet, and none from the first sign of somebody."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -166,6 +166,27 @@ async def test_all_of_it_is_done_without_waiting_when_somebody_asks(transcript: 
     assert (describe.made, embed.made) == (ids, [])
     assert await bench.scheduler.run_until_empty() == 1
     assert await bench.scheduler.run_until_empty("gossip") == 0
+
+
+async def test_what_the_silence_did_is_not_counted_by_who_asked_for_all_of_it(
+    transcript: Transcript,
+) -> None:
+    ends = asyncio.Event()
+
+    class Waits(FakeWork):
+        async def run(self, subjects: Sequence[str]) -> None:
+            await ends.wait()
+            await super().run(subjects)
+
+    work = Waits(subjects=talked(transcript, 2))
+    bench = Bench(transcript, [work])
+    async with running(bench):
+        await until(lambda: bench.scheduler.running is not None)
+        asked = asyncio.create_task(bench.scheduler.run_until_empty())
+        await asyncio.sleep(0)
+        ends.set()
+        assert await asked == 0
+    assert len(work.made) == 2
 
 
 async def test_more_than_fits_the_queue_is_done_as_well(

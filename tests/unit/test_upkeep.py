@@ -16,6 +16,7 @@ from assistant.memory import table_open, table_schema, upkeep
 from assistant.memory.desk import MemoryDesk
 from assistant.memory.desk_requests import carry_out
 from assistant.memory.encoding import QueryEncoder
+from assistant.memory.facts import fact_id
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.long_term import LongTermMemory
 from assistant.memory.naming import BY_HAND
@@ -140,6 +141,35 @@ async def test_a_merge_that_arrived_though_it_failed_leaves_nothing_in_ram(
             m for m in (await memory.recall("the dog", 30)).memories if m.speaker == "user"
         ]
         assert found.sources == (first.id, second.id)
+
+
+async def test_nor_does_it_where_the_newer_fact_stays(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It says that something changed, and stands for the older one."""
+    async with running(home, warned=True) as (memory, archive):
+        first, second = said("Hello.", at=DAYS_AGO), said("Hello again.")
+        for exchange in (first, second):
+            archive.store(Conversation.begin(USER), exchange)
+        await memory.settled()
+        facts = [
+            Memory(fact_id(each.id, 0), USER, Kind.FACT, text, each.started, sources=(each.id,))
+            for each, text in (
+                (first, "The user's favourite colour is blue."),
+                (second, "The user's favourite colour is now blue."),
+            )
+        ]
+        memory.put(facts[:1], told=True)
+        await memory.settled()
+        before = memory.count()
+        failing_once_it_is_done(monkeypatch)
+        memory.put(facts[1:], told=True)
+        await memory.settled()
+        assert memory.count() == memory.table.count(USER) + 1 == before + 1
+        archive.store(Conversation.begin(USER), said("It rains."))
+        await memory.settled()
+        assert memory.count() == memory.table.count(USER) == before + 2, "the rain, and its answer"
+        assert [m.text for m in memory.table.get(USER, [m.id for m in facts])] == [facts[1].text]
 
 
 async def test_what_was_dropped_though_that_failed_is_out_of_ram_too(
