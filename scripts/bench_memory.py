@@ -40,6 +40,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from assistant.engines import Workshop, open_workshop, query_encoder
 from assistant.errors import AssistantError
+from assistant.idle.tidying import FOLDED
 from assistant.memory.encoding import QueryEncoder
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.long_term import LongTermMemory
@@ -161,6 +162,8 @@ async def measure(filled: Filled, plan: Plan, folder: Path) -> dict[str, Any]:
         await memory.load(None)
         gc.collect()
         gc.freeze()  # as the program does
+        if memory.untidy(FOLDED):  # as the first silence does
+            await memory.tidy(FOLDED)
         found = Found({"load_s": round(time.perf_counter() - began, 2)})
         await asyncio.wrap_future(memory.begin_stronger())
         found.note("stronger_after_s", round(time.perf_counter() - began, 2))

@@ -3,7 +3,7 @@ memory anew for each operation.
 
 Numba compiles them when they are first wanted, in some seconds, and keeps the result on the disk;
 from then on they are there in one. That takes 0.1 GB of RAM, so they are loaded only where there
-are enough rows.
+are enough rows; and while nobody speaks, since the interpreter is busy with it.
 """
 
 import logging
@@ -49,6 +49,10 @@ class Compiled:
         """None until they were loaded."""
         self._tried = False
         self._loading = threading.Lock()
+
+    def wanted(self, rows: int) -> bool:
+        """Whether it is worth while to load them for so many, and nobody tried yet."""
+        return rows >= ROWS and not self._tried
 
     def load(self) -> None:
         """Blocking, once. Where it fails, NumPy's are used as before."""

@@ -12,6 +12,7 @@ from assistant.errors import ModelError, StoreError
 from assistant.events import Event, MemoriesCounted, MemoriesRead, ProfileChanged
 from assistant.memory import table_schema
 from assistant.memory.ageing import Ageing
+from assistant.memory.compiled import COMPILED
 from assistant.memory.description_rows import extras
 from assistant.memory.encoding import QueryEncoder, Vectors
 from assistant.memory.enriched import Enrichment
@@ -224,18 +225,21 @@ class Keeper:
         index.enrich(found)
 
     def untidy(self, unmerged: int) -> bool:
-        """So many new memories are gone through one by one, or the store wants to be compacted. Any
-        thread."""
+        """So many new memories are gone through one by one, or the loops of a search are worth
+        compiling, or the store wants to be compacted. Any thread."""
         index, table = self.index, self.store.table
         if index is None or table is None:
             return False
-        return index.unmerged > unmerged or table.wants_compaction(in_silence=True)
+        slow = COMPILED.wanted(len(index)) or index.unmerged > unmerged
+        return slow or table.wants_compaction(in_silence=True)
 
     def tidy(self, unmerged: int = UNMERGED, *, in_silence: bool = False) -> None:
         """Now and then; neither recall nor the voice waits for it."""
         index = self.index
         if index is None:
             return
+        if in_silence and COMPILED.wanted(len(index)):
+            COMPILED.load()
         if index.unmerged > unmerged:
             index.tidy()
         if self.upkeep.due():
@@ -275,8 +279,8 @@ class Keeper:
     def put(self, memories: Sequence[Memory]) -> None:
         """New ones, or others in place of those with their ids, none twice."""
         table, index = self.opened()
-        memories = self.store.kept(memories)
         table.import_(table_schema.exported(memory) for memory in memories)
+        memories = self.store.kept(memories)  # now: it may have waited for somebody to be silent
         for memory in memories:
             if memory.id in index:
                 index.update(memory)

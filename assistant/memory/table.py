@@ -160,11 +160,11 @@ class MemoryTable:
             ValueError: a vector, an id or a time is not as it must be.
             KeyError: there is no such encoder.
         """
-        memories, arrays = self.forgotten.kept_rows(memories, vectors)
-        if not memories:
-            return
-        rows = table_schema.rows(memories, version())
         with self._adding() as table:
+            memories, arrays = self.forgotten.kept_rows(memories, vectors)
+            if not memories:
+                return
+            rows = table_schema.rows(memories, version())
             for encoder, array in arrays.items():
                 field = table_schema.vector_fields(table.schema)[encoder]
                 turned = table_schema.vector_column(field, self._seal.turn(encoder, array))
@@ -354,10 +354,10 @@ class MemoryTable:
         """Rows that are there take over the fields and keep their vectors if the text is equal."""
         import pyarrow as pa
 
-        memories = self.forgotten.kept(memories)
-        if not memories:
-            return 0
         with self._changing() as table:
+            memories = self.forgotten.kept(memories)
+            if not memories:
+                return 0
             old = table_queries.rows_of(table, user_id, [memory.id for memory in memories])
             known = self._seal.open(old.select(["id", "text"]), user_id)
             texts = dict(zip(*(column.to_pylist() for column in known.columns), strict=True))

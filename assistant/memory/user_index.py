@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from assistant.context.notes import Note
 from assistant.memory.columns import Columns
-from assistant.memory.compiled import COMPILED, ROWS
 from assistant.memory.dense import Dense, Meaning
 from assistant.memory.enriched import Enrichment, Extra, Extras
 from assistant.memory.expiry import Lifetimes
@@ -267,9 +266,6 @@ class UserIndex:
             rows = self._columns.living()
             rows = rows[self._columns.eligible(rows, (), now)]
             chosen = assigned(self._columns.marks(rows), tiers, now.timestamp())
-
-        if len(self._vectors.quick) >= ROWS:
-            COMPILED.load()
         for vectors, read in zip(self._vectors.encoders, reads, strict=False):
             vectors.set_hot(rows[chosen[Tier.HOT]], partial(self._exact, vectors.dimensions, read))
             vectors.set_warm(rows[chosen[Tier.WARM]])

@@ -2,29 +2,34 @@
 
 import logging
 import sys
+from contextlib import closing
+from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from assistant.memory import user_index, vectors
+from assistant.idle.tidying import FOLDED
+from assistant.memory import compiled, keeping, vectors
 from assistant.memory.compiled import COMPILED, Compiled, Loops
+from assistant.memory.encoding import QueryEncoder
 from assistant.memory.lexicon import Lexicon
+from assistant.memory.long_term import LongTermMemory
 from assistant.memory.ranking import Ranking
-from assistant.memory.tiers import Tiers
-from assistant.memory.user_index import UserIndex
+from assistant.memory.table import MemoryTable
 from assistant.memory.vectors import VectorIndex
-from tests.support.memories import NOW, memory
+from tests.support.encoders import HashingEncoder
+from tests.support.memories import memory
 
 Vectors = NDArray[np.float32]
 
 
 @pytest.fixture(scope="module")
 def loops() -> Loops:
-    compiled = Compiled()
-    compiled.load()
-    assert compiled.loops is not None
-    return compiled.loops
+    loaded = Compiled()
+    loaded.load()
+    assert loaded.loops is not None
+    return loaded.loops
 
 
 def directions(count: int, dimensions: int, seed: int = 0) -> Vectors:
@@ -99,30 +104,43 @@ def test_missing_vectors_are_told_from_others(
 
 
 @pytest.mark.parametrize(("rows", "wanted"), [(3, False), (4, True)])
-def test_they_are_loaded_for_a_large_index(
-    monkeypatch: pytest.MonkeyPatch, rows: int, wanted: bool
+async def test_they_are_loaded_for_a_large_index_in_a_silence(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, rows: int, wanted: bool
 ) -> None:
-    compiled = Compiled()
-    monkeypatch.setattr(user_index, "COMPILED", compiled)
-    monkeypatch.setattr(user_index, "ROWS", 4)
-    index = UserIndex("ada", Lexicon("en"), 384, Ranking())
-    index.add([memory(f"It is number {n}.", at=n) for n in range(rows)], directions(rows, 384))
-
-    index.age(Tiers(), NOW, lambda _: {})
-
-    assert (compiled.loops is not None) is wanted
+    loaded = Compiled()
+    monkeypatch.setattr(keeping, "COMPILED", loaded)
+    monkeypatch.setattr(compiled, "ROWS", 4)
+    with closing(MemoryTable.open(str(tmp_path))) as table:
+        table.add([memory(f"It is number {n}.", at=n) for n in range(rows)])
+    kept = LongTermMemory(
+        "ada",
+        lambda: MemoryTable.open(str(tmp_path)),
+        QueryEncoder(HashingEncoder()),
+        Lexicon("en"),
+        Ranking(),
+        lambda _: None,
+    )
+    await kept.load(None)
+    try:
+        assert loaded.loops is None, "a start waits for nothing that it can do without"
+        assert kept.untidy(FOLDED) is wanted
+        await kept.tidy(FOLDED)
+        assert (loaded.loops is not None) is wanted
+        assert not kept.untidy(FOLDED)
+    finally:
+        await kept.close()
 
 
 def test_without_a_compiler_numpy_goes_on(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setitem(sys.modules, "assistant.memory.compiled_loops", None)
-    compiled = Compiled()
+    loaded = Compiled()
 
     with caplog.at_level(logging.WARNING):
-        compiled.load()
-        compiled.load()
+        loaded.load()
+        loaded.load()
 
-    assert compiled.loops is None
+    assert loaded.loops is None
     (told,) = (each.message for each in caplog.records)
     assert told == "the loops can't be compiled: ModuleNotFoundError"

@@ -3,11 +3,19 @@ written never does."""
 
 import asyncio
 import threading
+import time
 from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from assistant.memory.giving_way import WritingThread, gently, rest
+from assistant.memory.shared_marks import mark_of
+from assistant.memory.table import MemoryTable
+from assistant.memory.table_schema import exported
+from tests.support.memories import rich
 
 PATIENCE_S = 10.0
 A_WHILE_S = 0.3
@@ -136,3 +144,29 @@ async def test_work_in_other_threads_gives_way_too(writing: WritingThread) -> No
 
 def test_nobody_else_ever_rests() -> None:
     rest()
+
+
+def test_what_is_forgotten_while_it_waits_is_not_written(
+    writing: WritingThread, tmp_path: Path
+) -> None:
+    somebody = Somebody()
+    writing.somebody = somebody
+    began, may_write = threading.Event(), threading.Event()
+    secret = replace(rich(), sources=("e1",))
+    with closing(MemoryTable.open(str(tmp_path))) as table:
+
+        def write() -> int:
+            began.set()
+            assert may_write.wait(PATIENCE_S)
+            return table.import_([exported(secret)])
+
+        with gently():
+            done = writing.submit(write)
+        assert began.wait(PATIENCE_S)
+        somebody.speaks = True
+        may_write.set()
+        time.sleep(A_WHILE_S)
+        table.forgotten.write([("ada", mark_of("e1"), True)])
+        somebody.speaks = False
+        assert done.result(PATIENCE_S) == 0
+        assert table.count("ada") == 0

@@ -1,42 +1,29 @@
 """Duplicates, conflicts and expiry on a real table and a real transcript."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager, closing, contextmanager
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from assistant.context.conversation import Conversation, Exchange
+from assistant.context.conversation import Conversation
 from assistant.desks import open_desk
-from assistant.errors import SettingsError, StoreError
-from assistant.events import Event
+from assistant.errors import SettingsError
 from assistant.memory import table_open, table_schema, upkeep
 from assistant.memory.desk import MemoryDesk
 from assistant.memory.desk_requests import carry_out
 from assistant.memory.encoding import QueryEncoder
-from assistant.memory.facts import fact_id
-from assistant.memory.lexicon import Lexicon
-from assistant.memory.long_term import LongTermMemory
 from assistant.memory.naming import BY_HAND
-from assistant.memory.ranking import Ranking
-from assistant.memory.recollection import Archive
 from assistant.memory.record import ASSISTANT, Kind, Memory
 from assistant.memory.table import MemoryTable
 from assistant.memory.transcript import Transcript
-from assistant.memory.upkeep import Policy
 from assistant.paths import Home
-from assistant.settings import Settings
 from tests.support.encoders import HashingEncoder
+from tests.support.kept_clean import AGAIN, DAYS_AGO, SAID, SETTINGS, USER, running, said
 from tests.support.memories import memory as a_memory
 from ui.memory_view import lines
-
-USER = "me"
-DAYS_AGO = datetime.now(UTC) - timedelta(days=20)
-SAID = "My dog is called Max."
-AGAIN = "my dog is called Max"
-SETTINGS = Settings()
 
 
 def told(home: Home, *texts: str, answer: str = "Good.", start: datetime = DAYS_AGO) -> list[str]:
@@ -50,51 +37,12 @@ def told(home: Home, *texts: str, answer: str = "Good.", start: datetime = DAYS_
     return ids
 
 
-def said(text: str, answer: str = "Good.", at: datetime | None = None) -> Exchange:
-    talk = Conversation.begin(USER)
-    talk.append_user(1, text, at or datetime.now(UTC))
-    return talk.complete(1, answer, ended=(at or datetime.now(UTC)) + timedelta(seconds=3))
-
-
 @contextmanager
 def desk(home: Home) -> Iterator[MemoryDesk]:
     """The long-term memory is up, as at a start of the program."""
     with open_desk(home, SETTINGS, lambda _: QueryEncoder(HashingEncoder())) as opened:
         opened.search("anything", 1)
         yield opened
-
-
-@asynccontextmanager
-async def running(
-    home: Home, *, warned: bool = False
-) -> AsyncIterator[tuple[LongTermMemory, Archive]]:
-    events: list[Event] = []
-    memory = LongTermMemory(
-        USER,
-        lambda: MemoryTable.open(str(home.memories)),
-        QueryEncoder(HashingEncoder()),
-        Lexicon("en"),
-        Ranking(),
-        events.append,
-        policy=Policy.of(SETTINGS.memory),
-    )
-    with closing(Transcript.open(home.transcript)) as transcript:
-        await memory.load(transcript)
-        yield memory, Archive(transcript, memory)
-        await memory.close()
-    assert any(getattr(event, "severity", None) == "warning" for event in events) is warned
-
-
-def failing_once_it_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The next deletion from a table."""
-    delete = MemoryTable.delete
-
-    def deleted(table: MemoryTable, user: str, ids: Sequence[str]) -> None:
-        delete(table, user, ids)
-        monkeypatch.setattr(MemoryTable, "delete", delete)
-        raise StoreError("There is no more room on the disk.")
-
-    monkeypatch.setattr(MemoryTable, "delete", deleted)
 
 
 def of_user(opened: MemoryDesk) -> list[Memory]:
@@ -121,67 +69,6 @@ async def test_what_is_told_again_while_it_runs_refreshes_what_is_there(home: Ho
     async with running(home) as (memory, _):
         assert [m.sources for m in memory.table.get(USER, [found.id])] == [found.sources]
         assert memory.table.count(USER) == 3, "with two answers: nothing was made again"
-
-
-async def test_a_merge_that_arrived_though_it_failed_leaves_nothing_in_ram(
-    home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with running(home, warned=True) as (memory, archive):
-        first, second = said(SAID, at=DAYS_AGO), said(AGAIN)
-        archive.store(Conversation.begin(USER), first)
-        await memory.settled()
-        failing_once_it_is_done(monkeypatch)
-        archive.store(Conversation.begin(USER), second)
-        await memory.settled()
-        assert memory.count() == memory.table.count(USER) + 1
-        archive.store(Conversation.begin(USER), said("It rains."))
-        await memory.settled()
-        assert memory.count() == memory.table.count(USER) == 5, "three answers, the dog, the rain"
-        found, *_ = [
-            m for m in (await memory.recall("the dog", 30)).memories if m.speaker == "user"
-        ]
-        assert found.sources == (first.id, second.id)
-
-
-async def test_nor_does_it_where_the_newer_fact_stays(
-    home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It says that something changed, and stands for the older one."""
-    async with running(home, warned=True) as (memory, archive):
-        first, second = said("Hello.", at=DAYS_AGO), said("Hello again.")
-        for exchange in (first, second):
-            archive.store(Conversation.begin(USER), exchange)
-        await memory.settled()
-        facts = [
-            Memory(fact_id(each.id, 0), USER, Kind.FACT, text, each.started, sources=(each.id,))
-            for each, text in (
-                (first, "The user's favourite colour is blue."),
-                (second, "The user's favourite colour is now blue."),
-            )
-        ]
-        memory.put(facts[:1], told=True)
-        await memory.settled()
-        before = memory.count()
-        failing_once_it_is_done(monkeypatch)
-        memory.put(facts[1:], told=True)
-        await memory.settled()
-        assert memory.count() == memory.table.count(USER) + 1 == before + 1
-        archive.store(Conversation.begin(USER), said("It rains."))
-        await memory.settled()
-        assert memory.count() == memory.table.count(USER) == before + 2, "the rain, and its answer"
-        assert [m.text for m in memory.table.get(USER, [m.id for m in facts])] == [facts[1].text]
-
-
-async def test_what_was_dropped_though_that_failed_is_out_of_ram_too(
-    home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with running(home) as (memory, archive):
-        archive.store(Conversation.begin(USER), said(SAID))
-        await memory.settled()
-        failing_once_it_is_done(monkeypatch)
-        dog = [each for each in memory.index.outlines().values() if each.text == SAID]
-        await asyncio.to_thread(memory.drop, dog)
-        assert memory.count() == memory.table.count(USER) == 1
 
 
 def test_a_lost_table_is_made_again_without_doubles_and_a_rebuild_keeps_it_so(home: Home) -> None:

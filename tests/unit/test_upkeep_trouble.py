@@ -1,0 +1,87 @@
+"""A store that says of a deletion that it failed, though it was done."""
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+
+from assistant.context.conversation import Conversation
+from assistant.errors import StoreError
+from assistant.memory.facts import fact_id
+from assistant.memory.record import Kind, Memory
+from assistant.memory.table import MemoryTable
+from assistant.paths import Home
+from tests.support.kept_clean import AGAIN, DAYS_AGO, SAID, USER, running, said
+
+
+def failing_once_it_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next deletion from a table."""
+    delete = MemoryTable.delete
+
+    def deleted(table: MemoryTable, user: str, ids: Sequence[str]) -> None:
+        delete(table, user, ids)
+        monkeypatch.setattr(MemoryTable, "delete", delete)
+        raise StoreError("There is no more room on the disk.")
+
+    monkeypatch.setattr(MemoryTable, "delete", deleted)
+
+
+async def test_a_merge_that_arrived_though_it_failed_leaves_nothing_in_ram(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with running(home, warned=True) as (memory, archive):
+        first, second = said(SAID, at=DAYS_AGO), said(AGAIN)
+        archive.store(Conversation.begin(USER), first)
+        await memory.settled()
+        failing_once_it_is_done(monkeypatch)
+        archive.store(Conversation.begin(USER), second)
+        await memory.settled()
+        assert memory.count() == memory.table.count(USER) + 1
+        archive.store(Conversation.begin(USER), said("It rains."))
+        await memory.settled()
+        assert memory.count() == memory.table.count(USER) == 5, "three answers, the dog, the rain"
+        found, *_ = [
+            m for m in (await memory.recall("the dog", 30)).memories if m.speaker == "user"
+        ]
+        assert found.sources == (first.id, second.id)
+
+
+async def test_nor_does_it_where_the_newer_fact_stays(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It says that something changed, and stands for the older one."""
+    async with running(home, warned=True) as (memory, archive):
+        first, second = said("Hello.", at=DAYS_AGO), said("Hello again.")
+        for exchange in (first, second):
+            archive.store(Conversation.begin(USER), exchange)
+        await memory.settled()
+        facts = [
+            Memory(fact_id(each.id, 0), USER, Kind.FACT, text, each.started, sources=(each.id,))
+            for each, text in (
+                (first, "The user's favourite colour is blue."),
+                (second, "The user's favourite colour is now blue."),
+            )
+        ]
+        memory.put(facts[:1], told=True)
+        await memory.settled()
+        before = memory.count()
+        failing_once_it_is_done(monkeypatch)
+        memory.put(facts[1:], told=True)
+        await memory.settled()
+        assert memory.count() == memory.table.count(USER) + 1 == before + 1
+        archive.store(Conversation.begin(USER), said("It rains."))
+        await memory.settled()
+        assert memory.count() == memory.table.count(USER) == before + 2, "the rain, and its answer"
+        assert [m.text for m in memory.table.get(USER, [m.id for m in facts])] == [facts[1].text]
+
+
+async def test_what_was_dropped_though_that_failed_is_out_of_ram_too(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with running(home) as (memory, archive):
+        archive.store(Conversation.begin(USER), said(SAID))
+        await memory.settled()
+        failing_once_it_is_done(monkeypatch)
+        dog = [each for each in memory.index.outlines().values() if each.text == SAID]
+        await asyncio.to_thread(memory.drop, dog)
+        assert memory.count() == memory.table.count(USER) == 1
