@@ -4,7 +4,8 @@ The engine can be stopped between two steps only, and a step reads up to `batch`
 take a model of half a billion weights 0.2 s on two cores. For the conversation that is right; what
 is done beside it has to be out of the way at once. So its prompt is handed to the engine in
 prefixes that grow by as many tokens as are read in `PIECE_S`; each is read beyond what the cache
-holds of the one before.
+holds of the one before. How many that are is only known by trying: a step has a cost of its own
+beside that of its tokens, and the same piece takes longer while the conversation goes on.
 """
 
 import http.client
@@ -20,6 +21,9 @@ PIECE_S = 0.02
 FIRST = 4
 """Tokens of the first piece, until it is known how long one takes. Where the processor is what
 limits reading, and not going through all the weights, it may come down to one."""
+TRIED_AFTER, TRIED_AT_LAST = 8, 64
+"""Pieces in a row that kept their time, until one token more is tried though by its tokens alone it
+wouldn't. Half as many after each try that kept it, twice as many after one that did not."""
 LOOK_S = 0.02
 """Between two looks at whether a request was cancelled that waits for the slot."""
 FREE_LOOK_S = 0.002
@@ -54,8 +58,7 @@ class Pieces:
         self._post = post
         self._busy = busy
         self._context = context
-        self._most = most
-        self._size = FIRST
+        self._size = _Size(most)
         self._held: list[int] = []
         """What the slot's cache begins with, as far as it is known."""
         self._slot = threading.Lock()
@@ -98,14 +101,13 @@ class Pieces:
         at = _common(self._held, tokens)
         self._held = tokens[:at]
         read = 0
-        while len(tokens) - at > self._size and not cancelled.is_set():
-            at += self._size
+        while len(tokens) - at > self._size.now and not cancelled.is_set():
+            at += self._size.now
             began = time.monotonic()
             read += self._one(tokens[:at], int(body["id_slot"]))
             self._held = tokens[:at]
             tell(at)
-            fitting = self._size * PIECE_S / max(time.monotonic() - began, 1e-6)
-            self._size = max(1, min(self._most, int(fitting)))
+            self._size.took(time.monotonic() - began)
         return read
 
     def _one(self, tokens: list[int], slot: int) -> int:
@@ -143,6 +145,30 @@ class Pieces:
             return []
         wanted = {"content": prompt, "add_special": True, "parse_special": True}
         return [int(token) for token in self._post("/tokenize", wanted).get("tokens", ())]
+
+
+class _Size:
+    """How many tokens a piece has, by what the last ones took."""
+
+    def __init__(self, most: int) -> None:
+        self.now = min(FIRST, most)
+        self._most = most
+        self._kept = 0
+        """Pieces in a row of this size that kept their time."""
+        self._tried_after = TRIED_AFTER
+        self._tries = False
+
+    def took(self, seconds: float) -> None:
+        fitting = int(self.now * PIECE_S / max(seconds, 1e-6))
+        kept = fitting >= self.now
+        if self._tries:
+            wait = self._tried_after // 2 if kept else 2 * self._tried_after
+            self._tried_after = max(1, min(wait, TRIED_AT_LAST))
+        self._kept = self._kept + 1 if kept else 0
+        self._tries = kept and fitting == self.now and self._kept >= self._tried_after
+        size = max(1, min(self._most, fitting + self._tries))
+        if size != self.now:
+            self.now, self._kept = size, 0
 
 
 def _common(one: Sequence[int], two: Sequence[int]) -> int:

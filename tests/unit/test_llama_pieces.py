@@ -3,12 +3,13 @@
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import pytest
 
 from models import llama_pieces
-from models.llama_pieces import STEP_S, Pieces
+from models.llama_pieces import STEP_S, TRIED_AFTER, Pieces
 from models.llama_worker import processed
 
 BODY = {"messages": [{"role": "user", "content": "Hello"}], "id_slot": 1, "stream": True}
@@ -20,17 +21,20 @@ class Engine:
     """Reads a token in `token_s`, on a clock of its own."""
 
     token_s: float
+    step_s: float = 0.0
     now: float = 0.0
     cached: int = 0
     sizes: list[int] = field(default_factory=list)
     posted: list[str] = field(default_factory=list)
     on_post: Callable[[], None] = lambda: None
+    on_step: Callable[[], None] = lambda: None
 
     def complete(self, body: dict[str, Any], step: Callable[[dict[str, Any]], bool]) -> None:
         new = len(body["prompt"]) - self.cached
         self.cached += new
         self.sizes.append(new)
-        self.now += new * self.token_s
+        self.now += self.step_s + new * self.token_s
+        self.on_step()
         step({"timings": {"prompt_n": new}})
 
     def post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
@@ -64,9 +68,36 @@ def test_a_piece_is_what_is_read_in_its_time(
     read = pieces(monkeypatch, engine).read(BODY, threading.Event(), lambda _: None)
 
     assert engine.sizes[0] == first
-    assert set(engine.sizes[1:]) == {then}
+    assert set(engine.sizes[1:TRIED_AFTER]) == {then}
+    assert max(engine.sizes) <= max(first, then + 1), "now and then one more is tried"
     assert read == sum(engine.sizes)
-    assert PROMPT - then <= read < PROMPT, "the last piece is the request's own"
+    assert PROMPT - then - 1 <= read < PROMPT, "the last piece is the request's own"
+
+
+def test_a_slow_moment_is_over_though_a_step_costs_more_than_its_token(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    engine = Engine(token_s=0.002, step_s=0.009)
+    slot = pieces(monkeypatch, engine)
+    engine.on_step = lambda: engine.sleep(0.5 if len(engine.sizes) == 3 else 0)
+
+    slot.read(BODY, threading.Event(), lambda _: None)
+
+    at = engine.sizes.index(1)
+    assert engine.sizes[at - 1] > 1, "after the slow moment"
+    assert engine.sizes[-8:].count(5) >= 6, "five take all of the time"
+
+
+def test_what_does_not_fit_is_tried_ever_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = Engine(token_s=0.012)
+
+    pieces(monkeypatch, engine).read(BODY, threading.Event(), lambda _: None)
+
+    tried = [at for at, size in enumerate(engine.sizes) if size == 2]
+    between = [after - before for before, after in pairwise(tried)]
+    assert len(between) >= 2
+    assert between == sorted(between)
+    assert between[-1] > 2 * between[0]
 
 
 def test_nothing_is_read_for_what_is_wanted_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
