@@ -1,6 +1,5 @@
 """Writing memories to a file that is there whole, or not at all."""
 
-import errno
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -28,13 +27,19 @@ def write(rows: Iterable[dict[str, Any]], file: Path) -> int:
     count = 0
     try:
         if os.path.lexists(file):
-            raise FileExistsError(errno.EEXIST, "it is there already")
+            raise FileExistsError
         descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
             for row in rows:
                 print_json(row, stream)
                 count += 1
+        # Whoever made such a file meanwhile keeps it.
+        os.close(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
         fresh.replace(file)
+    except FileExistsError as error:
+        raise StoreError(
+            f"The file {file} is there already.", mend="Name another, or remove it."
+        ) from error
     except OSError as error:
         raise StoreError(
             f"The file {file} can't be written: {error.strerror}.", mend="Name another file."

@@ -182,8 +182,8 @@ def test_an_export_replaces_no_file(run: Run, tmp_path: Path) -> None:
 
     assert (code, out) == (5, [])
     assert err == [
-        f"The file {file} can't be written: it is there already.",
-        "→ Name another file.",
+        f"The file {file} is there already.",
+        "→ Name another, or remove it.",
     ]
     assert file.read_text() == "of last year"
     assert list(tmp_path.glob("*memories.jsonl*")) == [file]
