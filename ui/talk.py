@@ -5,6 +5,7 @@ import asyncio
 import os
 import signal
 import sys
+import threading
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from pathlib import Path
@@ -17,6 +18,7 @@ from assistant.events import Event, EventBus, Notice, Severity
 from assistant.paths import Home
 from assistant.settings import Settings
 from assistant.sounds import SoundPlan
+from ui.console import PIPE_CLOSED_EXIT
 from ui.record_option import add_record
 from ui.transcript_view import JsonView, PlainView, View
 
@@ -102,6 +104,10 @@ async def _converse(
     def stop(number: int) -> None:
         received.append(number)
         ended.set()
+        # By force where the end takes too long, whatever waits for what.
+        watchdog = threading.Timer(2 * END_S, os._exit, (128 + number,))
+        watchdog.daemon = True
+        watchdog.start()
 
     for number in (signal.SIGINT, signal.SIGTERM):
         with suppress(NotImplementedError):  # Windows: there Ctrl-C raises KeyboardInterrupt
@@ -113,10 +119,10 @@ async def _converse(
     if not session.done():
         session.cancel()
         await asyncio.wait({session}, timeout=END_S)
-    if received:
+    if received or not session.done():
         # A thread in the middle of a model's work can't be stopped, and is not worth waiting for.
         view.flush()
-        os._exit(128 + received[0])
+        os._exit(128 + received[0] if received else PIPE_CLOSED_EXIT)
     if broken:
         raise broken[0]
     if session.done() and not session.cancelled():
