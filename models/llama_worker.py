@@ -66,7 +66,8 @@ def main() -> None:
     folder = sys.argv[1]
     config = json.loads(requests.readline() or b"null")
     if config is not None:
-        serve(config, folder, requests, protocol)
+        # Held: to take a server down that has just begun may wait for its thread for ever.
+        _server = serve(config, folder, requests, protocol)
     shutil.rmtree(folder, ignore_errors=True)
     # Not sys.exit: llama.cpp's threads may be in the middle of a batch, and nothing is to be saved.
     os._exit(0)
@@ -96,8 +97,9 @@ def give_way(nice: int) -> None:
                 break
 
 
-def serve(config: dict[str, Any], folder: str, requests: IO[bytes], protocol: IO[bytes]) -> None:
-    """Load the model and answer requests until the parent closes its end."""
+def serve(config: dict[str, Any], folder: str, requests: IO[bytes], protocol: IO[bytes]) -> Any:
+    """Load the model and answer requests until the parent closes its end; returns the server, or
+    None where it could not be loaded."""
     lock = threading.Lock()
 
     def send(reply: Reply) -> None:
@@ -111,7 +113,7 @@ def serve(config: dict[str, Any], folder: str, requests: IO[bytes], protocol: IO
         server = _load(config, folder)
     except FAILURES as error:
         send({"failed": f"{error}"})
-        return
+        return None
     address = server.listening_address
     send({"ready": {"address": address}})
     post = poster(address, config["secret"])
@@ -154,6 +156,7 @@ def serve(config: dict[str, Any], folder: str, requests: IO[bytes], protocol: IO
             send({"id": number} | last)
 
         threading.Thread(target=run, daemon=True).start()
+    return server
 
 
 def works_on(server: Any) -> int:
