@@ -29,7 +29,8 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable
+import traceback
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
@@ -65,12 +66,18 @@ def main() -> None:
     requests = sys.stdin.buffer
     folder = sys.argv[1]
     config = json.loads(requests.readline() or b"null")
-    if config is not None:
-        # Held: to take a server down that has just begun may wait for its thread for ever.
-        _server = serve(config, folder, requests, protocol)
-    shutil.rmtree(folder, ignore_errors=True)
-    # Not sys.exit: llama.cpp's threads may be in the middle of a batch, and nothing is to be saved.
-    os._exit(0)
+    code = 1
+    try:
+        if config is not None:
+            # Held: to take a server down that has just begun may wait for its thread for ever.
+            _server = serve(config, folder, requests, protocol)
+        code = 0
+    finally:
+        if code:
+            traceback.print_exc()
+        shutil.rmtree(folder, ignore_errors=True)
+        # Not sys.exit: llama.cpp's threads may be in the middle of a batch; nothing is to be saved.
+        os._exit(code)
 
 
 def wake_when_orphaned() -> None:
@@ -126,8 +133,7 @@ def serve(config: dict[str, Any], folder: str, requests: IO[bytes], protocol: IO
 
     size, most = config["context_tokens"], config["batch"]
     pieces = Pieces(server.handle_completions, post, busy, size, most)
-    for line in requests:
-        message = json.loads(line)
+    for message in _messages(requests):
         number = message["id"]
         if "cancel" in message:
             cancelled = running.get(number)
@@ -157,6 +163,14 @@ def serve(config: dict[str, Any], folder: str, requests: IO[bytes], protocol: IO
 
         threading.Thread(target=run, daemon=True).start()
     return server
+
+
+def _messages(requests: IO[bytes]) -> Iterator[dict[str, Any]]:
+    """Until the parent closes its end, or is gone in the midst of one."""
+    for line in requests:
+        if not line.endswith(b"\n"):
+            return
+        yield json.loads(line)
 
 
 def works_on(server: Any) -> int:

@@ -7,7 +7,6 @@ import signal
 import sys
 import threading
 from collections.abc import AsyncIterator
-from contextlib import suppress
 from pathlib import Path
 from typing import TextIO
 
@@ -101,17 +100,17 @@ async def _converse(
 
     bus.subscribe(show)
 
-    def stop(number: int) -> None:
+    def stop(number: int, _: object) -> None:
         received.append(number)
-        ended.set()
+        loop.call_soon_threadsafe(ended.set)
         # By force where the end takes too long, whatever waits for what.
         watchdog = threading.Timer(2 * END_S, os._exit, (128 + number,))
         watchdog.daemon = True
         watchdog.start()
 
     for number in (signal.SIGINT, signal.SIGTERM):
-        with suppress(NotImplementedError):  # Windows: there Ctrl-C raises KeyboardInterrupt
-            loop.add_signal_handler(number, stop, number)
+        # Not the loop's handler: that one waits for a loop that may be held up by a full pipe.
+        signal.signal(number, stop)
     session = asyncio.create_task(_session(home, settings, plan, bus, view, vault, record))
     waiting = asyncio.create_task(ended.wait())
     await asyncio.wait({session, waiting}, return_when=asyncio.FIRST_COMPLETED)

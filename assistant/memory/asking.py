@@ -112,7 +112,7 @@ class Asking:
         better, in_vain = self._begun(stronger, question.meaning, left)
         # Without threads but the encoder's: on a busy machine each takes its time to wake.
         vector = self._encoder.submit(question.meaning, draft=True, at_once_s=left / 2)
-        await _done([vector] if better is None or in_vain else [vector, better], due)
+        await _done([vector] if better is None or in_vain else [vector, better], due, held=True)
         if _in_time(better) is None:
             await _done([vector], last)
         if stronger is not None and better is None:
@@ -187,9 +187,13 @@ def _in_time(vector: "Future[Vector] | None") -> Vector | None:
     return None if vector is None or not vector.done() else result(vector)
 
 
-async def _done(vectors: "Sequence[Future[Vector]]", due: float) -> None:
-    """Wait for all of them, until `due` at most."""
-    if len(vectors) == 1 and not vectors[0].done():
+async def _done(vectors: "Sequence[Future[Vector]]", due: float, *, held: bool = False) -> None:
+    """Wait for all of them, until `due` at most.
+
+    Args:
+        held: for a single one the event loop is held for `HELD_S` first.
+    """
+    if held and len(vectors) == 1 and not vectors[0].done():
         futures.wait(vectors, max(0.0, min(due - time.monotonic(), HELD_S)))
     if (left := due - time.monotonic()) <= 0:
         return

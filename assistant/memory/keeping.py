@@ -298,7 +298,7 @@ class Keeper:
         self._encoder.forget(
             old.text for old, new in zip(before, after, strict=True) if old.text != new.text
         )
-        return after
+        return self.store.kept(after)
 
     def count_use(self, ids: Sequence[str], at: datetime) -> None:
         """Doesn't raise."""

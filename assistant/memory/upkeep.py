@@ -155,7 +155,8 @@ class Upkeep:
         """`old` stays, as it is then returned."""
         # In this order: whatever interrupts it, the new one is there or among the sources.
         kept = refreshed(old, new)
-        table.update([kept])
+        if not table.update([kept]):  # it was forgotten meanwhile, and the new one was not
+            return old
         _update(index, [kept])
         # Of a change that failed nobody knows whether it arrived all the same.
         self._leaving[new.id] = old.id

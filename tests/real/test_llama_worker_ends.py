@@ -17,9 +17,10 @@ ROOT = Path(__file__).resolve().parents[2]
 PATIENCE_S = 60
 
 
-@pytest.mark.parametrize("attempt", range(5))
+@pytest.mark.parametrize("attempt", range(4))
+@pytest.mark.parametrize("asked", [b"", b'{"id": 1, "requ'], ids=["nothing", "half a request"])
 def test_it_ends_though_its_parent_was_gone_before_the_model_was_loaded(
-    tmp_path: Path, attempt: int
+    tmp_path: Path, asked: bytes, attempt: int
 ) -> None:
     """A server that has just begun doesn't always hear that it is to end: two times of three."""
     config = WorkerConfig(
@@ -34,7 +35,7 @@ def test_it_ends_though_its_parent_was_gone_before_the_model_was_loaded(
         cwd=ROOT,
     ) as worker:
         assert worker.stdin is not None
-        worker.stdin.write(json.dumps(asdict(config)).encode() + b"\n")
+        worker.stdin.write(json.dumps(asdict(config)).encode() + b"\n" + asked)
         worker.stdin.close()
         try:
             assert worker.wait(PATIENCE_S) == 0

@@ -64,8 +64,9 @@ def ended(process: "subprocess.Popen[str]") -> int:
         "bus.emit(Notice('Begun.')); await hears_nothing()",
         "talk.left = asyncio.create_task(hears_nothing()); await asyncio.sleep(0);"
         " bus.emit(Notice('Begun.')); raise OSError",
+        "while True: bus.emit(Notice('Begun.' + 1_000 * 'x'))",
     ],
-    ids=["the conversation", "what it left behind"],
+    ids=["the conversation", "what it left behind", "what is printed"],
 )
 def test_a_signal_ends_it_though_something_does_not_end(what: str) -> None:
     process = begun(what)
@@ -77,8 +78,11 @@ def test_a_signal_ends_it_though_something_does_not_end(what: str) -> None:
 
 def test_so_does_a_reader_that_has_gone() -> None:
     process = begun(
-        "bus.emit(Notice('Begun.')); await asyncio.sleep(1);"
-        " bus.emit(Notice('More.')); await hears_nothing()"
+        "talk.left = asyncio.create_task(hears_nothing());\n"
+        "    while True:\n"
+        "        bus.emit(Notice('Begun.'))\n"
+        "        try: await asyncio.sleep(.1)\n"
+        "        except asyncio.CancelledError: pass\n"
     )
     assert process.stdout is not None
     assert process.stderr is not None
