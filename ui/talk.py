@@ -3,9 +3,7 @@
 import argparse
 import asyncio
 import os
-import signal
 import sys
-import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import TextIO
@@ -18,6 +16,7 @@ from assistant.paths import Home
 from assistant.settings import Settings
 from assistant.sounds import SoundPlan
 from ui.console import PIPE_CLOSED_EXIT
+from ui.ending import end_on
 from ui.record_option import add_record
 from ui.transcript_view import JsonView, PlainView, View
 
@@ -86,7 +85,6 @@ async def _converse(
 ) -> int:
     bus = EventBus()
     ended = asyncio.Event()
-    loop = asyncio.get_running_loop()
     received: list[int] = []
     broken: list[BrokenPipeError] = []
 
@@ -100,17 +98,11 @@ async def _converse(
 
     bus.subscribe(show)
 
-    def stop(number: int, _: object) -> None:
+    def stop(number: int) -> None:
         received.append(number)
-        loop.call_soon_threadsafe(ended.set)
-        # By force where the end takes too long, whatever waits for what.
-        watchdog = threading.Timer(2 * END_S, os._exit, (128 + number,))
-        watchdog.daemon = True
-        watchdog.start()
+        ended.set()
 
-    for number in (signal.SIGINT, signal.SIGTERM):
-        # Not the loop's handler: that one waits for a loop that may be held up by a full pipe.
-        signal.signal(number, stop)
+    end_on(("SIGINT", "SIGTERM"), stop, 2 * END_S)
     session = asyncio.create_task(_session(home, settings, plan, bus, view, vault, record))
     waiting = asyncio.create_task(ended.wait())
     await asyncio.wait({session, waiting}, return_when=asyncio.FIRST_COMPLETED)

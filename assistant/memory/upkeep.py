@@ -146,7 +146,7 @@ class Upkeep:
             else:
                 changed = superseded(memory, decision.old)
             table.update(changed)
-            _update(index, changed)
+            _update(index, table, changed)
 
     def _decided(self, memory: Memory, others: Sequence[tuple[Memory, float]]) -> Decision:
         return reconcile(memory, others, self._lexicon, self._policy.duplicate_cosine)
@@ -157,7 +157,7 @@ class Upkeep:
         kept = refreshed(old, new)
         if not table.update([kept]):  # it was forgotten meanwhile, and the new one was not
             return old
-        _update(index, [kept])
+        _update(index, table, [kept])
         # Of a change that failed nobody knows whether it arrived all the same.
         self._leaving[new.id] = old.id
         table.delete(self._user_id, [new.id])
@@ -208,7 +208,7 @@ class Upkeep:
         changed = [_without(memory, gone) for memory in table.get(self._user_id, after)]
         if changed:
             table.update(changed)
-            _update(index, changed)
+            _update(index, table, changed)
         # The expired ones last: as long as they are there, a kill leaves no trace of the rest out.
         ids = [*sorted(gone - expired), *sorted(expired)]
         for start in range(0, len(ids), EXPIRED_AT_ONCE):
@@ -225,7 +225,8 @@ def _without(memory: Memory, gone: Collection[str]) -> Memory:
     return replace(memory, supersedes=tuple(key for key in memory.supersedes if key not in gone))
 
 
-def _update(index: UserIndex, memories: Sequence[Memory]) -> None:
-    for memory in memories:
+def _update(index: UserIndex, table: MemoryTable, memories: Sequence[Memory]) -> None:
+    """As they were written: writing waits for silence, and something may be forgotten meanwhile."""
+    for memory in table.forgotten.kept(memories):
         if memory.id in index:
             index.update(memory)

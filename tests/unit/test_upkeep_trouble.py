@@ -1,4 +1,5 @@
-"""A store that says of a deletion that it failed, though it was done."""
+"""A store that says of a deletion that it failed, though it was done; and what is forgotten while a
+merge waits to be written."""
 
 import asyncio
 from collections.abc import Sequence
@@ -9,6 +10,7 @@ from assistant.context.conversation import Conversation
 from assistant.errors import StoreError
 from assistant.memory.facts import fact_id
 from assistant.memory.record import Kind, Memory
+from assistant.memory.shared_marks import mark_of
 from assistant.memory.table import MemoryTable
 from assistant.paths import Home
 from tests.support.kept_clean import AGAIN, DAYS_AGO, SAID, USER, running, said
@@ -85,3 +87,33 @@ async def test_what_was_dropped_though_that_failed_is_out_of_ram_too(
         dog = [each for each in memory.index.outlines().values() if each.text == SAID]
         await asyncio.to_thread(memory.drop, dog)
         assert memory.count() == memory.table.count(USER) == 1
+
+
+# -- forgotten meanwhile ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("gone", [0, 1], ids=["the older", "the newer"])
+async def test_a_merge_of_what_is_forgotten_before_it_is_written_keeps_what_is_left(
+    home: Home, monkeypatch: pytest.MonkeyPatch, gone: int
+) -> None:
+    """Writing waits for silence, and "forget that" comes in just then."""
+    both = said(SAID, at=DAYS_AGO), said(AGAIN)
+    update = MemoryTable.update
+
+    def forgotten_first(table: MemoryTable, memories: Sequence[Memory]) -> int:
+        monkeypatch.setattr(MemoryTable, "update", update)
+        table.forgotten.write([(USER, mark_of(both[gone].id), True)])
+        return update(table, memories)
+
+    async with running(home) as (memory, archive):
+        archive.store(Conversation.begin(USER), both[0])
+        await memory.settled()
+        monkeypatch.setattr(MemoryTable, "update", forgotten_first)
+        archive.store(Conversation.begin(USER), both[1])
+        await memory.settled()
+        told = [each for each in memory.index.outlines().values() if each.speaker == "user"]
+        in_ram = {each.sources for each in told}
+        rows = memory.table.get(USER, [each.id for each in told])
+        assert in_ram == {each.sources for each in rows}
+        # Of the older one whoever forgets it removes the row; the newer one must not go with it.
+        assert in_ram == {(each.id,) for each in (both if gone == 0 else both[:1])}

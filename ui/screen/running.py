@@ -1,11 +1,8 @@
 """Runs a screen to its end, also where that end comes by a signal."""
 
 import asyncio
-import os
-import signal
-import threading
-from contextlib import suppress
 
+from ui.ending import end_on
 from ui.screen.sturdy import Sturdy
 from ui.session import Session
 
@@ -22,21 +19,8 @@ def draw(app: Sturdy, session: Session) -> int:
     return asyncio.run(_draw(app, session))
 
 
-def _end(app: Sturdy, code: int) -> None:
-    """By force when it takes too long: a terminal that nobody reads holds up whoever writes."""
-    watchdog = threading.Timer(ENDING_S, os._exit, (code,))
-    watchdog.daemon = True
-    watchdog.start()
-    app.exit(code)
-
-
 async def _draw(app: Sturdy, session: Session) -> int:
-    loop = asyncio.get_running_loop()
-    for name in ENDING:
-        number = getattr(signal, name, None)
-        if number is not None:
-            with suppress(NotImplementedError):  # Windows
-                loop.add_signal_handler(number, _end, app, 128 + number)
+    end_on(ENDING, lambda number: app.exit(128 + number), ENDING_S)
     try:
         code = await app.run_async()
     finally:
