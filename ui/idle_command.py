@@ -39,10 +39,9 @@ NOTHING: Row = {
     "kinds": [],
     "paused": None,
     "running": None,
-    "finished": 0,
     "resting": [],
     "trouble": None,
-    "asked": False,
+    "asked": None,
     "attended": False,
 }
 """Of a home in which nothing was said yet."""
@@ -121,8 +120,8 @@ def _run(home: Home, settings: Settings, request: Request, show: Show) -> None:
     while True:
         answered = door.ask(home.door, request)
         if answered is not None:
-            for begun in answered:
-                _follow(home, request, begun["finished"], show)
+            list(answered)
+            _follow(home, request, show)
             return
         if not home.transcript.exists():
             show(_done(0, NOTHING))
@@ -137,16 +136,23 @@ def _run(home: Home, settings: Settings, request: Request, show: Show) -> None:
             time.sleep(0.2)
 
 
-def _follow(home: Home, request: Request, before: int, show: Show) -> None:
-    """Until the running assistant has done it: somebody may speak meanwhile."""
+def _follow(home: Home, request: Request, show: Show) -> None:
+    """Until the running assistant has done it: somebody may speak meanwhile.
+
+    Raises:
+        StoreError: it could not, or has ended.
+    """
     told: Row = {}
     while True:
         answered = door.ask(home.door, {**request, "do": "status"})
         if answered is None:
             raise StoreError("The assistant has ended; what was left waits for the next time.")
         row = next(each for each in answered if each["event"] == "idle")
-        if not row["asked"]:
-            show(_done(row["finished"] - before, row))
+        asked = row["asked"]
+        if not asked["goes_on"]:
+            if asked["failed"] is not None:
+                raise StoreError(asked["failed"]["message"], mend=asked["failed"]["mend"])
+            show(_done(asked["done"], row))
             return
         working = {"event": "working", "kind": row["running"], "waiting": row["waiting"]}
         if row["running"] is not None and working != told:

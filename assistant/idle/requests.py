@@ -41,11 +41,18 @@ class InSession:
         self.scheduler = scheduler
         self._loop = loop
         self._asked: asyncio.Task[None] | None = None
+        self._done = 0
+        self._failed: StoreError | None = None
 
     @property
-    def asked(self) -> bool:
-        """A run that somebody asked for goes on."""
-        return self._asked is not None and not self._asked.done()
+    def asked(self) -> Row | None:
+        """Of the last run that somebody asked for: whether it goes on, how much it did, and why it
+        ended early."""
+        if self._asked is None:
+            return None
+        error = self._failed
+        failed = {"message": str(error), "mend": error.mend} if error is not None else None
+        return {"goes_on": not self._asked.done(), "done": self._done, "failed": failed}
 
     def call(self, work: Coroutine[Any, Any, Result]) -> Result:
         """Raises what it raises."""
@@ -62,17 +69,22 @@ class InSession:
         self.call(self._begin(kind, most))
 
     async def _begin(self, kind: str | None, most: int | None) -> None:
-        if self.asked:
+        if self._asked is not None and not self._asked.done():
             raise StoreError(
                 "It is being worked on already.", mend="assistant idle status shows how far it is."
             )
+        self._done, self._failed = 0, None
         self._asked = asyncio.create_task(self._run(kind, most))
 
     async def _run(self, kind: str | None, most: int | None) -> None:
         try:
-            await self.scheduler.run_until_empty(kind, most)
-        except StoreError as error:  # the scheduler tells of it
+            await self.scheduler.run_until_empty(kind, most, self._count)
+        except StoreError as error:  # who asked for it is told
+            self._failed = error
             logger.warning("idle work that was asked for ended: %s", error)
+
+    def _count(self, done: int) -> None:
+        self._done = done
 
     async def close(self) -> None:
         """Idempotent."""
@@ -153,10 +165,9 @@ class IdleDesk:
             "kinds": list(by_kind.values()),
             "paused": paused.isoformat() if paused is not None else None,
             "running": scheduler.running if scheduler else None,
-            "finished": scheduler.backlog.finished if scheduler else 0,
             "resting": sorted(scheduler.backlog.resting) if scheduler else [],
             "trouble": str(scheduler.trouble) if scheduler and scheduler.trouble else None,
-            "asked": self._session is not None and self._session.asked,
+            "asked": self._session.asked if self._session is not None else None,
             "attended": self._session is not None,
         }
 
@@ -183,9 +194,8 @@ class IdleDesk:
                 "The running assistant works for another user.",
                 mend="Close it, and try again.",
             )
-        before = self._session.scheduler.backlog.finished
         self._session.begin(kind, None if until_empty else 1)
-        return {"event": "begun", "finished": before}
+        return {"event": "begun"}
 
     def _known(self, kind: str | None) -> str | None:
         """Raises SettingsError: there is no such kind of work."""

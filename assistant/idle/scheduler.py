@@ -135,13 +135,19 @@ class Scheduler:
                 self._pause = 0.0
             self._not_before = self._quiet.clock() + self._pause
 
-    async def run_until_empty(self, kind: str | None = None, most: int | None = None) -> int:
+    async def run_until_empty(
+        self,
+        kind: str | None = None,
+        most: int | None = None,
+        tell: Callable[[int], None] = lambda _: None,
+    ) -> int:
         """Batch after batch, whatever battery, load and `pause` say, but never while somebody
         speaks; returns how many subjects were done. What fails is left for later.
 
         Args:
             kind: only such.
             most: at most so many batches.
+            tell: told after each how many were done so far.
 
         Raises:
             StoreError: the queue can't be read or written, or the work's own store fails.
@@ -152,6 +158,7 @@ class Scheduler:
             await self._quiet.lasting(wait)
             outcome, subjects = await self._one_batch(kind, forced=True)
             done += subjects
+            tell(done)
             batches += outcome in (Outcome.DONE, Outcome.FAILED)
             wait = self._settings.every_s if outcome is Outcome.INTERRUPTED else 0.0
             if outcome in (Outcome.NOTHING, Outcome.HELD):

@@ -12,7 +12,7 @@ import pytest
 
 from assistant import desks, idling
 from assistant.desks import Desks, load_memory
-from assistant.errors import ModelFailed
+from assistant.errors import ModelFailed, StoreError
 from assistant.events import Event, EventBus, SpeechIgnored, TurnStarted
 from assistant.idle import tidying
 from assistant.idle.queue import BACKOFF, JobQueue
@@ -55,6 +55,12 @@ def work(home: Home, monkeypatch: pytest.MonkeyPatch) -> FakeWork:
 
 def rows(lines: list[str]) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines]
+
+
+def asked(run: Run) -> dict[str, Any]:
+    """Of the run that was asked for, from `status`."""
+    found: dict[str, Any] = rows(run("status", "--json")[1])[0]["asked"]
+    return found
 
 
 def given_up(home: Home, work: FakeWork) -> None:
@@ -180,7 +186,7 @@ def test_memories_are_tidied(run: Run, home: Home, monkeypatch: pytest.MonkeyPat
 def test_a_running_assistant_works_on_it_itself(run: Run, home: Home, work: FakeWork) -> None:
     with attended(home):
         status = rows(run("status", "--json")[1])[0]
-        assert (status["attended"], status["asked"]) == (True, False)
+        assert (status["attended"], status["asked"]) == (True, None)
         assert status["kinds"] == [{"kind": "describe", "waiting": 0, "given_up": 0}]
         assert run("run", "--until-empty")[1][-1] == "3 done, 0 waiting."
         assert work.made == work.subjects
@@ -196,17 +202,42 @@ def test_but_not_while_somebody_speaks_nor_for_others(run: Run, home: Home, work
         assert run("status", "--user", "bob")[1] == ["Nothing waits."]
         tell(TurnStarted(1))
         request = {"act": "idle", "do": "run", "user": "me"}
-        assert list(ask(home.door, request) or ()) == [{"event": "begun", "finished": 0}]
-        assert rows(run("status", "--json")[1])[0]["asked"] is True
+        assert list(ask(home.door, request) or ()) == [{"event": "begun"}]
+        assert asked(run) == {"goes_on": True, "done": 0, "failed": None}
         with pytest.raises(Refused, match="worked on already"):
             list(ask(home.door, request) or ())
         assert work.runs == []
         tell(SpeechIgnored("noise"))
-        while rows(run("status", "--json")[1])[0]["asked"]:
+        while asked(run)["goes_on"]:
             time.sleep(0.005)
+        assert asked(run)["done"] == 3
         assert work.made == work.subjects
         tell(TurnStarted(2))
         assert list(ask(home.door, request) or ())  # and it can be closed all the same
+
+
+def test_what_silence_does_is_not_counted_with_what_was_asked_for(
+    run: Run, home: Home, work: FakeWork
+) -> None:
+    settings = Settings.model_validate({"idle": {"every_s": 0.005, "max_load": 1}})
+    with attended(home, settings):
+        while work.made != work.subjects:
+            time.sleep(0.005)
+        work.subjects = [*work.subjects, "another"]
+        work.on_run = lambda: time.sleep(0.05)
+        done = int(run("run", "--until-empty")[1][-1].split()[0])
+        assert done == asked(run)["done"] <= 1
+
+
+def test_a_store_that_fails_ends_what_was_asked_of_a_running_assistant(
+    run: Run, home: Home, work: FakeWork
+) -> None:
+    work.errors[work.subjects[1]] = StoreError("The disk is full.", mend="Make room.")
+    with attended(home):
+        code, out, err = run("run", "--until-empty")
+        assert (code, err) == (5, ["The disk is full.", "→ Make room."])
+        assert "done" not in "".join(out)
+        assert asked(run)["failed"] == {"message": "The disk is full.", "mend": "Make room."}
 
 
 def test_it_is_done_while_nobody_speaks(home: Home, work: FakeWork) -> None:
