@@ -32,6 +32,7 @@ class Loops(NamedTuple):
         up_to: of distances the rows that are nearer than a limit or at it, but for the first so
             many at it; so many in all.
         scored: of codes, scales, a query and rows: see `Block.scored`.
+        add: to the scores of some rows, each once, their parts times a weight.
     """
 
     distances: Callable[
@@ -39,6 +40,7 @@ class Loops(NamedTuple):
     ]
     up_to: Callable[[NDArray[np.uint16], int, int, int], Rows]
     scored: Callable[[NDArray[np.int8], NDArray[np.float32], NDArray[np.float32], Rows], Cosines]
+    add: Callable[[Cosines, NDArray[np.int32], NDArray[np.float32], np.float32], None]
 
 
 class Compiled:
@@ -67,7 +69,7 @@ class Compiled:
                     "the loops can't be compiled: %s", type(error).__name__, exc_info=True
                 )
             else:
-                self.loops = Loops(loops.distances, loops.up_to, loops.scored)
+                self.loops = Loops(loops.distances, loops.up_to, loops.scored, loops.add)
 
 
 COMPILED = Compiled()

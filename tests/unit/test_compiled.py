@@ -13,6 +13,7 @@ from assistant.idle.tidying import FOLDED
 from assistant.memory import compiled, keeping, vectors
 from assistant.memory.compiled import COMPILED, Compiled, Loops
 from assistant.memory.encoding import QueryEncoder
+from assistant.memory.lexical import LexicalIndex
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.long_term import LongTermMemory
 from assistant.memory.ranking import Ranking
@@ -101,6 +102,24 @@ def test_missing_vectors_are_told_from_others(
 
     assert cosines[0] == pytest.approx(1, abs=0.01)
     assert np.isnan(cosines).tolist() == [False, True, False]
+
+
+def test_words_score_the_same(monkeypatch: pytest.MonkeyPatch, loops: Loops) -> None:
+    words = ["dog", "walk", "tea", "coffee", "Lisbon", "work", "train", "music", "rain", "friend"]
+    draw = np.random.default_rng(6)
+    texts = [" ".join(draw.choice(words, 5)) for _ in range(300)]
+    index = LexicalIndex(Lexicon("en"))
+    index.add(texts, texts[::-1])
+    index.merge()
+    index.remove([7])
+    index.add(["a dog and a friend"], [""])
+    scores = []
+    for each in (None, loops):
+        monkeypatch.setattr(COMPILED, "loops", each)
+        found = index.score("does my friend walk the dog?")
+        scores.append((found.own.tolist(), found.context.tolist()))
+    assert scores[0] == scores[1]
+    assert scores[0][0][7] == 0 < scores[0][0][300]
 
 
 @pytest.mark.parametrize(("rows", "wanted"), [(3, False), (4, True)])
