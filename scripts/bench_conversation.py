@@ -33,7 +33,8 @@ from models.llama import LlamaCpp
 from models.store import ModelStore
 from scripts.bench.filling import said_and_asked
 from scripts.bench.idle_pending import fill, flags_of
-from scripts.bench.report import machine, rounded
+from scripts.bench.last_line import last_line, machine
+from scripts.bench.report import rounded
 from scripts.bench.statistics import percentile
 from scripts.bench.talking import Cost, Ended, talking
 
@@ -202,7 +203,7 @@ def main(arguments: Sequence[str]) -> int:
     print(f"turns above {ALLOWED_OVER}: {read['turns_above'] or 'none'}")
     print(f"memory growth after turn {EARLY_TURN}: {found.get('memory_growth_percent', '-')} %")
     if options.json:
-        print(json.dumps(found))
+        print(last_line(found))
     return 0
 
 

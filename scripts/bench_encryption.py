@@ -9,7 +9,6 @@ made up. With `--json` the last line is one JSON object.
 """
 
 import argparse
-import json
 import sys
 import tempfile
 import time
@@ -38,8 +37,8 @@ from assistant.paths import Home
 from assistant.settings import Settings
 from models.disk import weight
 from scripts.bench.filling import USER, made_up, mixtures, said_and_asked
+from scripts.bench.last_line import last_line
 from scripts.bench.remembering import summary
-from scripts.bench.report import machine
 
 ENCODER = "made-up"
 PASSPHRASE = "correct horse battery staple"
@@ -170,7 +169,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         found["rows"][str(rows)] = figures
         print(f"{rows:>7} rows: {figures}")
     if options.json:
-        print(json.dumps(found | {"machine": machine()}))
+        print(last_line(found))
     return 0
 
 

@@ -12,7 +12,6 @@ With `--json` the last line is one JSON object.
 
 import argparse
 import asyncio
-import json
 import sys
 import tempfile
 import time
@@ -38,7 +37,7 @@ from assistant.paths import Home
 from models.disk import weight
 from scripts.bench.filling import USER, said_and_asked
 from scripts.bench.hiding import MadeUpEncoder, hiding
-from scripts.bench.report import machine
+from scripts.bench.last_line import last_line
 
 ENCODER = "made-up"
 TURNS = 50
@@ -161,7 +160,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for count, each in figures.items():
             print(f"{rows:>7} memories, {count} forgotten: {each}")
     if options.json:
-        print(json.dumps(found | {"machine": machine()}))
+        print(last_line(found))
     return 0
 
 

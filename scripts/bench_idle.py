@@ -9,7 +9,6 @@ processes. With `--json` the last line is one JSON object.
 """
 
 import argparse
-import json
 import statistics
 import sys
 import tempfile
@@ -24,7 +23,7 @@ import soundfile
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from models.interfaces import STT_SAMPLE_RATE
-from scripts.bench.report import machine
+from scripts.bench.last_line import last_line, machine
 from scripts.bench.talking import Ended, talking
 
 ROOM_DBFS = -65.0
@@ -104,7 +103,7 @@ def main(arguments: Sequence[str]) -> int:
     print(f"listens after  {ready['p50']} s (at most {ready['max']}; cold {ready['first']})")
     print(f"silence costs  {cpu['total']} % of a core (its workers {cpu['workers']})")
     if options.json:
-        print(json.dumps(found | {"machine": where}))
+        print(last_line(found | {"machine": where}))
     return 0
 
 

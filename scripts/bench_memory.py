@@ -52,6 +52,7 @@ from models.llama import LlamaCpp
 from models.profiles import NAMES
 from models.store import ModelStore
 from scripts.bench.filling import USER, Filled, fill
+from scripts.bench.last_line import last_line, machine
 from scripts.bench.remembering import (
     TYPED_S,
     agreement,
@@ -61,7 +62,6 @@ from scripts.bench.remembering import (
     storing,
     writing,
 )
-from scripts.bench.report import machine
 from scripts.bench.rivals import LanceHybrid, Rival, RivalEnded, mem0
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -303,7 +303,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     if options.json:
         first = next(iter(found.values()))
-        print(json.dumps({"rows": first, "encoders": found, "machine": where}))
+        print(last_line({"rows": first, "encoders": found, "machine": where}))
     return 0
 
 

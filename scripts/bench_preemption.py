@@ -26,8 +26,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from assistant.errors import AssistantError
 from assistant.paths import Home
 from scripts.bench.idle_pending import fill
+from scripts.bench.last_line import last_line, machine
 from scripts.bench.preempting import Yield, told, working
-from scripts.bench.report import machine
 from scripts.bench.statistics import percentile
 
 EXCHANGES = 400
@@ -95,7 +95,7 @@ def main(arguments: Sequence[str]) -> int:
         print(f"until {meant}, ms: {times_ms}")
     print(f"later than {ALLOWED_MS:.0f} ms: {result['later_than_allowed']} of {result['times']}")
     if options.json:
-        print(json.dumps(result))
+        print(last_line(result))
     return 0
 
 

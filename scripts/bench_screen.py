@@ -26,8 +26,8 @@ from rapidfuzz.distance import LCSseq
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from scripts.bench.last_line import last_line, machine
 from scripts.bench.on_terminal import LISTENING, OnTerminal, Parts, on_terminal
-from scripts.bench.report import machine
 from scripts.bench.talking import Ended
 from scripts.bench_idle import SETTLE_S, quiet_room
 
@@ -190,7 +190,7 @@ def main(arguments: Sequence[str]) -> int:
             return 1
     print(table(found))
     if options.json:
-        print(json.dumps(found | {"machine": where}))
+        print(last_line(found | {"machine": where}))
     return 0
 
 

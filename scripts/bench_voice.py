@@ -38,9 +38,10 @@ from models.store import ModelStore
 from scripts.bench import beside_idle, beside_screen, with_memory
 from scripts.bench.beside_idle import NothingPending
 from scripts.bench.labels import Clip, choose, read_clips, without_commands
+from scripts.bench.last_line import last_line, machine
 from scripts.bench.listening import Models, Outcome, System
 from scripts.bench.ours import Ours, settings_for, temporary_home
-from scripts.bench.report import Pair, figures, machine, table
+from scripts.bench.report import Pair, figures, table
 from scripts.bench.stock import Stock
 from scripts.bench.talking import Ended
 from scripts.bench.with_memory import Remembering
@@ -217,7 +218,7 @@ def main(arguments: Sequence[str]) -> int:
     found |= {"profile": options.profile, "machine": where}
     print(told(found))
     if options.json:
-        print(json.dumps(found))
+        print(last_line(found))
     return 0
 
 

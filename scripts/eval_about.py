@@ -9,7 +9,6 @@ the last line is one JSON object.
 """
 
 import argparse
-import json
 import sys
 from datetime import timedelta
 from pathlib import Path
@@ -27,6 +26,7 @@ from assistant.memory.record import USER
 from assistant.memory.user_index import UserIndex
 from assistant.paths import models_cache
 from models.encoder import OnnxEncoder
+from scripts.bench.last_line import last_line
 from scripts.bench.recall_data import own_files, read_paraphrases
 from scripts.bench.recall_methods import memory
 from scripts.eval_recall import ENCODER, KeptVectors
@@ -76,7 +76,7 @@ def main() -> int:
     print(f"{len(TOPICS)} topics, {len(turns)} sentences: {len(shown)} from {SHOWN}, {taken} taken")
     if options.json:
         counts = {"topics": len(TOPICS), "sentences": len(turns), "taken": taken}
-        print(json.dumps(counts | {"shown": shown, "encoder": options.encoder}))
+        print(last_line(counts | {"shown": shown, "encoder": options.encoder}))
     return 0
 
 

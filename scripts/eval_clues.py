@@ -10,7 +10,6 @@ with bootstrap 95 % intervals. With `--json` the last line is one JSON object.
 """
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,8 +21,8 @@ from assistant.errors import AssistantError
 from data import located
 from models.profiles import SMALL
 from scripts.bench.clue_data import read_linked, read_times
+from scripts.bench.last_line import last_line
 from scripts.bench.recall_data import own_files
-from scripts.bench.report import machine
 from scripts.eval_recall import figures, measured, opened, report, variants
 
 SETS = {
@@ -64,7 +63,7 @@ def main(arguments: Sequence[str]) -> int:
         sys.stderr.write(f"{error}\n")
         return 1
     if options.json:
-        sys.stdout.write(json.dumps(found | {"machine": machine()}) + "\n")
+        sys.stdout.write(last_line(found) + "\n")
     return 0
 
 

@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from assistant.voice.commands import Command, Kind, plain, recognise
 from data import located
-from scripts.bench.report import machine
+from scripts.bench.last_line import last_line
 
 UTTERANCES = "evaluation/spoken_commands.jsonl"
 TALK = ("evaluation/paraphrase_facts.jsonl", "evaluation/paraphrase_distractors.jsonl")
@@ -153,7 +153,7 @@ def main(arguments: Sequence[str]) -> int:
             sys.stdout.write(line_of(f"part {part}", figures))
         sys.stdout.write(line_of("all", found["overall"]))
     if options.json:
-        sys.stdout.write(json.dumps(found | {"machine": machine()}) + "\n")
+        sys.stdout.write(last_line(found) + "\n")
     return 0
 
 

@@ -36,6 +36,7 @@ from models.interfaces import LanguageModel
 from models.llama import LlamaCpp
 from models.store import ModelStore
 from scripts.bench.extraction_score import Predicted, Row, Score, pairs, read_rows, score, table
+from scripts.bench.last_line import last_line
 
 MODEL = "qwen2.5-coder-0.5b-instruct"
 DATA = "evaluation/extraction.jsonl"
@@ -193,7 +194,7 @@ def main(arguments: Sequence[str]) -> int:
     except AssistantError as error:
         print(error, file=sys.stderr)
         return error.exit_code
-    print(json.dumps(found) if options.json else found)
+    print(last_line(found) if options.json else found)
     return 0
 
 

@@ -39,9 +39,9 @@ from assistant.memory.user_index import UserIndex
 from assistant.paths import models_cache
 from data import located
 from models.encoder import OnnxEncoder
+from scripts.bench.last_line import last_line
 from scripts.bench.recall_data import Pool, own_files, read_paraphrases
 from scripts.bench.recall_methods import FOUND, memory
-from scripts.bench.report import machine
 from scripts.bench.retrieval import METRICS, Values, intervals, means, of_question, table
 from scripts.eval_recall import ENCODER, KeptVectors
 
@@ -179,7 +179,7 @@ def main(arguments: Sequence[str]) -> int:
         sys.stdout.write(f"ours {METRICS[0]}: 95 % between {low:.3f} and {high:.3f}\n\n")
     if options.json:
         found = figures(values) | {"encoder": folder.name, "query": options.query}
-        sys.stdout.write(json.dumps(found | {"machine": machine()}) + "\n")
+        sys.stdout.write(last_line(found) + "\n")
     return 0
 
 

@@ -41,7 +41,7 @@ from assistant.engines import open_workshop
 from assistant.errors import AssistantError
 from assistant.settings import Settings
 from data import located
-from scripts.bench.report import machine
+from scripts.bench.last_line import last_line, machine
 from scripts.bench.statistics import interval, ratio
 from scripts.bench.talking import Ended, talking
 
@@ -296,7 +296,7 @@ def main(words: Sequence[str] | None = None) -> int:
     found |= {"deadline_ms": options.deadline_ms, "machine": where}
     print(table(found))
     if options.json:
-        print(json.dumps(found))
+        print(last_line(found))
     return 0
 
 

@@ -25,7 +25,6 @@ JSON object.
 """
 
 import argparse
-import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
@@ -46,6 +45,7 @@ from models.encoder import OnnxEncoder
 from models.profiles import SMALL
 from scripts.bench import ablation
 from scripts.bench.ablation import compared, enriched
+from scripts.bench.last_line import last_line
 from scripts.bench.made import Cache, Cost
 from scripts.bench.recall_data import OWN, Pool, own_files, read_locomo, read_paraphrases
 from scripts.bench.recall_methods import (
@@ -59,7 +59,6 @@ from scripts.bench.recall_methods import (
     summed_up,
     taken_out,
 )
-from scripts.bench.report import machine
 from scripts.bench.retrieval import METRICS, Values, intervals, means, of_question, table
 
 ENCODER = "all-minilm-l6-v2"
@@ -201,7 +200,7 @@ def switched(options: argparse.Namespace, pools: Sequence[Pool], encoders: Encod
     sys.stdout.write(f"{model}\n{ablation.report(values, cost)}\n")
     if options.json:
         found = ablation.figures(values, categories, cost)
-        sys.stdout.write(json.dumps(found | {"model": model, "machine": machine()}) + "\n")
+        sys.stdout.write(last_line(found | {"model": model}) + "\n")
     return 0
 
 
@@ -275,10 +274,10 @@ def main(arguments: Sequence[str]) -> int:
         return 1
     found = figures(values, categories)
     names = {"encoder": options.encoder, "stand_in": options.stand_in}
-    found |= names | {"query": options.query, "machine": machine()}
+    found |= names | {"query": options.query}
     sys.stdout.write(report(found, values, categories) + "\n")
     if options.json:
-        sys.stdout.write(json.dumps(found) + "\n")
+        sys.stdout.write(last_line(found) + "\n")
     return 0
 
 

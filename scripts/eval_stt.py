@@ -26,6 +26,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from models.interfaces import STT_SAMPLE_RATE, Samples
 from models.whisper import FasterWhisper
+from scripts.bench.last_line import last_line
 
 STOCK_NO_SPEECH = 0.4
 """pipecat's WhisperSTTService drops segments with at least this probability of silence."""
@@ -143,7 +144,7 @@ def main(arguments: list[str]) -> int:
     for result in results:
         print(result)
     if options.json:
-        print(json.dumps({"clips": len(audio), "results": results}))
+        print(last_line({"clips": len(audio), "results": results}))
     return 0
 
 

@@ -56,6 +56,7 @@ from models.encoder import OnnxEncoder
 from models.interfaces import LanguageModel
 from models.llama import LlamaCpp
 from models.store import ModelStore
+from scripts.bench.last_line import last_line
 from scripts.bench.summary_score import Asked, covered, read_rows
 
 DATA = "evaluation/broad_questions.jsonl"
@@ -259,7 +260,7 @@ def main(arguments: Sequence[str]) -> int:
     for name, each in found.items():
         sys.stdout.write(f"{name}: {each}\n")
     if options.json:
-        sys.stdout.write(json.dumps(found) + "\n")
+        sys.stdout.write(last_line(found) + "\n")
     return 0
 
 

@@ -49,6 +49,7 @@ from models import catalogue
 from models.encoder import OnnxEncoder
 from models.llama import LlamaCpp
 from models.store import ModelStore
+from scripts.bench.last_line import last_line
 
 ENCODER = "all-minilm-l6-v2"
 PAIRS = "evaluation/memory_pairs.jsonl"
@@ -216,7 +217,7 @@ def main(arguments: Sequence[str]) -> int:
         for name, figures in found.get(part, {}).items():
             sys.stdout.write(f"part {part}, {name}: {figures}\n")
     if options.json:
-        sys.stdout.write(json.dumps(found | {"encoder": encoder.name}) + "\n")
+        sys.stdout.write(last_line(found | {"encoder": encoder.name}) + "\n")
     return 0
 
 

@@ -13,7 +13,6 @@ of them, and the ones around.
 
 import argparse
 import asyncio
-import json
 import os
 import sys
 from collections.abc import Iterable, Sequence
@@ -32,6 +31,7 @@ from models import catalogue
 from models.llama_process import LoadRefused, Worker, WorkerConfig, WorkerDied, WorkerRefused
 from models.plain_text import plain
 from models.store import ModelStore
+from scripts.bench.last_line import last_line
 from scripts.bench.made import Cache, Call, calls
 from scripts.bench.recall_data import Pool, own_files, read_locomo, read_paraphrases
 
@@ -158,7 +158,7 @@ async def main_async(options: argparse.Namespace) -> int:
         return 1
     finally:
         await worker.stop()
-    print(json.dumps({"asked": len(wanted), "model": options.model}))
+    print(last_line({"asked": len(wanted), "model": options.model}))
     return 0
 
 

@@ -17,7 +17,6 @@ With `--json` the last line is one JSON object.
 """
 
 import argparse
-import json
 import math
 import sys
 import time
@@ -39,7 +38,7 @@ from assistant.paths import models_cache
 from models import catalogue
 from models.catalogue import Model
 from models.store import ModelStore
-from scripts.bench.report import machine
+from scripts.bench.last_line import last_line
 from scripts.bench.training_data import FILES, Told, read_pairs
 
 MATRICES = r".*encoder\.layer\.({layers})\..*\.(q|k|v|o|query|key|value|dense)"
@@ -284,7 +283,7 @@ def main(arguments: Sequence[str]) -> int:
         encoder.save(options.out)
     print("\n".join(f"{name}: {value}" for name, value in figures.items()))
     if options.json:
-        print(json.dumps(figures | {"machine": machine()}))
+        print(last_line(figures))
     return 0
 
 

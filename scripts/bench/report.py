@@ -1,13 +1,8 @@
 """From outcomes to figures: latencies, word error, turns that were cut off or split."""
 
-import os
-import platform
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
-
-import psutil
 
 from scripts.bench.labels import Clip
 from scripts.bench.listening import Outcome
@@ -138,27 +133,6 @@ def rounded(value: float | None, digits: int = 1) -> float | None:
 
 def _rounded_pair(bounds: tuple[float, float] | None, digits: int = 1) -> list[float | None] | None:
     return None if bounds is None else [rounded(bound, digits) for bound in bounds]
-
-
-def machine() -> dict[str, Any]:
-    """What the figures were measured on; `load` is the average number of busy processes before."""
-    return {
-        "processor": _processor(),
-        "cores": os.cpu_count(),
-        "memory_gb": round(psutil.virtual_memory().total / 1e9, 1),
-        "system": f"{platform.system()} {platform.machine()}",
-        "python": platform.python_version(),
-        "load": round(psutil.getloadavg()[0], 2),
-    }
-
-
-def _processor() -> str:
-    try:
-        text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
-    except OSError:  # not Linux
-        return platform.processor() or platform.machine()
-    names = (line.partition(":")[2].strip() for line in text.splitlines() if "model name" in line)
-    return next(names, platform.machine())
 
 
 def table(found: dict[str, Any]) -> str:

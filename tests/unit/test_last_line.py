@@ -1,0 +1,31 @@
+"""What a script that measures prints at the end can be read by any JSON reader."""
+
+import json
+import math
+
+from scripts.bench.last_line import last_line
+
+
+def strict(line: str) -> object:
+    def refuse(name: str) -> None:
+        raise ValueError(f"{name} is no JSON")
+
+    return json.loads(line, parse_constant=refuse)
+
+
+def test_what_is_no_number_is_null() -> None:
+    found = {"precision": math.nan, "rows": {"100": [1.5, math.inf, "x", None, True]}, "machine": 1}
+    assert strict(last_line(found)) == {
+        "precision": None,
+        "rows": {"100": [1.5, None, "x", None, True]},
+        "machine": 1,
+    }
+
+
+def test_it_says_what_machine_it_is_from() -> None:
+    line = last_line({"p50": 1.0})
+    assert "\n" not in line
+    read = strict(line)
+    assert isinstance(read, dict)
+    assert read["machine"]["cores"] >= 1
+    assert read["p50"] == 1.0
