@@ -92,8 +92,8 @@ class Archive(_Entry):
 
 
 class Adapter(_Entry):
-    """What a model's weights are adapted by when it is prepared: a folder in `models/adapters`, and
-    the digest of its `adapter_model.safetensors`."""
+    """What weights are adapted by when a model is prepared: a folder in `models/adapters`, and the
+    digest of its `adapter_model.safetensors`."""
 
     folder: InnerPath
     sha256: Sha256
@@ -119,11 +119,18 @@ class Model(_Entry):
     archive: Archive | None = None
     prepared: tuple[InnerPath, ...] = ()
     adapter: Adapter | None = None
+    distilled: Adapter | None = None
+    """With it some of an encoder's layers encode questions as all of them would."""
 
     @property
     def adapted_by(self) -> str:
         """The digest of its adapter; "" without one."""
         return self.adapter.sha256 if self.adapter else ""
+
+    @property
+    def distilled_by(self) -> str:
+        """The digest of what makes its questions cheaper; "" where they aren't."""
+        return self.distilled.sha256 if self.distilled else ""
 
     @property
     def bytes(self) -> int:
@@ -147,6 +154,8 @@ class Model(_Entry):
         names = [file.name for file in self.files]
         if len(set(names)) != len(names):
             raise ValueError(f"{self.name}: a file is named twice")
+        if self.distilled and not self.adapter:
+            raise ValueError(f"{self.name}: `distilled` goes on from an `adapter`")
         if not self.hub and not self.pieces:
             raise ValueError(f"{self.name}: no source")
         if not self.pieces:

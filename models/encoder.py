@@ -1,9 +1,10 @@
 """Sentence vectors: a sentence-transformers model, prepared once and run by onnxruntime.
 
-    python -m models.encoder prepare FOLDER [ADAPTER]
+    python -m models.encoder prepare FOLDER [ADAPTER [DISTILLED]]
 
 makes `encoder.onnx` and `encoder.int8.onnx` beside the published weights (models/encoder_prepare),
-adapted by what is in the folder ADAPTER (models/encoder_weights).
+adapted by what is in the folder ADAPTER; the second of the layers alone that the adapter in the
+folder DISTILLED is made for (models/encoder_weights).
 """
 
 import json
@@ -36,8 +37,9 @@ class OnnxEncoder:
     """A prepared model in `folder`.
 
     Args:
-        quantised: a third of the time and of the memory, for vectors that are near, not equal
-            (mean cosine 0.99).
+        quantised: what questions are encoded with: a third of the time and of the memory, less
+            where fewer layers were distilled, for vectors that are near, not equal (mean cosine
+            0.99; distilled, 0.95).
         threads: CPU threads of one call.
         max_tokens: where text is cut, if that is before the model's own length.
         keep_end: cut away the beginning of a long text, not its end: who says a lot before asking
@@ -171,8 +173,8 @@ def _first_line(error: Exception) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    if len(arguments) not in (2, 3) or arguments[0] != "prepare":
-        sys.stderr.write("usage: python -m models.encoder prepare FOLDER [ADAPTER]\n")
+    if len(arguments) not in (2, 3, 4) or arguments[0] != "prepare":
+        sys.stderr.write("usage: python -m models.encoder prepare FOLDER [ADAPTER [DISTILLED]]\n")
         return 2
     from models.encoder_prepare import prepare
 

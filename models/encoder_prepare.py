@@ -30,7 +30,7 @@ from onnx import TensorProto, helper, numpy_helper
 from tokenizers import Tokenizer
 
 from assistant.errors import ModelCorrupt
-from models.encoder_weights import Array, Published, read_published
+from models.encoder_weights import Array, Published, distil, read_published
 
 OPSET = 17
 IR_VERSION = 8
@@ -171,7 +171,7 @@ def build(published: Published, reach: Mapping[str, Array] | None = None) -> onn
 def _whole(graph: Graph, published: Published) -> onnx.ModelProto:
     x = _embeddings(graph, published)
     bias = _position_bias(graph, published)
-    for layer in range(int(published.config["num_hidden_layers"])):
+    for layer in published.layers:
         x = _layer(graph, published, f"encoder.layer.{layer}", x, bias)
     pooled = graph.add("ReduceMean", x, axes=[1], keepdims=0)
     graph.add("LpNormalization", pooled, outputs=("vectors",), axis=1, p=2)
@@ -280,19 +280,27 @@ def _normalised(graph: Graph, published: Published, norm: str, x: str) -> str:
     )
 
 
-def prepare(folder: Path, full: str, quantised: str, adapter: Path | None = None) -> None:
+def prepare(
+    folder: Path,
+    full: str,
+    quantised: str,
+    adapter: Path | None = None,
+    distilled: Path | None = None,
+) -> None:
     """Write the graphs of the model in `folder`, adapted by what is in the folder `adapter`, under
-    these names, each whole or not at all.
+    these names, each whole or not at all; the quantised one of the layers alone that the adapter
+    in `distilled` is made for.
 
     The same weights give the same bytes on the same kind of processor. Raises as `read_published`.
     """
     published = read_published(folder, adapter)
+    asked = distil(published, distilled) if distilled else published
     try:
         tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         tokenizer.no_padding()
         _write(build(published), folder / full)
-        seen = reach(published, [tokenizer.encode(text).ids for text in SENTENCES])
-        _write(build(published, seen), folder / quantised)
+        seen = reach(asked, [tokenizer.encode(text).ids for text in SENTENCES])
+        _write(build(asked, seen), folder / quantised)
     except OSError:
         raise
     except Exception as error:  # tokenizers, onnx and onnxruntime raise kinds of their own

@@ -3,11 +3,14 @@
 An adapter is a low-rank difference to some of the matrices (LoRA, Hu et al. 2021), in the form in
 which peft writes it. It is added to them once, when the model is prepared, and so costs nothing
 later. Those that the project ships lie in `models/adapters`; `scripts/train_encoder.py` makes them.
+
+A second one is for questions alone: with it some of the layers do what all do, at a fraction of the
+time (`scripts/distil_encoder.py`).
 """
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +21,7 @@ from assistant.errors import ModelCorrupt, ModelFailed, ModelMissing
 
 Array = NDArray[Any]
 
+CONFIG = "adapter_config.json"
 WRAPPED = "base_model.model."
 DOWN, UP = ".lora_A.weight", ".lora_B.weight"
 """What peft puts before and behind the name of a matrix."""
@@ -59,13 +63,15 @@ ARCHITECTURES = {
 class Published:
     """A model as it was published: its description and its weights by name.
 
-    `added` are the differences that an adapter makes, by the same names.
+    `added` are the differences that adapters make, by the same names; `layers` those that it
+    consists of, by their numbers.
     """
 
     config: dict[str, Any]
     weights: dict[str, Array]
     architecture: Architecture
     added: Mapping[str, Array]
+    layers: tuple[int, ...]
 
     def __getitem__(self, name: str) -> Array:
         weight = np.asarray(self.weights[name], np.float32)
@@ -98,7 +104,37 @@ def read_published(folder: Path, adapter: Path | None = None) -> Published:
     if not pooling.get("pooling_mode_mean_tokens"):
         raise ModelFailed(f"The encoder in {folder} doesn't take the mean of its tokens.")
     added = read_adapter(adapter, weights) if adapter else {}
-    return Published(config, weights, ARCHITECTURES[kind], added)
+    layers = tuple(range(int(config["num_hidden_layers"])))
+    return Published(config, weights, ARCHITECTURES[kind], added, layers)
+
+
+def distil(published: Published, folder: Path) -> Published:
+    """Those of its layers that the adapter in `folder` transforms, and with what it adds to them.
+
+    Raises:
+        ModelCorrupt: it can't be read, or is made for other layers.
+    """
+    added = read_adapter(folder, published.weights)
+    layers = read_layers(folder)
+    if not layers or not set(layers) <= set(published.layers):
+        raise ModelCorrupt(f"The encoder's adapter in {folder} names no layers of it: {layers}.")
+    both = dict(published.added)
+    for name, value in added.items():
+        both[name] = both[name] + value if name in both else value
+    return replace(published, added=both, layers=layers)
+
+
+def read_layers(folder: Path) -> tuple[int, ...]:
+    """The numbers of the layers that peft's adapter in `folder` is limited to, from below.
+
+    Raises:
+        ModelCorrupt: it can't be read.
+    """
+    try:
+        config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+        return tuple(sorted(int(each) for each in config.get("layers_to_transform") or ()))
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        raise ModelCorrupt(f"The encoder's adapter in {folder} can't be read: {error}.") from error
 
 
 def read_adapter(folder: Path, weights: Mapping[str, Array]) -> dict[str, Array]:
@@ -108,7 +144,7 @@ def read_adapter(folder: Path, weights: Mapping[str, Array]) -> dict[str, Array]
         ModelCorrupt: it can't be read, or is not made for them.
     """
     try:
-        config = json.loads((folder / "adapter_config.json").read_text(encoding="utf-8"))
+        config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
         scale = config["lora_alpha"] / config["r"]
         factors = _safetensors(folder / "adapter_model.safetensors")
         added = {}

@@ -28,6 +28,8 @@ class Manifest(BaseModel):
     """Of what was prepared."""
     adapter: str = ""
     """The SHA-256 of what the published weights were adapted by; "" where they weren't."""
+    distilled: str = ""
+    """That of what lets fewer layers encode questions; "" where all do."""
 
 
 def read(folder: Path) -> Manifest | None:
@@ -71,6 +73,8 @@ def fault(folder: Path, model: Model) -> str | None:
         return "it was prepared by another version of this program"
     if manifest.adapter != model.adapted_by:
         return "it was adapted by another version of this program"
+    if manifest.distilled != model.distilled_by:
+        return "what encodes questions was prepared by another version of this program"
     if absent := set(model.prepared) - {file.name for file in manifest.prepared}:
         return f"{min(absent)} was not prepared"
     return None

@@ -75,8 +75,8 @@ def prepare_in_subprocess(transfer: Transfer) -> None:
     """Run the encoder's own preparation, apart: it loads libraries that nothing else needs."""
     if transfer.model.role is not Role.ENCODER:
         return
-    adapter = transfer.model.adapter
-    folders = [transfer.folder.resolve(), *([adapter.path] if adapter else [])]
+    adapters = (transfer.model.adapter, transfer.model.distilled)
+    folders = [transfer.folder.resolve(), *(each.path for each in adapters if each)]
     code, output = run_quietly(
         [sys.executable, "-m", "models.encoder", "prepare", *map(str, folders)],
         environment=os.environ,
@@ -267,6 +267,7 @@ class ModelStore:
             prepared=prepared,
             preparation=manifest.PREPARATION,
             adapter=model.adapted_by,
+            distilled=model.distilled_by,
         )
         manifest.write(folder, record)
         if fault := manifest.fault(folder, model):

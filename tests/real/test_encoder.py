@@ -43,7 +43,9 @@ QUESTIONS = [
     for thing in ("my dog Max", "the dentist", "grandma's recipe", "the flight home", "my allergy")
 ]
 LEAST_MEAN_COSINE = 0.985
-"""Of the quantised vectors to the published model's, over questions."""
+"""Of the quantised vectors to those in full precision of the same layers, over questions."""
+LEAST_OF_DISTILLED = 0.9
+"""Of distilled layers' vectors to those of all, over questions."""
 
 Vectors = NDArray[np.float32]
 
@@ -63,13 +65,14 @@ def loaded(encoder: OnnxEncoder) -> OnnxEncoder:
     return encoder
 
 
-def adapter_of(store: ModelStore, folder: Path) -> Path | None:
-    adapter = store.catalogue.get(folder.name).adapter
-    return adapter.path if adapter else None
+def adapters_of(store: ModelStore, folder: Path) -> list[Path]:
+    model = store.catalogue.get(folder.name)
+    return [each.path for each in (model.adapter, model.distilled) if each]
 
 
 def compare(store: ModelStore, folder: Path) -> None:
-    truth = reference(folder, adapter_of(store, folder), TEXTS + QUESTIONS)
+    adapter, *distilled = adapters_of(store, folder)
+    truth = reference(folder, adapter, TEXTS + QUESTIONS)
     full = loaded(OnnxEncoder(folder, threads=2))
     vectors = full.encode(TEXTS + QUESTIONS)
     assert vectors.shape == truth.shape == (len(truth), full.dimensions)
@@ -77,15 +80,18 @@ def compare(store: ModelStore, folder: Path) -> None:
     np.testing.assert_allclose(vectors, truth, atol=2e-6)
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
 
-    same, quick = (
-        loaded(
-            OnnxEncoder(folder, quantised=each, max_tokens=QUERY_TOKENS, keep_end=True, threads=2)
-        ).encode(TEXTS + QUESTIONS)
-        for each in (False, True)
-    )
+    cut = ["word " * (QUERY_TOKENS - 2)]
+    quick = loaded(
+        OnnxEncoder(folder, quantised=True, max_tokens=QUERY_TOKENS, keep_end=True, threads=2)
+    ).encode(TEXTS[:-1] + cut + TEXTS[-1:] + QUESTIONS)
+    np.testing.assert_array_equal(quick[len(TEXTS) - 1], quick[len(TEXTS)])
+    same = reference(folder, adapter, TEXTS[:-1] + cut + cut + QUESTIONS, *distilled)
     likeness = np.sum(quick * same, axis=1)
-    assert np.sum(quick * truth, axis=1)[len(TEXTS) :].mean() > LEAST_MEAN_COSINE
+    assert likeness[-len(QUESTIONS) :].mean() > LEAST_MEAN_COSINE
     assert likeness.min() > 0.95
+    if distilled:
+        to_all = np.sum(quick[-len(QUESTIONS) :] * truth[-len(QUESTIONS) :], axis=1)
+        assert LEAST_OF_DISTILLED < to_all.mean() < likeness[-len(QUESTIONS) :].mean()
 
 
 def test_vectors_equal_those_of_the_published_model_with_its_adapter(
@@ -146,8 +152,7 @@ def test_it_is_prepared_from_the_files_of_the_catalogue(
         made.encode(["hello"])
     with pytest.raises(ModelMissing, match=r"encoder\.onnx is missing"):
         made.load()
-    adapter = adapter_of(store, folder)
-    assert main(["prepare", str(copy), *([str(adapter)] if adapter else [])]) == 0
+    assert main(["prepare", str(copy), *map(str, adapters_of(store, folder))]) == 0
     for name in (FULL, QUANTISED):
         assert (copy / name).read_bytes() == (folder / name).read_bytes()
     assert not list(copy.glob("*.part"))

@@ -7,15 +7,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def reference(folder: Path, adapter: Path | None, texts: list[str]) -> NDArray[np.float32]:
-    """Unit vectors by the published model in `folder`, adapted by what is in `adapter`."""
+def reference(
+    folder: Path, adapter: Path | None, texts: list[str], distilled: Path | None = None
+) -> NDArray[np.float32]:
+    """Unit vectors by the published model in `folder`, adapted by what is in `adapter`; by the
+    layers alone that the adapter in `distilled` transforms, where it is given."""
     from peft import PeftModel
     from sentence_transformers import SentenceTransformer
+    from torch import nn
 
     model = SentenceTransformer(str(folder), device="cpu", local_files_only=True)
-    if adapter is not None:
-        transformer: Any = model[0]
-        transformer.auto_model = PeftModel.from_pretrained(
-            transformer.auto_model, str(adapter)
-        ).merge_and_unload()
+    transformer: Any = model[0]
+    for each in filter(None, (adapter, distilled)):
+        adapted = PeftModel.from_pretrained(transformer.auto_model, str(each))
+        config: Any = adapted.peft_config["default"]
+        transformer.auto_model = adapted.merge_and_unload()
+        if config.layers_to_transform:
+            encoder = transformer.auto_model.encoder
+            kept = sorted(config.layers_to_transform)
+            encoder.layer = nn.ModuleList(encoder.layer[number] for number in kept)
     return np.asarray(model.encode(texts, normalize_embeddings=True), np.float32)

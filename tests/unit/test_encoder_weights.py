@@ -1,7 +1,7 @@
 """An adapter in peft's form, added to the weights that it was made for."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 
@@ -11,17 +11,20 @@ from safetensors.numpy import save_file
 
 from assistant.errors import ModelCorrupt
 from models import catalogue
-from models.encoder_weights import Array, read_adapter
+from models.encoder_weights import ARCHITECTURES, Array, Published, distil, read_adapter
 
 NAME = "encoder.layer.1.output.dense"
 WEIGHTS = {f"{NAME}.weight": np.zeros((3, 5), np.float32)}
 DOWN = np.arange(10, dtype=np.float16).reshape(2, 5)
 UP = np.arange(6, dtype=np.float16).reshape(3, 2)
+FACTORS = {f"{NAME}.lora_A.weight": DOWN, f"{NAME}.lora_B.weight": UP}
 
 
-def adapter(folder: Path, factors: Mapping[str, Array]) -> Path:
-    config = json.dumps({"r": 2, "lora_alpha": 4, "peft_type": "LORA"})
-    (folder / "adapter_config.json").write_text(config, encoding="utf-8")
+def adapter(
+    folder: Path, factors: Mapping[str, Array], layers: Sequence[int] | None = None
+) -> Path:
+    config = {"r": 2, "lora_alpha": 4, "peft_type": "LORA", "layers_to_transform": layers}
+    (folder / "adapter_config.json").write_text(json.dumps(config), encoding="utf-8")
     save_file(
         {f"base_model.model.{name}": value for name, value in factors.items()},
         folder / "adapter_model.safetensors",
@@ -30,7 +33,7 @@ def adapter(folder: Path, factors: Mapping[str, Array]) -> Path:
 
 
 def test_the_product_of_its_factors_is_added_with_its_scale(tmp_path: Path) -> None:
-    there = adapter(tmp_path, {f"{NAME}.lora_A.weight": DOWN, f"{NAME}.lora_B.weight": UP})
+    there = adapter(tmp_path, FACTORS)
     [(name, added)] = read_adapter(there, WEIGHTS).items()
     assert name == f"{NAME}.weight"
     assert added.dtype == np.float32
@@ -57,8 +60,33 @@ def test_one_that_is_not_there_is_refused(tmp_path: Path) -> None:
         read_adapter(tmp_path / "nowhere", WEIGHTS)
 
 
+def published(adapted: Array) -> Published:
+    """Of three layers, the second of which was adapted."""
+    return Published(
+        {}, dict(WEIGHTS), ARCHITECTURES["bert"], {f"{NAME}.weight": adapted}, (0, 1, 2)
+    )
+
+
+def test_one_for_some_layers_leaves_these_and_adds_to_what_was_added(tmp_path: Path) -> None:
+    whole = published(np.ones((3, 5), np.float32))
+    some = distil(whole, adapter(tmp_path, FACTORS, [2, 1]))
+    assert some.layers == (1, 2)
+    np.testing.assert_array_equal(some[f"{NAME}.weight"], 1 + 2 * (UP @ DOWN))
+    np.testing.assert_array_equal(whole[f"{NAME}.weight"], np.ones((3, 5)))
+    assert whole.layers == (0, 1, 2)
+
+
+@pytest.mark.parametrize("layers", [None, [], [1, 3], ["x"], 1])
+def test_one_for_no_layers_of_the_model_is_refused(
+    tmp_path: Path, layers: Sequence[int] | None
+) -> None:
+    with pytest.raises(ModelCorrupt, match="adapter in"):
+        distil(published(np.zeros((3, 5), np.float32)), adapter(tmp_path, FACTORS, layers))
+
+
 def test_those_of_the_catalogue_are_the_ones_that_it_names() -> None:
-    adapters = [each.adapter for each in catalogue.read().models.values() if each.adapter]
+    models = catalogue.read().models.values()
+    adapters = [each for model in models for each in (model.adapter, model.distilled) if each]
     assert adapters
     for each in adapters:
         found = (each.path / "adapter_model.safetensors").read_bytes()

@@ -244,6 +244,35 @@ def test_another_adapter_is_a_preparation_without_a_download_and_other_vectors(
     assert names == ["small", "small+aaaaaa", "small+bbbbbb"]
 
 
+def test_what_encodes_questions_is_a_preparation_too_and_the_vectors_stay(
+    tmp_path: Path, hub: Hub
+) -> None:
+    def export(transfer: Transfer) -> None:
+        distilled = transfer.model.distilled
+        transfer.path("exported.onnx").write_text(distilled.sha256 if distilled else "all layers")
+
+    names = set()
+    for digest in ("", "b" * 64):
+        catalogue = small_models.catalogue(
+            role="encoder",
+            engine="onnx",
+            prepared=["exported.onnx"],
+            adapter={"folder": "small", "sha256": "a" * 64},
+            distilled={"folder": "small-questions", "sha256": digest} if digest else None,
+        )
+        store = open_store(tmp_path, hub.url, catalogue, prepare=export)
+        if digest:
+            with pytest.raises(ModelCorrupt, match="what encodes questions was prepared by"):
+                store.location("small")
+        hub.requests.clear()
+        store.pull(["small"])
+        folder = store.location("small")
+        assert (folder / "exported.onnx").read_text() == (digest or "all layers")
+        names.add(manifest.vectors_name(folder))
+        assert (WEIGHTS_PATH in [path for path, _ in hub.requests]) is (not digest)
+    assert names == {"small+aaaaaa"}
+
+
 def test_a_preparation_that_makes_nothing_leaves_no_model(tmp_path: Path, hub: Hub) -> None:
     catalogue = small_models.catalogue(prepared=["exported.onnx"])
     store = open_store(tmp_path, hub.url, catalogue)

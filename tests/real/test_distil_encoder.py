@@ -1,0 +1,64 @@
+"""What the script distils: prepared with it, fewer layers encode questions, and all the rest."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from assistant.errors import ModelFailed
+from models.encoder import OnnxEncoder, main
+from models.store import ModelStore
+from scripts import distil_encoder
+from tests.support.reference_encoder import reference
+
+pytestmark = [
+    pytest.mark.real,
+    pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing` is deprecated:FutureWarning"),
+    pytest.mark.filterwarnings("ignore:The PEFT config's `base_model_name_or_path`:UserWarning"),
+]
+
+NAME = "all-minilm-l6-v2"
+TEXTS = ["What is my dog called?", "I moved to Ghent in May, for the job, and it rains a lot."]
+
+
+def test_what_is_distilled_is_what_questions_are_encoded_with(
+    store: ModelStore, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "distilled"
+    few = ["--limit", "150", "--hold-out", "10", "--epochs", "2", "--rank", "4", "--layers"]
+    assert distil_encoder.main(["--out", str(out), *few, "5", "0"]) == 0
+    told = capsys.readouterr().out
+    assert "learnt: 1440" in told
+    before, after = (
+        float(line.partition("'cosine': ")[2].partition(",")[0])
+        for line in told.splitlines()
+        if line.startswith(("before", "after"))
+    )
+    assert after > before
+    assert sorted(each.name for each in out.iterdir()) == [
+        "adapter_config.json",
+        "adapter_model.safetensors",
+    ]
+
+    adapter = store.catalogue.get(NAME).adapter
+    assert adapter
+    folder = tmp_path / NAME
+    folder.mkdir()
+    for file in store.catalogue.get(NAME).files:
+        target = folder / file.name
+        target.parent.mkdir(exist_ok=True)
+        target.symlink_to(store.location(NAME) / file.name)
+    assert main(["prepare", str(folder), str(adapter.path), str(out)]) == 0
+    memories, questions = (OnnxEncoder(folder, quantised=each) for each in (False, True))
+    for encoder in (memories, questions):
+        encoder.load()
+    truth = reference(folder, adapter.path, TEXTS)
+    np.testing.assert_allclose(memories.encode(TEXTS), truth, atol=2e-6)
+    distilled = reference(folder, adapter.path, TEXTS, out)
+    assert np.sum(questions.encode(TEXTS) * distilled, axis=1).min() > 0.95
+    assert np.sum(truth * distilled, axis=1).max() < 0.95
+
+
+def test_layers_that_are_not_there_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert distil_encoder.main(["--layers", "0", "6", "--limit", "8"]) == ModelFailed.exit_code
+    assert capsys.readouterr().err.strip().endswith("The encoder has the layers 0 to 5 alone.")
