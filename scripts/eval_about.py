@@ -2,7 +2,8 @@
 
     python scripts/eval_about.py [--encoder NAME] [--json]
 
-Topics are looked up among the project's own facts and some of its distractors (data/evaluation).
+Topics, encoded as questions are, are looked up among the project's own facts and some of its
+distractors (data/evaluation).
 Printed is what has none of a topic's words together, yet a cosine of 0.45 or more; whether it is
 about the topic is for the reader to judge. The product takes it from `meant.LIKE` on. With `--json`
 the last line is one JSON object.
@@ -10,6 +11,7 @@ the last line is one JSON object.
 
 import argparse
 import sys
+from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 from random import Random
@@ -29,7 +31,7 @@ from models.encoder import OnnxEncoder
 from scripts.bench.last_line import last_line
 from scripts.bench.recall_data import own_files, read_paraphrases
 from scripts.bench.recall_methods import memory
-from scripts.eval_recall import ENCODER, KeptVectors
+from scripts.eval_recall import ENCODER, KeptVectors, as_asked
 
 OTHERS = 1_200
 SHOWN = 0.45
@@ -43,19 +45,21 @@ TOPICS = (
 )
 
 
-def main() -> int:
+def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--encoder", default=ENCODER, help="name in the catalogue")
     parser.add_argument("--json", action="store_true")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     lexicon = Lexicon("en")
     pool = read_paraphrases(*own_files("paraphrase"))
     facts = [turn for turn in pool.turns if turn.id.startswith("f")]
     others = [turn for turn in pool.turns if not turn.id.startswith("f")]
     turns = facts + Random(3).sample(others, OTHERS)
-    encoder = OnnxEncoder(models_cache() / options.encoder)
+    folder = models_cache() / options.encoder
+    encoder, topics = OnnxEncoder(folder), as_asked(folder)
     try:
         encoder.load()
+        topics.load()
         vectors = KeptVectors(encoder, None)([turn.text for turn in turns])
     except (AssistantError, OSError) as error:
         sys.stderr.write(f"{error}\n")
@@ -66,7 +70,7 @@ def main() -> int:
     shown: list[tuple[float, str, str]] = []
     for topic in TOPICS:
         question = read_question(topic, [USER])
-        vector = encoder.encode([question.meaning])[0]
+        vector = topics.encode([question.meaning])[0]
         for each in index.search(question, vector, k=FOUND, now=now):
             cosine = each.parts.get("meaning", 0.0)
             if cosine >= SHOWN and not stems(topic, lexicon) <= stems(each.text, lexicon):
@@ -81,4 +85,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -40,7 +40,6 @@ def parsed(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--vectors", type=Path, help="folder to keep vectors in")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args(arguments)
-    options.without, options.summaries = WITHOUT, False
     if not options.encoder:
         options.encoder, options.stand_in = SMALL.encoder, SMALL.stand_in
     return options
@@ -50,13 +49,11 @@ def main(arguments: Sequence[str]) -> int:
     options = parsed(arguments)
     found: dict[str, Any] = {"encoder": options.encoder, "stand_in": options.stand_in}
     try:
-        encoders = opened(options.encoder, options)
-        if options.stand_in:
-            encoders = encoders._replace(stand_in=opened(options.stand_in, options))
+        encoders = opened(options)
         _, distractors = own_files("paraphrase")
         for name, (read, path) in SETS.items():
             pools = read(located(path), distractors)
-            values, kinds = measured(pools, encoders, variants(encoders, options))
+            values, kinds = measured(pools, encoders, variants(encoders, without=WITHOUT))
             found[name] = figures(values, kinds)
             sys.stdout.write(f"\n{name}\n{report(found[name], values, kinds)}\n")
     except (AssistantError, OSError, ValueError) as error:

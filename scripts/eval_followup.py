@@ -43,7 +43,7 @@ from scripts.bench.last_line import last_line
 from scripts.bench.recall_data import Pool, own_files, read_paraphrases
 from scripts.bench.recall_methods import FOUND, memory
 from scripts.bench.retrieval import METRICS, Values, intervals, means, of_question, table
-from scripts.eval_recall import ENCODER, KeptVectors
+from scripts.eval_recall import ENCODER, KeptVectors, as_asked
 
 FOLLOW_UPS = "evaluation/follow_ups.jsonl"
 METHODS = ("ours", "plain", "joined", "always")
@@ -161,7 +161,7 @@ def main(arguments: Sequence[str]) -> int:
     folder = Path(options.encoder)
     folder = folder if folder.is_dir() else models_cache() / options.encoder
     full = OnnxEncoder(folder)
-    queries = OnnxEncoder(folder, quantised=True) if options.query == "int8" else full
+    queries = as_asked(folder) if options.query == "int8" else full
     encoder = QueryEncoder(queries, full)
     try:
         encoder.load()

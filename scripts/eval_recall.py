@@ -114,8 +114,11 @@ def measured(
     return {name: np.array(values) for name, values in rows.items()}, categories
 
 
-def variants(encoders: Encoders, options: argparse.Namespace) -> dict[str, Callable[[Pool], Ours]]:
-    """Ours by its name, as it is and otherwise.
+def variants(
+    encoders: Encoders, *, without: str = "", summaries: bool = False, facts: bool = False
+) -> dict[str, Callable[[Pool], Ours]]:
+    """Ours by its name, as it is and otherwise: without some weights (`ablated`), and with
+    summaries or facts by rules beside the turns.
 
     Raises:
         ValueError: of a weight that is to be taken away there is none.
@@ -130,11 +133,11 @@ def variants(encoders: Encoders, options: argparse.Namespace) -> dict[str, Calla
     found[WORDS_BRIEF] = lambda pool: Ours(pool, quick, weights, expected=WORDS_ALONE)
     if stand_in is not None:
         found[STAND_IN] = lambda pool: Ours(pool, stand_in, weights)
-    if options.summaries:
+    if summaries:
         found[SUMMARIES] = lambda pool: Ours(pool, encoders, weights, beside=summed_up(pool, TURNS))
-    if options.facts:
+    if facts:
         found[FACTS] = lambda pool: Ours(pool, encoders, weights, beside=taken_out(pool))
-    for name, other in ablated(options.without).items():
+    for name, other in ablated(without).items():
         found[name] = partial(Ours, encoders=encoders, weights=other)
     return found
 
@@ -237,18 +240,27 @@ def parsed(arguments: Sequence[str]) -> argparse.Namespace:
     return options
 
 
-def opened(name: str, options: argparse.Namespace) -> Encoders:
-    """Raises ModelError: it has to be pulled, or is damaged."""
-    folder = Path(name)
-    folder = folder if folder.is_dir() else models_cache() / name
-    full = OnnxEncoder(folder)
-    queries = full if options.query == "full" else _as_asked(folder)
-    full.load()
-    queries.load()
-    return Encoders(KeptVectors(full, options.vectors), queries.encode)
+def opened(options: argparse.Namespace) -> Encoders:
+    """`encoder`, and `stand_in` where it is named, with questions encoded as `query` says.
+
+    Raises:
+        ModelError: one has to be pulled, or is damaged.
+    """
+
+    def one(name: str) -> Encoders:
+        folder = Path(name)
+        folder = folder if folder.is_dir() else models_cache() / name
+        full = OnnxEncoder(folder)
+        queries = full if options.query == "full" else as_asked(folder)
+        full.load()
+        queries.load()
+        return Encoders(KeptVectors(full, options.vectors), queries.encode)
+
+    encoders = one(options.encoder)
+    return encoders._replace(stand_in=one(options.stand_in)) if options.stand_in else encoders
 
 
-def _as_asked(folder: Path) -> OnnxEncoder:
+def as_asked(folder: Path) -> OnnxEncoder:
     """As the product encodes questions."""
     return OnnxEncoder(folder, quantised=True, max_tokens=QUERY_TOKENS, keep_end=True)
 
@@ -260,12 +272,13 @@ def main(arguments: Sequence[str]) -> int:
             pools = [read_paraphrases(*own_files(options.own))]
         else:
             pools = read_locomo(options.file)
-        encoders = opened(options.encoder, options)
-        if options.stand_in:
-            encoders = encoders._replace(stand_in=opened(options.stand_in, options))
+        encoders = opened(options)
         if options.made:
             return switched(options, pools, encoders)
-        values, categories = measured(pools, encoders, variants(encoders, options))
+        ours = variants(
+            encoders, without=options.without, summaries=options.summaries, facts=options.facts
+        )
+        values, categories = measured(pools, encoders, ours)
     except (AssistantError, OSError, ValueError) as error:
         sys.stderr.write(f"{error}\n")
         return 1

@@ -58,9 +58,9 @@ from models.llama import LlamaCpp
 from models.store import ModelStore
 from scripts.bench.last_line import last_line
 from scripts.bench.summary_score import Asked, covered, read_rows
+from scripts.eval_recall import ENCODER, as_asked
 
 DATA = "evaluation/broad_questions.jsonl"
-ENCODER = "all-minilm-l6-v2"
 ROOMS = (120, 200, 400)
 """Tokens of notes: what a slow, a middling and a quick model reads in its time."""
 TOKEN = 4.0
@@ -131,8 +131,11 @@ async def summed_up(
 class Notes:
     """What a prompt would hold."""
 
-    def __init__(self, talks: Mapping[str, Sequence[Exchange]], encoder: OnnxEncoder) -> None:
-        self._encoder = encoder
+    def __init__(self, talks: Mapping[str, Sequence[Exchange]], folder: Path) -> None:
+        """Raises ModelError: the encoder in `folder` has to be pulled, or is damaged."""
+        self._encoder, self._asking = OnnxEncoder(folder), as_asked(folder)
+        self._encoder.load()
+        self._asking.load()
         self._said = [
             memory
             for key, each in talks.items()
@@ -154,7 +157,7 @@ class Notes:
         index = UserIndex(USER, Lexicon("en"), vectors.shape[1], Ranking())
         index.add(there, vectors)
         read = read_question(asked.question, index.speakers())
-        vector = self._vectors([read.meaning])[0]
+        vector = self._asking.encode([read.meaning])[0]
         found = index.search(read, vector, k=FOUND, now=asked.at)
         least = Settings().memory.least_score
         notes = [
@@ -193,9 +196,7 @@ def figures(
 
 async def measured(options: argparse.Namespace) -> dict[str, Any]:
     talks, questions = read_rows(located(DATA))
-    encoder = OnnxEncoder(models_cache() / ENCODER)
-    encoder.load()
-    notes = Notes(talks, encoder)
+    notes = Notes(talks, models_cache() / ENCODER)
     made: dict[str, list[tuple[Memory, datetime]]] = {"without": []}
     made["rules"] = await summed_up(talks, options.turns, by_rules)
     found: dict[str, Any] = {"questions": len(questions), "turns": options.turns}
