@@ -183,9 +183,7 @@ class Obeying:
             return about(topic, self._all(), said, self._recalled(topic), self._lexicon)
         minutes = command.minutes or 0
         if command.kind is Kind.FORGET_TODAY:
-            local = now.astimezone()
-            midnight = local.replace(hour=0, minute=0, second=0, microsecond=0)
-            minutes = -(-(local - midnight) // timedelta(minutes=1))
+            minutes = -(-(now - _midnight(now)) // timedelta(minutes=1))
         return since(said, now, minutes, self._all(), self._lexicon)
 
     def _known(self, topic: str | None) -> str | None:
@@ -225,6 +223,11 @@ class Obeying:
         if self._memory is None or not topic:
             return ()
         return self._memory.find(topic, FOUND).memories
+
+
+def _midnight(now: datetime) -> datetime:
+    """When the local day began; with the offset of then, since the clocks may have changed."""
+    return datetime.combine(now.astimezone().date(), datetime.min.time()).astimezone()
 
 
 @dataclass(frozen=True, slots=True)

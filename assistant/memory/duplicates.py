@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 
 from assistant.memory.lexicon import Lexicon
-from assistant.memory.question import stated
+from assistant.memory.question import local_day, stated
 from assistant.memory.record import USER, Memory
 from assistant.memory.wording import ASIDES, listed, words
 
@@ -69,7 +69,8 @@ def same_telling(older: Memory, newer: Memory, lexicon: Lexicon) -> bool:
 
 def same_day(older: Memory, newer: Memory) -> bool:
     """What passes is the same only on one day: the `tomorrow` of that day, another headache."""
-    return older.told.date() == newer.told.date() or not (_passing(older) or _passing(newer))
+    together = local_day(older.told) == local_day(newer.told)
+    return together or not (_passing(older) or _passing(newer))
 
 
 def _same(older: str, newer: str, lexicon: Lexicon) -> bool:

@@ -9,7 +9,7 @@ name is no word to look up; it says whose turns to prefer.
 import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import date, datetime
 
 from assistant.memory.record import ASSISTANT, USER
 from assistant.memory.time_named import without_times
@@ -166,6 +166,16 @@ def stated(text: str) -> int:
     return sum(len(WORD.findall(each)) for each in sentences if "?" not in each)
 
 
+def local_day(when: datetime) -> date:
+    """The day on the calendar of who talks here, as they mean it by "today". At the ends of time,
+    where the zone would lead beyond them, the day that is written."""
+    try:
+        return when.astimezone().date()
+    except (OverflowError, ValueError):
+        return when.date()
+
+
 def day_words(when: datetime) -> str:
     """A day as it may be asked for: "Monday 8 May 2023". A memory's context, to be searched."""
-    return f"{when:%A} {when.day} {when:%B %Y}"
+    day = local_day(when)
+    return f"{day:%A} {day.day} {day:%B %Y}"

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assistant.memory.day_spans import Span
+from assistant.memory.question import local_day
 from assistant.memory.time_named import named
 
 Rows = NDArray[np.int64]
@@ -83,7 +84,7 @@ class RowTimes:
         self._told = np.concatenate([self._told, np.full((more, TOLD, 2), np.nan, np.float32)])
 
     def write(self, row: int, text: str, said: datetime) -> None:
-        day = said.astimezone().date()
+        day = local_day(said)
         self._said[row], self._told[row] = day.toordinal(), np.nan
         spans = [each for each in named(text[:READ], day).spans if each.days <= LONGEST]
         for place, span in enumerate(spans[:TOLD]):

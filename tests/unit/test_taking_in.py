@@ -1,0 +1,76 @@
+"""Rows that can't be imported: each is refused in a sentence, and nothing is written."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from assistant.desks import open_desk
+from assistant.errors import SettingsError
+from assistant.memory.encoding import QueryEncoder
+from assistant.memory.record import Kind, Memory
+from assistant.memory.table_schema import exported
+from assistant.memory.taking_in import MOST, read_row
+from assistant.paths import Home
+from assistant.settings import Settings
+from tests.support.encoders import HashingEncoder
+from tests.support.zones import in_zone
+
+SAID = datetime(2026, 3, 1, 9, tzinfo=UTC)
+FIRST, LAST = "0002-01-01T00:00:00+00:00", "9998-12-31T23:59:59+00:00"
+
+
+def row(**more: object) -> dict[str, Any]:
+    return exported(Memory("m1", "me", Kind.FACT, "I like tea.", SAID)) | more
+
+
+REFUSED = [
+    ({"uses": -1}, "the field `uses` is not between 0 and 2,147,483,647"),
+    ({"uses": 2**70}, "the field `uses` is not between 0 and"),
+    ({"feedback": -(2**70)}, "the field `feedback` is not between -2,147,483,647 and"),
+    ({"feedback": 2**70}, "the field `feedback` is not between"),
+    ({"id": "m\ud800"}, "the field `id` holds half a character"),
+    ({"text": "I like \udc00tea"}, "the field `text` holds half a character"),
+    ({"sources": ["e1", "e\udfff"]}, "the field `sources` holds half a character"),
+    ({"superseded_by": "\ud83d"}, "the field `superseded_by` holds half a character"),
+    ({"te\ud800xt": 1}, "the name of a field holds half a character"),
+    ({"created": "0001-12-31T23:59:59+00:00"}, "the field `created` is not between the years"),
+    ({"created": "9999-01-01T00:00:00+00:00"}, "the field `created` is not between the years"),
+    ({"created": "0002-01-01T00:00:00+10:00"}, "the field `created` is not between the years"),
+    ({"last_used": "9998-12-31T23:00:00-10:00"}, "the field `last_used` is not between the years"),
+    ({"expires": "9999-12-31T23:59:59-14:00"}, "the field `expires` is not between the years"),
+    ({"refreshed": "0001-01-01T00:00:00+14:00"}, "the field `refreshed` is not between the years"),
+]
+
+
+@pytest.mark.parametrize(("change", "why"), REFUSED)
+def test_what_can_not_be_reckoned_with_is_refused(change: dict[str, object], why: str) -> None:
+    with pytest.raises(SettingsError) as refused:
+        read_row(row(**change), 7, "me")
+    sentence = str(refused.value)
+    assert sentence.startswith(f"Line 7 can't be imported: {why}")
+    assert sentence.endswith(". Nothing was imported.")
+    assert sentence.encode("utf-8"), "it can be printed"
+
+
+@pytest.mark.parametrize("change", [change for change, _ in REFUSED])
+def test_nothing_is_written_of_what_stands_before_it(home: Home, change: dict[str, object]) -> None:
+    with open_desk(home, Settings(), lambda _: QueryEncoder(HashingEncoder())) as desk:
+        with pytest.raises(SettingsError, match="Line 2 "):
+            desk.import_([row(id="good"), row(**change)])
+        assert desk.newest().memories == ()
+
+
+@pytest.mark.parametrize("zone", ["UTC0", "<-12>12", "<+14>-14"])
+def test_what_is_just_within_can_be_found(home: Home, zone: str) -> None:
+    ends: dict[str, object] = {"uses": MOST, "feedback": -MOST, "expires": LAST}
+    with (
+        in_zone(zone),
+        open_desk(home, Settings(), lambda _: QueryEncoder(HashingEncoder())) as desk,
+    ):
+        rows = [row(id=f"m{n}", created=at, **ends) for n, at in enumerate((FIRST, LAST))]
+        assert desk.import_(rows) == 2
+        assert list(desk.export()) != []
+        found = desk.search("tea", 5).memories
+        assert len(found) == 2
+        assert all(0 <= each.score < 100 for each in found)
