@@ -50,7 +50,7 @@ def main(arguments: Sequence[str]) -> int:
     found: dict[str, Any] = {"encoder": options.encoder, "stand_in": options.stand_in}
     try:
         encoders = opened(options)
-        _, distractors = own_files("paraphrase")
+        distractors = own_files("paraphrase")[1]
         for name, (read, path) in SETS.items():
             pools = read(located(path), distractors)
             values, kinds = measured(pools, encoders, variants(encoders, without=WITHOUT))

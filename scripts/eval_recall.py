@@ -3,12 +3,14 @@
     python scripts/eval_recall.py FILE [--encoder NAME [--stand-in NAME]] [--query full] [--json]
     python scripts/eval_recall.py --paraphrase [--encoder NAME [--stand-in NAME]] [--json]
     python scripts/eval_recall.py --short [--encoder NAME [--stand-in NAME]] [--json]
+    python scripts/eval_recall.py --held-out [--encoder NAME [--stand-in NAME]] [--json]
 
 FILE is in LoCoMo's format; what is found are single turns, and the candidates of a question are all
 turns of its conversation. Adversarial questions (category 5) and such without evidence are left
 out. `--paraphrase` takes the project's own facts among distractors instead, with recall for
 questions that share a content word with the fact and such that don't. `--short` is the same of
-statements of a few words, among others as short.
+statements of a few words, among others as short. `--held-out` is like the first, by another author
+and of other lives; nothing was chosen on it, nor is it to be.
 
 Ours runs on the product's own modules with the product's own weights, and as it does where the
 deadline is near: with the stand-in's vector of the question (`ours_stand_in`), with that in brief,
@@ -232,7 +234,7 @@ def parsed(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args(arguments)
     if (options.file is None) is (options.own is None):
-        parser.error("give either a FILE or --paraphrase or --short")
+        parser.error(f"give either a FILE or --{', --'.join(OWN)}")
     if options.stand_in and not options.encoder:
         parser.error("--stand-in goes with --encoder")
     if not options.encoder:

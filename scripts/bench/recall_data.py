@@ -25,8 +25,8 @@ ADVERSARIAL = 5
 SESSION_TIMES = ("%I:%M %p on %d %B, %Y", "%I:%M %p on %d %B %Y")
 """As LoCoMo writes them ("1:56 pm on 8 May, 2023"); ISO 8601 is read too."""
 
-OWN = ("paraphrase", "short")
-"""Our own sets of facts among other utterances."""
+OWN = ("paraphrase", "short", "held-out")
+"""Our own sets of facts among other utterances. On the last nothing is chosen."""
 FIRST_DAY = datetime(2026, 1, 1, 12, tzinfo=UTC)
 """Before day 1 of our own set."""
 
@@ -99,20 +99,23 @@ def _pool(sample: Mapping[str, Any], name: str) -> Pool:
     return Pool(str(sample.get("sample_id", name)), turns, questions)
 
 
-def own_files(name: str) -> tuple[Path, Path]:
+def own_files(name: str) -> tuple[Path, ...]:
     """The facts and the distractors of one of `OWN`."""
-    facts, distractors = (f"evaluation/{name}_{kind}.jsonl" for kind in ("facts", "distractors"))
-    return located(facts), located(distractors)
+    stem = name.replace("-", "_")
+    found = [located(f"evaluation/{stem}_{kind}.jsonl") for kind in ("facts", "distractors")]
+    if name == "held-out":  # too few to hide in
+        found.append(located("evaluation/paraphrase_distractors.jsonl"))
+    return tuple(found)
 
 
-def read_paraphrases(facts: Path, distractors: Path) -> Pool:
+def read_paraphrases(facts: Path, *distractors: Path) -> Pool:
     """One user's days: facts said in passing, each with a question in other words, among others.
 
     What was said on a day is one conversation, in an order drawn once and for all. The categories
     are "shared" and "none": whether the question shares a content word with the fact.
     """
     lexicon = Lexicon("en")
-    said = [json.loads(line) for line in _lines(facts) + _lines(distractors)]
+    said = [json.loads(line) for file in (facts, *distractors) for line in _lines(file)]
     Random(0).shuffle(said)
     said.sort(key=lambda row: int(row["day"]))
     turns, questions = [], []

@@ -18,6 +18,7 @@ from assistant.memory.enriched import Enrichment, Extra
 from assistant.memory.facts import content_of, exchange_of, memories_of_facts
 from assistant.memory.gist import chosen, points, written
 from assistant.memory.lexicon import Lexicon
+from assistant.memory.making import IMPORTANCE
 from assistant.memory.pace import Limit, Steps
 from assistant.memory.question import day_words, read_question
 from assistant.memory.ranking import Ranking
@@ -147,6 +148,7 @@ def memory(turn: Turn, user: str) -> Memory:
         speaker=turn.speaker,
         conversation=turn.conversation,
         context=day_words(turn.when) if turn.when else "",
+        importance=IMPORTANCE.get(turn.speaker, IMPORTANCE[USER]),
     )
 
 
