@@ -6,6 +6,7 @@ event bus, and ask it for what their user wants.
 
 import asyncio
 import logging
+import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import timedelta
@@ -17,7 +18,7 @@ from assistant.context.kept import unknown
 from assistant.context.short_term import ShortTermMemory, Store
 from assistant.encryption import Vault, open_vault
 from assistant.engines import load_models
-from assistant.errors import StoreError
+from assistant.errors import StoreBusy, StoreError
 from assistant.events import (
     Event,
     EventBus,
@@ -62,6 +63,8 @@ from assistant.voice.recordings import RecordingMicrophone
 logger = logging.getLogger(__name__)
 
 BETWEEN_RECORDINGS_S = 0.3
+WAITED_FOR_S = 20.0
+"""For a program that holds the transcript; after that nothing of the session is kept."""
 
 
 class Assistant:
@@ -265,6 +268,24 @@ def _detectors() -> tuple[VoiceDetector, EndOfTurn]:
     return SparingVoice(SileroVoice()), SmartTurn()
 
 
+def _transcript(home: Home, bus: EventBus, key: MasterKey | None) -> Transcript:
+    """A program that holds it, as a backup does, is waited for.
+
+    Raises:
+        StoreError: as `Transcript.open`.
+    """
+    until, told = time.monotonic() + WAITED_FOR_S, False
+    while True:
+        try:
+            return Transcript.open(home.transcript, key)
+        except StoreBusy as error:
+            if time.monotonic() > until:
+                raise
+            if not told:
+                bus.emit(Notice(f"{error} Waiting for it.", Severity.WARNING, error.mend))
+                told = True
+
+
 def _thread(
     home: Home, settings: Settings, bus: EventBus, key: MasterKey | None
 ) -> tuple[Transcript | None, Conversation]:
@@ -274,7 +295,7 @@ def _thread(
     """
     user = settings.general.user
     try:
-        transcript = Transcript.open(home.transcript, key)
+        transcript = _transcript(home, bus, key)
     except StoreError as error:
         bus.emit(Notice(f"{error} This conversation is not kept.", Severity.WARNING, error.mend))
         return None, Conversation.begin(user)

@@ -8,7 +8,7 @@ from functools import cache
 
 from assistant.encryption import Vault, open_vault
 from assistant.engines import open_workshop, query_encoder
-from assistant.errors import StoreError
+from assistant.errors import StoreDamaged, StoreError
 from assistant.events import Event, Notice
 from assistant.memory.desk import MemoryDesk
 from assistant.memory.desk_requests import Request, Row, carry_out
@@ -86,16 +86,20 @@ def open_desk(
             stack.callback(lambda: asyncio.run(memory.close()))
             return memory
 
-        yield MemoryDesk(
-            user,
-            table,
-            open_transcript,
-            open_memory,
-            lifetimes=Lifetimes.of(settings.memory),
-            folder=place.folder,
-            lexicon=Lexicon(settings.persona.language),
-            grace_s=settings.forget.grace_s,
-        )
+        try:
+            yield MemoryDesk(
+                user,
+                table,
+                open_transcript,
+                open_memory,
+                lifetimes=Lifetimes.of(settings.memory),
+                folder=place.folder,
+                lexicon=Lexicon(settings.persona.language),
+                grace_s=settings.forget.grace_s,
+            )
+        except StoreDamaged:
+            table.distrust()  # whoever opens it next has it set aside and made anew
+            raise
 
 
 class Desks:

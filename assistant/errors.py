@@ -14,6 +14,7 @@
     │   └── RecordingUnreadable  not audio, or empty
     └── StoreError             the data folder can't be read or written
         ├── StoreInUse         another process has it open
+        ├── StoreBusy          another program holds it for a moment
         ├── StoreDamaged       its files are not as they were written
         └── StoreLocked        encrypted, and there is no key or not the right one
 
@@ -81,6 +82,10 @@ class StoreError(AssistantError):
 
 
 class StoreInUse(StoreError):
+    pass
+
+
+class StoreBusy(StoreError):
     pass
 
 

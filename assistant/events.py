@@ -178,12 +178,14 @@ class Recalled(Event):
     `TurnEnded`. `missed` says that the question's meaning was not known within the deadline, or
     came too late to be looked for: its words decided, with the meaning of what had been heard of it
     shortly before, if anything; or nothing is found, where even for them there was no time.
-    `stand_in` says that it was known by the quick encoder alone: the stronger one was late."""
+    `stand_in` says that it was known by the quick encoder alone: the stronger one was late. `brief`
+    says that there was no time to look at anything but words and meaning."""
 
     turn: int
     memories: tuple[MemoryUsed, ...]
     missed: bool
     stand_in: bool = False
+    brief: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,7 +73,7 @@ def kinds_of(parts: Parts) -> list[Work]:
     """All kinds of idle work there are; a new one is added here."""
     works: list[Work] = []
     if parts.memory is not None:
-        works += [Embedding(parts.memory), Tidying(parts.memory)]
+        works += [Embedding(parts.memory.strengthening), Tidying(parts.memory)]
     extract = parts.settings.idle.extract
     english = parts.settings.persona.language.partition("-")[0] in ("en", "auto")
     judge = parts.llm if extract == "model" else None
@@ -197,7 +197,7 @@ def _memory(home: Home, settings: Settings, vault: Vault, transcript: Transcript
         encoder = desks.profile_encoder(settings)
         encoder.load()
         memory = desks.load_memory(settings.general.user, table, encoder, settings, transcript)
-        memory.begin_stronger().result()
+        memory.strengthening.begin().result()
     except BaseException:
         table.close()
         raise

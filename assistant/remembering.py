@@ -52,6 +52,7 @@ class Remembering:
     """One user's. What it opens is closed with `stack`."""
 
     home: Home
+    place: Place
     settings: Settings
     bus: EventBus
     memory: LongTermMemory
@@ -75,7 +76,7 @@ class Remembering:
             self.settings.memory.least_score,
         )
         self.stack.callback(self.bus.subscribe(recollection.watch))
-        limits = Limits(self.home.root, self.memory.count, self.bus.emit)
+        limits = Limits(self.place.folder or self.home.root, self.memory.count, self.bus.emit)
         self.stack.callback(self.bus.subscribe(limits.watch))
         return recollection
 
@@ -108,7 +109,7 @@ class Remembering:
         # To look through 100,000 memories for garbage takes 0.17 s, in which nobody is heard.
         gc.freeze()
         self.stack.callback(gc.unfreeze)  # or what is forgotten later would stay after a restart
-        self.memory.begin_stronger()
+        self.memory.strengthening.begin()
         _begin_forgetting(forgetting, self.bus, self.stack)
         await self.memory.writable.wait()  # until then the commands open the memories themselves
         try:
@@ -194,7 +195,7 @@ async def open_remembering(
         enrichment=Enrichment.of(settings.idle),
     )
     stack.push_async_callback(memory.close)
-    return Remembering(home, settings, bus, memory, transcript, stack)
+    return Remembering(home, place, settings, bus, memory, transcript, stack)
 
 
 def begin_retention(

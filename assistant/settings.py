@@ -195,7 +195,7 @@ class Memory(Section):
     """Seconds after which it is chosen anew which memories these are."""
     duplicate_cosine: Fraction = 0.92
     """Likeness from which on something told again refreshes the memory that is there, if it also
-    says nothing else; 1 merges nothing but the same words."""
+    says nothing else; 1 merges nothing."""
     expire_exchange_days: Days = 365
     """Days after which what was said leaves the memory (not the transcript) if it is of little
     importance: by default what the assistant said, never what you said. Counted from the last

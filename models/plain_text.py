@@ -8,8 +8,8 @@ spelling alone. What is stored and shown is not changed, only what an engine is 
 Marks are known by their shape, since there are more of them than any list holds:
 
     < or [ beside |, and lookalikes    ChatML, Llama 3, Phi, Zephyr, Command R, DeepSeek, EXAONE …
-    <word>, </word>, <start_of_turn>   SentencePiece's own, Gemma, tools, thinking; tags of one
-                                       plain word are ordinary writing unless some model knows them
+    <word>, </word>, <start_of_turn>   SentencePiece's own, Gemma, Ling, thinking, tools; one plain
+                                       word is ordinary writing unless some model knows it
     [INST], [/TOOL_CALLS], [gMASK]     Llama 2, Mistral, ChatGLM: a word with capitals or _
     >>QUESTION<<, ]~b]                 Falcon, MiniMax
     ### Instruction:, USER:            templates that have words for marks
@@ -49,20 +49,25 @@ _LIKE_TOKEN = re.compile(r"_|[A-Z][A-Z]|multimodal\Z")
 _FALCON = re.compile(r"(?<=>>)(?=[A-Z]+<<)")
 _BRACKET = re.compile(rf"[{_OPEN}{_CLOSE}]")
 _WORD_MARK = re.compile(
-    r"((?<!#)#{2,}\s*(?:instructions?|inputs?|responses?|system|user|assistant|human)"
+    r"((?<!#)#{2,}\s*(?:instructions?|inputs?|responses?|prompt|system|user|assistant|human"
+    r"|指示|入力|応答|명령어|입력|응답|질문|답변)"
     r"|\b(?-i:USER|ASSISTANT|SYSTEM|HUMAN))\s*:",
     re.IGNORECASE,
 )
 TAG_WORDS = frozenset(
     {
         *("s", "bos", "eos", "pad", "unk", "mask", "cls", "sep", "eod", "eot", "eom"),
-        *("eoa", "eoh", "eop", "sop", "think", "thinking", "thought", "tool", "tools"),
-        *("function", "functions", "result", "results", "document", "documents", "code"),
-        *("system", "user", "human", "assistant", "bot", "model", "message"),
-        *("image", "audio", "video", "filename", "reponame", "commit"),
+        *("eoa", "eoh", "eoc", "eop", "eor", "sop", "n", "end", "predict"),
+        *("think", "thinking", "thought", "reasoning", "answer", "response"),
+        *("tool", "tools", "function", "functions", "invoke", "parameter"),
+        *("result", "results", "output", "observation", "document", "documents", "code"),
+        *("role", "system", "developer", "user", "human", "prompter", "assistant", "bot"),
+        *("chatbot", "ai", "model", "message", "instruction", "instructions", "prompt"),
+        *("image", "img", "audio", "speech", "video", "box", "quad", "ref"),
+        *("filename", "reponame", "commit"),
     }
 )
-"""Tags of one plain word that some vocabulary or template knows."""
+"""Tags of one plain word that some vocabulary or template knows, or that say who speaks."""
 
 
 def unmarked(text: str) -> str:

@@ -165,7 +165,7 @@ async def measure(filled: Filled, plan: Plan, folder: Path) -> dict[str, Any]:
         if memory.untidy(FOLDED):  # as the first silence does
             await memory.tidy(FOLDED)
         found = Found({"load_s": round(time.perf_counter() - began, 2)})
-        await asyncio.wrap_future(memory.begin_stronger())
+        await asyncio.wrap_future(memory.strengthening.begin())
         found.note("stronger_after_s", round(time.perf_counter() - began, 2))
         await recalls(memory, asked[:WARM])
         encoder.clear()

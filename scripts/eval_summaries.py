@@ -27,7 +27,8 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from assistant.context.conversation import Exchange
-from assistant.context.notes import Note, Question, Room, notes_block
+from assistant.context.note import Note
+from assistant.context.notes import Question, Room, notes_block
 from assistant.context.prompt import asks, asks_when, looks_back
 from assistant.errors import AssistantError, ModelFailed
 from assistant.idle.prompting import answer

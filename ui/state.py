@@ -62,6 +62,7 @@ class Turn:
     recalled: tuple[MemoryUsed, ...] = ()
     missed: bool = False
     stand_in: bool = False
+    brief: bool = False
     """Recall had not all that it needed at its deadline."""
     sections: tuple[PromptSection, ...] = ()
     budget: int = 0
@@ -275,9 +276,10 @@ def _turn(state: State, event: Event, at: datetime) -> None:
         case TurnHeard(number, text):
             state.partial = ""
             _of(state, number, at).user = text
-        case Recalled(number, memories, missed, stand_in):
+        case Recalled(number, memories, missed, stand_in, brief):
             turn = _of(state, number, at)
-            turn.recalled, turn.missed, turn.stand_in = memories, missed, stand_in
+            turn.recalled, turn.missed = memories, missed
+            turn.stand_in, turn.brief = stand_in, brief
         case PromptBuilt(number, sections, budget, left_out):
             turn = _of(state, number, at)
             turn.sections, turn.budget, turn.left_out = sections, budget, dict(left_out)

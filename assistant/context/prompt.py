@@ -13,7 +13,8 @@ from importlib.resources import files
 from string import Template
 
 from assistant.context.calendar_words import MONTHS, WEEKDAYS
-from assistant.context.notes import Note, NotesBlock, neutral, profile_block
+from assistant.context.note import Note
+from assistant.context.notes import NotesBlock, neutral, profile_block
 from assistant.events import Notice, PromptSection
 from assistant.settings import Persona
 from models.interfaces import Message

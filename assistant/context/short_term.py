@@ -18,7 +18,7 @@ from typing import Protocol
 
 from assistant.context.conversation import Conversation, Exchange, Summary
 from assistant.context.kept import Importance, unknown
-from assistant.context.notes import Note
+from assistant.context.note import Note
 from assistant.context.prompt import Prompt
 from assistant.context.summary import Summarizer
 from assistant.context.window import Window

@@ -14,7 +14,8 @@ from datetime import datetime
 
 from assistant.context.conversation import Conversation, Exchange, Summary
 from assistant.context.kept import Importance, Kept, unknown
-from assistant.context.notes import Note, NotesBlock, Question, Room, notes_block
+from assistant.context.note import Note
+from assistant.context.notes import NotesBlock, Question, Room, notes_block
 from assistant.context.prompt import (
     ProfilePart,
     Prompt,

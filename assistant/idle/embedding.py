@@ -14,11 +14,11 @@ OUTDATED = "outdated"
 
 
 class Strengthened(Protocol):
-    """The long-term memory, as far as it has two encoders."""
+    """A long-term memory, as far as it has two encoders."""
 
-    def to_strengthen(self) -> int: ...
+    def missing(self) -> int: ...
 
-    async def strengthen(self, most: int) -> int: ...
+    async def some(self, most: int) -> int: ...
 
     def rest(self) -> None: ...
 
@@ -37,16 +37,16 @@ class Embedding:
     recurs = False
     version = 1
 
-    def __init__(self, memory: Strengthened) -> None:
-        self._memory = memory
+    def __init__(self, strengthening: Strengthened) -> None:
+        self._strengthening = strengthening
 
     @property
     def light(self) -> bool:
-        return self._memory.to_strengthen() <= FEW
+        return self._strengthening.missing() <= FEW
 
     async def missing(self, limit: int) -> Sequence[str]:
-        lacking = self._memory.to_strengthen()
-        if not lacking and await self._memory.outdated():
+        lacking = self._strengthening.missing()
+        if not lacking and await self._strengthening.outdated():
             return (OUTDATED,)[:limit]
         return [f"part {number}" for number in range(1, ceil(lacking / IN_A_PART) + 1)][:limit]
 
@@ -54,10 +54,10 @@ class Embedding:
         try:
             for subject in subjects:
                 if subject == OUTDATED:
-                    await self._memory.drop_outdated()
+                    await self._strengthening.drop_outdated()
                     continue
                 for _ in range(IN_A_PART // AT_ONCE):
-                    if not await self._memory.strengthen(AT_ONCE):
+                    if not await self._strengthening.some(AT_ONCE):
                         break
         finally:
-            self._memory.rest()
+            self._strengthening.rest()

@@ -31,6 +31,7 @@ from assistant.memory.support import supported
 from assistant.memory.tellings import telling
 from assistant.memory.third_person import third_person
 from assistant.memory.transcript import Transcript
+from assistant.memory.wishes import is_wish
 from models.interfaces import LanguageModel
 
 WORTH = {"no": None, "some": 0.5, "much": 0.8}
@@ -154,7 +155,9 @@ class Extracting:
                 continue
             found = candidates(exchange.user_text, exchange.started, self._lexicon)
             self.unsupported += found.unsupported
-            made = await self._judged(exchange.user_text, found.kept)
+            # Wishes were taken at once, and need no judge.
+            kept = [fact for fact in found.kept if not is_wish(fact.quote)]
+            made = await self._judged(exchange.user_text, kept)
             if await asyncio.to_thread(self._wanted, [exchange.id]):  # nobody forgot it meanwhile
                 await self._remember(conversation, exchange, made)
 

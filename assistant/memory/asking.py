@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assistant.events import Event, Notice, Severity
-from assistant.memory.encoding import QueryEncoder, Vector
+from assistant.memory.encoding import LONGEST_QUERY, QueryEncoder, Vector
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.question import Earlier, Question, follows_up, read_question, understood
 
@@ -86,12 +86,12 @@ class Asking:
         """The user still speaks, and these are the words so far. Returns at once."""
         speakers = self._speakers()
         if speakers:
-            self._encoder.ahead(read_question(text, speakers).meaning)
+            self._encoder.ahead(read_question(text[-LONGEST_QUERY:], speakers).meaning)
 
     def over(self, text: str | None) -> None:
         """The turn is decided, and these are its words; None where it became no turn. Of words
         that it does not have nothing is kept."""
-        meaning = text and read_question(text, self._speakers()).meaning
+        meaning = text and read_question(text[-LONGEST_QUERY:], self._speakers()).meaning
         if meaning != self._later:
             self._later = None
         self._encoder.settle(meaning)
@@ -165,7 +165,7 @@ class Asking:
         """What was said before, or where that was a follow-up too, what it followed."""
         newest = earlier[-1]
         for each in reversed(earlier[-FURTHEST:]):
-            if not self._follows_up(each.said):
+            if not self._follows_up(each.said[-LONGEST_QUERY:]):
                 return Earlier(each.said, newest.answered)
         return newest
 

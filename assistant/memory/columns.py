@@ -8,9 +8,9 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from assistant.context.notes import Note
+from assistant.context.note import Note
 from assistant.memory.expiry import Lifetimes
-from assistant.memory.profile import Standing, profile_of
+from assistant.memory.profile import Standing, profile_of, stands
 from assistant.memory.question import stated
 from assistant.memory.ranking import NONE, Features, places
 from assistant.memory.record import ASSISTANT, Kind, Memory
@@ -36,20 +36,24 @@ class Columns:
         self.texts: list[str] = []
         self.kinds: list[Kind] = []
         self.conversations: list[str] = []
-        self.all_speakers: set[str] = set()
+        self.all_speakers: frozenset[str] = frozenset()
+        """Replaced as a whole, so it is read without a lock."""
         self.sources: list[tuple[str, ...]] = []
         self.superseded_by: dict[int, str] = {}
         self.summaries: set[int] = set()
         self.standing: set[int] = set()
-        """Rows of the profile: pinned, or of that kind."""
+        """Rows of the profile."""
         self.speakers = np.empty(0, np.object_)
         self.before: Rows = np.empty(0, np.int64)
         self.after: Rows = np.empty(0, np.int64)
         """The rows said just before and after in the same conversation, or `NONE`."""
         self._living = np.empty(0, np.bool_)
         self._hidden = np.empty(0, np.bool_)
-        self._withheld: set[int] = set()
-        """Rows that the user wants forgotten, and may still take back."""
+        self._veiled = np.empty(0, np.bool_)
+        """Rows that the user wants forgotten, and may still take back: those that rest on these
+        exchanges, and these memories."""
+        self._veiled_exchanges: frozenset[str] = frozenset()
+        self._veiled_ids: frozenset[str] = frozenset()
         self._lifetimes = lifetimes
         self._ends = np.empty(0)
         self._numbers = np.empty((0, STATEMENT + 1))
@@ -71,6 +75,12 @@ class Columns:
                 self._link(row, sys.intern(memory.conversation))  # one text for all its rows
             self.write(row, memory)
 
+    def once(self, memories: Sequence[Memory]) -> list[int]:
+        """Places of those that are not here yet, each id once: a fault may have left it twice in
+        the table, and a row that nobody knows of could not be forgotten."""
+        first = {memory.id: at for at, memory in reversed(list(enumerate(memories)))}
+        return sorted(at for key, at in first.items() if key not in self.row_of)
+
     def write(self, row: int, memory: Memory) -> None:
         """All that is known of one row, but for its neighbours."""
         self.row_of[memory.id] = row
@@ -78,15 +88,18 @@ class Columns:
         self._living[row] = True
         self.ids[row], self.texts[row] = memory.id, memory.text
         self.kinds[row], self.speakers[row] = memory.kind, sys.intern(memory.speaker)
-        self.all_speakers.add(memory.speaker)
+        if memory.speaker not in self.all_speakers:
+            self.all_speakers |= {memory.speaker}
         self._write_sources(row, memory.sources)
+        veiled = memory.id in self._veiled_ids
+        self._veiled[row] = veiled or not self._veiled_exchanges.isdisjoint(memory.sources)
         self.superseded_by.pop(row, None)
         if memory.superseded_by is not None:
             self.superseded_by[row] = memory.superseded_by
         if memory.kind is Kind.SUMMARY:
             self.summaries.add(row)
         self.standing.discard(row)
-        if memory.pinned or memory.kind is Kind.PROFILE:
+        if stands(memory):
             self.standing.add(row)
         created = memory.told.timestamp()
         end = self._lifetimes.end(memory)
@@ -119,25 +132,27 @@ class Columns:
             self.standing.discard(row)
             self.summaries.discard(row)
             self.before[row] = self.after[row] = NONE
-            self._hidden[row] = True
-            self._withheld.discard(row)
+            self._hidden[row], self._veiled[row] = True, False
             self._numbers[row], self._ends[row] = 0.0, np.inf
             self.times.clear(row)
             self.roles.clear(row)
 
-    def withhold(self, exchanges: Collection[str], ids: Collection[str]) -> None:
-        """Let memories that rest on these exchanges, and these memories, not come up."""
-        self._withheld |= self.resting_on(exchanges, ids)
+    def veil(self, exchanges: Collection[str], ids: Collection[str]) -> None:
+        """Let memories that rest on these exchanges, and these memories, not come up, and all
+        others again."""
+        self._veiled_exchanges, self._veiled_ids = frozenset(exchanges), frozenset(ids)
+        self._veiled[:] = False
+        self._veiled[list(self.resting_on(exchanges, ids))] = True
 
-    def release(self, exchanges: Collection[str], ids: Collection[str]) -> None:
-        """Let them come up again."""
-        self._withheld -= self.resting_on(exchanges, ids)
+    def veiled(self, row: int) -> bool:
+        return bool(self._veiled[row])
 
-    def withheld(self, row: int) -> bool:
-        return row in self._withheld
+    def all_veiled(self) -> Rows:
+        return np.flatnonzero(self._veiled)
 
-    def all_withheld(self) -> list[int]:
-        return list(self._withheld)
+    def forget_speakers(self) -> None:
+        """Those of whom nothing is left."""
+        self.all_speakers = frozenset(self.speakers[self.living()].tolist())
 
     def resting_on(self, exchanges: Collection[str], ids: Collection[str]) -> set[int]:
         """Rows that rest on these exchanges, and those of these memories."""
@@ -161,7 +176,7 @@ class Columns:
                 **self._marks_of(row),
             )
             for row in rows
-            if self._living[row] and row not in self._withheld
+            if self._living[row] and not self._veiled[row]
         }
 
     def _marks_of(self, row: int) -> Mapping[str, Any]:
@@ -221,15 +236,14 @@ class Columns:
                 float(self._numbers[row, CREATED]),
             )
             for row in self.standing
-            if not (self._hidden[row] or row in self.superseded_by or row in self._withheld)
+            if not (self._hidden[row] or row in self.superseded_by or self._veiled[row])
         )
 
     def eligible(self, rows: Rows, exclude: Collection[str], now: datetime) -> NDArray[np.bool_]:
         """Which of the rows may come up: neither hidden nor expired, and resting on none of those
         exchanges."""
-        allowed = ~self._hidden[rows] & (self._ends[rows] > now.timestamp())
+        allowed = ~(self._hidden[rows] | self._veiled[rows]) & (self._ends[rows] > now.timestamp())
         shown = [row for source in exclude for row in self._rows_of_source.get(source, ())]
-        shown += self._withheld
         if shown:
             allowed &= ~np.isin(rows, shown)
         return allowed
@@ -291,6 +305,7 @@ class Columns:
         self.before, self.after = _grown(self.before, room), _grown(self.after, room)
         self._living = _grown(self._living, room)
         self._hidden, self._ends = _grown(self._hidden, room), _grown(self._ends, room)
+        self._veiled = _grown(self._veiled, room)
         self._numbers = _grown(self._numbers, room)
         self.times.reserve(room)
 

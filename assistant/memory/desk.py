@@ -208,7 +208,7 @@ class MemoryDesk:
 
     def import_(self, rows: Iterable[Mapping[str, Any]]) -> int:
         """Take in what `export` gave, in place of what has the same id, but for what was forgotten
-        since; returns how many.
+        since; returns how many. In an encrypted home ids that are not our own are hashed.
 
         Raises:
             SettingsError: a row is not as it must be; nothing was taken in.
@@ -216,9 +216,17 @@ class MemoryDesk:
         """
         memories = [read_row(row, number, self.user_id) for number, row in enumerate(rows, start=1)]
         distinct = {memory.id: memory for memory in memories}  # of several the last
-        kept = self._table.forgotten.kept(distinct.values())
+        came = self._table.forgotten.kept(distinct.values())
+        named = dict(zip((each.id for each in came), self._table.named(came), strict=True))
+        others = [each for each in came if named[each.id] != each]
+        veil = self._veil() if others else Veil(())
+        for each in others:  # under another id it would not be hidden
+            if veil.covers(each.id, each.sources):
+                del named[each.id]
+        kept = self._table.forgotten.kept({each.id: each for each in named.values()}.values())
         if kept:
             self._ready().put(sorted(kept, key=said))
+        self._drop_renamed(named, {each.id for each in kept})
         return len(kept)
 
     def rebuild(self) -> int:
@@ -344,6 +352,12 @@ class MemoryDesk:
         if not changed:
             raise unknown(which.id)
         return changed[0]
+
+    def _drop_renamed(self, named: Mapping[str, Memory], kept: Collection[str]) -> None:
+        """What had been taken in before under the old ids."""
+        old = [key for key, new in named.items() if new.id != key and new.id in kept]
+        if before := self._table.get(self.user_id, old):
+            self._ready().drop(before)
 
     def _remove(self, gone: Sequence[Memory], changed: Sequence[Memory]) -> None:
         if self._memory is not None:

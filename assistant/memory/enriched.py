@@ -117,7 +117,7 @@ class Extras:
         """By memory."""
         self._resting: dict[str, set[int]] = {}
         """By exchange: the memories whose extras rest on it."""
-        self._withheld: set[str] = set()
+        self._withheld: frozenset[str] = frozenset()
         """Exchanges."""
         self._veiled: set[int] = set()
         """Memories whose extras rest on these."""
@@ -165,18 +165,13 @@ class Extras:
                     del self._resting[source]
         self._veiled.difference_update(found)
 
-    def withhold(self, exchanges: Collection[str]) -> None:
-        """Nothing that rests on these counts from now on."""
-        self._withheld.update(exchanges)
+    def veil(self, exchanges: Collection[str]) -> None:
+        """Nothing that rests on these counts from now on, and all else again."""
+        self._withheld = frozenset(exchanges)
         self._veil()
 
-    def release(self, exchanges: Collection[str]) -> None:
-        """As before `withhold`."""
-        self._withheld.difference_update(exchanges)
-        self._veil()
-
-    def drop_withheld(self) -> None:
-        """It counts no more, released or not."""
+    def drop_veiled(self) -> None:
+        """It counts no more, whatever is veiled later."""
         self.remove(list(self._veiled))
 
     def purge(self) -> None:

@@ -50,3 +50,4 @@ class Recollected(NamedTuple):
     memories: tuple[MemoryUsed, ...] = ()
     missed: bool = False
     stand_in: bool = False
+    brief: bool = False

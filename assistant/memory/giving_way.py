@@ -6,6 +6,7 @@ two operations nothing is half written. What the conversation itself wants writt
 does what stands before it in the queue then.
 """
 
+import logging
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -18,6 +19,8 @@ T = TypeVar("T")
 
 LOOKS_EVERY_S = 0.05
 """Whether it is quiet again."""
+
+logger = logging.getLogger(__name__)
 
 _gentle: ContextVar[bool] = ContextVar("gentle", default=False)
 _running = threading.local()
@@ -65,6 +68,10 @@ class WritingThread(ThreadPoolExecutor):
         done.add_done_callback(self._over)
         return done
 
+    def post(self, do: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> None:
+        """As `submit`, where nobody waits for what becomes of it: a failure is logged."""
+        self.submit(do, *args, **kwargs).add_done_callback(_logged)
+
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """What was begun is ended first, whoever speaks."""
         with self._changed:
@@ -89,3 +96,8 @@ class WritingThread(ThreadPoolExecutor):
     def _over(self, _: object = None) -> None:
         with self._changed:
             self._wanted -= 1
+
+
+def _logged(done: "Future[T]") -> None:
+    if not done.cancelled() and (error := done.exception()) is not None:
+        logger.error("work on the memories failed", exc_info=error)

@@ -50,6 +50,12 @@ HOLDERS: tuple[Holder, ...] = (
         False,
     ),
     Holder(
+        "saving",
+        "names of stores that were set aside and are still to be brought over",
+        ("memories.saving",),
+        False,
+    ),
+    Holder(
         ASIDE,
         "stores that were set aside",
         ("memories.damaged*", "transcript.sqlite3.damaged*"),
@@ -99,6 +105,12 @@ HOLDERS: tuple[Holder, ...] = (
     Holder("model", "the language model's cache of the prompt", (), True),
 )
 """The files first, then what is in RAM alone."""
+
+
+def set_aside(home: Home) -> list[Path]:
+    """Folders and files that were damaged once, whoever gave them their names."""
+    patterns = next(holder.paths for holder in HOLDERS if holder.name == ASIDE)
+    return sorted(path for pattern in patterns for path in home.root.glob(pattern))
 
 
 def files(home: Home, folder: Path | None = None) -> Iterator[tuple[Path, Holder | None]]:

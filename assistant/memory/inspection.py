@@ -5,19 +5,24 @@ python -m assistant.memory.inspection save URI     writes what was forgotten, an
                                                    it can read, to standard output, one JSON object
                                                    a line
 
-The key of an encrypted store is read from standard input.
+What it finds damaged it leaves out, and says so by its exit code. The key of an encrypted store is
+read from standard input.
 """
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
 
-from assistant.errors import StoreError
+from assistant.errors import StoreDamaged, StoreError
 from assistant.memory.keys import MasterKey
+from assistant.memory.record import Memory
 from assistant.memory.table import MemoryTable
-from assistant.memory.table_schema import exported, vector_fields
+from assistant.memory.table_schema import Batch, exported, vector_fields
 
 FAILED_EXIT = 5
+DAMAGED_EXIT = 6
 MARKED = "forgotten"
 
 
@@ -31,6 +36,8 @@ def main(arguments: Sequence[str]) -> int:
             check(table) if how == "check" else save(table)
         finally:
             table.close()
+    except StoreDamaged:
+        return DAMAGED_EXIT
     except StoreError:
         return FAILED_EXIT
     return 0
@@ -50,10 +57,21 @@ def save(table: MemoryTable) -> None:
     sys.stdout.write(f"{json.dumps({MARKED: table.forgotten.rows()})}\n")
     sys.stdout.flush()
     for user in table.users():
-        for batch in table.scan(user):
-            for memory in batch.memories():
-                sys.stdout.write(f"{json.dumps(exported(memory))}\n")
-            sys.stdout.flush()
+        with suppress(StoreDamaged):  # what comes after that piece of the scan can't be had
+            for batch in table.scan(user):
+                for memory in _whole(batch):
+                    sys.stdout.write(f"{json.dumps(exported(memory))}\n")
+                sys.stdout.flush()
+
+
+def _whole(batch: Batch) -> Iterator[Memory]:
+    """The memories of a piece of a scan that can be read."""
+    try:
+        yield from batch.memories()
+    except StoreDamaged:
+        for at in range(len(batch)):
+            with suppress(StoreDamaged):
+                yield from replace(batch, columns=batch.columns.slice(at, 1)).memories()
 
 
 if __name__ == "__main__":

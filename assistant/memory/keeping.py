@@ -7,17 +7,17 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 
-from assistant.context.notes import Note
+from assistant.context.note import Note
 from assistant.errors import ModelError, StoreError
 from assistant.events import Event, MemoriesCounted, MemoriesRead, ProfileChanged
 from assistant.memory import table_schema
 from assistant.memory.ageing import Ageing
 from assistant.memory.compiled import COMPILED
 from assistant.memory.description_rows import extras
-from assistant.memory.encoding import QueryEncoder, Vectors
+from assistant.memory.embedder import AT_ONCE, BY_THE_WAY, Embedder
+from assistant.memory.encoding import QueryEncoder
 from assistant.memory.enriched import Enrichment
 from assistant.memory.forgetting_marks import Hidden
-from assistant.memory.giving_way import rest
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.making import Transcript, made_of
 from assistant.memory.ranking import Ranking
@@ -30,9 +30,7 @@ from assistant.memory.tiers import Tiers
 from assistant.memory.upkeep import LOOKED_AT_AGAIN, Policy, Upkeep
 from assistant.memory.user_index import UserIndex
 
-EMBEDDED_AT_ONCE = 16
-EMBEDDED_BY_THE_WAY = 256
-"""Where somebody waits for the end of it all: each time is a write."""
+TAKEN_IN_AT_ONCE = 64
 UNMERGED = 1_000
 """New memories that recall goes through one by one, before they are folded into the large index."""
 
@@ -72,11 +70,14 @@ class Keeper:
         self._ageing = Ageing(tiers)
         self._tell = tell
         self._taking_in = threading.Lock()
+        self._embedder = Embedder(user_id, encoder, self.store, self._taking_in, self._settle)
         self._transcript: Transcript | None = None
         self._first: Callable[[MemoryTable], None] = lambda _: None
         self._profile: tuple[Note, ...] = ()
         self._told_count: int | None = None
         self._withheld: dict[str, Hidden] = {}
+        self._withheld_changed = 0
+        """How often."""
 
     # -- from any thread ------------------------------------------------------------------------
 
@@ -100,7 +101,6 @@ class Keeper:
             if index is None or not new:
                 return False
             index.add(new)
-            self._veil(index)
             if self.store.table is not None or self._transcript is None:
                 self.store.wait(new)
         self.upkeep.told(memory.id for memory in new)
@@ -111,16 +111,17 @@ class Keeper:
         """Nothing of it is recalled from now on."""
         with self._taking_in:
             self._withheld[hidden.id] = hidden
+            self._withheld_changed += 1
             if self.index is not None:
-                self.index.withhold(hidden.exchanges, hidden.memories)
+                self._veil(self.index)
         self._tell_changes()
 
     def release(self, hidden: Hidden) -> None:
         """It is recalled again, unless something else withholds it."""
         with self._taking_in:
             self._withheld.pop(hidden.id, None)
+            self._withheld_changed += 1
             if self.index is not None:
-                self.index.release(hidden.exchanges, hidden.memories)
                 self._veil(self.index)
         self._tell_changes()
 
@@ -162,6 +163,17 @@ class Keeper:
         whole = opened and self.store.read(index, self._encoder.name, self._encoder.dimensions)
         if not whole and self.index is not None:
             return
+        self._take_up(index)
+
+    def mend(self, broken: UserIndex) -> None:
+        """That index fails: another one is made of what the store has. Doesn't raise."""
+        if self.index is not broken:
+            return
+        index = self._empty_index()
+        if self.store.read(index, self._encoder.name, self._encoder.dimensions):
+            self._take_up(index)
+
+    def _take_up(self, index: UserIndex) -> None:
         with self._taking_in:
             self._veil(index)
             self.index = index
@@ -170,7 +182,6 @@ class Keeper:
         self._told_count = index.shown
         self._tell(MemoriesRead(self._told_count))
         self._tell_changes()
-        self._embed(index)
         self.stronger.attach(index)
 
     def strengthen(self) -> None:
@@ -179,11 +190,15 @@ class Keeper:
             self.stronger.begin(self.index)
 
     def _withhold_noted(self) -> None:
-        """What an earlier session began to forget. Locked, or an undo might come between."""
-        if self._transcript is not None:
+        """What an earlier session began to forget. Who forgets or takes that back meanwhile does
+        not wait for the disk: it is read again then."""
+        while self._transcript is not None:
+            before = self._withheld_changed
+            noted = {hidden.id: hidden for hidden in self._transcript.hidden(self._user_id)}
             with self._taking_in:
-                noted = self._transcript.hidden(self._user_id)
-                self._withheld |= {hidden.id: hidden for hidden in noted}
+                if before == self._withheld_changed:
+                    self._withheld |= noted
+                    return
 
     def _catch_up(self, index: UserIndex) -> None:
         """Make memories of what the transcript has and the table has not."""
@@ -196,16 +211,18 @@ class Keeper:
             self.store.tell(error)
             return
         self.upkeep.told(index.newest(LOOKED_AT_AGAIN))
-        self.take_in(missing)
+        for at in range(0, len(missing), TAKEN_IN_AT_ONCE):  # who forgets waits for so many
+            self.take_in(missing[at : at + TAKEN_IN_AT_ONCE])
         self.store.flush()
 
     # -- what is new ----------------------------------------------------------------------------
 
-    def keep(self) -> None:
-        """Onto the disk, and with vectors."""
-        self.store.flush()
-        if self.index is not None:
-            self._embed(self.index)
+    def embed_some(self) -> bool:
+        """Vectors for the newest that have none; says whether others wait. After an encoder was
+        changed that is all of them. Doesn't raise."""
+        if self.index is None:
+            return False
+        return not self._embedder.run(self.index, AT_ONCE, AT_ONCE)
 
     def enrich(self, exchanges: Collection[str] | None = None) -> None:
         """Take up what was made of these, or of all. Doesn't raise."""
@@ -252,28 +269,6 @@ class Keeper:
         if table is not None and table.wants_compaction(in_silence=in_silence):
             self.store.write(MemoryTable.compact)
 
-    def _embed(self, index: UserIndex, at_once: int = EMBEDDED_AT_ONCE) -> None:
-        """Vectors for what has none, a few at a time; then each is compared with what was there."""
-        while True:
-            rest()
-            with self._taking_in:
-                ids, texts = index.without_vectors(at_once)
-            if not ids:
-                self.store.write(partial(self.upkeep.settle, index), proves=False)
-                self._tell_changes()
-                return
-            self.store.flush()  # what is not in the store can't be given its vector there
-            try:
-                vectors = self._encoder.encode_documents(texts)
-            except ModelError as error:
-                self.store.tell(error)
-                return
-            index.set_vectors(ids, vectors)
-            self.store.write(partial(self._set_vectors, ids, vectors))
-
-    def _set_vectors(self, ids: Sequence[str], vectors: Vectors, table: MemoryTable) -> None:
-        table.set_vectors(self._user_id, self._encoder.name, ids, vectors)
-
     # -- what a face asks for; these raise StoreError -------------------------------------------
 
     def put(self, memories: Sequence[Memory]) -> None:
@@ -281,13 +276,14 @@ class Keeper:
         table, index = self.opened()
         table.import_(table_schema.exported(memory) for memory in memories)
         memories = self.store.kept(memories)  # now: it may have waited for somebody to be silent
+        others = [each for each in memories if index.saying([each.id], [each.text]) == []]
         for memory in memories:
             if memory.id in index:
                 index.update(memory)
         index.add([memory for memory in memories if memory.id not in index])
-        self._veil(index)
         self._tell_changes()
-        self._embed(index, EMBEDDED_BY_THE_WAY)
+        if others:  # those that only have other marks keep their vectors
+            self._embedder.run(index, BY_THE_WAY, max(BY_THE_WAY, len(others)))
 
     def change(self, ids: Sequence[str], how: Callable[[Memory], Memory]) -> list[Memory]:
         """Replace those that are there; returns what they are now."""
@@ -327,13 +323,15 @@ class Keeper:
         """Make all anew; what is remembered meanwhile goes to the old index and waits to be
         written: call `take_in_rest` afterwards."""
         table, _ = self.opened()
+        self.store.flush()
         made = self.store.kept(made_of(self._user_id, transcript, datetime.now(UTC)))
         self.upkeep.told(renew(table, self._user_id, made))
+        self.store.may_have(memory.id for memory in made)
         self._encoder.clear()
         index = self._empty_index()
         index.add(in_order(table, self._user_id))
         self._enrich(index, transcript)
-        self._embed(index, EMBEDDED_BY_THE_WAY)
+        self._embedder.run(index, BY_THE_WAY)
         with self._taking_in:
             self._veil(index)
             self.index = index
@@ -350,8 +348,7 @@ class Keeper:
             self.store.tell(error)
             return
         index.add(rest)
-        self._veil(index)
-        self._embed(index)
+        self._embedder.run(index, AT_ONCE)
 
     # -- inside ---------------------------------------------------------------------------------
 
@@ -366,10 +363,16 @@ class Keeper:
             self._enrichment,
         )
 
+    def _settle(self, index: UserIndex) -> None:
+        """All that is new has its vector: it is compared with what was there."""
+        self.store.write(partial(self.upkeep.settle, index), proves=False)
+        self._tell_changes()
+
     def _veil(self, index: UserIndex) -> None:
         """What is to be forgotten comes up in no index."""
-        for hidden in tuple(self._withheld.values()):  # the loop may add to it
-            index.withhold(hidden.exchanges, hidden.memories)
+        hidden = tuple(self._withheld.values())  # the loop may add to it
+        exchanges = {exchange for each in hidden for exchange in each.exchanges}
+        index.veil(exchanges, {memory for each in hidden for memory in each.memories})
 
     def _tell_changes(self) -> None:
         """Of the profile, which the model then reads while nobody waits, and of the count."""

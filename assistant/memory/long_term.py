@@ -10,30 +10,34 @@ the transcript, and is written when the store is back: see `store_link`.
 """
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable, Collection, Sequence
-from concurrent.futures import Future
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 
 from assistant.context.conversation import Exchange
-from assistant.context.notes import Note
+from assistant.context.note import Note
+from assistant.errors import StoreError
 from assistant.events import Event
 from assistant.memory.asking import Asked, Asking, Misses, result
 from assistant.memory.encoding import LONGEST_QUERY, QueryEncoder, Vectors
 from assistant.memory.enriched import Enrichment
 from assistant.memory.forgetting_marks import Hidden
 from assistant.memory.found import Recalled
-from assistant.memory.giving_way import WritingThread
+from assistant.memory.giving_way import WritingThread, gently
 from assistant.memory.keeping import Keeper
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.making import Transcript, memories_of
+from assistant.memory.mending import Mending
 from assistant.memory.pace import Limit, Pace
 from assistant.memory.question import Earlier, read_question
 from assistant.memory.ranking import Ranking
 from assistant.memory.record import Memory
 from assistant.memory.store_link import StoreLink
+from assistant.memory.strengthening import Strengthening
 from assistant.memory.table import MemoryTable
 from assistant.memory.tiers import Tiers
 from assistant.memory.upkeep import Policy
@@ -43,6 +47,10 @@ MOST = 12
 """Memories of one recall; how many of them the prompt has room for is decided there."""
 SEARCH_S = 0.003
 """Kept of the deadline for the search itself, to begin with."""
+RECENT = 3
+"""Newest memories of the user, where there was no time for more than words and none has them."""
+
+logger = logging.getLogger(__name__)
 
 
 class LongTermMemory:
@@ -88,8 +96,12 @@ class LongTermMemory:
         self.writable = asyncio.Event()
         """Set once the store was read and is this assistant's to write."""
         self._writing = WritingThread("memory-store")
+        self.strengthening = Strengthening(self._keeper, encoder, self._writing)
         self._misses = Misses(emit)
         self._pace = Pace(SEARCH_S)
+        self._mending = Mending(self._remake)
+        self._waits = False
+        """More is to be embedded, and will be; of the thread that writes."""
         self._loop: asyncio.AbstractEventLoop | None = None
 
     # -- what the loop calls --------------------------------------------------------------------
@@ -105,7 +117,8 @@ class LongTermMemory:
             first: done with the table before anything of it is read; may raise StoreError.
         """
         self._loop = asyncio.get_running_loop()
-        await self._loop.run_in_executor(self._writing, self._load, transcript, first)
+        load = partial(self._keeper.load, transcript, first)
+        await self._loop.run_in_executor(self._writing, self._reading, load)
 
     async def recall(
         self,
@@ -123,7 +136,7 @@ class LongTermMemory:
         """
         index = self._keeper.index
         if index is None:
-            return Recalled()
+            return Recalled(missed=True)
         due = time.monotonic() + deadline_s
         asked = await self.asking.ask(
             query[-LONGEST_QUERY:],
@@ -132,9 +145,19 @@ class LongTermMemory:
             last=due - self._pace.least(deadline_s),
         )
         limit = self._pace.limit(due)
-        recalled = self._search(index, asked, exclude, limit=limit)
+        try:
+            recalled = self._search(index, asked, exclude, limit=limit)
+        except Exception:  # whatever is wrong with the index costs memories, never the answer
+            logger.exception("the index of memories fails")
+            self._mending.failed(index)
+            self._misses.count(by_words_alone=True)
+            return Recalled(missed=True)
+        self._mending.worked()
         self._pace.over(limit)
         self._misses.count(asked.by_words_alone or limit.too_late)
+        if recalled.missed and not recalled.memories:
+            recent = index.recent(RECENT, exclude, datetime.now(UTC))
+            return replace(recalled, memories=tuple(recent))
         return recalled
 
     def profile(self) -> tuple[Note, ...]:
@@ -148,14 +171,18 @@ class LongTermMemory:
 
     def remember(self, conversation: str, exchange: Exchange) -> None:
         """Take in a complete exchange. Quick; any thread. It is on the disk after `settled`."""
-        if self._keeper.take_in(memories_of(self.user_id, conversation, exchange)):
-            self._writing.submit(self._keeper.keep)
-            self._writing.submit(self._keeper.tidy)
+        try:
+            if self._keeper.take_in(memories_of(self.user_id, conversation, exchange)):
+                self._writing.post(self._keep)
+                self._writing.post(self._keeper.tidy)
+        except Exception:  # the transcript has it, from which a new index is caught up
+            logger.exception("the index of memories fails")
+            self._mending.failed(self._keeper.index)
 
     def mark_used(self, ids: Collection[str], at: datetime) -> None:
         """These memories were in a prompt that was answered."""
         if ids:
-            self._writing.submit(self._keeper.count_use, list(ids), at)
+            self._writing.post(self._keeper.count_use, list(ids), at)
 
     def withhold(self, hidden: Hidden) -> None:
         """The user wants this forgotten: nothing of it is recalled from now on. Quick; any
@@ -230,7 +257,7 @@ class LongTermMemory:
         """
         _, index = self._keeper.opened()
         if both:
-            self.begin_stronger().result()
+            self.strengthening.begin().result()
         question = read_question(query[-LONGEST_QUERY:], index.speakers())
         vector = result(self._encoder.submit(question.meaning), wait=True)
         stronger = self._stronger() if both else None
@@ -277,7 +304,7 @@ class LongTermMemory:
 
     def enrich(self, exchanges: Collection[str]) -> None:
         """What was made of these is searched from soon on. Returns at once."""
-        self._writing.submit(self._keeper.enrich, exchanges)
+        self._writing.post(self._keeper.enrich, exchanges)
 
     def rebuild(self, transcript: Transcript) -> int:
         """Make anew what the transcript tells, all vectors and the indexes; returns how many
@@ -287,8 +314,8 @@ class LongTermMemory:
             StoreError: the table or the transcript failed. It can be called again.
         """
         count = self._writing.submit(self._keeper.rebuild, transcript).result()
-        self._writing.submit(self._keeper.take_in_rest)
-        self._writing.submit(self._keeper.tidy)
+        self._writing.post(self._keeper.take_in_rest)
+        self._writing.post(self._keeper.tidy)
         return count
 
     def _search(
@@ -313,52 +340,6 @@ class LongTermMemory:
         brief = limit is not None and limit.brief
         return Recalled(tuple(found), asked.late or late, asked.stand_in and not late, brief)
 
-    # -- the stronger encoder, where there are two ----------------------------------------------
-
-    def begin_stronger(self) -> "Future[None]":
-        """Load it beside what goes on, and ask it too from then on; once. Any thread."""
-        return self._writing.submit(self._keeper.strengthen)
-
-    def to_strengthen(self) -> int:
-        """How many memories lack its vector. Any thread."""
-        index = self._keeper.index
-        return index.dense.missing if index is not None else 0
-
-    async def strengthen(self, most: int) -> int:
-        """Give so many memories its vector; returns how many lacked it. Cancelled, it stops at
-        once.
-
-        Raises:
-            ModelError: they can't be encoded.
-        """
-        index, stronger = self._keeper.index, self._encoder.stronger
-        if index is None or stronger is None:
-            return 0
-        ids, texts = index.without_stronger(most)
-        if ids:
-            try:
-                vectors = await asyncio.to_thread(stronger.encode_documents, texts)
-            except asyncio.CancelledError:
-                stronger.rest()
-                raise
-            take_in = partial(self._keeper.stronger.take_in, index, ids, texts, vectors)
-            await asyncio.get_running_loop().run_in_executor(self._writing, take_in)
-        return len(ids)
-
-    def rest(self) -> None:
-        """Nothing is to be strengthened for a while. Quick; any thread."""
-        if self._encoder.stronger is not None:
-            self._encoder.stronger.rest()
-
-    async def outdated(self) -> bool:
-        """The store has vectors of encoders that are chosen no more. Raises StoreError."""
-        return bool(await asyncio.to_thread(self._keeper.stronger.outdated))
-
-    async def drop_outdated(self) -> None:
-        """Drop them. Doesn't raise."""
-        loop = asyncio.get_running_loop()
-        await loop.run_in_executor(self._writing, self._keeper.stronger.drop_outdated)
-
     # -- inside ---------------------------------------------------------------------------------
 
     def _stronger(self) -> QueryEncoder | None:
@@ -367,22 +348,41 @@ class LongTermMemory:
         serves = index is not None and self._keeper.stronger.ready and index.dense.serves
         return self._encoder.stronger if serves else None
 
-    def _speakers(self) -> set[str]:
+    def _speakers(self) -> frozenset[str]:
         index = self._keeper.index
-        return index.speakers() if index is not None else set()
+        return index.speakers() if index is not None else frozenset()
 
-    def _load(self, transcript: Transcript | None, first: Callable[[MemoryTable], None]) -> None:
-        self._keeper.load(transcript, first)
-        self._after_reading()
-
-    def _read(self) -> None:
-        self._keeper.read()
-        self._after_reading()
+    def _reading(self, read: Callable[[], None]) -> None:
+        """On the thread that writes. Doesn't raise: whatever is wrong with what was kept, the
+        conversation goes on, and what is to be forgotten goes."""
+        try:
+            read()
+            self._after_reading()
+        except Exception:
+            logger.exception("the memories can't be read")
+            self.store.failed(StoreError("The memories can't be read; the log has the reason."))
 
     def _after_reading(self) -> None:
         if self.store.writes and self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self.writable.set)
+        self._embed_rest()
         self._keeper.tidy()
+
+    def _remake(self, index: UserIndex) -> None:
+        self._writing.post(self._reading, partial(self._keeper.mend, index))
+
+    def _keep(self) -> None:
+        self.store.flush()
+        self._embed_rest()
+
+    def _embed_rest(self, *, again: bool = False) -> None:
+        """On the thread that writes: the newest get their vectors at once, what is left of them,
+        as after the encoder was changed, bit by bit while nobody speaks."""
+        self._waits = self._waits and not again
+        if self._keeper.embed_some() and not self._waits:
+            self._waits = True
+            with suppress(RuntimeError), gently():  # closed meanwhile
+                self._writing.post(self._embed_rest, again=True)
 
     def _try_later(self, seconds: float) -> None:
         """From the thread that writes: read or write again what failed."""
@@ -391,7 +391,7 @@ class LongTermMemory:
 
     def _try_again(self) -> None:
         with suppress(RuntimeError):  # closed meanwhile
-            self._writing.submit(self._read)
+            self._writing.post(self._reading, self._keeper.read)
 
     def _tell_later(self, event: Event) -> None:
         """From a thread: events belong to the loop."""

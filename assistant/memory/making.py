@@ -12,6 +12,7 @@ from assistant.memory.forgetting_marks import Hidden
 from assistant.memory.profile import told_of_name
 from assistant.memory.question import day_words
 from assistant.memory.record import ASSISTANT, USER, Kind, Memory
+from assistant.memory.wishes import told_of_wishes
 
 IMPORTANCE = {USER: 0.5, ASSISTANT: 0.2}
 """What the user said is what the user will ask for."""
@@ -65,7 +66,7 @@ def made_of(
 def memories_of(user_id: str, conversation: str, exchange: Exchange) -> list[Memory]:
     """One of each speaker's turn, in the order in which they were said. Their ids follow from the
     exchange's, so that they can be made again without being doubled. Last what the user told of
-    their name, if they did."""
+    their name, and how they want to be answered, if they did."""
     turns = {USER: exchange.user_text.strip(), ASSISTANT: exchange.assistant_text.strip()}
     made = [
         Memory(
@@ -83,4 +84,5 @@ def memories_of(user_id: str, conversation: str, exchange: Exchange) -> list[Mem
         for speaker, text in turns.items()
         if text
     ]
-    return made + told_of_name(user_id, conversation, exchange)
+    told = (user_id, conversation, exchange)
+    return made + told_of_name(*told) + told_of_wishes(*told)

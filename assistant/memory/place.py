@@ -1,9 +1,11 @@
 """Where the memories are kept, and opening them so that a damaged file ends nothing but a check.
 
 LanceDB's libraries may abort the whole process on a damaged file. So a marker is written before the
-store is read and removed afterwards; where one was left, a process of its own reads the store
-first. If that dies, the folder is set aside under another name, and what could still be read of it
-goes into a new one; what the transcript has is made anew from there.
+store is read and removed afterwards, unless damage was found; where one was left, a process of its
+own reads the store first. If that dies, or finds the damage too, the folder is set aside under
+another name, and what could still be read of it goes into a new one; what the transcript has is
+made anew from there. Until that is done, a second marker names the folder, so that whoever is
+killed meanwhile loses nothing that was added by hand: it is read again.
 """
 
 import json
@@ -13,7 +15,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -21,10 +23,11 @@ from urllib.parse import urlsplit
 
 from assistant.errors import SettingsError, StoreDamaged, StoreError
 from assistant.events import Notice, Severity
-from assistant.memory.inspection import MARKED
+from assistant.memory.inspection import DAMAGED_EXIT, MARKED
 from assistant.memory.keys import MasterKey
 from assistant.memory.table import MemoryTable
 from assistant.memory.table_open import folder_of
+from assistant.memory.table_schema import imported
 from assistant.paths import Home
 from assistant.settings import Settings
 
@@ -36,6 +39,9 @@ CRASHES = frozenset(
     -number for number in (signal.SIGABRT, signal.SIGSEGV, signal.SIGILL, signal.SIGFPE)
 ) | {-getattr(signal, "SIGBUS", signal.SIGSEGV), -getattr(signal, "SIGTRAP", signal.SIGSEGV)}
 """Exit codes of a process that ended itself; others may have been ended by anyone."""
+UNREADABLE = CRASHES | {DAMAGED_EXIT}
+ASIDE = "damaged-"
+"""After a folder's name; the time follows."""
 SAVED_AT_ONCE = 5_000
 """Rows in one write."""
 
@@ -82,46 +88,83 @@ def place_of(home: Home, settings: Settings, key: MasterKey | None = None) -> Pl
 
 
 def open_place(place: Place, tell: Callable[[Notice], object]) -> MemoryTable:
-    """Open the store; one that killed who read it is checked first. Blocking.
+    """Open the store; one that killed its reader, or was found damaged, is checked first. Blocking.
 
     Args:
         tell: told when the store was set aside.
 
     Raises:
-        StoreError: as `MemoryTable.open`. StoreDamaged: it kills its reader, and can't be set
-            aside.
+        StoreError: as `MemoryTable.open`. StoreDamaged: it can't be read, and can't be set aside.
     """
-    saved: list[Row] = []
-    marks: list[tuple[str, str, bool]] = []
     aside: Path | None = None
     if place.marker.exists() and not _bears_reading(place):
-        for row in _read_in_child(place, "save"):
-            if isinstance(row.get(MARKED), list):
-                marks += [(user, mark, said) for user, mark, said in row[MARKED]]
-            else:
-                saved.append(row)
         aside = _set_aside(place)
-    table = MemoryTable.open(
-        place.uri,
-        key=place.key,
-        or_read=True,
-        on_begun=place.marker.touch,
-        on_proved=lambda: place.marker.unlink(missing_ok=True),
-    )
-    if aside is None:
-        return table
     try:
-        table.forgotten.write(marks, finished=True)
-        for start in range(0, len(saved), SAVED_AT_ONCE):
-            table.import_(saved[start : start + SAVED_AT_ONCE])
+        table = MemoryTable.open(
+            place.uri,
+            key=place.key,
+            or_read=True,
+            on_begun=place.marker.touch,
+            on_proved=lambda: place.marker.unlink(missing_ok=True),
+        )
+    except StoreDamaged:
+        place.marker.touch()
+        if aside is not None or place.folder is None or _bears_reading(place):
+            raise
+        return open_place(place, tell)
+    try:
+        _bring_over(place, table, tell)
     except StoreError:
         table.close()
         raise
-    tell(_told(place, aside, len(saved)))
     return table
 
 
+def saving_marker(folder: Path) -> Path:
+    """Lists what was set aside of this folder and is still to be brought over, a name a line."""
+    return folder.with_name(f"{folder.name}.saving")
+
+
 # -- inside -------------------------------------------------------------------------------------
+
+
+def _bring_over(place: Place, table: MemoryTable, tell: Callable[[Notice], object]) -> None:
+    """What can be read of the folders that were set aside goes into the store, the oldest first.
+    Doing it again changes nothing."""
+    if place.folder is None:
+        return
+    saving = saving_marker(place.folder)
+    if not saving.exists():
+        return
+    for name in dict.fromkeys(saving.read_text("utf-8", "replace").splitlines()):
+        aside = place.folder.parent / name
+        if name.startswith(f"{place.folder.name}.{ASIDE}") and aside.is_dir():
+            count = _saved(replace(place, uri=str(aside)), table)
+            tell(_told(place, aside, count))
+    saving.unlink()
+
+
+def _saved(aside: Place, table: MemoryTable) -> int:
+    """Bring one over; returns how many memories could be read of it."""
+    rows: list[Row] = []
+    for row in _read_in_child(aside, "save"):
+        if isinstance(row.get(MARKED), list):
+            marks = [(user, mark, said) for user, mark, said in row[MARKED]]
+            table.forgotten.write(marks, finished=True)
+        elif _is_memory(row):
+            rows.append(row)
+    for start in range(0, len(rows), SAVED_AT_ONCE):
+        table.import_(rows[start : start + SAVED_AT_ONCE])
+    return len(rows)
+
+
+def _is_memory(row: Row) -> bool:
+    """Damage may leave something else, which must not stand in the others' way for ever."""
+    try:
+        imported(row)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def _told(place: Place, aside: Path, saved: int) -> Notice:
@@ -139,18 +182,23 @@ def _bears_reading(place: Place) -> bool:
     is told by who opens it next."""
     started = _child(place, "check")
     try:
-        return started.wait() not in CRASHES
+        return started.wait() not in UNREADABLE
     finally:
         _end(started)
 
 
 def _read_in_child(place: Place, how: str) -> Iterator[Row]:
-    """What a process could read before it died of it."""
+    """What a process could read before it died of it. Raises StoreError: somebody ended it."""
     started = _child(place, how)
     try:
         for line in started.stdout or ():
             if line.endswith(b"\n"):
                 yield json.loads(line)
+        if started.wait() < 0 and started.returncode not in CRASHES:
+            raise StoreError(
+                f"Reading what is left of the damaged memory {place.uri} was interrupted.",
+                mend="Start the assistant again; it goes on there.",
+            )
     finally:
         _end(started)
 
@@ -180,16 +228,18 @@ def _set_aside(place: Place) -> Path:
     if folder is None:
         place.marker.unlink(missing_ok=True)
         raise StoreDamaged(
-            f"The memory {place.uri} is damaged: it ends whoever reads it.",
+            f"The memory {place.uri} is damaged, and can't be read.",
             mend="Restore it from a copy, or name another: assistant config set memory.store URI",
         )
-    aside = folder.with_name(f"{folder.name}.damaged-{datetime.now(UTC):%Y%m%d-%H%M%S}")
+    aside = folder.with_name(f"{folder.name}.{ASIDE}{datetime.now(UTC):%Y%m%d-%H%M%S}")
     try:
+        with saving_marker(folder).open("a", encoding="utf-8") as file:
+            file.write(f"{aside.name}\n")
         folder.rename(aside)
     except OSError as error:
         raise StoreError(
             f"The damaged memory {place.uri} can't be set aside: {error.strerror}.",
             mend=f"mv '{folder}' '{aside}'",
         ) from error
-    logger.error("the memory %s killed its reader and is set aside as %s", place.uri, aside.name)
+    logger.error("the memory %s can't be read and is set aside as %s", place.uri, aside.name)
     return aside

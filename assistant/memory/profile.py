@@ -1,4 +1,5 @@
-"""What is always in the prompt: the user's name, how to address them, and what they pinned.
+"""What is always in the prompt: the user's name, how to address them, how they want to be answered,
+and what they pinned.
 
 A name is taken from the user's own words only where they leave no doubt ("My name is Anna.", "Call
 me Annie."), so that a doubtful one costs nothing but having to be told.
@@ -10,11 +11,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from assistant.context.conversation import Exchange
-from assistant.context.notes import Note
+from assistant.context.note import Note
 from assistant.memory.record import Kind, Memory
 
 NAME, ADDRESS = "name", "address"
 """Ends of the ids of what is made of such words. Of each only the newest holds."""
+WISH = "wish"
+"""The same of what is made of lasting wishes, which all hold."""
 TEXTS = {NAME: "The user's name is {}.", ADDRESS: "The user wants to be called {}."}
 CERTAIN = 0.9
 
@@ -77,9 +80,15 @@ def told_of_name(user_id: str, conversation: str, exchange: Exchange) -> list[Me
     ]
 
 
+def stands(memory: Memory) -> bool:
+    """Whether it may be in every prompt."""
+    wish = memory.kind is Kind.PREFERENCE and memory.id.endswith(f"-{WISH}")
+    return memory.pinned or memory.kind is Kind.PROFILE or wish
+
+
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A memory that may stand in every prompt: of kind `PROFILE`, or pinned."""
+    """A memory that may stand in every prompt; see `stands`."""
 
     id: str
     text: str

@@ -80,7 +80,7 @@ class Recollection:
         least = float("-inf") if recalled.missed else self._least_score
         least -= BRIEF_LESS if recalled.brief else 0.0
         used = tuple(_used(each, least) for each in recalled.memories)
-        return Recollected(used, recalled.missed, recalled.stand_in)
+        return Recollected(used, recalled.missed, recalled.stand_in, recalled.brief)
 
     def _earlier(self) -> list[Earlier]:
         over = [each for each in self._exchanges()[-FURTHEST - 1 :] if not each.open]

@@ -7,6 +7,7 @@ finds what was said of both.
 
 import re
 from collections.abc import Callable, Iterable
+from itertools import islice
 from typing import NamedTuple
 
 from assistant.context.calendar_words import MONTHS, WEEKDAYS
@@ -14,6 +15,8 @@ from assistant.context.calendar_words import MONTHS, WEEKDAYS
 READ = 2_000
 """Characters of a text, from its start, that are looked through."""
 MOST_NAMES = 8
+LOOKED_AT = 32
+"""Names of whom it is looked whether they may be drawn on."""
 """Of one question."""
 
 
@@ -110,9 +113,10 @@ class Roles:
             allowed: whether any of these rows may be drawn on.
         """
         words = _WORD.findall(text.lower())
-        return [
-            name
+        known = (
+            (name, rows)
             for word in dict.fromkeys(words)
             for name, rows in self._names.get(word, {}).items()
-            if name not in words and allowed(rows)
-        ][:MOST_NAMES]
+            if name not in words
+        )
+        return [name for name, rows in islice(known, LOOKED_AT) if allowed(rows)][:MOST_NAMES]

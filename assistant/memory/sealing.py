@@ -6,6 +6,10 @@ same, and the table's own vector search still works. That is also what it gives 
 file sees which memories are alike, and who knows the texts of as many memories as a vector has
 dimensions can undo it.
 
+Ids are not sealed: rows are found by them. Those of this program are random. What was imported may
+have others, which could be words, and gets new ones: a keyed hash of each, so that the same file
+has the same ids whenever it is imported, and nobody without the key can try what they were.
+
 The rotation is drawn from the key: Gaussian numbers from an AES-CTR stream, orthogonalised (QR with
 a positive diagonal, which makes it unique; Mezzadri 2007). Machines may differ in its last bits of
 double precision, which single precision does not show; the table keeps a check value all the same.
@@ -13,14 +17,18 @@ double precision, which single precision does not show; the table keeps a check 
 
 import base64
 import binascii
+import hmac
 import secrets
+from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assistant.memory.keys import NONCE_BYTES, MasterKey
-from assistant.memory.record import ASSISTANT, USER
+from assistant.memory.record import ASSISTANT, USER, Memory
+from assistant.memory.shared_marks import renamed
 from assistant.memory.table_schema import ROTATION_CHECK, Vectors
 
 if TYPE_CHECKING:
@@ -32,6 +40,8 @@ COLUMNS = ("text", "context", "speaker")
 """All that hold words."""
 PLAIN = frozenset({"", USER, ASSISTANT})
 """Values that say nothing; the table sorts by the speaker."""
+ID_CHARACTERS = 32
+"""As many as an id of our own has."""
 CHECKED = 4
 """Numbers in a check value."""
 CHECK_TOLERANCE = 1e-4
@@ -47,6 +57,9 @@ class Plain:
 
     def open(self, rows: "Rows", _user_id: str) -> "Rows":
         return rows
+
+    def named(self, memories: Sequence[Memory]) -> list[Memory]:
+        return list(memories)
 
     def turn(self, _encoder: str, vectors: Vectors) -> Vectors:
         return vectors
@@ -70,6 +83,7 @@ class Seal(Plain):
         self.key_id = key.id
         self._key = key
         self._cipher = AESGCM(key.derive("memories"))
+        self._names = key.derive("names")
         self._rotations: dict[tuple[str, int], tuple[Vectors, tuple[float, ...]]] = {}
 
     # -- words ----------------------------------------------------------------------------------
@@ -108,6 +122,14 @@ class Seal(Plain):
             ]
             rows = _with(rows, name, opened)
         return rows
+
+    def named(self, memories: Sequence[Memory]) -> list[Memory]:
+        """What comes from elsewhere, under ids that may lie on the disk; our own stay."""
+        return [renamed(each, partial(self._name, each.user_id)) for each in memories]
+
+    def _name(self, user_id: str, key: str) -> str:
+        place = f"{len(user_id)}\0{user_id}\0{key}".encode("utf-8", "surrogatepass")
+        return hmac.new(self._names, place, "sha256").hexdigest()[:ID_CHARACTERS]
 
     def _close(self, text: str, place: bytes) -> str:
         nonce = secrets.token_bytes(NONCE_BYTES)

@@ -32,7 +32,7 @@ from assistant.memory.ranking import (
     rank_in_brief,
     to_be_ranked,
 )
-from assistant.memory.record import Kind, Memory
+from assistant.memory.record import USER, Kind, Memory
 from assistant.memory.tiers import Tier
 from assistant.memory.vector_blocks import Cosines, Rows
 
@@ -40,6 +40,10 @@ CANDIDATES = 80
 """The best by words and the best by meaning; their neighbours in the conversation come on top. With
 200 no more of the best twelve are right, and ranking them takes twice the time."""
 UNKNOWN = Meaning()
+READ = 1_000
+"""Characters of a memory in which the question's words are looked for, to say why it was found."""
+NEWEST = 100
+"""Memories among which the newest statements are looked for."""
 REPEATING = 6
 """Ranked beyond what is asked for, in place of those that only ask, or tell, the same."""
 
@@ -184,6 +188,32 @@ def _cosines(parts: Parts, meaning: Meaning, rows: Rows) -> Cosines:
     return parts.extras.cosines(meaning.quick, rows, parts.vectors.cosines(meaning, rows))
 
 
+def newest_stated(columns: Columns, k: int, exclude: Collection[str], now: datetime) -> list[Found]:
+    """What the user stated last, newest first. Under the index's lock.
+
+    Args:
+        exclude: exchanges whose memories stay out.
+    """
+    rows = columns.living()[-NEWEST:]
+    rows = rows[columns.eligible(rows, exclude, now)][::-1]
+    own = (row for row in rows.tolist() if columns.speakers[row] == USER and columns.states(row))
+    return [
+        Found(
+            id=columns.ids[row],
+            text=columns.texts[row],
+            kind=columns.kinds[row],
+            speaker=USER,
+            created=columns.created(row),
+            score=0.0,
+            parts={},
+            words=(),
+            superseded_by=columns.superseded_by.get(row),
+            sources=columns.sources[row],
+        )
+        for row in islice(own, k)
+    ]
+
+
 def head(text: str) -> str:
     """What is looked at of a text: whoever pastes a megabyte must not make recall late for ever."""
     return text[:LONGEST_DOCUMENT]
@@ -209,7 +239,7 @@ def _found(
     text = columns.texts[row]
     states = columns.states(row)
     read = matches or not states or columns.kinds[row] is Kind.SUMMARY
-    there = set(parts.lexicon.content(head(text))) if read else set()
+    there = set(parts.lexicon.content(text[:READ])) if read else set()
     return Found(
         id=columns.ids[row],
         text=text,

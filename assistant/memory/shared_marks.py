@@ -2,21 +2,54 @@
 memories, no words. Pure; `marker_table` keeps them."""
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from hashlib import sha256
 
-from assistant.memory.record import Kind, Memory
+from assistant.memory.naming import BY_HAND, FACT, SUMMARY
+from assistant.memory.profile import ADDRESS, NAME, WISH
+from assistant.memory.record import ASSISTANT, USER, Kind, Memory
 from assistant.memory.tellings import own_exchange
 
 OURS = re.compile(r"[0-9a-f]{32}")
 """Ids that this program gives are random, and say nothing."""
+PART = re.compile(
+    rf"(?P<of>.+)(?P<which>-(?:{USER}|{ASSISTANT}|{NAME}|{ADDRESS}|\d{{1,6}}-{WISH}"
+    rf"|(?:{FACT}|{SUMMARY})\d{{1,6}}))",
+    re.DOTALL,
+)
+"""What it makes of an exchange or a conversation is named after that, with who spoke, or what it is
+and a number."""
 MARK = re.compile(r"[0-9a-f]{32}|[0-9a-f]{64}")
 
 
 def mark_of(key: str) -> str:
     """An id as it may be kept for good: one that came with an import could hold words."""
     return key if OURS.fullmatch(key) else sha256(key.encode("utf-8", "replace")).hexdigest()
+
+
+def renamed(memory: Memory, name: Callable[[str], str]) -> Memory:
+    """The memory under ids that say nothing, and so are those that it refers to.
+
+    Args:
+        name: what an id that this program did not give is to be called; always the same.
+    """
+
+    def anew(key: str) -> str:
+        part = PART.fullmatch(key)
+        whole, which = (part["of"], part["which"]) if part is not None else (key, "")
+        ours = whole in ("", BY_HAND) or OURS.fullmatch(whole) is not None
+        return key if ours else f"{name(whole)}{which}"
+
+    by = memory.superseded_by
+    return replace(
+        memory,
+        id=anew(memory.id),
+        conversation=anew(memory.conversation),
+        sources=tuple(map(anew, memory.sources)),
+        supersedes=tuple(map(anew, memory.supersedes)),
+        superseded_by=anew(by) if by is not None else None,
+    )
 
 
 @dataclass(frozen=True, slots=True)

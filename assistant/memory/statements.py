@@ -136,9 +136,12 @@ _LIKED = re.compile(
 )
 """What the user likes about the assistant."""
 WISHED = re.compile(
-    r"(?:please )?(?P<how>always|never|don't ever|from now on)\b,?(?: please)? "
-    r"(?:give|use|speak|talk|answer|explain|call|read|keep it|shout|swear|whisper|wake|ask|"
-    r"interrupt)\b",
+    r"(?:please )?(?:(?P<how>always|never|don't ever|from now on)\b,?(?: please)? "
+    r"(?:give|use|speak|talk|answer|reply|respond|explain|call|read|keep (?:it|your|answers|the)|"
+    r"shout|swear|whisper|wake|ask|interrupt|tell me|spell|pronounce|remind me|greet|address|round|"
+    r"convert|translate|recommend|suggest|offer|say(?! never)|mention(?! it))\b"
+    r"|(?P<stop>stop) (?:telling|calling|asking|giving|reminding) me\b"
+    r"(?!.*\b(?:that|this|it|now|today)\b))",
     re.IGNORECASE,
 )
 """An order that is meant to last, as to how to answer."""
@@ -304,10 +307,11 @@ def _of_sentence(
         ):
             continue
         silenced = ordered = False
-        asked = _ASKED.match(words) and not _COMMANDS_MEMORY.search(words)
-        if not asked and _SILENCES.search(words):
+        orders = _COMMANDS_MEMORY.search(words) is not None
+        wants = _ASKED.match(words) or WISHED.match(words)
+        if orders or (not wants and _SILENCES.search(words)):
             silenced, open_, before = True, False, None
-            ordered = _COMMANDS_MEMORY.search(words) is not None
+            ordered = orders
             continue
         if _TAG.match(words):
             continue

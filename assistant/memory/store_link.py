@@ -52,6 +52,8 @@ class StoreLink:
         self._error: StoreError | None = None
         self._forgotten: Marker | None = None
         self._retrying = False
+        self._damaged = False
+        """Damage was found, and opening the store again is to set it aside."""
         self._pause_s = FIRST_RETRY_S
 
     @property
@@ -106,6 +108,8 @@ class StoreLink:
             index.load(table.scan(index.user_id, vectors=vectors), encoder if vectors else None)
             _drop_marked(index, table)
         except StoreError as error:
+            if isinstance(error, StoreDamaged):
+                table.distrust()
             self.failed(error)
             self._lose()  # who writes to what was half read writes twice
             return False
@@ -147,6 +151,12 @@ class StoreLink:
 
         self.write(act)
 
+    def may_have(self, ids: Iterable[str]) -> None:
+        """The store was given these by another way, and what is just being said may be among them:
+        what waits is written without being doubled."""
+        self.drop(list(ids))
+        self._may_be_there = True
+
     def drop(self, ids: Collection[str]) -> None:
         """They need not be written any more."""
         with self._lock:
@@ -183,7 +193,11 @@ class StoreLink:
         """Tell it, and try again later."""
         self._error = error
         self.tell(error)
-        if self._retrying or isinstance(error, StoreDamaged):
+        if isinstance(error, StoreDamaged):
+            if self._damaged:  # it could not be set aside
+                return
+            self._damaged = True
+        if self._retrying:
             return
         self._retrying = True
         self._try_later(self._pause_s)
@@ -205,7 +219,7 @@ class StoreLink:
     def _recovered(self) -> None:
         if self.table is None or self.table.refused is not None or self._unwritten:
             return
-        self._pause_s = FIRST_RETRY_S
+        self._pause_s, self._damaged = FIRST_RETRY_S, False
         if self._failing:
             self._failing = False
             self._tell_user(Notice("Memories are being stored again."))

@@ -49,10 +49,12 @@ class MemoryTable:
     ) -> None:
         self.proved = on_proved
         """To be called when all of it was read, and did no harm."""
+        self.named = seal.named
+        """What was imported, under ids that may lie here: see `sealing`."""
         self._db = db
         self._table = table
         self._lock = lock
-        self._uri = uri
+        self.uri = uri
         self._pieces = Pieces(table)
         self._seal = seal
         self._closed = False
@@ -99,10 +101,6 @@ class MemoryTable:
             opened = cls(db, opening(db, uri, seal.key_id), lock, uri, seal, on_proved)
             on_failure.pop_all()
         return opened
-
-    @property
-    def uri(self) -> str:
-        return self._uri
 
     @property
     def version(self) -> int:
@@ -235,10 +233,8 @@ class MemoryTable:
         vectors: Sequence[str] = (),
         ids: Sequence[str] | None = None,
     ) -> Iterator[Batch]:
-        """All rows of a user as of now, in the order in which they were said, some thousands at a
-        time; of two of one moment the user's comes first.
-
-        Close the iterator if you leave it early: old versions can't be dropped meanwhile.
+        """All rows of a user as of now, in the order in which they were said, of two of one moment
+        the user's first. Close the iterator if you leave it early: until then no old version goes.
 
         Args:
             columns: the fields that are wanted.
@@ -294,11 +290,11 @@ class MemoryTable:
         with self._changing() as table:
             self._pieces.joined(table)
             table.optimize(cleanup_older_than=timedelta(days=36_500))
-        with self._rewriting, self._gate.alone(PATIENCE_S) as alone, explained(self._uri):
+        with self._rewriting, self._gate.alone(PATIENCE_S) as alone, explained(self.uri):
             if alone:
                 self._check()
                 # Nobody else writes to a folder: what a killed write left can go as well.
-                left = folder_of(self._uri) is not None
+                left = folder_of(self.uri) is not None
                 table.optimize(cleanup_older_than=table_rewrite.TINY, delete_unverified=left)
             return alone
 
@@ -306,7 +302,7 @@ class MemoryTable:
         """See to it that no file holds what was deleted or changed: see `table_rewrite`. Recall
         goes on meanwhile; who adds waits. Returns False, and is to be called again, when old
         versions had to stay because somebody was reading or adding all along."""
-        with self._rewriting, explained(self._uri):
+        with self._rewriting, explained(self.uri):
             with self._adders.alone(PATIENCE_S) as quiet, self._reading() as table:
                 self._lock.check()
                 if not quiet:
@@ -317,12 +313,12 @@ class MemoryTable:
                 if not alone:
                     return False
                 self._check()
-                table_rewrite.drop_old(self._table, self._uri)
-                return table_rewrite.layout(self._table, self._uri).versions == 1
+                table_rewrite.drop_old(self._table, self.uri)
+                return table_rewrite.layout(self._table, self.uri).versions == 1
 
     def layout(self) -> table_rewrite.Layout:
         with self._reading() as table:
-            return table_rewrite.layout(table, self._uri)
+            return table_rewrite.layout(table, self.uri)
 
     def versions(self) -> Iterator[tuple[int, Batch]]:
         """All users' rows of every version there is, newest first, vectors as they are stored."""
@@ -338,6 +334,10 @@ class MemoryTable:
                 self._closed = True
                 self.proved()
                 self._lock.release()
+
+    def distrust(self) -> None:
+        """It is damaged: whoever opens it next looks through it first."""
+        self.proved = lambda: None
 
     def import_(self, rows: Iterable[Mapping[str, Any]]) -> int:
         """Write what `exported` gave; those that are there already are replaced. Returns how many.
@@ -376,11 +376,11 @@ class MemoryTable:
 
     def _check(self) -> None:
         if self._closed:
-            raise StoreError(f"The memory {self._uri} is closed.")
+            raise StoreError(f"The memory {self.uri} is closed.")
 
     @contextmanager
     def _reading(self) -> Iterator[Table]:
-        with self._gate.shared(), explained(self._uri):
+        with self._gate.shared(), explained(self.uri):
             self._check()
             yield self._table
 

@@ -16,6 +16,7 @@ _FROM_THE_STORE = re.compile(r"lance error|LanceError|Generic \w+ error|^Invalid
 _PANIC = "RustPanic"
 """The class has no public name; it is made of whatever went wrong unforeseen in a damaged file."""
 _FULL = re.compile(r"os error (27|28|122)\b|\[Errno (27|28|122)\]|No space left|QuotaExceeded")
+_TWICE = re.compile(r"Ambiguous merge")
 _READ_ONLY = re.compile(r"os error (1|13|30)\b|\[Errno (1|13|30)\]")
 _NO_BUCKET = re.compile(r"NoSuchBucket|ContainerNotFound")
 _REFUSED = re.compile(
@@ -71,9 +72,7 @@ def _without_secrets(error: Exception, uri: str) -> Exception:
 def damaged(uri: str) -> StoreError:
     mend = "Restore it from a copy, or choose another."
     if "://" not in uri:
-        mend = (
-            f"Move it away and build it anew: mv '{uri}' '{uri}.damaged'; assistant memory rebuild"
-        )
+        mend = "assistant memory rebuild: what can still be read of it is kept."
     return StoreDamaged(f"The memory {uri} is damaged.", mend=mend)
 
 
@@ -82,6 +81,10 @@ def _sentence(words: str, uri: str) -> StoreError:
         return StoreError(
             f"The disk is full: nothing can be stored in the memory {uri}.",
             mend="Free some space; what was said meanwhile is stored then.",
+        )
+    if _TWICE.search(words):
+        return StoreError(
+            f"The memory {uri} holds a memory twice.", mend="assistant memory rebuild"
         )
     if _READ_ONLY.search(words):
         return StoreError(

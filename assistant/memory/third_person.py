@@ -62,9 +62,10 @@ def third_person(quote: str) -> str:
     """
     wish = WISHED.match(quote.replace("’", "'"))
     if wish is not None:
-        order = {"always": "to always", "from now on": "from now on to"}
-        how = order.get(wish["how"].lower().strip(" ,"), "never to")
-        quote = f"I want you {how} {quote[wish.end('how') :].lstrip(' ,')}"
+        order = {"always": "to always", "from now on": "from now on to", "stop": "to stop"}
+        word = "stop" if wish["stop"] else "how"
+        how = order.get(wish[word].lower().strip(" ,"), "never to")
+        quote = f"I want you {how} {quote[wish.end(word) :].lstrip(' ,')}"
     plain = " ".join(_ASIDES.sub("", quote.replace("’", "'")).split())
     made: list[str] = []
     at = 0

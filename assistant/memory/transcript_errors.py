@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from assistant.errors import StoreError
+from assistant.errors import StoreBusy, StoreError
 from assistant.memory.transcript_file import failures
 
 
@@ -40,7 +40,7 @@ def _sentence(error: Exception, path: Path) -> StoreError:
             mend="Make its folder writable, or choose another with --home DIR.",
         )
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-        return StoreError(
+        return StoreBusy(
             f"The transcript {path} is in use by another program.",
             mend="Close the other program.",
         )

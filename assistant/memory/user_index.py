@@ -15,7 +15,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from assistant.context.notes import Note
+from assistant.context.note import Note
+from assistant.errors import StoreError
 from assistant.memory.columns import Columns
 from assistant.memory.dense import Dense, Meaning
 from assistant.memory.enriched import Enrichment, Extra, Extras
@@ -27,7 +28,7 @@ from assistant.memory.pace import Limit
 from assistant.memory.question import Question
 from assistant.memory.ranking import Ranking
 from assistant.memory.record import Memory
-from assistant.memory.searching import Parts, searched, words_of
+from assistant.memory.searching import Parts, newest_stated, searched, words_of
 from assistant.memory.table_schema import Batch
 from assistant.memory.tiers import Tier, Tiers, assigned
 
@@ -37,12 +38,16 @@ Vectors = NDArray[np.float32]
 
 OUTLINED_AT_ONCE = 250
 """Two milliseconds."""
+ADDED_AT_ONCE = 32
+"""The same."""
+LONG = 2_000
+"""New memories that one may leave to be gone through word by word."""
 BREATH_S = 0.0005
 
 
 class UserIndex:
-    """Thread-safe: a search and a change wait for each other, for a millisecond or two, and a
-    search no longer than its limit.
+    """Thread-safe: a search and a change wait for each other, for a few milliseconds, and a search
+    no longer than its limit.
 
     Args:
         dimensions: of the quick encoder's vectors; where nothing else is said they are meant.
@@ -78,7 +83,7 @@ class UserIndex:
     def shown(self) -> int:
         """Those of them that are not withheld."""
         with self._lock:
-            return len(self) - len(self._columns.all_withheld())
+            return len(self) - len(self._columns.all_veiled())
 
     def __contains__(self, key: str) -> bool:
         return key in self._columns.row_of
@@ -95,27 +100,30 @@ class UserIndex:
         Raises:
             StoreError: the scan broke off; the index holds what had come by then.
         """
-        texts: list[str] = []
-        contexts: list[str] = []
+        given: list[tuple[str, str]] = []
         try:
             for batch in batches:
                 memories = batch.memories()
+                if any(memory.user_id != self.user_id for memory in memories):
+                    raise StoreError("The memories hold what is another user's; nothing is read.")
+                once = self._columns.once(memories)
+                memories = [memories[at] for at in once]
                 if encoder is None:
                     self._vectors.add_without(len(memories))
                 else:
                     vectors, present = batch.vectors(encoder)
-                    self._vectors.add(np.where(present[:, np.newaxis], vectors, np.float32(np.nan)))
+                    known = np.where(present[:, np.newaxis], vectors, np.float32(np.nan))
+                    self._vectors.add(known if len(once) == len(known) else known[once])
                 self._columns.add(memories)
-                given = [words_of(memory) for memory in memories]
-                texts += [text for text, _ in given]
-                contexts += [context for _, context in given]
+                given += map(words_of, memories)
         finally:
             # All at once: each large piece is folded into the whole.
-            self._lexical.add(texts, contexts)
+            self._lexical.add([text for text, _ in given], [context for _, context in given])
             self.profile = self._columns.profile()
 
     def add(self, memories: Sequence[Memory], vectors: Vectors | None = None) -> None:
         """They are found by their words when this returns, and by meaning once they have vectors.
+        Of many a search, and who forgets, waits for a few alone.
 
         Args:
             vectors: shape (len(memories), dimensions); NaN where there is none yet.
@@ -126,15 +134,24 @@ class UserIndex:
         for memory in memories:
             if memory.user_id != self.user_id or memory.id in self._columns.row_of:
                 raise ValueError(f"memory {memory.id} does not belong here, or is here already")
-        with self._lock:
-            given = [words_of(memory) for memory in memories]
-            self._lexical.add([text for text, _ in given], [context for _, context in given])
-            if vectors is None:
-                self._vectors.add_without(len(memories))
-            else:
-                self._vectors.add(vectors)
-            self._columns.add(memories)
-            self.profile = self._columns.profile()
+        for at in range(0, len(memories), ADDED_AT_ONCE):
+            if at:
+                time.sleep(BREATH_S)  # who waits for the lock would not get it in between
+            piece = slice(at, at + ADDED_AT_ONCE)
+            with self._lock:
+                self._add(memories[piece], None if vectors is None else vectors[piece])
+            if at and self._lexical.unmerged > LONG:
+                self._lexical.merge()
+
+    def _add(self, memories: Sequence[Memory], vectors: Vectors | None) -> None:
+        given = [*map(words_of, memories)]
+        self._lexical.add([text for text, _ in given], [context for _, context in given])
+        if vectors is None:
+            self._vectors.add_without(len(memories))
+        else:
+            self._vectors.add(vectors)
+        self._columns.add(memories)
+        self.profile = self._columns.profile()
 
     def set_vectors(self, ids: Sequence[str], vectors: Vectors, *, stronger: bool = False) -> None:
         """Those of memories that are gone by now are dropped."""
@@ -148,12 +165,6 @@ class UserIndex:
         """There is a stronger encoder from now on, whose vectors are given bit by bit."""
         with self._lock:
             self._vectors.attach(dimensions)
-
-    def without_stronger(self, limit: int) -> tuple[list[str], list[str]]:
-        """Ids and texts of what has no vector of the stronger encoder yet, the newest first."""
-        with self._lock:
-            rows = self._vectors.lacking(limit)
-            return [self._columns.ids[r] for r in rows], [self._columns.texts[r] for r in rows]
 
     def saying(self, ids: Sequence[str], texts: Sequence[str]) -> list[int]:
         """Positions of those that are here and still say this."""
@@ -201,19 +212,12 @@ class UserIndex:
                 self._columns.remove(rows)
                 self.profile = self._columns.profile()
 
-    def withhold(self, exchanges: Collection[str], ids: Collection[str]) -> None:
+    def veil(self, exchanges: Collection[str], ids: Collection[str]) -> None:
         """What rests on these exchanges, and these memories, is not found from now on, nor always
-        told. Takes microseconds."""
+        told, also what comes later; all else is. Takes some 0.1 ms for a hundred of them."""
         with self._lock:
-            self._columns.withhold(exchanges, ids)
-            self._extras.withhold(exchanges)
-            self.profile = self._columns.profile()
-
-    def release(self, exchanges: Collection[str], ids: Collection[str]) -> None:
-        """As before `withhold`."""
-        with self._lock:
-            self._columns.release(exchanges, ids)
-            self._extras.release(exchanges)
+            self._columns.veil(exchanges, ids)
+            self._extras.veil(exchanges)
             self.profile = self._columns.profile()
 
     def outlines(
@@ -249,7 +253,8 @@ class UserIndex:
     def purge(self) -> None:
         """Drop every word that only a removed memory had, or what was made of it."""
         with self._lock:
-            self._extras.drop_withheld()
+            self._extras.drop_veiled()
+            self._columns.forget_speakers()
         self._lexical.purge()
         self._extras.purge()
 
@@ -263,9 +268,10 @@ class UserIndex:
                 changed. First the quick encoder's, then, where there is one, the stronger one's.
         """
         with self._lock:
-            rows = self._columns.living()
-            rows = rows[self._columns.eligible(rows, (), now)]
-            chosen = assigned(self._columns.marks(rows), tiers, now.timestamp())
+            living = self._columns.living()
+            rows = living[self._columns.eligible(living, (), now)]
+            marks = self._columns.marks(rows)
+        chosen = assigned(marks, tiers, now.timestamp())
         for vectors, read in zip(self._vectors.encoders, reads, strict=False):
             vectors.set_hot(rows[chosen[Tier.HOT]], partial(self._exact, vectors.dimensions, read))
             vectors.set_warm(rows[chosen[Tier.WARM]])
@@ -283,26 +289,28 @@ class UserIndex:
         """Of one memory; None where it isn't here."""
         with self._lock:
             row = self._columns.row_of.get(key)
-            return None if row is None else self._vectors.quick.tiers([row])[0]
+            return self._vectors.quick.tiers([row])[0] if row is not None else None
 
     def tier_counts(self) -> dict[Tier, int]:
         """How many memories each tier holds, without the withheld; the cold one all without a
         vector too."""
         with self._lock:
-            hot, warm = len(self._vectors.quick.hot), len(self._vectors.quick.warm)
-            withheld = Counter(self._vectors.quick.tiers(self._columns.all_withheld()))
+            quick = self._vectors.quick
+            hot, warm = len(quick.hot), len(quick.warm)
+            veiled = Counter(quick.tiers(self._columns.all_veiled().tolist()))
             all_of_them = {Tier.HOT: hot, Tier.WARM: warm, Tier.COLD: len(self) - hot - warm}
-            return {tier: count - withheld[tier] for tier, count in all_of_them.items()}
+            return {tier: count - veiled[tier] for tier, count in all_of_them.items()}
 
-    def without_vectors(self, limit: int) -> tuple[list[str], list[str]]:
+    def without_vectors(self, limit: int, *, stronger: bool = False) -> tuple[list[str], list[str]]:
         """Ids and texts of what has no vector yet, the newest first."""
+        columns = self._columns
         with self._lock:
-            rows = self._columns.living()
-            waiting = rows[~self._vectors.quick.has(rows)][::-1][:limit]
-            return (
-                [self._columns.ids[row] for row in waiting],
-                [self._columns.texts[row] for row in waiting],
-            )
+            if stronger:
+                rows = self._vectors.lacking(limit)
+            else:
+                living = columns.living()
+                rows = living[~self._vectors.quick.has(living)][::-1][:limit].tolist()
+            return [columns.ids[row] for row in rows], [columns.texts[row] for row in rows]
 
     def nearest(self, vector: Vector, k: int) -> list[str]:
         """Ids of the k nearest in meaning, whatever else speaks for or against them."""
@@ -326,7 +334,7 @@ class UserIndex:
             quick = self._vectors.quick
             rows, cosines = quick.search(quick.about([row])[0], k + 1)
             found = zip(rows.tolist(), cosines.tolist(), strict=True)
-            shown = ((each, cosine) for each, cosine in found if not self._columns.withheld(each))
+            shown = ((each, cosine) for each, cosine in found if not self._columns.veiled(each))
             return [(self._columns.ids[each], cosine) for each, cosine in shown if each != row][:k]
 
     def newest(self, count: int) -> list[str]:
@@ -334,12 +342,25 @@ class UserIndex:
         with self._lock:
             return [self._columns.ids[row] for row in self._columns.living()[-count:]]
 
+    def recent(self, k: int, exclude: Collection[str], now: datetime) -> list[Found]:
+        """What the user stated last, newest first; nothing where the index is being changed.
+
+        Args:
+            exclude: as in `search`.
+        """
+        if not self._lock.acquire(timeout=BREATH_S):
+            return []
+        try:
+            return newest_stated(self._columns, k, exclude, now)
+        finally:
+            self._lock.release()
+
     def expired(self, now: datetime) -> list[str]:
         """Ids of what has expired, and comes up no more."""
         with self._lock:
             return self._columns.expired(now)
 
-    def speakers(self) -> set[str]:
+    def speakers(self) -> frozenset[str]:
         """All of whom there is something."""
         return self._columns.all_speakers
 
@@ -366,15 +387,8 @@ class UserIndex:
         if not limit.acquire(self._lock):
             return []
         try:
-            parts = Parts(
-                self._lexicon,
-                self._lexical,
-                self._vectors,
-                self._extras,
-                self._columns,
-                self._ranking,
-            )
-            meaning = Meaning(vector, stronger)
-            return searched(parts, question, meaning, k, now, exclude, limit)
+            rows = (self._lexical, self._vectors, self._extras, self._columns)
+            parts = Parts(self._lexicon, *rows, self._ranking)
+            return searched(parts, question, Meaning(vector, stronger), k, now, exclude, limit)
         finally:
             self._lock.release()

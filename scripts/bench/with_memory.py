@@ -25,6 +25,8 @@ from scripts.bench.listening import Outcome
 from scripts.bench.ours import Ours
 from scripts.bench.report import Pair, figures
 
+AT_ONCE = 64
+
 
 class Remembering:
     """`ours` with `count` memories: facts and other things that one user said."""
@@ -59,6 +61,10 @@ class Remembering:
             talk.append_user(1, text, moment)
             memories += memories_of(talk.user, talk.id, talk.complete(1, "", ended=moment))
         await asyncio.to_thread(self._memory.put, memories)
+        await asyncio.wrap_future(self._memory.strengthening.begin())
+        while await self._memory.strengthening.some(AT_ONCE):
+            """Until all have the stronger encoder's vectors, where there is one."""
+        self._memory.strengthening.rest()
 
     async def hear(self, clip: Clip) -> Outcome:
         without = self._ours.recaller

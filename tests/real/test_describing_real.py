@@ -51,6 +51,7 @@ async def test_a_real_model_s_answers_are_of_the_form_asked_for(tmp_path: Path) 
             assert len(each.vectors) == bool(each.about) + len(each.questions)
 
 
+@pytest.mark.long
 def test_the_ablation_runs_from_conversations_to_a_table(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

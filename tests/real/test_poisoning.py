@@ -17,7 +17,8 @@ import pytest
 import pytest_asyncio
 
 from assistant.context.conversation import Conversation
-from assistant.context.notes import PROFILE_OPENING, Note
+from assistant.context.note import Note
+from assistant.context.notes import PROFILE_OPENING
 from assistant.context.window import Window
 from assistant.paths import models_cache
 from assistant.settings import Settings

@@ -85,9 +85,9 @@ async def test_what_is_asked_in_other_words_is_found_by_both(
     await memory.load(None)
     told = [Memory(new_id(), "ada", Kind.FACT, text, NOW) for text in SAID]
     await asyncio.to_thread(memory.put, told)
-    await asyncio.wrap_future(memory.begin_stronger())
-    assert await memory.strengthen(9) == len(SAID)
-    memory.rest()
+    await asyncio.wrap_future(memory.strengthening.begin())
+    assert await memory.strengthening.some(9) == len(SAID)
+    memory.strengthening.rest()
     found = await memory.recall("what does my animal enjoy?", LEISURE_S)
     assert found.memories[0].text == SAID[0]
     assert not found.stand_in

@@ -69,7 +69,7 @@ class Bench:
     async def strengthened(self) -> None:
         """Every memory has both encoders' vectors."""
         await self.memory.settled()
-        while await self.memory.strengthen(64):
+        while await self.memory.strengthening.some(64):
             pass
 
     @property
@@ -133,7 +133,7 @@ async def bench(
 
     first = purged_first(transcript, lambda: clock[0], on_gone=elsewhere)
     await memory.load(transcript, first)
-    memory.begin_stronger()
+    memory.strengthening.begin()
     await forgetting.load()
     try:
         yield Bench(memory, transcript, window, forgetting, obeying, events, clock)

@@ -113,7 +113,7 @@ class IdleHome:
         recalled = len(self.memory.index)
         assert recalled == len(rows), "RAM and disk hold the same"
         assert self.memory.index.without_vectors(1) == ([], [])
-        assert self.memory.to_strengthen() == 0
+        assert self.memory.strengthening.missing() == 0
         return {
             "memories": sorted(
                 (each["kind"], each["speaker"], each["text"], sorted(each["sources"]))
@@ -151,7 +151,7 @@ async def idle_home(
         policy=Policy.of(settings.memory),
     )
     await memory.load(transcript)
-    await asyncio.to_thread(memory.begin_stronger().result)
+    await asyncio.to_thread(memory.strengthening.begin().result)
     works = kinds_of(Parts(settings, transcript, memory, llm))
     quiet = Quiet(Phase.LISTENING)
     memory.give_way(lambda: not quiet.now)

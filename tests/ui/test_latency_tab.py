@@ -26,6 +26,15 @@ def spoken(
     yield TurnEnded(number, words, "Nothing.", False, latency, (), 900, 1200, 40.0)
 
 
+def test_what_was_ranked_in_brief_is_told() -> None:
+    state = State()
+    for number, brief in enumerate((True, False), 1):
+        fold(state, Recalled(number, (), missed=False, stand_in=brief, brief=brief), AT)
+        fold(state, TurnEnded(number, "What is new?", "Nothing.", False, FAST), AT)
+    assert [row(turn, 1_000, 200).plain.count("in brief") for turn in state.turns] == [1, 0]
+    assert "in brief in 1" in usual(state.turns).plain
+
+
 def test_a_stand_in_is_told_apart_from_a_miss() -> None:
     state = State()
     for number, (missed, stand_in) in enumerate(((True, False), (False, True), (False, False)), 1):

@@ -66,36 +66,35 @@ def test_words_add_to_what_was_said() -> None:
     assert own.tolist() == [0.25, 0.5, 0.0]
 
 
-def test_what_rests_on_withheld_exchanges_does_not_count_until_released() -> None:
+def test_what_rests_on_veiled_exchanges_does_not_count_until_they_are_not() -> None:
     made = extras()
     for _ in range(2):
-        made.withhold(["before", "elsewhere"])
+        made.veil(["before", "elsewhere"])
     assert made.words("heron ferry", NOTHING).tolist() == [0, 0, 0]
     assert made.words("kettle", NOTHING)[2] > 0
     assert (near(made, 1), cosines(made, 1)[0]) == ([], 0.5)
-    made.withhold(["one"])
-    made.release(["before", "elsewhere"])
+    made.veil(["one"])
     assert not made.words("heron", NOTHING).any()
-    made.release(["one"])
+    made.veil([])
     assert made.words("heron", NOTHING)[0] > 0
     assert cosines(made, 1)[0] == pytest.approx(0.656, abs=0.01)
 
 
-def test_what_comes_while_it_is_withheld_is_too() -> None:
+def test_what_comes_while_it_is_veiled_is_too() -> None:
     made = Extras(Lexicon("en"), DIMENSIONS, ALL)
-    made.withhold(["one"])
+    made.veil(["one"])
     made.put({0: Extra("", "a heron", (), UNIT[1:2], ("one",))})
     assert not made.words("heron", NOTHING).any()
-    made.release(["one"])
+    made.veil([])
     assert made.words("heron", NOTHING)[0] > 0
 
 
-def test_of_what_is_withheld_nothing_is_left_after_a_purge() -> None:
+def test_of_what_is_veiled_nothing_is_left_after_a_purge() -> None:
     made = extras()
-    made.withhold(["before"])
-    made.drop_withheld()
+    made.veil(["before"])
+    made.drop_veiled()
     made.purge()
-    made.release(["before"])
+    made.veil([])
     assert len(made) == 1
     assert not made.words("heron ferry", NOTHING).any()
     assert cosines(made, 1)[0] == 0.5

@@ -161,8 +161,8 @@ def test_no_text_of_a_forgotten_exchange_stays_in_ram(home: Home) -> None:
         Archive(transcript, memory).store(talk, exchange)
         del talk
         asyncio.run(memory.settled())
-        memory.begin_stronger().result()
-        assert asyncio.run(memory.strengthen(9)) == 2
+        memory.strengthening.begin().result()
+        assert asyncio.run(memory.strengthening.some(9)) == 2
         asyncio.run(memory.recall(secret(), 60.0))
         assert holding(mark) > 1  # itself, and what holds it
         ids = [f"{exchange.id}-user"]

@@ -9,6 +9,7 @@ from pathlib import Path
 from assistant.context.conversation import Conversation, Exchange
 from assistant.errors import StoreError
 from assistant.events import Event, MemoriesCounted, MemoriesRead, MemoryUsed, Notice
+from assistant.memory.embedder import AT_ONCE
 from assistant.memory.encoding import QueryEncoder
 from assistant.memory.forgetting_marks import Hidden
 from assistant.memory.lexicon import Lexicon
@@ -134,7 +135,7 @@ async def test_what_the_prompt_holds_anyway_is_not_recalled(tmp_path: Path) -> N
         memory.remember(talk.id, exchange(talk, "The dog likes fetch."))
         await memory.settled()
         recollection = Recollection(memory, lambda: {shown.id})
-        found, missed, _ = await recollection.recall("what of my dog?", LEISURE_S)
+        found, missed, *_ = await recollection.recall("what of my dog?", LEISURE_S)
         assert [each.text for each in found if each.speaker == "user"] == ["The dog likes fetch."]
         assert not missed
 
@@ -212,3 +213,79 @@ async def test_the_archive_keeps_remembers_and_counts_use(tmp_path: Path) -> Non
             True
         ]
     transcript.close()
+
+
+async def test_where_no_word_and_no_meaning_helps_the_newest_is_told(tmp_path: Path) -> None:
+    home, talk = Home(tmp_path), Conversation.begin("ada")
+    async with home.memory() as memory:
+        for text in (
+            "My dog is called Max.",
+            "Is it late?",
+            "I work in Lisbon.",
+            "It rains.",
+            "Hm.",
+        ):
+            last = exchange(talk, text)
+            memory.remember(talk.id, last)
+        await memory.settled()
+        home.encoder.broken = True
+        found = await memory.recall("Zebra", LEISURE_S)
+        assert found.missed
+        assert [each.text for each in found.memories] == ["Hm.", "It rains.", "I work in Lisbon."]
+        shown = await memory.recall("Zebra", LEISURE_S, exclude=[last.id])
+        assert shown.memories[0].text == "It rains."
+        memory.withhold(Hidden.of("ada", [talk.exchanges[-2].id], (), datetime.now(UTC)))
+        hidden = await memory.recall("Zebra", LEISURE_S)
+        assert "It rains." not in [each.text for each in hidden.memories]
+
+
+async def test_until_the_store_was_read_a_recall_is_a_miss(tmp_path: Path) -> None:
+    memory = LongTermMemory(
+        "ada",
+        lambda: MemoryTable.open(str(tmp_path / "memories")),
+        QueryEncoder(SteeredEncoder()),
+        Lexicon("en"),
+        Ranking(),
+        lambda _: None,
+    )
+    assert (await memory.recall("Where is Max?", LEISURE_S)).missed
+    await memory.close()
+
+
+async def test_after_another_encoder_was_chosen_the_rest_is_embedded_while_nobody_speaks(
+    tmp_path: Path,
+) -> None:
+    home, talk = Home(tmp_path), Conversation.begin("ada")
+    async with home.memory() as memory:
+        for number in range(100):
+            memory.remember(talk.id, exchange(talk, f"My friend number {number} is in Lisbon."))
+        await memory.settled()
+        assert memory.index.without_vectors(1) == ([], [])
+
+    home.encoder = SteeredEncoder()
+    home.encoder.name = "another"
+    speaking = True
+    memory = LongTermMemory(
+        "ada",
+        home.open_table,
+        QueryEncoder(home.encoder),
+        Lexicon("en"),
+        Ranking(),
+        home.events.append,
+    )
+    memory.give_way(lambda: speaking)
+    await memory.load(None)
+    waiting = len(memory.index.without_vectors(1_000)[0])
+    assert waiting == 200 - AT_ONCE, "the newest have theirs"
+    assert "My friend number 3 is in Lisbon." in await recalled(memory, "Who is number 3?")
+    memory.remember(talk.id, exchange(talk, "My dog is called Max."))
+    async with asyncio.timeout(LEISURE_S):
+        while not memory.index.has_vector(f"{talk.exchanges[-1].id}-user"):
+            await asyncio.sleep(0.01)
+    speaking = False
+    async with asyncio.timeout(LEISURE_S):
+        while memory.index.without_vectors(1)[0]:
+            await asyncio.sleep(0.01)
+    await memory.close()
+    async with home.memory() as memory:
+        assert memory.index.without_vectors(1) == ([], []), "they are in the store"

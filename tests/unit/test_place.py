@@ -176,7 +176,7 @@ def test_an_object_store_cannot_be_set_aside_and_is_left_alone(
     place = place_of(home, stored_at("s3://bucket/path"))
     place.marker.touch()
     dying(monkeypatch, "check", "save")
-    with pytest.raises(StoreDamaged, match="it ends whoever reads it") as caught:
+    with pytest.raises(StoreDamaged, match="is damaged, and can't be read") as caught:
         open_place(place, told.append)
     assert caught.value.mend is not None
     assert told == []

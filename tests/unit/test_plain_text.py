@@ -31,6 +31,14 @@ FAMILIES = {
     "T5": "<extra_id_0> <unk> <mask>",
     "BERT": "[CLS] [SEP] [UNK] [PAD]",
     "Baichuan": "<reserved_106>",
+    "Ling, LLaDA-MoE": "<role> </role> <|role_end|>",
+    "MOSS": "<eoh> <eoc> <eot> <eor> <eom>",
+    "Yuan": "<sep> <eod> <n> <predict>",
+    "CuteGPT": "<end>",
+    "InternVL, Qwen-VL": "<img> </img> <box> </box> <quad> <ref> </ref>",
+    "MiniMax M2": "<minimax:tool_call> <invoke> </invoke> <parameter> <response> </response>",
+    "RedPajama": "<human> <bot>",
+    "MiniCPM": "<用户> <AI>",
 }
 
 
@@ -42,7 +50,24 @@ def test_no_mark_of_any_family_stays_whole(family: str) -> None:
         assert unmarked(mark).replace(" ", "") == mark, "no letter is lost"
 
 
-@pytest.mark.parametrize("mark", ["### Instruction:", "### Response :", "## user:", "USER:"])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_no_attack_brings_a_mark_of_it(family: str) -> None:
+    for name, attack in ATTACKS.items():
+        left = unmarked(attack)
+        assert not [mark for mark in FAMILIES[family].split() if mark in left], name
+
+
+def test_some_attack_tries_the_tags_that_say_who_speaks() -> None:
+    assert sum("<role>" in attack for attack in ATTACKS.values()) >= 3
+
+
+@pytest.mark.parametrize(
+    "mark",
+    [
+        *("### Instruction:", "### Response :", "## user:", "USER:", "### Prompt:"),
+        *("### 指示:", "### 応答:", "### 명령어:", "### 응답:"),
+    ],
+)
 def test_words_that_are_marks_lose_their_colon(mark: str) -> None:
     assert ":" not in unmarked(f"{mark} hello")
 

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from assistant.context.conversation import Conversation, Exchange
-from assistant.context.notes import OPENING, PROFILE_OPENING, Note, profile_block
+from assistant.context.note import Note
+from assistant.context.notes import OPENING, PROFILE_OPENING, profile_block
 from assistant.context.window import Window
 from assistant.errors import StoreError
 from assistant.events import Event, ProfileChanged

@@ -117,9 +117,9 @@ def test_the_assistants_words_tell_nothing_of_who_is_who() -> None:
 
 def test_what_is_to_be_forgotten_links_nothing_and_what_is_forgotten_neither() -> None:
     within = index(SAID, Ranking())
-    within.withhold(["e0"], ())
+    within.veil(["e0"], ())
     assert linked(within) == set()
-    within.release(["e0"], ())
+    within.veil((), ())
     assert linked(within) != set()
     within.remove(["e0-user"])
     within.purge()

@@ -1,18 +1,20 @@
 """What of an utterance may become a fact, in which words, and what never may."""
 
-import json
-from datetime import date
+from datetime import UTC, date, datetime
 
 import pytest
 
+from assistant.idle.extracting import candidates
 from assistant.memory.days_meant import dated
 from assistant.memory.lexicon import Lexicon
+from assistant.memory.profile import name_told
 from assistant.memory.statements import LONGEST, statements
 from assistant.memory.support import supported
 from assistant.memory.third_person import third_person
-from data import located
+from tests.support.poison import ATTACKS
 
 THURSDAY = date(2026, 4, 9)
+AT_NOON = datetime(2026, 4, 9, 12, tzinfo=UTC)
 
 
 @pytest.fixture(scope="module")
@@ -64,13 +66,12 @@ def test_what_is_no_statement_gives_nothing(said: str) -> None:
     assert statements(said) == []
 
 
-def test_what_was_written_to_attack_gives_no_order(lexicon: Lexicon) -> None:
-    lines = located("evaluation/memory_attacks.jsonl").read_text("utf-8").splitlines()
-    for attack in map(json.loads, lines):
-        for quote in statements(attack["text"]):
-            assert not {"system", "ignor", "instruct", "obey", "rule"} & set(
-                lexicon.content(quote)
-            ), attack["id"]
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_what_was_written_to_attack_gives_no_fact_and_no_name(
+    lexicon: Lexicon, attack: str
+) -> None:
+    assert candidates(ATTACKS[attack], AT_NOON, lexicon).kept == ()
+    assert name_told(ATTACKS[attack]) == {}
 
 
 @pytest.mark.parametrize(

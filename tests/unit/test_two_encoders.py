@@ -75,7 +75,7 @@ class Home:
         )
         await memory.load(None)
         if begun:
-            await asyncio.wrap_future(memory.begin_stronger())
+            await asyncio.wrap_future(memory.strengthening.begin())
         try:
             yield memory
         finally:
@@ -91,7 +91,7 @@ async def tell(memory: LongTermMemory, *texts: str) -> None:
 
 
 async def strengthened(memory: LongTermMemory) -> None:
-    while await memory.strengthen(8):
+    while await memory.strengthening.some(8):
         pass
 
 
@@ -104,11 +104,11 @@ async def test_the_quick_one_serves_until_the_stronger_one_has_vectors(tmp_path:
     home = Home(tmp_path)
     async with home.memory() as memory:
         await tell(memory, ANIMAL, "It rains today.")
-        assert memory.to_strengthen() == 4
+        assert memory.strengthening.missing() == 4
         before = await meaning(memory, "animal")
         assert home.strong.encoded == [], "nobody asks an encoder that has no vectors"
         await strengthened(memory)
-        assert memory.to_strengthen() == 0
+        assert memory.strengthening.missing() == 0
         assert await meaning(memory, "animal") > before + 0.1
         found = await memory.recall("animal", LEISURE_S)
         assert not found.missed
@@ -126,7 +126,7 @@ async def test_after_a_restart_all_of_them_are_there_and_nothing_is_encoded_agai
         await strengthened(memory)
     home.strong.encoded.clear()
     async with home.memory() as memory:
-        assert memory.to_strengthen() == 0
+        assert memory.strengthening.missing() == 0
         assert await meaning(memory, "animal") > 0.2
     assert home.strong.encoded == ["animal"]
 
@@ -195,7 +195,7 @@ async def test_changed_words_lose_both_vectors(tmp_path: Path) -> None:
         await asyncio.to_thread(
             memory.change, [key], lambda old: replace(old, text="The bike is green.")
         )
-        assert memory.to_strengthen() == 1
+        assert memory.strengthening.missing() == 1
         assert len(memory.table.without_vectors("ada", "other", 9)) == 1
 
 
@@ -211,7 +211,7 @@ async def test_words_that_change_while_they_are_encoded_keep_no_old_vector(tmp_p
             assert may_go_on.wait(WAIT_S)
 
         home.strong.gate = wait
-        working = asyncio.create_task(memory.strengthen(8))
+        working = asyncio.create_task(memory.strengthening.some(8))
         await asyncio.to_thread(begun.wait, WAIT_S)
         [old] = memory.table.get("ada", [key])
         await asyncio.to_thread(memory.drop, [old])
@@ -236,7 +236,7 @@ async def test_cancelled_work_stops_the_encoder(tmp_path: Path) -> None:
     async with home.memory(encoder) as memory:
         await tell(memory, ANIMAL)
         home.strong.gate = wait
-        working = asyncio.create_task(memory.strengthen(8))
+        working = asyncio.create_task(memory.strengthening.some(8))
         await asyncio.to_thread(begun.wait, WAIT_S)
         working.cancel()
         await asyncio.wait([working])
@@ -249,9 +249,9 @@ async def test_without_the_stronger_model_the_quick_one_goes_on_and_it_is_told_o
     home = Home(tmp_path)
     home.strong = Missing()
     async with home.memory() as memory:
-        await asyncio.wrap_future(memory.begin_stronger())
+        await asyncio.wrap_future(memory.strengthening.begin())
         await tell(memory, ANIMAL)
-        assert memory.to_strengthen() == 0
+        assert memory.strengthening.missing() == 0
         assert await meaning(memory, "Max") > 0
         await asyncio.sleep(0.01)
     [notice] = [event for event in home.events if isinstance(event, Notice)]
@@ -267,7 +267,7 @@ async def test_a_rebuild_makes_them_anew_and_recall_goes_on(tmp_path: Path) -> N
             await memory.settled()
             await strengthened(memory)
             assert await asyncio.to_thread(memory.rebuild, transcript) == 2
-            assert memory.to_strengthen() == 2
+            assert memory.strengthening.missing() == 2
             assert await meaning(memory, "Max") > 0
             await strengthened(memory)
             assert await meaning(memory, "animal") > 0.2
@@ -281,19 +281,19 @@ async def test_idle_work_gives_them_and_drops_those_of_an_encoder_that_is_chosen
 ) -> None:
     home = Home(tmp_path)
     async with home.memory() as memory:
-        work = Embedding(memory)
+        work = Embedding(memory.strengthening)
         assert list(await work.missing(9)) == []
         await tell(memory, *(f"Fact number {number}." for number in range(IN_A_PART)))
         before = work.light
         parts = await work.missing(9)
         assert len(parts) == 2
         await work.run(parts)
-        assert memory.to_strengthen() == 0
+        assert memory.strengthening.missing() == 0
         assert home.rests == 1
         assert (before, work.light) == (False, True)
         assert memory.table.encoders() == {"hashing": 32, "other": 48}
     async with home.memory(home.encoder(both=False)) as memory:
-        work = Embedding(memory)
+        work = Embedding(memory.strengthening)
         assert list(await work.missing(9)) == [OUTDATED]
         await work.run([OUTDATED])
         assert memory.table.encoders() == {"hashing": 32}

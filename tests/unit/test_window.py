@@ -4,8 +4,8 @@ from itertools import pairwise
 import pytest
 
 from assistant.context.conversation import Conversation, Summary
+from assistant.context.note import Note
 from assistant.context.notes import OPENING as NOTES_OPENING
-from assistant.context.notes import Note
 from assistant.context.prompt import Prompt, system_prompt
 from assistant.context.window import MARGIN, SHORTENED, Window
 from assistant.errors import SettingsError

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from assistant.context.conversation import Conversation
-from assistant.context.notes import Note
+from assistant.context.note import Note
 from assistant.context.prompt import Prompt
 from assistant.context.window import Window
 from assistant.settings import Memory, Settings

@@ -118,7 +118,8 @@ def row(turn: Turn, whole: float, cells: int) -> Text:
     if turn.missed:
         text.append("  recall late".ljust(LATE), style="bold red")
     else:
-        text.append(("  stand-in" if turn.stand_in else "").ljust(LATE), style="yellow")
+        late = "  in brief" if turn.brief else "  stand-in" if turn.stand_in else ""
+        text.append(late.ljust(LATE), style="yellow")
     read = f"{turn.read_tokens:,} read" if turn.read_tokens is not None else ""
     speed = f"{turn.tokens_per_s:.1f}/s" if turn.tokens_per_s is not None else ""
     text.append(f"{read:>{TOKENS}}{speed:>{SPEED}}", style="dim")
@@ -157,6 +158,8 @@ def usual(turns: Sequence[Turn]) -> Text:
     told = [f"recall late in {missed} of {len(turns)} turns"]
     if stand_ins := sum(turn.stand_in for turn in turns):
         told[0] += f", by the quick encoder in {stand_ins}"
+    if briefs := sum(turn.brief for turn in turns):
+        told[0] += f", in brief in {briefs}"
     read = percentile([t.read_tokens for t in turns if t.read_tokens is not None], 0.5)
     if read is not None:
         told.append(f"{read:,.0f} tokens read (p50)")

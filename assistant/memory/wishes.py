@@ -1,0 +1,48 @@
+"""How the user wants to be answered from now on, in the third person: of "Always answer in one
+sentence" it is kept what the user wants.
+
+By rules of English, from plain orders that are meant to last, and at once: what was wished holds
+from the next prompt on, in every one, like the user's name.
+"""
+
+from assistant.context.conversation import Exchange
+from assistant.memory.profile import WISH
+from assistant.memory.record import Kind, Memory
+from assistant.memory.statements import WISHED, statements
+from assistant.memory.third_person import third_person
+
+CERTAIN = 0.9
+
+
+def wishes(said: str) -> list[str]:
+    """Sentences about the user; none where nothing lasting is wished.
+
+    >>> wishes("Please always answer in one sentence.")
+    ['The user wants the assistant to always answer in one sentence.']
+    """
+    if not WISHED.search(said.replace("’", "'")):  # most of what is said
+        return []
+    return [third_person(quote) for quote in statements(said) if is_wish(quote)]
+
+
+def is_wish(quote: str) -> bool:
+    """Of a statement: it says how to answer from now on."""
+    return WISHED.match(quote.replace("’", "'")) is not None
+
+
+def told_of_wishes(user_id: str, conversation: str, exchange: Exchange) -> list[Memory]:
+    """Memories of kind `PREFERENCE` that follow from an exchange, made again at any time."""
+    return [
+        Memory(
+            id=f"{exchange.id}-{number}-{WISH}",
+            user_id=user_id,
+            kind=Kind.PREFERENCE,
+            text=text,
+            created=exchange.started,
+            conversation=conversation,
+            importance=CERTAIN,
+            confidence=CERTAIN,
+            sources=(exchange.id,),
+        )
+        for number, text in enumerate(wishes(exchange.user_text))
+    ]

@@ -1,0 +1,244 @@
+"""Ids that an import brings may be words: in an encrypted home none of them lies on the disk."""
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, closing
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from assistant import rekeying
+from assistant.context.conversation import Conversation
+from assistant.desks import open_desk
+from assistant.encryption import Vault, open_vault
+from assistant.memory import keys
+from assistant.memory.desk import MemoryDesk
+from assistant.memory.encoding import QueryEncoder
+from assistant.memory.facts import fact_id
+from assistant.memory.forgetting_marks import Hidden
+from assistant.memory.keys import MasterKey
+from assistant.memory.making import memories_of
+from assistant.memory.naming import BY_HAND
+from assistant.memory.record import Kind, Memory, new_id
+from assistant.memory.sealing import Plain, Seal
+from assistant.memory.shared_marks import mark_of
+from assistant.memory.summaries import subject_of
+from assistant.memory.table import MemoryTable
+from assistant.memory.table_schema import exported
+from assistant.memory.transcript import Transcript
+from assistant.paths import Home
+from assistant.settings import Settings
+from tests.support.encoders import HashingEncoder
+from tests.support.homes import CHEAP_ARGON2, PASSPHRASE, holds, knowing, quietly, settings
+
+START = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
+WORDS = ("divorce", "Tuesday", "lawyer", "Berlin")
+NOWHERE: dict[str, list[str]] = {word: [] for word in WORDS}
+ASK = knowing(new_passphrase=PASSPHRASE, passphrase=PASSPHRASE)
+
+
+def fact(key: str, text: str, **more: Any) -> Memory:
+    return replace(Memory(key, "me", Kind.FACT, text, START), **more)
+
+
+FOREIGN = (
+    fact(
+        "Annas divorce-fact0",
+        "She has moved out.",
+        conversation="the lawyer",
+        sources=("Annas divorce", BY_HAND),
+        supersedes=("call on Tuesday",),
+    ),
+    fact("call on Tuesday", "She wants to stay.", superseded_by="Annas divorce-fact0"),
+    replace(
+        fact("Annas divorce-user", "Anna moves out.", sources=("Annas divorce",)),
+        kind=Kind.EXCHANGE,
+    ),
+    replace(
+        fact("x-Berlin", "Hello.", speaker="Berlin", sources=("x",)),
+        kind=Kind.EXCHANGE,
+    ),
+)
+
+
+@pytest.fixture
+def vault(home: Home, monkeypatch: pytest.MonkeyPatch) -> Iterator[Vault]:
+    monkeypatch.setattr(keys, "ARGON2", CHEAP_ARGON2)
+    with closing(open_vault(home, settings("passphrase"), ASK, create=True)) as opened:
+        yield opened
+
+
+@pytest.fixture
+def desk(home: Home, vault: Vault) -> Iterator[MemoryDesk]:
+    with desk_of(home, vault) as opened:
+        yield opened
+
+
+def desk_of(home: Home, vault: Vault | None = None) -> AbstractContextManager[MemoryDesk]:
+    return open_desk(home, Settings(), lambda _: QueryEncoder(HashingEncoder()), vault=vault)
+
+
+def own() -> list[Memory]:
+    """One of each form of id that this program gives."""
+    talk = Conversation.begin("me")
+    said = "My name is Ada. Call me Ada. Please always answer in short sentences."
+    talk.append_user(1, said, START)
+    exchange = talk.complete(1, "Good to know.")
+    made = memories_of("me", talk.id, exchange)
+    assert {each.id.removeprefix(exchange.id) for each in made} >= {
+        *("-user", "-assistant", "-name", "-address", "-0-wish"),
+    }
+    more = {"conversation": talk.id, "sources": (exchange.id,)}
+    by_hand = fact(new_id(), "Tea, never coffee.", sources=(BY_HAND,))
+    derived = fact(fact_id(exchange.id, 12), "She is called Ada.", **more)
+    return [
+        *made,
+        replace(derived, supersedes=(by_hand.id,)),
+        replace(by_hand, superseded_by=derived.id),
+        replace(fact(subject_of(talk.id, 3), "Names.", **more), kind=Kind.SUMMARY),
+    ]
+
+
+def export(desk: MemoryDesk) -> list[dict[str, Any]]:
+    """Of one moment it has any order."""
+    return sorted(desk.export(), key=_id)
+
+
+def rows(memories: list[Memory] | tuple[Memory, ...]) -> list[dict[str, Any]]:
+    return [exported(each) for each in memories]
+
+
+# -- the names ----------------------------------------------------------------------------------
+
+
+def test_what_this_program_gives_stays_and_nothing_else_does() -> None:
+    seal = Seal(MasterKey(bytes(range(32))))
+    ours = own()
+    assert seal.named(ours) == ours
+    named = seal.named(FOREIGN)
+    assert all(word not in repr(replace(each, speaker="")) for each in named for word in WORDS)
+    assert seal.named(named) == named
+    assert [replace(n, **_ids(f)) for n, f in zip(named, FOREIGN, strict=True)] == [*FOREIGN]
+    assert Plain().named(FOREIGN) == [*FOREIGN]
+
+
+def _ids(memory: Memory) -> dict[str, Any]:
+    names = ("id", "conversation", "sources", "supersedes", "superseded_by")
+    return {name: getattr(memory, name) for name in names}
+
+
+def test_they_refer_to_each_other_as_before() -> None:
+    first, second, said, _ = Seal(MasterKey(bytes(range(32)))).named(FOREIGN)
+    assert (first.supersedes, second.superseded_by) == ((second.id,), first.id)
+    assert first.sources == (*said.sources, BY_HAND)
+    assert first.id == f"{said.sources[0]}-fact0"
+    assert said.id == f"{said.sources[0]}-user"
+
+
+def test_a_name_is_of_its_key_and_its_user() -> None:
+    names = {
+        Seal(key).named([replace(FOREIGN[1], user_id=user)])[0].id
+        for key in (MasterKey(bytes(32)), MasterKey(bytes(range(32))))
+        for user in ("me", "kim")
+    }
+    assert len(names) == 4
+
+
+# -- importing ----------------------------------------------------------------------------------
+
+
+def test_no_imported_id_lies_in_an_encrypted_home(home: Home, desk: MemoryDesk) -> None:
+    assert desk.import_(rows(FOREIGN)) == len(FOREIGN)
+    assert {each["text"] for each in export(desk)} == {each.text for each in FOREIGN}
+    assert {word: holds(home.root, word) for word in WORDS} == NOWHERE
+
+
+def test_what_was_exported_comes_back_to_the_letter(desk: MemoryDesk) -> None:
+    ours = rows(own())
+    assert desk.import_(ours) == len(ours)
+    assert export(desk) == sorted(ours, key=_id)
+
+    desk.import_(rows(FOREIGN))
+    before = export(desk)
+    assert desk.import_(before) == len(before) == len(ours) + len(FOREIGN)
+    assert export(desk) == before, "the new ids are our own"
+    assert desk.import_(rows(FOREIGN)) == len(FOREIGN)
+    assert export(desk) == before, "the same file, the same ids"
+    assert desk.import_([*before, *rows(FOREIGN)]) == len(before)
+    assert export(desk) == before
+    found = [each.text for each in desk.search("Who has moved out?", 9).memories]
+    assert found.count("She has moved out.") == 1
+
+
+def test_in_a_plain_home_they_stay(home: Home) -> None:
+    with desk_of(home) as desk:
+        desk.import_(rows(FOREIGN))
+        assert export(desk) == sorted(rows(FOREIGN), key=_id)
+
+
+def _id(row: dict[str, Any]) -> str:
+    return str(row["id"])
+
+
+# -- forgetting ---------------------------------------------------------------------------------
+
+
+def test_what_was_forgotten_does_not_come_back_under_its_old_id(desk: MemoryDesk) -> None:
+    desk.import_(rows(FOREIGN))
+    desk.forget([_named(desk, "She wants to stay.")])
+    assert desk.import_(rows(FOREIGN)) == len(FOREIGN) - 1
+    assert "She wants to stay." not in {row["text"] for row in export(desk)}
+
+
+def test_nor_does_what_was_forgotten_when_ids_were_kept(desk: MemoryDesk) -> None:
+    desk._table.forgotten.write([("me", mark_of("call on Tuesday"), False)], finished=True)
+    assert desk.import_(rows(FOREIGN)) == len(FOREIGN) - 1
+
+
+def test_what_is_being_forgotten_stays_hidden(home: Home, desk: MemoryDesk, vault: Vault) -> None:
+    """It lies there under its old id, from before the home was encrypted."""
+    desk._table.add(FOREIGN)
+    with closing(Transcript.open(home.transcript, vault.key)) as transcript:
+        now = datetime.now(UTC)
+        transcript.hide(Hidden.of("me", (), ("call on Tuesday",), now, timedelta(hours=1)))
+    assert desk.import_(rows(FOREIGN)) == len(FOREIGN) - 1
+    assert "She wants to stay." not in {row["text"] for row in export(desk)}
+    assert [each.id for each in desk._table.get("me", ["call on Tuesday"])] == ["call on Tuesday"]
+
+
+def _named(desk: MemoryDesk, text: str) -> str:
+    return next(str(row["id"]) for row in export(desk) if row["text"] == text)
+
+
+# -- a home that becomes encrypted --------------------------------------------------------------
+
+
+def test_ids_from_before_are_told_and_change_when_they_are_imported_again(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keys, "ARGON2", CHEAP_ARGON2)
+    with closing(MemoryTable.open(str(home.memories))) as table:
+        table.add([*FOREIGN, *own()])
+    told: list[str] = []
+    rekeying.enable(home, settings(), "passphrase", ASK, quietly, told.append)
+    assert told[-1].startswith(f"{len(FOREIGN)} memories have ids of another program")
+    assert holds(home.memories, "lawyer") != []
+
+    with closing(open_vault(home, settings(), ASK)) as vault, desk_of(home, vault) as desk:
+        before = export(desk)
+        desk.import_(before)
+        assert len(export(desk)) == len(before)
+        assert desk._table.rewrite()
+        assert {word: holds(home.root, word) for word in WORDS} == NOWHERE
+
+
+def test_of_ids_that_are_our_own_nothing_is_told(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keys, "ARGON2", CHEAP_ARGON2)
+    with closing(MemoryTable.open(str(home.memories))) as table:
+        table.add(own())
+    told: list[str] = []
+    rekeying.enable(home, settings(), "passphrase", ASK, quietly, told.append)
+    assert told == ["The transcript …", "The memories …"]

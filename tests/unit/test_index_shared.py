@@ -1,0 +1,119 @@
+"""An index that one thread changes while others search it and forget."""
+
+import threading
+import time
+from collections.abc import Collection
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from assistant.memory import user_index as module
+from assistant.memory.clues import Clues
+from assistant.memory.columns import Columns, Rows
+from assistant.memory.lexicon import Lexicon
+from assistant.memory.question import read_question
+from assistant.memory.ranking import Ranking
+from assistant.memory.record import Kind, Memory
+from assistant.memory.roles import LOOKED_AT
+from assistant.memory.user_index import UserIndex
+
+NOW = datetime(2026, 4, 10, 12, tzinfo=UTC)
+
+
+def said(number: int, text: str, speaker: str = "user") -> Memory:
+    return Memory(
+        id=f"m{number}",
+        user_id="ada",
+        kind=Kind.EXCHANGE,
+        text=text,
+        created=NOW - timedelta(hours=number),
+        speaker=speaker,
+        sources=(f"x{number}",),
+    )
+
+
+def index(*memories: Memory) -> UserIndex:
+    made = UserIndex("ada", Lexicon("en"), 8, Ranking())
+    made.add(memories)
+    return made
+
+
+def found(within: UserIndex, words: str) -> list[str]:
+    question = read_question(words, within.speakers())
+    return [each.id for each in within.search(question, None, k=5, now=NOW)]
+
+
+def test_who_forgets_waits_for_a_piece_of_what_is_taken_in_and_not_for_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    within = index(said(0, "My red bicycle."))
+    pieces = 20
+    forgotten = threading.Event()
+    held: list[bool] = []
+    breath = time.sleep
+
+    def paused(seconds: float) -> None:
+        if not held:
+            within.veil(["x0"], ())  # would wait for ever, were the lock held between pieces
+            forgotten.set()
+        held.append(True)
+        breath(seconds)
+
+    monkeypatch.setattr("assistant.memory.user_index.time.sleep", paused)
+    within.add([said(n, f"Apple {n}.") for n in range(1, pieces * module.ADDED_AT_ONCE)])
+    assert forgotten.is_set()
+    assert len(held) == pieces - 1
+    assert found(within, "bicycle") == []
+    assert len(found(within, "apple")) == 5
+
+
+def test_what_comes_while_it_is_to_be_forgotten_is_never_found() -> None:
+    within = index()
+    within.veil(["x1"], ["m2"])
+    within.add([said(1, "My red bicycle."), said(2, "A red bicycle."), said(3, "The bicycle.")])
+    assert found(within, "bicycle") == ["m3"]
+    within.veil((), ())
+    assert len(found(within, "bicycle")) == 3
+
+
+def test_as_many_found_word_by_word_as_folded_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    many = [said(n, f"My friend number {n} is in Lisbon.") for n in range(300)]
+    plain = found(index(*many), "friend number 77")
+    monkeypatch.setattr(module, "LONG", 50)
+    folded = index(*many)
+    assert folded.unmerged < 100
+    assert found(folded, "friend number 77") == plain
+    assert plain[0] == "m77"
+
+
+def test_who_is_looked_through_for_a_role_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    clients = [said(n, f"My client {'ABCDEFGHIJ'[n // 26 % 10]}{chr(97 + n % 26)}o called.")
+               for n in range(200)]  # fmt: skip
+    within = index(*clients)
+    within.veil([f"x{n}" for n in range(200)], ())
+    asked = list[int]()
+    real = Columns.eligible
+
+    def counted(
+        columns: Columns, rows: Rows, exclude: Collection[str], now: datetime
+    ) -> NDArray[np.bool_]:
+        asked.append(len(rows))
+        return real(columns, rows, exclude, now)
+
+    monkeypatch.setattr(Columns, "eligible", counted)
+    question = read_question("What did my client say?", within.speakers())
+    Clues.of(question, within._columns, within._lexical, Ranking(), NOW)
+    assert 0 < len(asked) <= LOOKED_AT
+
+
+def test_speakers_are_those_of_whom_something_is_left() -> None:
+    within = index(said(0, "Hello.", "Maria"), said(1, "Hello.", "Jo"))
+    before = within.speakers()
+    within.add([said(2, "Hello.", "Kim")])
+    assert before == {"Maria", "Jo"}
+    assert within.speakers() == {"Maria", "Jo", "Kim"}
+    within.remove(["m1"])
+    within.purge()
+    assert within.speakers() == {"Maria", "Kim"}

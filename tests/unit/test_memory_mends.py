@@ -1,0 +1,142 @@
+"""Faults in the midst of remembering, and what is left of them: nothing that lasts."""
+
+import asyncio
+import threading
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from assistant.context.conversation import Conversation
+from assistant.events import MemoriesRead, Notice
+from assistant.memory.desk import MemoryDesk
+from assistant.memory.forgetting_marks import Hidden
+from assistant.memory.making import memories_of
+from assistant.memory.recollection import Archive
+from assistant.memory.transcript import Transcript
+from assistant.memory.user_index import UserIndex
+from tests.unit.test_long_term import LEISURE_S, Home, exchange, recalled
+
+
+async def test_an_index_that_fails_costs_a_turn_its_memories_and_is_made_anew(
+    tmp_path: Path,
+) -> None:
+    home, talk = Home(tmp_path), Conversation.begin("ada")
+    transcript = Transcript.open(tmp_path / "transcript.sqlite3")
+    async with home.memory(transcript=transcript) as memory:
+        archive = Archive(transcript, memory)
+        archive.store(talk, exchange(talk, "My dog is called Max."))
+        await memory.settled()
+        broken = memory.index
+        broken._columns.texts.clear()
+        found = await memory.recall("Where is Max?", LEISURE_S)
+        assert (found.memories, found.missed) == ((), True)
+        archive.store(talk, exchange(talk, "Max likes fetch."))
+        await memory.settled()
+        assert memory.index is not broken
+        assert set(await recalled(memory, "Where is Max?")) == {
+            "My dog is called Max.",
+            "Max likes fetch.",
+        }
+        assert memory.table.count("ada") == 4
+    transcript.close()
+
+
+async def test_an_index_that_fails_again_and_again_is_made_anew_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home, talk = Home(tmp_path), Conversation.begin("ada")
+
+    def fails(*_: object, **__: object) -> None:
+        raise ZeroDivisionError
+
+    async with home.memory() as memory:
+        memory.remember(talk.id, exchange(talk, "My dog is called Max."))
+        await memory.settled()
+        monkeypatch.setattr(UserIndex, "search", fails)
+        for _ in range(7):
+            assert (await memory.recall("Where is Max?", LEISURE_S)).missed
+            await memory.settled()
+        monkeypatch.undo()
+        assert "My dog is called Max." in await recalled(memory, "Where is Max?")
+    assert sum(isinstance(event, MemoriesRead) for event in home.events) == 2
+    assert [e.text for e in home.events if isinstance(e, Notice)] == [
+        "Recall goes by words alone: this machine is too busy to do more in time."
+    ]
+
+
+async def test_a_rebuild_beside_an_exchange_doubles_nothing(tmp_path: Path) -> None:
+    home, talk = Home(tmp_path), Conversation.begin("ada")
+    transcript = Transcript.open(tmp_path / "transcript.sqlite3")
+    async with home.memory(transcript=transcript) as memory:
+        busy = threading.Event()
+        memory._writing.submit(busy.wait)
+        rebuilt = asyncio.create_task(asyncio.to_thread(memory.rebuild, transcript))
+        await asyncio.sleep(0.05)  # it waits behind that
+        Archive(transcript, memory).store(talk, exchange(talk, "My dog is called Max."))
+        busy.set()
+        assert await rebuilt == 2
+        await memory.settled()
+        assert memory.table.count("ada") == 2
+    transcript.close()
+
+
+async def test_what_a_fault_left_twice_in_the_table_is_one_and_is_forgotten(tmp_path: Path) -> None:
+    home, talk = Home(tmp_path), Conversation.begin("ada")
+    said = exchange(talk, "My diary is under the bed.", "")
+    with closing(home.open_table()) as table:
+        for _ in range(2):
+            table.add(memories_of("ada", talk.id, said))
+        assert table.count("ada") == 2
+    async with home.memory() as memory:
+        assert memory.count() == 1
+        hidden = Hidden.of("ada", [said.id], (), datetime.now(UTC))
+        memory.withhold(hidden)
+        await asyncio.to_thread(memory.drop, memories_of("ada", talk.id, said))
+        memory.release(hidden)
+        assert await recalled(memory, "Where is my diary?") == []
+        assert memory.table.count("ada") == 0
+
+
+async def test_what_was_told_twice_is_recalled_after_one_telling_is_forgotten(
+    tmp_path: Path,
+) -> None:
+    home, talk = Home(tmp_path), Conversation.begin("ada")
+    transcript = Transcript.open(tmp_path / "transcript.sqlite3")
+    async with home.memory(transcript=transcript) as memory:
+        archive = Archive(transcript, memory)
+        for _ in range(2):
+            archive.store(talk, exchange(talk, "My bicycle is behind the bakery.", ""))
+            await memory.settled()
+        assert memory.count() == 1
+        hidden = Hidden.of("ada", [talk.exchanges[-1].id], (), datetime.now(UTC))
+        memory.withhold(hidden)
+        transcript.hide(hidden)
+        assert await recalled(memory, "Where is my bicycle?") == []
+        desk = MemoryDesk("ada", memory.table, lambda: transcript, lambda: memory, memory=memory)
+        await asyncio.to_thread(desk.purge, hidden.exchanges, hidden.memories)
+        transcript.show_again("ada", hidden.id)
+        memory.release(hidden)
+        assert await recalled(memory, "Where is my bicycle?") == [
+            "My bicycle is behind the bakery."
+        ]
+        assert memory.index.shown == 1
+    transcript.close()
+
+
+async def test_whatever_is_wrong_with_what_was_kept_loading_it_does_not_raise(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home, talk = Home(tmp_path), Conversation.begin("ada")
+
+    def fails(*_: object, **__: object) -> None:
+        raise OverflowError("date value out of range")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(UserIndex, "load", fails)
+        async with home.memory() as memory:
+            memory.remember(talk.id, exchange(talk, "My dog is called Max."))
+            await asyncio.sleep(0)
+    told = [event.text for event in home.events if isinstance(event, Notice)]
+    assert told == ["The memories can't be read; the log has the reason."]

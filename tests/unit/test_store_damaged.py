@@ -1,0 +1,157 @@
+"""A store whose files are not as they were written, with real bytes: it is set aside, and what was
+said comes back, while the assistant runs and by command."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from assistant.context.conversation import Conversation
+from assistant.errors import StoreDamaged, StoreError
+from assistant.events import Event, Notice
+from assistant.memory import store_link
+from assistant.memory.encoding import QueryEncoder
+from assistant.memory.lexicon import Lexicon
+from assistant.memory.long_term import LongTermMemory
+from assistant.memory.place import Place, open_place, place_of
+from assistant.memory.ranking import Ranking
+from assistant.memory.table import MemoryTable
+from assistant.memory.transcript import Transcript
+from assistant.paths import Home
+from assistant.settings import Settings
+from tests.support.encoders import HashingEncoder
+from tests.support.memories import memory as memory_of_somebody
+from tests.support.memories import stored
+
+USER = "ada"
+LEISURE_S = 30.0
+SAID = "My dog is called Max."
+
+
+@pytest.fixture
+def place(home: Home, monkeypatch: pytest.MonkeyPatch) -> Place:
+    monkeypatch.setattr(store_link, "FIRST_RETRY_S", 0.01)
+    return place_of(home, Settings())
+
+
+def long_term(place: Place, tell: Callable[[Event], None]) -> LongTermMemory:
+    return LongTermMemory(
+        USER,
+        partial(open_place, place, tell),
+        QueryEncoder(HashingEncoder()),
+        Lexicon("en"),
+        Ranking(),
+        tell,
+    )
+
+
+def kept(home: Home) -> Transcript:
+    """The transcript of a conversation."""
+    transcript = Transcript.open(home.transcript)
+    talk = Conversation.begin(USER)
+    talk.append_user(1, SAID, datetime.now(UTC))
+    transcript.store(talk, talk.complete(1, "I see."))
+    return transcript
+
+
+def damage(folder: Path, which: str, how: str) -> None:
+    for path in (folder / "memories.lance" / which).iterdir():
+        if how == "gone":
+            path.unlink()
+        else:
+            path.write_bytes(b"\xa5" * 3_000)
+
+
+async def until(true: Callable[[], bool]) -> None:
+    async with asyncio.timeout(LEISURE_S):
+        while not true():
+            await asyncio.sleep(0.02)
+
+
+@pytest.mark.parametrize(
+    ("which", "how"), [("data", "garbled"), ("data", "gone"), ("_versions", "garbled")]
+)
+async def test_what_was_said_comes_back_while_the_assistant_runs(
+    home: Home, place: Place, which: str, how: str
+) -> None:
+    transcript, told = kept(home), list[Event]()
+    memory = long_term(place, told.append)
+    await memory.load(transcript)
+    assert memory.table.count(USER) == 2
+    await memory.close()
+    damage(home.memories, which, how)
+
+    told.clear()
+    memory = long_term(place, told.append)
+    await memory.load(transcript)
+    found = await memory.recall("Where is Max?", LEISURE_S)
+    assert found.memories[0].text == SAID, "from the transcript, whatever the store is like"
+    await until(lambda: memory.store.settled)
+    assert [each.text for each in stored(memory.table, USER)] == [SAID, "I see."]
+    assert memory.count() == 2
+    await memory.close()
+    transcript.close()
+
+    [aside] = home.root.glob("memories.damaged-*")
+    notices = [each.text for each in told if isinstance(each, Notice)]
+    assert any(f"is set aside as {aside.name}" in text for text in notices)
+    assert not place.marker.exists()
+
+
+def test_a_command_that_finds_damage_has_the_next_one_set_it_aside(
+    home: Home, place: Place
+) -> None:
+    with opened(place) as table:
+        table.add([memory_of_somebody("Tea, never coffee.")])
+    damage(home.memories, "data", "garbled")
+
+    with pytest.raises(StoreDamaged), opened(place) as table:
+        stored(table)
+    assert not list(home.root.glob("memories.damaged-*"))
+    with opened(place) as table:
+        assert stored(table) == []
+    assert len(list(home.root.glob("memories.damaged-*"))) == 1
+
+
+@contextmanager
+def opened(place: Place) -> Iterator[MemoryTable]:
+    """As a command does."""
+    table = open_place(place, lambda _: None)
+    try:
+        yield table
+    except StoreDamaged:
+        table.distrust()
+        raise
+    finally:
+        table.close()
+
+
+async def test_damage_that_cannot_be_set_aside_is_told_once_and_not_tried_for_ever(
+    home: Home, place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried = 0
+
+    def fails() -> MemoryTable:
+        nonlocal tried
+        tried += 1
+        raise StoreDamaged("The memory s3://bucket is damaged, and can't be read.")
+
+    told = list[Event]()
+    memory = LongTermMemory(
+        USER, fails, QueryEncoder(HashingEncoder()), Lexicon("en"), Ranking(), told.append
+    )
+    transcript = kept(home)
+    await memory.load(transcript)
+    assert (await memory.recall("Where is Max?", LEISURE_S)).memories[0].text == SAID
+    await until(lambda: tried == 2)
+    await asyncio.sleep(0.1)
+    assert tried == 2
+    assert sum(isinstance(each, Notice) for each in told) == 1
+    with pytest.raises(StoreError, match="is damaged"):
+        _ = memory.table
+    await memory.close()
+    transcript.close()
