@@ -20,11 +20,12 @@ import numpy as np
 
 from assistant.errors import StoreError
 from assistant.memory.keys import KeyFile, MasterKey
+from assistant.memory.place import saving_marker
 from assistant.memory.recordings import Recordings
 from assistant.memory.table import MemoryTable
 from assistant.memory.table_schema import Batch
 from assistant.memory.transcript import Transcript
-from assistant.memory.transcript_file import literal
+from assistant.memory.transcript_file import SORTS_IN_RAM, literal
 from assistant.paths import Home
 
 UNFINISHED = "converting"
@@ -82,6 +83,12 @@ def convert(
         StoreError: something can't be read or written, or did not come out as it went in; nothing
             was changed.
     """
+    if saving_marker(home.memories).exists():  # what it names could not be read with the new key
+        raise StoreError(
+            f"Memories in {home.root} were damaged, and are still to be saved. Nothing was"
+            " changed.",
+            mend="assistant memory list, which saves them; then try again.",
+        )
     fresh = Home(home.root / UNFINISHED)
     try:
         fresh.root.mkdir(mode=0o700)
@@ -89,8 +96,9 @@ def convert(
         if home.transcript.exists():
             _copy_transcript(home.transcript, old, fresh.transcript, new)
         tell("The memories …")
+        readable = 0
         if home.memories.exists():
-            _copy_memories(home.memories, old, fresh.memories, new)
+            readable = _copy_memories(home.memories, old, fresh.memories, new)
         Recordings(home.recordings, old).copy_to(fresh.recordings, new)
         if locked is not None:
             locked.write(fresh.key_file)
@@ -106,6 +114,11 @@ def convert(
         shutil.rmtree(fresh.root, ignore_errors=True)
         raise
     settle(home)
+    if readable:
+        tell(
+            f"{readable:,} memories have ids of another program, or refer to such: these stay"
+            " readable until they are exported and imported again."
+        )
 
 
 def _swap(home: Home, fresh: Home) -> None:
@@ -145,6 +158,7 @@ def _copy_transcript(
             db.execute("PRAGMA cipher_log_level = NONE")
             if old is not None:
                 db.execute(f"PRAGMA key = {literal(old)}")
+            db.execute(SORTS_IN_RAM)  # the two are compared in order, word for word
             db.execute(f"ATTACH DATABASE ? AS fresh KEY {literal(new)}", (str(target),))
             db.execute("SELECT sqlcipher_export('fresh')").fetchall()
             (version,) = db.execute("PRAGMA main.user_version").fetchone()
@@ -174,9 +188,9 @@ def _equal(db: sqlite3.Connection) -> bool:
     return bool(db.execute("PRAGMA fresh.integrity_check").fetchall() == [("ok",)])
 
 
-def _copy_memories(
-    source: Path, old: MasterKey | None, target: Path, new: MasterKey | None
-) -> None:
+def _copy_memories(source: Path, old: MasterKey | None, target: Path, new: MasterKey | None) -> int:
+    """Returns how many have ids that an import would not leave as they are."""
+    readable = 0
     with (
         closing(MemoryTable.open(str(source), key=old)) as before,
         closing(MemoryTable.open(str(target), key=new)) as after,
@@ -186,15 +200,16 @@ def _copy_memories(
             after.add_encoder(name, dimensions)
         for user in before.users():
             for batch in before.scan(user, vectors=tuple(encoders)):
-                _add(after, batch, tuple(encoders))
+                readable += _add(after, batch, tuple(encoders))
             if not _alike(_prints(before, user, encoders), _prints(after, user, encoders)):
                 raise StoreError("The memories' copy differs from them. Nothing was changed.")
         after.forgotten.take(before.forgotten)
         after.compact()
+    return readable
 
 
-def _add(table: MemoryTable, batch: Batch, encoders: tuple[str, ...]) -> None:
-    """Rows that have vectors of the same encoders go together."""
+def _add(table: MemoryTable, batch: Batch, encoders: tuple[str, ...]) -> int:
+    """Rows that have vectors of the same encoders go together. Returns as `_copy_memories`."""
     memories = batch.memories()
     vectors = {name: batch.vectors(name) for name in encoders}
     have = np.array([present for _, present in vectors.values()], np.bool_)
@@ -207,6 +222,7 @@ def _add(table: MemoryTable, batch: Batch, encoders: tuple[str, ...]) -> None:
             if present
         }
         table.add([memories[row] for row in rows.tolist()], some)
+    return sum(one != other for one, other in zip(memories, table.named(memories), strict=True))
 
 
 def _prints(table: MemoryTable, user: str, encoders: Mapping[str, int]) -> list[Print]:

@@ -67,12 +67,15 @@ def open_vault(home: Home, settings: Settings, ask: Ask = nobody, *, create: boo
         StoreLocked: there is a key file or encrypted data, and no key or the wrong one; or the
             settings want encryption and the data is plain. Nothing was touched.
         StoreInUse: it is just being converted.
+        StoreError: a conversion that was begun can't be brought to its end.
     """
     home.create()
     if conversion.unsettled(home):
         alone = HomeLock(home, alone=True)
-        conversion.settle(home)
-        alone.release()
+        try:
+            conversion.settle(home)
+        finally:
+            alone.release()
     mode = settings.encryption.mode
     if mode == "auto" and settings.memory.store:
         create = False  # what is kept elsewhere may have a key: which one, its owner has to say

@@ -19,6 +19,7 @@ from assistant.encryption import (
 )
 from assistant.errors import SettingsError, StoreLocked
 from assistant.home_lock import HomeLock
+from assistant.memory.holders import set_aside
 from assistant.memory.keys import By, KeyFile, MasterKey
 from assistant.memory.place import place_of
 from assistant.memory.table import MemoryTable
@@ -68,6 +69,7 @@ def enable(
     Args:
         by: default: what the settings say, or the keyring where there is one.
         show: gets the recovery key, before anything depends on it.
+        tell: hears what is being done, and in the end what stays as it was.
 
     Raises:
         SettingsError: it is encrypted already, or the memories are kept elsewhere.
@@ -88,6 +90,7 @@ def enable(
             needed = conversion.counts(home) or home.key_file.exists()
             if locked.by == "keyring" and not needed:
                 system_keyring.remove(key.id)
+        _tell_of_damaged(home, tell)
     return key
 
 
@@ -171,6 +174,15 @@ def _refuse_outside(home: Home, settings: Settings) -> None:
             " not converted there.",
             mend="assistant memory export FILE; without `memory.store` convert, import FILE, and"
             " then name an empty store.",
+        )
+
+
+def _tell_of_damaged(home: Home, tell: Tell) -> None:
+    """What can't be read as a whole can't be encrypted, and nobody asked to delete it."""
+    if names := [path.name for path in set_aside(home)]:
+        tell(
+            "Not encrypted with the rest is what was set aside as damaged; delete it, or move it to"
+            f" where it is safe: {', '.join(names)}"
         )
 
 

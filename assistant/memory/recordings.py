@@ -14,6 +14,7 @@ import binascii
 import json
 import os
 import secrets
+import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -286,18 +287,22 @@ class Recordings:
         return Recording(header, good, sum(row is None for row in rows), cut)
 
     def _write_anew(self, path: Path, recording: Recording, key: MasterKey | None) -> None:
-        """In one step, on the disk when it returns."""
+        """In one step, on the disk when it returns. Until then it has a name that nothing has: a
+        folder outside the home holds what is its owner's."""
         seal = Sealer(recording.header, key)
-        new = path.with_suffix(".new")
         with _explained(path):
-            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
-            with os.fdopen(os.open(new, flags, 0o600), "wb") as file:
-                file.write(f"{recording.header.line()}\n".encode())
-                for row in recording.rows:
-                    file.write(f"{seal.close(row)}\n".encode("utf-8", "replace"))
-                file.flush()
-                os.fsync(file.fileno())
-            new.replace(path)
+            descriptor, name = tempfile.mkstemp(".new", f"{path.stem[:40]}-", path.parent)
+            try:
+                with os.fdopen(descriptor, "wb") as file:
+                    file.write(f"{recording.header.line()}\n".encode())
+                    for row in recording.rows:
+                        file.write(f"{seal.close(row)}\n".encode("utf-8", "replace"))
+                    file.flush()
+                    os.fsync(file.fileno())
+                Path(name).replace(path)
+            except BaseException:
+                Path(name).unlink(missing_ok=True)
+                raise
 
     def _free(self, now: datetime) -> Path:
         """A name that nothing has yet."""

@@ -17,10 +17,13 @@ from assistant.memory.keys import MasterKey
 PLAIN_HEADER = b"SQLite format 3\0"
 SEALED_HEADER = b"assistant sealed"
 """16 bytes, as SQLCipher's salt must be."""
+SORTS_IN_RAM = "PRAGMA temp_store = MEMORY"
+"""What SQLite has to put in order it would else write to files in /var/tmp, in plain words."""
 
 
 def connect(path: Path, key: MasterKey | None, busy_s: float) -> sqlite3.Connection:
-    """An open connection in autocommit mode; may be used by any thread, one at a time.
+    """An open connection in autocommit mode; may be used by any thread, one at a time. No file
+    beside the transcript and its log gets any of its words.
 
     Raises:
         StoreLocked: the key is not the file's, or the one is encrypted and the other is not there.
@@ -33,7 +36,9 @@ def connect(path: Path, key: MasterKey | None, busy_s: float) -> sqlite3.Connect
             mend="With the recovery key: assistant encryption recover",
         )
     if key is None:
-        return sqlite3.connect(path, timeout=busy_s, isolation_level=None, check_same_thread=False)
+        plain = sqlite3.connect(path, timeout=busy_s, isolation_level=None, check_same_thread=False)
+        plain.execute(SORTS_IN_RAM)
+        return plain
     if header == PLAIN_HEADER:
         raise StoreLocked(
             f"The transcript {path} is not encrypted, though there is a key; nothing was touched.",
@@ -48,6 +53,7 @@ def connect(path: Path, key: MasterKey | None, busy_s: float) -> sqlite3.Connect
         # Its log goes to standard error, beside the sentence that the user gets.
         db.execute("PRAGMA cipher_log_level = NONE")
         db.execute(f"PRAGMA key = {literal(key)}")
+        db.execute(SORTS_IN_RAM)
         _try_key(db, path, header)
     except BaseException:
         db.close()

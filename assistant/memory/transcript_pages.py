@@ -1,8 +1,8 @@
 """What of the transcript's file lies outside of its rows: free pages, gaps and the log.
 
 `secure_delete` overwrites what is deleted, but not what moved from one page to another and was
-deleted there. So, after forgetting, the whole file is written anew, in RAM first: a temporary file
-would hold it all.
+deleted there. So, after forgetting, the whole file is written anew, in RAM first: `connect` sees to
+it that no temporary file holds it all.
 """
 
 import sqlite3
@@ -21,7 +21,6 @@ class Pages:
 
 def write_anew(db: sqlite3.Connection) -> None:
     """Without free pages, nor gaps with remains."""
-    db.execute("PRAGMA temp_store = MEMORY")
     db.execute("VACUUM")
 
 
