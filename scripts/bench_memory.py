@@ -11,7 +11,7 @@ environment of its own (docs/benchmarks.md); without that it is left out.
 Where an encoder has a stand-in, questions whose words were known before their end (`ahead`) and
 typed ones, which have more time (`typed`), are asked too.
 
-With `--json` the last line is one JSON object: `rows` by N for the first encoder, and all of them
+With `--json` the last line is one JSON object: `rows` by N for the first `encoder`, and all of them
 under `encoders`. Times are in milliseconds.
 """
 
@@ -70,7 +70,7 @@ WARM = 10
 """Questions that nobody counts."""
 COMPARED = 60
 """Questions that the others are asked too."""
-EXHAUSTIVE = 50
+EXHAUSTIVE = 200
 """Questions for which everything is ranked; at 100,000 memories each takes a second."""
 
 
@@ -238,8 +238,8 @@ def told(encoder: str, rows: int, found: dict[str, Any]) -> str:
             continue
         lines.append(
             f"  recall {state:5}  p50 {each['p50']} p95 {each['p95']} p99 {each['p99']} max "
-            f"{each['max']} ms; {each['misses']} missed, {each['stand_in']} by the stand-in and "
-            f"{each['late']} late of {each['recalls']}"
+            f"{each['max']} ms; {each['misses']} missed, {each['brief']} in brief, "
+            f"{each['stand_in']} by the stand-in and {each['late']} late of {each['recalls']}"
         )
     context, kept, near = found["context"], found["storing"], found["agreement"]
     lines.append(
@@ -302,8 +302,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return 1
     if options.json:
-        first = next(iter(found.values()))
-        print(last_line({"rows": first, "encoders": found, "machine": where}))
+        first = next(iter(found))
+        whole = {"rows": found[first], "encoder": first, "encoders": found, "machine": where}
+        print(last_line(whole))
     return 0
 
 
