@@ -15,7 +15,7 @@ import numpy as np
 from assistant.context.conversation import Conversation, Exchange
 from assistant.context.short_term import ShortTermMemory
 from assistant.events import Latency, MemoryUsed
-from assistant.memory import searching
+from assistant.memory import ranking, searching
 from assistant.memory.encoding import QueryEncoder
 from assistant.memory.long_term import LongTermMemory
 from assistant.memory.question import read_question
@@ -215,16 +215,28 @@ def agreement(
 
     `nearest`: of the ten nearest by exact cosine, the share among the index's ten nearest. `same`:
     of the ten best when every memory is ranked, the share among ours. `R@10` counts the facts that
-    were asked for.
+    were asked for. What is average, above which the meaning of the turns around counts, is what it
+    is among the candidates: of all memories it would be another measure, and not another index.
     """
     exact, ids = _all_vectors(memory, encoder.name)
     nearest, same, ours, all_ranked = 0, 0, 0, 0
+    mean = ranking._mean
     for fact in facts:
         vector = encoder.encode_query(read_question(fact.question, ()).meaning)
         best = np.argsort(-(exact @ vector))[:BEST]
         nearest += len(set(memory.index.nearest(vector, BEST)) & {ids[row] for row in best})
-        found = {each.id for each in memory.find(fact.question, BEST, both=True).memories}
-        with patch.object(searching, "CANDIDATES", len(ids)):
+        averages: list[float] = []
+
+        def average(values: ranking.Values, averages: list[float] = averages) -> float:
+            averages.append(mean(values))
+            return averages[-1]
+
+        with patch.object(ranking, "_mean", average):
+            found = {each.id for each in memory.find(fact.question, BEST, both=True).memories}
+        with (
+            patch.object(searching, "CANDIDATES", len(ids)),
+            patch.object(ranking, "_mean", lambda _, known=averages[-1]: known),
+        ):
             whole = {each.id for each in memory.find(fact.question, BEST, both=True).memories}
         same += len(found & whole)
         ours += fact.id in found
