@@ -158,7 +158,7 @@ def fuse(
     parts = {
         "meaning": cosine,
         "words": words,
-        "around": _around(cosine, words, neighbours, weights),
+        "around": _around(cosine, words, neighbours, features.speakers, weights),
         "time": _known(weights.times, evidence.times, len(cosine))
         + _known(weights.dated, evidence.dated, len(cosine)),
         "linked": _known(weights.linked, evidence.linked, len(cosine)),
@@ -213,10 +213,24 @@ def _mean(values: Values) -> float:
     return float(values.mean()) if len(values) else 0.0
 
 
-def _around(cosine: Values, words: Values, neighbours: Neighbours, weights: Ranking) -> Values:
-    """What the turns around each contribute. Of their meaning only what is above average: the
-    others' cosines tell nothing, and to have no neighbour is no fault."""
-    before, after = neighbours.before, neighbours.after
+def _around(
+    cosine: Values,
+    words: Values,
+    neighbours: Neighbours,
+    speakers: Sequence[str] | NDArray[np.object_],
+    weights: Ranking,
+) -> Values:
+    """What the turns around each contribute, where somebody else said them: what it answers, and
+    what answers it. The next thing that one says without being answered may be about anything.
+
+    Of their meaning only what is above average: the others' cosines tell nothing, and to have no
+    neighbour is no fault.
+    """
+    said = np.asarray(speakers, np.object_)
+    before, after = (
+        np.where(said[places] == said, NONE, places)
+        for places in (neighbours.before, neighbours.after)
+    )
     # What stands at the end is what the place `NONE` gives.
     before_each = np.append(before, NONE)
     words = np.append(words, 0.0)

@@ -161,14 +161,23 @@ def test_the_better_match_by_words_is_not_made_common_by_worse_ones() -> None:
 def test_an_answer_gets_a_share_of_the_question_before_it() -> None:
     given = evidence([0.2, 0.2, 0.2], [0.4, 0.0, 0.0])
     chain = Neighbours(np.array([NONE, 0, NONE]), np.array([1, NONE, NONE]))
-    question, answer, stranger = fuse(given, chain, features(3), PLAIN)[0]
+    spoken = features(3, speakers=["user", "assistant", "assistant"])
+    question, answer, stranger = fuse(given, chain, spoken, PLAIN)[0]
     assert question > answer > stranger
+
+
+def test_what_one_says_next_without_an_answer_gets_none() -> None:
+    given = evidence([0.8, 0.2, 0.2], [0.4, 0.0, 0.0])
+    chain = Neighbours(np.array([NONE, 0, NONE]), np.array([1, NONE, NONE]))
+    _, next_one, stranger = fuse(given, chain, features(3), PLAIN)[0]
+    assert next_one == stranger
 
 
 def test_neighbours_lift_by_meaning_only_above_the_average() -> None:
     given = evidence([0.8, 0.3, 0.3, 0.1])
     chain = Neighbours(np.array([NONE, 0, 3, NONE]), np.array([1, NONE, NONE, 2]))
-    _, by_a_match, by_a_stranger, _ = fuse(given, chain, features(4), PLAIN)[0]
+    spoken = features(4, speakers=["user", "assistant", "assistant", "user"])
+    _, by_a_match, by_a_stranger, _ = fuse(given, chain, spoken, PLAIN)[0]
     assert by_a_match > by_a_stranger
     assert by_a_stranger == scores(given)[2]
 
