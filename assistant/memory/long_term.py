@@ -360,6 +360,7 @@ class LongTermMemory:
             self._after_reading()
         except Exception:
             logger.exception("the memories can't be read")
+            self.store.close()  # what was half read is not to be written to
             self.store.failed(StoreError("The memories can't be read; the log has the reason."))
 
     def _after_reading(self) -> None:

@@ -107,10 +107,10 @@ class StoreLink:
             vectors = (encoder,) if encoder in table.encoders() else ()
             index.load(table.scan(index.user_id, vectors=vectors), encoder if vectors else None)
             _drop_marked(index, table)
-        except StoreError as error:
+        except Exception as error:
             if isinstance(error, StoreDamaged):
                 table.distrust()
-            self.failed(error)
+            self.failed(error if isinstance(error, StoreError) else _unforeseen())
             self._lose()  # who writes to what was half read writes twice
             return False
         table.proved()
@@ -229,6 +229,12 @@ class StoreLink:
         self._read = False
         if table is not None and self.owns_table:
             table.close()
+
+
+def _unforeseen() -> StoreError:
+    """Of what is being handled."""
+    logger.exception("the memories can't be read")
+    return StoreError("The memories can't be read; the log has the reason.")
 
 
 def _drop_marked(index: UserIndex, table: MemoryTable) -> None:

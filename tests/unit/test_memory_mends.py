@@ -129,14 +129,20 @@ async def test_whatever_is_wrong_with_what_was_kept_loading_it_does_not_raise(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home, talk = Home(tmp_path), Conversation.begin("ada")
+    transcript = Transcript.open(tmp_path / "transcript.sqlite3")
 
     def fails(*_: object, **__: object) -> None:
         raise OverflowError("date value out of range")
 
     with monkeypatch.context() as broken:
         broken.setattr(UserIndex, "load", fails)
-        async with home.memory() as memory:
-            memory.remember(talk.id, exchange(talk, "My dog is called Max."))
+        async with home.memory(transcript=transcript) as memory:
+            archive = Archive(transcript, memory)
+            archive.store(talk, exchange(talk, "My dog is called Max."))
+            assert await recalled(memory, "Where is Max?") == ["My dog is called Max."]
             await asyncio.sleep(0)
+    async with home.memory(transcript=transcript) as memory:
+        assert memory.table.count("ada") == 2, "nothing was written twice"
+    transcript.close()
     told = [event.text for event in home.events if isinstance(event, Notice)]
     assert told == ["The memories can't be read; the log has the reason."]
