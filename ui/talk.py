@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import os
+import stat
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -182,19 +183,25 @@ async def _obey(assistant: Assistant, text: str, bus: EventBus) -> None:
         bus.emit(Notice(f"There is no {text}. There are: {known}."))
 
 
+def _is_waited_for(descriptor: int) -> bool:
+    """Plain files and /dev/null can't be waited for, and needn't: what they have is there."""
+    if os.isatty(descriptor):
+        return True
+    mode = os.fstat(descriptor).st_mode
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
+
+
 async def _lines() -> AsyncIterator[str]:
     """Lines of standard input, without blocking the event loop or the end of the program."""
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader(limit=16 * 1024 * 1024)
-    try:
-        transport, _ = await loop.connect_read_pipe(
-            lambda: asyncio.StreamReaderProtocol(reader), sys.stdin
-        )
-    except ValueError:
-        # A plain file can't be polled, and needs no waiting either.
+    if not _is_waited_for(sys.stdin.fileno()):
         for data in sys.stdin.buffer:
             yield data.decode("utf-8", errors="replace")
         return
+    transport, _ = await loop.connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader), sys.stdin
+    )
     try:
         while data := await reader.readline():
             yield data.decode("utf-8", errors="replace")

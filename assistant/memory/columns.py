@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assistant.context.note import Note
+from assistant.memory.candidates import NONE, places
 from assistant.memory.expiry import Lifetimes
 from assistant.memory.profile import Standing, profile_of, stands
 from assistant.memory.question import stated
-from assistant.memory.ranking import NONE, Features, places
+from assistant.memory.ranking import Features
 from assistant.memory.record import ASSISTANT, Kind, Memory
 from assistant.memory.roles import Roles
 from assistant.memory.row_times import RowTimes

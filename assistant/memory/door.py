@@ -5,8 +5,9 @@ is one JSON object on a line, the answer one or more; a Unix socket in a folder 
 can enter, or, where there are none (Windows), a loopback port and a secret in a file that only its
 owner can read.
 
-`door/address` in the home says where to knock. A socket's path may have about 100 bytes: in a
-deeper home the socket lies in a temporary folder of its own.
+`door/address` in the home says where to knock, and which folder it lies in: in a copy of the home,
+made while an assistant ran, it leads to nobody, and not to the home that was copied. A socket's
+path may have about 100 bytes: in a deeper home the socket lies in a temporary folder of its own.
 """
 
 import hmac
@@ -22,7 +23,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from io import BufferedRWPair
 from pathlib import Path
 from typing import Any
@@ -55,11 +56,13 @@ class Refused(AssistantError):
 
 @dataclass(frozen=True, slots=True)
 class _Address:
-    """One of both: the path of a socket, or a port of this machine and its secret."""
+    """One of both: the path of a socket, or a port of this machine and its secret. `folder` is the
+    device and the number of the folder that the door is in."""
 
     path: str | None = None
     port: int = 0
     secret: str = ""
+    folder: tuple[int, int] = (0, 0)
 
 
 class Door:
@@ -87,7 +90,8 @@ class Door:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             folder.chmod(0o700)
             _clear(folder)
-            self._socket, self._address = self._unix() if unix else self._loopback()
+            self._socket, address = self._unix() if unix else self._loopback()
+            self._address = replace(address, folder=_identity(folder))
             self._socket.listen(8)
             _write(folder / "address", self._address)
         except OSError as error:
@@ -245,7 +249,7 @@ def _send(stream: Stream, value: Request) -> None:
 
 def _write(file: Path, address: _Address) -> None:
     """Whole or not at all, and never readable by others."""
-    content = {"path": address.path, "port": address.port, "secret": address.secret}
+    content = asdict(address)
     fresh = file.with_suffix(".new")
     fresh.unlink(missing_ok=True)
     descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -255,14 +259,22 @@ def _write(file: Path, address: _Address) -> None:
 
 
 def _read_address(file: Path) -> _Address | None:
-    """None where there is none, or none that is to be trusted."""
+    """None where there is none, or none that is to be trusted, or only that of another home."""
     try:
         address = _Address(**json.loads(file.read_text(encoding="utf-8")))
+        if tuple(address.folder) != _identity(file.parent):
+            return None
     except (OSError, ValueError, TypeError):
         return None
     if address.path is None:
         return address
     return address if UNIX and _ours(Path(address.path).parent) else None
+
+
+def _identity(folder: Path) -> tuple[int, int]:
+    """Of no other folder, also not of a copy."""
+    found = folder.stat()
+    return found.st_dev, found.st_ino
 
 
 def _ours(folder: Path) -> bool:

@@ -63,8 +63,9 @@ class Meant:
 
     `exchanges` are ids of the transcript's, the newest first. `memories` are the ids of what rests
     on these alone, and of what was meant itself and rests on no exchange. `newest` is a phrase, and
-    `count` how many things the user would say that they are. `question` is to be answered with yes
-    before anything goes; None where it is done at once.
+    `count` how many things the user would say that they are; where they are few, `others` are the
+    phrases of all but the newest. `question` is to be answered with yes before anything goes; None
+    where it is done at once.
     """
 
     exchanges: tuple[str, ...]
@@ -72,6 +73,12 @@ class Meant:
     newest: str
     count: int
     question: str | None = None
+    others: tuple[str, ...] = ()
+
+    @property
+    def named(self) -> str:
+        """All of them, where they are few; else the newest."""
+        return "; ".join((self.newest, *self.others))
 
 
 # -- that ---------------------------------------------------------------------------------------
@@ -250,12 +257,15 @@ def _meant(
         if (key := own_exchange(memory)) is not None and key in going:
             times.setdefault(key, memory.created)
     distinct_things = {words(thing.text) or thing.text: thing for thing in things}
-    newest = max(distinct_things.values(), key=lambda thing: thing.when, default=None)
+    told = sorted(distinct_things.values(), key=lambda thing: thing.when, reverse=True)
+    phrases = list(dict.fromkeys(_phrase(thing, lexicon) for thing in told[: NAMED + 1]))
+    few = len(told) <= NAMED
     made = Meant(
         exchanges=tuple(sorted(going, key=lambda key: times.get(key, _LONG_AGO), reverse=True)),
         memories=tuple(sorted(memories, key=lambda key: _told(everything[key]), reverse=True)),
-        newest="" if newest is None else _phrase(newest, lexicon),
-        count=max(1, len(distinct_things)),
+        newest=phrases[0] if phrases else "",
+        count=max(1, len(told)),
+        others=tuple(phrases[1:]) if few else (),
     )
     return replace(made, question=question(made)) if made.count > 1 else made
 
@@ -285,7 +295,8 @@ def read_back(meant: Meant | None, *, undoable: bool = True) -> str:
     """Said when it is done."""
     if meant is None:
         return NOTHING
-    what = meant.newest if meant.count == 1 and meant.newest else counted(meant.count)
+    single = meant.count == 1 and meant.newest
+    what = meant.named if single or meant.others else counted(meant.count)
     end = "" if what.endswith("…") else "."
     it = "it" if meant.count == 1 else "them"
     return f"Forgotten: {what}{end}" + (f" Say undo to keep {it}." if undoable else "")
@@ -295,8 +306,9 @@ def question(meant: Meant) -> str:
     """Asked before several things go."""
     if not meant.newest:
         return f"That is {counted(meant.count)}. Forget them all?"
-    end = "" if meant.newest.endswith("…") else "."
-    return f"That is {counted(meant.count)}, the newest: {meant.newest}{end} Forget them all?"
+    end = "" if meant.named.endswith("…") else "."
+    which = "" if meant.others else ", the newest"
+    return f"That is {counted(meant.count)}{which}: {meant.named}{end} Forget them all?"
 
 
 def known(topic: str | None, found: Sequence[Memory], lexicon: Lexicon) -> str:

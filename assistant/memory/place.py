@@ -171,9 +171,10 @@ def _told(place: Place, aside: Path, saved: int) -> Notice:
     could = f"{saved:,} memories could still be read" if saved else "nothing could be read"
     return Notice(
         f"The memory {place.uri} was damaged and is set aside as {aside.name}: {could}, what was"
-        " said comes back from the transcript, and what you added yourself beyond that is gone.",
+        " said comes back from the transcript at the next start, and whatever you added, changed,"
+        " pinned or marked beyond that is gone.",
         Severity.WARNING,
-        mend="assistant memory import FILE, if you have an export.",
+        mend="assistant memory rebuild, or assistant memory import FILE, if you have an export.",
     )
 
 

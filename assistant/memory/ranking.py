@@ -16,15 +16,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from assistant.memory.candidates import NONE, Places, places
+from assistant.memory.record import USER
+
 Values = NDArray[np.float64]
 """Shape (candidates,)."""
-Places = NDArray[np.int64]
-"""Positions among the candidates, or `NONE`; shape (candidates,) where nothing else is said."""
-
 Read = Callable[[Places], NDArray[np.float32]]
 """Vectors, shape (positions, dimensions), of the few that are looked at closely."""
 
-NONE = -1
 COMPARED = 64
 """Vectors of the best that are read and compared with each other. Where more lie so close together,
 it is of no account which of them come up."""
@@ -64,6 +63,8 @@ class Ranking:
     """For a turn of the speaker whom the question is about."""
     statement: float = 0.2
     """For a long turn that asks nothing; greetings, exclamations and questions tell little."""
+    asked: float = 0.25
+    """Taken from what the user only asked: it tells nothing, though it is most like a question."""
     statement_words: float = 5.0
     """Words outside of questions with which a turn gets half of that."""
     importance: float = 0.1
@@ -164,6 +165,7 @@ def fuse(
         "linked": _known(weights.linked, evidence.linked, len(cosine)),
         "speaker": weights.speaker * _spoken_by(evidence.speaker, features.speakers),
         "statement": _statement(features.statement, weights, len(cosine)),
+        "asked": _asked(features, weights, len(cosine)),
         "importance": weights.importance * (features.importance - 0.5),
         "confidence": weights.confidence * (features.confidence - 1.0),
         "recency": weights.recency * _faded(features.age_days, weights),
@@ -246,6 +248,13 @@ def _statement(words: Values | None, weights: Ranking, count: int) -> Values:
     if words is None:
         return np.zeros(count)
     return weights.statement * words / (words + weights.statement_words)
+
+
+def _asked(features: Features, weights: Ranking, count: int) -> Values:
+    if features.statement is None:
+        return np.zeros(count)
+    own = np.asarray(features.speakers, np.object_) == USER
+    return np.asarray(-weights.asked * (own & (features.statement == 0)), np.float64)
 
 
 def _faded(days: Values, weights: Ranking) -> Values:
@@ -359,50 +368,10 @@ def rank_in_brief(
         "meaning": _filled(cosine),
         "words": _by_words(own, weights),
         "statement": _statement(features.statement, weights, len(rows)),
+        "asked": _asked(features, weights, len(rows)),
         "broad": np.zeros(len(rows)) if features.lift is None else features.lift,
     }
     scores = np.sum(list(parts.values()), axis=0)
     final = _superseded(scores, features, weights)
     best = np.lexsort((-rows, -final))[:k]
     return _ranked(rows, final, {**parts, "superseded": final - scores}, best)
-
-
-def best_by_words(own: NDArray[np.floating], count: int) -> Places:
-    """The rows of the `count` best by words, in no order; fewer where fewer have any."""
-    matching: Places = np.flatnonzero(own > 0)
-    if len(matching) > count:
-        evidence = own[matching]
-        least = np.partition(evidence, -count)[-count]  # places would take far longer than values
-        better, level = matching[evidence > least], matching[evidence == least]
-        # Of those that are level at the limit the newest.
-        matching = np.concatenate([better, level[len(better) - count :]])
-    return matching
-
-
-def to_be_ranked(
-    own: NDArray[np.floating], near: Places, before: Places, after: Places, count: int
-) -> Places:
-    """Rows to be ranked: the `count` best by words, those `near` in meaning, and the turns around
-    each of them. Ascending.
-
-    Args:
-        own: evidence by words of all rows.
-        before, after: of all rows, the rows said just before and after, or `NONE`.
-    """
-    chosen = np.concatenate([best_by_words(own, count), near])
-    around = np.sort(np.concatenate([chosen, before[chosen], after[chosen]]))
-    # As np.unique, which takes ten times as long for so few.
-    new = around != NONE
-    new[1:] &= around[1:] != around[:-1]
-    rows: Places = around[new]
-    return rows
-
-
-def places(rows: Places, wanted: Places) -> Places:
-    """Where `wanted` rows, in any shape, stand among the ascending `rows`; `NONE` for what isn't
-    there."""
-    if not len(rows):
-        return np.full_like(wanted, NONE)
-    found = np.minimum(np.searchsorted(rows, wanted), len(rows) - 1)
-    here: Places = np.where(rows[found] == wanted, found, NONE)
-    return here

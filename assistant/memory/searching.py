@@ -10,6 +10,7 @@ from itertools import chain, islice
 import numpy as np
 
 from assistant.memory.broadly import among, lifted
+from assistant.memory.candidates import best_by_words, to_be_ranked
 from assistant.memory.clues import Clues
 from assistant.memory.columns import Columns
 from assistant.memory.dense import Dense, Meaning
@@ -22,16 +23,7 @@ from assistant.memory.lexical import LexicalIndex
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.pace import Limit
 from assistant.memory.question import Question
-from assistant.memory.ranking import (
-    Candidates,
-    Evidence,
-    Ranked,
-    Ranking,
-    best_by_words,
-    rank,
-    rank_in_brief,
-    to_be_ranked,
-)
+from assistant.memory.ranking import Candidates, Evidence, Ranked, Ranking, rank, rank_in_brief
 from assistant.memory.record import USER, Kind, Memory
 from assistant.memory.tiers import Tier
 from assistant.memory.vector_blocks import Cosines, Rows

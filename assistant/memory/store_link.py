@@ -107,11 +107,13 @@ class StoreLink:
             vectors = (encoder,) if encoder in table.encoders() else ()
             index.load(table.scan(index.user_id, vectors=vectors), encoder if vectors else None)
             _drop_marked(index, table)
-        except Exception as error:
-            if isinstance(error, StoreDamaged):
-                table.distrust()
-            self.failed(error if isinstance(error, StoreError) else _unforeseen())
-            self._lose()  # who writes to what was half read writes twice
+        except StoreError as error:
+            self._half_read(table, error)
+            return False
+        except Exception:
+            logger.exception("the memories can't be read")
+            told = StoreError("The memories can't be read; the log has the reason.")
+            self._half_read(table, told)
             return False
         table.proved()
         self._read = True
@@ -224,17 +226,17 @@ class StoreLink:
             self._failing = False
             self._tell_user(Notice("Memories are being stored again."))
 
+    def _half_read(self, table: MemoryTable, error: StoreError) -> None:
+        if isinstance(error, StoreDamaged):
+            table.distrust()
+        self.failed(error)
+        self._lose()  # who writes to what was half read writes twice
+
     def _lose(self) -> None:
         table, self.table = self.table, None
         self._read = False
         if table is not None and self.owns_table:
             table.close()
-
-
-def _unforeseen() -> StoreError:
-    """Of what is being handled."""
-    logger.exception("the memories can't be read")
-    return StoreError("The memories can't be read; the log has the reason.")
 
 
 def _drop_marked(index: UserIndex, table: MemoryTable) -> None:

@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from assistant.memory.candidates import NONE, places
 from assistant.memory.compiled import COMPILED, Loops
-from assistant.memory.ranking import NONE, places
 from assistant.memory.tiers import Tier
 from assistant.memory.vector_blocks import (
     FARTHEST,

@@ -5,6 +5,8 @@ By rules of English, from plain orders that are meant to last, and at once: what
 from the next prompt on, in every one, like the user's name.
 """
 
+import re
+
 from assistant.context.conversation import Exchange
 from assistant.memory.profile import WISH
 from assistant.memory.record import Kind, Memory
@@ -12,6 +14,8 @@ from assistant.memory.statements import WISHED, statements
 from assistant.memory.third_person import third_person
 
 CERTAIN = 0.9
+_FROM_NOW_ON = re.compile(r"\bfrom now on,\s*", re.IGNORECASE)
+"""A comma there parts nothing."""
 
 
 def wishes(said: str) -> list[str]:
@@ -20,9 +24,10 @@ def wishes(said: str) -> list[str]:
     >>> wishes("Please always answer in one sentence.")
     ['The user wants the assistant to always answer in one sentence.']
     """
-    if not WISHED.search(said.replace("’", "'")):  # most of what is said
+    plain = _FROM_NOW_ON.sub("from now on ", said.replace("’", "'"))
+    if not WISHED.search(plain):  # most of what is said
         return []
-    return [third_person(quote) for quote in statements(said) if is_wish(quote)]
+    return [third_person(quote) for quote in statements(plain) if is_wish(quote)]
 
 
 def is_wish(quote: str) -> bool:

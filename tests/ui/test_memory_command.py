@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -257,6 +258,18 @@ def test_a_door_answers_until_it_is_closed(tmp_path: Path, unix: bool) -> None:
     opened.close()
     assert knock(tmp_path / "door") is None
     assert list((tmp_path / "door").iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["home", "deep" * 30])
+@pytest.mark.parametrize("unix", [True, False])
+def test_a_copy_of_a_home_has_no_door_to_the_home(tmp_path: Path, name: str, unix: bool) -> None:
+    opened = Door(tmp_path / name / "door", echo, unix=unix)
+    shutil.copytree(tmp_path / name, tmp_path / "copy", ignore=lambda *_: ["socket"])
+    assert knock(tmp_path / "copy" / "door") is None
+    another = Door(tmp_path / "copy" / "door", echo, unix=unix)
+    assert knock(tmp_path / name / "door") == [{"heard": "hello"}], "it was left alone"
+    another.close()
+    opened.close()
 
 
 def test_a_deep_home_has_a_door_too(tmp_path: Path) -> None:

@@ -276,6 +276,16 @@ def test_what_is_said(count: int, newest: str, done: str, asked: str) -> None:
     assert question(meant) == asked
 
 
+def test_a_few_things_are_all_named() -> None:
+    meant = Meant((), (), "your dog is called Max", 2, others=("your dog loves…",))
+    assert read_back(meant) == (
+        "Forgotten: your dog is called Max; your dog loves… Say undo to keep them."
+    )
+    assert question(meant) == (
+        "That is 2 things: your dog is called Max; your dog loves… Forget them all?"
+    )
+
+
 def test_what_is_known_of_a_topic() -> None:
     _, memories = stored()
     dogs = memories_about("my dog", memories, [], LEXICON)

@@ -166,7 +166,7 @@ def test_what_was_said_comes_back_from_the_transcript(
     asyncio.run(load())
     transcript.close()
     assert "nothing could be read" in told[0].text
-    assert "what you added yourself beyond that is gone" in told[0].text
+    assert "pinned or marked beyond that is gone" in told[0].text
     assert not place.marker.exists()
 
 

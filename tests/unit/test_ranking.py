@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from assistant.memory.candidates import NONE, places, to_be_ranked
 from assistant.memory.ranking import (
-    NONE,
     Candidates,
     Evidence,
     Features,
@@ -15,10 +15,9 @@ from assistant.memory.ranking import (
     Ranking,
     diversify,
     fuse,
-    places,
     rank,
-    to_be_ranked,
 )
+from assistant.memory.record import USER
 
 PLAIN = Ranking()
 
@@ -164,6 +163,13 @@ def test_an_answer_gets_a_share_of_the_question_before_it() -> None:
     spoken = features(3, speakers=["user", "assistant", "assistant"])
     question, answer, stranger = fuse(given, chain, spoken, PLAIN)[0]
     assert question > answer > stranger
+
+
+def test_what_the_user_only_asked_comes_after_what_was_stated() -> None:
+    given = evidence([0.6, 0.5, 0.6])
+    spoken = features(3, speakers=[USER, USER, "Ann"], statement=np.array([0.0, 6.0, 0.0]))
+    asked, stated, by_ann = fuse(given, alone(3), spoken, PLAIN)[0]
+    assert stated > by_ann > asked
 
 
 def test_what_one_says_next_without_an_answer_gets_none() -> None:
@@ -318,8 +324,8 @@ def test_every_weight_has_a_use() -> None:
         feedback=draw.integers(-9, 9, count).astype(float),
         pinned=draw.random(count) < 0.5,
         superseded=draw.random(count) < 0.5,
-        speakers=["Ann", "Bob"] * (count // 2),
-        statement=draw.integers(0, 60, count).astype(float),
+        speakers=["Ann", USER] * (count // 2),
+        statement=draw.integers(0, 4, count).astype(float),
     )
     cosine, own, context, *clues = draw.random((6, count))
     given = Evidence(cosine, own, context, "Ann", *clues)

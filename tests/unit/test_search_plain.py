@@ -7,9 +7,10 @@ import pytest
 from numpy.typing import NDArray
 
 from assistant.memory import searching
+from assistant.memory.candidates import NONE
 from assistant.memory.lexicon import Lexicon
 from assistant.memory.question import read_question, stated
-from assistant.memory.ranking import NONE, Evidence, Features, Neighbours, Ranking, fuse
+from assistant.memory.ranking import Evidence, Features, Neighbours, Ranking, fuse
 from assistant.memory.record import Kind, Memory
 from assistant.memory.user_index import UserIndex
 

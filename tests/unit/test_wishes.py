@@ -33,6 +33,8 @@ def texts(name: str) -> list[str]:
          " eight."),
         ("From now on speak slowly with me.", "The user wants the assistant from now on to speak"
          " slowly with the user."),
+        ("From now on, speak like a pirate.", "The user wants the assistant from now on to speak"
+         " like a pirate."),
         ("Stop telling me jokes about lawyers.", "The user wants the assistant to stop telling the"
          " user jokes about lawyers."),
         ("Always say temperatures in Celsius, never in Fahrenheit.", "The user wants the assistant"
