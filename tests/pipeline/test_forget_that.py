@@ -75,7 +75,9 @@ async def test_several_are_asked_about_and_need_a_yes(tmp_path: Path) -> None:
         assert await say(talk, "No.") == ["All right, I keep it."]
         assert said(talk) == [DOG, CAT]
         await say(talk, "Forget the last ten minutes.")
-        assert await say(talk, "Yes, please.") == ["Forgotten: 2 things. Say undo to keep them."]
+        assert await say(talk, "Yes, please.") == [
+            "Forgotten: your cat is called Kim; your dog is called Max. Say undo to keep them."
+        ]
         assert said(talk) == []
 
 
