@@ -26,6 +26,7 @@ pytestmark = pytest.mark.real
 SAID = ("Clara moved to Porto with her parrot.", "Thanks!")
 
 
+@pytest.mark.long
 async def test_a_real_model_s_answers_are_of_the_form_asked_for(tmp_path: Path) -> None:
     llm = OnDemand(lambda: LlamaCpp(tiny_gguf(), context_tokens=1536))
     async with bench(tmp_path, Conversation.begin("ada")) as here:

@@ -53,6 +53,7 @@ async def test_work_on_a_real_model_stops_and_is_done_again(home: Home) -> None:
     await interrupted(home, 3)
 
 
+@pytest.mark.long
 async def test_a_model_that_is_killed_in_the_midst_is_started_again_and_its_work_done(
     home: Home,
 ) -> None:

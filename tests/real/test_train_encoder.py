@@ -21,6 +21,7 @@ NAME = "all-minilm-l6-v2"
 TEXTS = ["What is my dog called?", "I moved to Ghent in May, for the job, and it rains a lot."]
 
 
+@pytest.mark.long
 def test_what_is_trained_is_what_is_prepared(
     store: ModelStore, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
