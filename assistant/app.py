@@ -17,7 +17,7 @@ from assistant.context.conversation import Conversation
 from assistant.context.kept import unknown
 from assistant.context.short_term import ShortTermMemory, Store
 from assistant.encryption import Vault, open_vault
-from assistant.engines import load_models
+from assistant.engines import load_models, open_benchmark
 from assistant.errors import StoreBusy, StoreError
 from assistant.events import (
     Event,
@@ -252,7 +252,8 @@ async def open_assistant(
         stack.push_async_callback(assistant.close)
         await assistant.start()
         if transcript is not None and obeying is not None:
-            idle = Parts.of(settings, transcript, remembering, models.llm)
+            measured = await asyncio.to_thread(open_benchmark, home, settings)
+            idle = Parts.of(settings, transcript, remembering, models.llm, measured)
             begin_idling(idle, bus, stack, memory.summarized, dialogue.cache.warmed)
             begin_keeping(remembering, dialogue, obeying.forgetting, bus, stack)
             begin_retention(settings, transcript, memory.conversation.id, remembering, stack)

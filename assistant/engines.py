@@ -1,7 +1,6 @@
 """Which concrete models stand behind the interfaces, by profile and settings."""
 
 import asyncio
-import statistics
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,24 +8,17 @@ from pathlib import Path
 from threadpoolctl import threadpool_limits
 
 from assistant.errors import ModelMissing, SettingsError
-from assistant.events import (
-    Event,
-    EventBus,
-    Loading,
-    ModelsReady,
-    Notice,
-    SessionEnded,
-    Severity,
-    TurnEnded,
-)
+from assistant.events import EventBus, Loading, ModelsReady, Notice, Severity
 from assistant.memory.encoding import QueryEncoder
 from assistant.paths import Home, models_cache
 from assistant.settings import Settings
 from models import catalogue
+from models.benchmark import Benchmark
 from models.catalogue import Engine, Role
 from models.hardware import Hardware, detect, require_ram
 from models.interfaces import LanguageModel, ModelSet, SentenceEncoder, SpeechToText, TextToSpeech
-from models.profiles import Profile, choose, notes_in
+from models.machine_notes import Notes, notes_in
+from models.profiles import Choice, Profile, choose
 from models.store import ModelStore
 
 QUERY_THREADS = 2
@@ -38,12 +30,23 @@ QUERY_TOKENS = 32
 
 @dataclass(frozen=True, slots=True)
 class Workshop:
-    """What is needed to build models: the cache, this machine, and the profile chosen for it."""
+    """What is needed to build models: the cache, this machine, and what was chosen for it."""
 
     store: ModelStore
     hardware: Hardware
-    profile: Profile
-    reason: str
+    choice: Choice
+
+    @property
+    def profile(self) -> Profile:
+        return self.choice.profile
+
+    @property
+    def reason(self) -> str:
+        return self.choice.reason
+
+    @property
+    def notes(self) -> Notes:
+        return notes_in(self.store.cache)
 
     def knows(self, name: str) -> bool:
         """Whether `name` is in the catalogue."""
@@ -60,7 +63,15 @@ def open_workshop(settings: Settings) -> Workshop:
     store = ModelStore(cache, catalogue.read())
     hardware = detect()
     choice = choose(settings.general.profile, hardware, store, notes_in(cache))
-    return Workshop(store, hardware, choice.profile, choice.reason)
+    return Workshop(store, hardware, choice)
+
+
+def chooses_model(settings: Settings) -> bool:
+    """Whether it is this program that chooses the language model: by the profile `default`, and
+    unless the settings name another one."""
+    llm = settings.llm
+    named = llm.model is not None or llm.endpoint is not None or llm.engine == "openai"
+    return settings.general.profile == "default" and not named
 
 
 async def load_models(
@@ -78,8 +89,6 @@ async def load_models(
     # NumPy's threads wait by spinning, on the very cores that the engines need in the next moment.
     threadpool_limits(limits=1, user_api="blas")
     shop = await asyncio.to_thread(open_workshop, settings)
-    if settings.general.profile == "default":
-        bus.emit(Notice(f"I took {shop.reason}"))
     stt, tts = _recogniser(shop, settings), _voice(shop, settings)
     llm = await asyncio.to_thread(
         _language_model, shop, settings, home, lambda told: bus.emit(_restarted(told))
@@ -97,14 +106,13 @@ async def load_models(
     ]
     try:
         await asyncio.gather(*loading)
+        await _tell_choice(shop, settings, bus)
     except BaseException:
         for task in loading:
             task.cancel()
         await asyncio.wait(loading)
         await llm.close()
         raise
-    if settings.general.profile == "default" and shop.knows(llm.name):
-        bus.subscribe(SpeedNotes(shop, llm.name).see)
     bus.emit(ModelsReady(names))
     return ModelSet(stt, llm, tts)
 
@@ -122,6 +130,21 @@ def background_model(
         ModelError: it is not on this machine, or too large for it. SettingsError: there is none.
     """
     return _language_model(open_workshop(settings), settings, home, on_restart)
+
+
+def open_benchmark(home: Home, settings: Settings) -> Benchmark | None:
+    """What measures the model on whose speed the choice depends; None where the choice is not this
+    program's. Blocking."""
+    if not chooses_model(settings):
+        return None
+    cache = models_cache()
+    return Benchmark(
+        ModelStore(cache, catalogue.read()),
+        detect(),
+        notes_in(cache),
+        threads=settings.llm.threads,
+        log=home.native_log,
+    )
 
 
 async def _told(bus: EventBus, role: str, name: str, load: Callable[[], Awaitable[None]]) -> None:
@@ -171,20 +194,13 @@ def _for_queries(shop: Workshop, folder: Path) -> SentenceEncoder:
     )
 
 
-class SpeedNotes:
-    """Keeps how fast the model wrote, once a session: the next choice of a model rests on it."""
-
-    def __init__(self, shop: Workshop, model: str) -> None:
-        self._shop = shop
-        self._model = model
-        self._speeds: list[float] = []
-
-    def see(self, event: Event) -> None:
-        if isinstance(event, TurnEnded) and event.tokens_per_s is not None:
-            self._speeds.append(event.tokens_per_s)
-        elif isinstance(event, SessionEnded) and self._speeds:
-            notes = notes_in(self._shop.store.cache)
-            notes.add_speed(self._shop.hardware, self._model, statistics.median(self._speeds))
+async def _tell_choice(shop: Workshop, settings: Settings, bus: EventBus) -> None:
+    """Say which language model was chosen, if that is not what was said last."""
+    if not chooses_model(settings):
+        return
+    if await asyncio.to_thread(shop.choice.is_news, shop.hardware, shop.notes):
+        mend = "assistant models pull" if shop.choice.absent else None
+        bus.emit(Notice(f"The language model is {shop.reason}", mend=mend))
 
 
 def _restarted(told: str) -> Notice:

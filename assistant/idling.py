@@ -10,13 +10,14 @@ from dataclasses import dataclass, field
 from assistant import desks
 from assistant.desks import Answer
 from assistant.encryption import Vault
-from assistant.engines import background_model
+from assistant.engines import background_model, open_benchmark
 from assistant.events import Event, EventBus, Notice, Phase, Severity
 from assistant.idle import describing
 from assistant.idle.consolidating import consolidating_of
 from assistant.idle.embedding import Embedding
 from assistant.idle.extracting import Extracting
 from assistant.idle.job import Work
+from assistant.idle.measuring import Measured, Measuring
 from assistant.idle.policy import Policy
 from assistant.idle.queue import JobQueue
 from assistant.idle.quiet import Quiet
@@ -46,6 +47,8 @@ class Parts:
     Args:
         memory: None where nothing is remembered beyond the conversation.
         llm: None where no model is loaded.
+        measured: measures the model on whose speed the choice of a model rests; None where the
+            settings choose.
         answers: takes what answers requests of commands, by their `act`.
     """
 
@@ -53,6 +56,7 @@ class Parts:
     transcript: Transcript
     memory: LongTermMemory | None = None
     llm: LanguageModel | None = None
+    measured: Measured | None = None
     answers: dict[str, Answer] = field(default_factory=dict)
 
     @classmethod
@@ -62,11 +66,12 @@ class Parts:
         transcript: Transcript,
         remembering: Remembering | None,
         llm: LanguageModel,
+        measured: Measured | None,
     ) -> "Parts":
         """Of a running assistant."""
         if remembering is None:
-            return cls(settings, transcript, None, llm)
-        return cls(settings, transcript, remembering.memory, llm, remembering.others)
+            return cls(settings, transcript, None, llm, measured)
+        return cls(settings, transcript, remembering.memory, llm, measured, remembering.others)
 
 
 def kinds_of(parts: Parts) -> list[Work]:
@@ -74,6 +79,8 @@ def kinds_of(parts: Parts) -> list[Work]:
     works: list[Work] = []
     if parts.memory is not None:
         works += [Embedding(parts.memory.strengthening), Tidying(parts.memory)]
+    if parts.measured is not None:
+        works.append(Measuring(parts.measured))
     extract = parts.settings.idle.extract
     english = parts.settings.persona.language.partition("-")[0] in ("en", "auto")
     judge = parts.llm if extract == "model" else None
@@ -158,7 +165,8 @@ async def open_idling(
             stack.push_async_callback(memory.close)
         llm = OnDemand(lambda: background_model(home, settings, logger.warning))
         stack.push_async_callback(llm.close)
-        parts = Parts(settings, transcript, memory, llm)
+        measured = await asyncio.to_thread(open_benchmark, home, settings)
+        parts = Parts(settings, transcript, memory, llm, measured)
         scheduler = _scheduler(parts, Quiet(Phase.LISTENING), emit)
         stack.push_async_callback(scheduler.close)
         yield scheduler

@@ -105,3 +105,8 @@ def models_cache() -> Path:
     if named:
         return Path(named).expanduser()
     return Path(PlatformDirs(APP_NAME, appauthor=False).user_cache_path) / "models"
+
+
+def compiled_code_cache() -> Path:
+    """Where compiled loops are kept, so that nothing is written beside the program's source."""
+    return Path(PlatformDirs(APP_NAME, appauthor=False).user_cache_path) / "compiled"

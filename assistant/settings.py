@@ -220,7 +220,8 @@ class Forget(Section):
 
 class Idle(Section):
     enabled: bool = True
-    """Work on the memory while nobody speaks; it stops at the first sound of a voice."""
+    """Work on the memory, and measure the language model's speed, while nobody speaks; it stops at
+    the first sound of a voice."""
     every_s: Positive = 30
     """Seconds of quiet before it, and between two pieces of it."""
     batch: Annotated[int, Field(gt=0, le=1_000)] = 10

@@ -20,13 +20,19 @@ PROBE_BYTES = 64 << 20
 TOKENS_PER_PASS = 0.9
 """Tokens that llama.cpp generates (Q4_K_M, on the CPU) in the time in which the probe reads a
 model's bytes once. Calibrated on a 2-core Xeon, where one thread read 24 GB/s and the 1.5B model
-(1.12 GB) made 31 tokens a second on two threads, about 0.6 of that on one. A rule of thumb: what
-a model really did replaces it (`profiles.Notes`)."""
+(1.12 GB) made 31 tokens a second on two threads, about 0.6 of that on one. A rule of thumb, used
+until the model itself was measured (models/benchmark.py)."""
 
 CGROUP_LIMITS = (
     Path("/sys/fs/cgroup/memory.max"),
     Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
 )
+CGROUP_QUOTAS = (
+    (Path("/sys/fs/cgroup/cpu.max"),),
+    (Path("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"), Path("/sys/fs/cgroup/cpu/cpu.cfs_period_us")),
+)
+"""Processor time and the period in which it may be used, in microseconds: one file in version 2 of
+control groups, two in version 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +69,16 @@ def usable_cores() -> int:
     else:
         cores = os.cpu_count() or 1
     return cores
+
+
+def processor_quota() -> float | None:
+    """How many processors' time a container may use, whatever number it sees; None: no limit."""
+    for files in CGROUP_QUOTAS:
+        if all(path.exists() for path in files):
+            words = " ".join(path.read_text(encoding="ascii") for path in files).split()
+            if len(words) == 2 and all(word.isdigit() for word in words) and int(words[1]):
+                return int(words[0]) / int(words[1])
+    return None
 
 
 def detect() -> Hardware:

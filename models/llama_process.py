@@ -86,13 +86,27 @@ class Worker:
     """
 
     def __init__(
-        self, config: WorkerConfig, *, log: Path | None, on_end: Callable[["Worker"], None]
+        self,
+        config: WorkerConfig,
+        *,
+        log: Path | None,
+        on_end: Callable[["Worker"], None],
+        expendable: bool = False,
     ) -> None:
+        """
+        Args:
+            log: file for what native code prints; None: nowhere.
+            on_end: called when the process ends, once it was up.
+            expendable: `stop` kills the process, even while it loads, and doesn't wait until the
+                system has taken back its memory (0.1 to 0.2 s for a gigabyte).
+        """
         self.address = ""
         self.ended = ""
         self._config = config
         self._log = log
         self._on_end = on_end
+        self._expendable = expendable
+        self._killed = False
         self._loop = asyncio.get_running_loop()
         self._process: subprocess.Popen[bytes] | None = None
         self._outbox: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
@@ -190,13 +204,20 @@ class Worker:
         if not self._begun:
             return
         self._outbox.put(None)
+        if self._expendable:
+            self._kill()
+            return
         try:
             async with asyncio.timeout(STOP_SECONDS):
                 await self._over.wait()
         except TimeoutError:
-            if self._process is not None:
-                self._process.kill()
+            self._kill()
             await self._over.wait()
+
+    def _kill(self) -> None:
+        self._killed = True  # for a process that is just being born
+        if self._process is not None:
+            self._process.kill()
 
     def _put(self, message: dict[str, Any]) -> None:
         self._outbox.put(json.dumps(message).encode() + b"\n")
@@ -217,6 +238,8 @@ class Worker:
     def _follow(self, process: subprocess.Popen[bytes]) -> int:
         """Carry its replies until it ends; returns its exit code."""
         self._process = process
+        if self._killed:
+            process.kill()
         writer = threading.Thread(target=self._write, args=(process.stdin,), daemon=True)
         writer.start()
         with process:

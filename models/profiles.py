@@ -1,31 +1,21 @@
 """Profiles: which model plays which role, and which language model suits this machine."""
 
-import json
-import logging
-import statistics
+import math
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any
+from enum import StrEnum
 
 from assistant.errors import ModelUnavailable, SettingsError
 from models.catalogue import Engine, Role
 from models.hardware import Hardware, expected_speed, stream_rate
+from models.machine_notes import Notes
 from models.sources import Report, silent
+from models.speed import FIRST_CLAUSE_S, SPEECH_TOKENS_PER_S, Speed
 from models.store import ModelStore, Pulled, State
-
-logger = logging.getLogger(__name__)
 
 ENOUGH_RAM_BYTES = 7 << 30
 """For a model of the 1.5B class. Machines sold with 8 GB report somewhat less."""
-
-ENOUGH_SPEED = 15.0
-"""Tokens a second below which an answer is not written well ahead of the voice."""
-
-SPEEDS_KEPT = 5
-SPEEDS_NEEDED = 3
-"""Measured speeds that outweigh the estimate; fewer may be a busy hour's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,59 +70,48 @@ STRONG = ("qwen2.5-1.5b-instruct", "qwen2.5-coder-1.5b-instruct")
 APPLE = ("qwen2.5-1.5b-instruct-mlx", *STRONG)
 
 
+class Ground(StrEnum):
+    """What a choice rests on, as far as users are told when it changes."""
+
+    FIXED = "fixed"
+    """The profile names the model."""
+    FITS = "fits"
+    MEMORY = "memory"
+    """There is too little for a better model."""
+    SPEED = "speed"
+    """A better model would be too slow."""
+    ABSENT = "absent"
+    """Another model would be more suitable, but is not on this machine."""
+
+
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A profile for this machine and why. `candidates` are its language models, best first."""
+    """A profile for this machine and why.
+
+    Attributes:
+        reason: one or two sentences, with what a better model would need.
+        candidates: language models that suit this machine, best first. The profile has one of them,
+            unless none is on this machine and another one is.
+    """
 
     profile: Profile
     reason: str
     candidates: tuple[str, ...]
+    ground: Ground = Ground.FIXED
 
+    @property
+    def absent(self) -> str | None:
+        """The more suitable model that is not on this machine."""
+        return None if self.profile.llm in self.candidates else self.candidates[0]
 
-@dataclass(frozen=True, slots=True)
-class Notes:
-    """What is known of the machines that share a cache; one JSON file. Losing it costs a probe."""
-
-    path: Path
-
-    def of(self, hardware: Hardware) -> dict[str, Any]:
-        notes = self._all().get(hardware.key)
-        return notes if isinstance(notes, dict) else {}
-
-    def add(self, hardware: Hardware, **facts: Any) -> None:
-        everything = self._all() | {hardware.key: self.of(hardware) | facts}
-        fresh = self.path.with_suffix(".new")
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            fresh.write_text(json.dumps(everything, indent=2), encoding="utf-8")
-            fresh.replace(self.path)
-        except OSError as error:
-            logger.warning("Notes on this machine could not be kept: %s", error)
-
-    def _all(self) -> dict[str, Any]:
-        try:
-            notes = json.loads(self.path.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            return {}
-        return notes if isinstance(notes, dict) else {}
-
-    def add_speed(self, hardware: Hardware, model: str, tokens_per_second: float) -> None:
-        """Keep what a model really did; it replaces the estimate after a few."""
-        speeds = dict(self.of(hardware).get("speeds", {}))
-        kept = [*speeds.get(model, []), round(tokens_per_second, 1)][-SPEEDS_KEPT:]
-        self.add(hardware, speeds=speeds | {model: kept})
-
-    def speed(self, hardware: Hardware, models: tuple[str, ...]) -> float | None:
-        """The usual speed of one of these models, where it was measured often enough."""
-        speeds = self.of(hardware).get("speeds", {})
-        for model in models:
-            if len(speeds.get(model, [])) >= SPEEDS_NEEDED:
-                return float(statistics.median(speeds[model]))
-        return None
-
-
-def notes_in(cache: Path) -> Notes:
-    return Notes(cache / "machines.json")
+    def is_news(self, hardware: Hardware, notes: Notes) -> bool:
+        """Whether the user has not been told of this choice, or was told of another one since. From
+        now on it counts as told."""
+        told = f"{self.profile.llm} {self.ground}"
+        if notes.of(hardware).get("told") == told:
+            return False
+        notes.add(hardware, told=told)
+        return True
 
 
 def choose(
@@ -148,8 +127,13 @@ def choose(
     """The models of a profile. Needs no network; `default` probes the processor once.
 
     Of equally suitable language models it names the best that is on the machine, else the one
-    that was taken last time, else the best. `engine` keeps to the language models of one engine.
-    `anew` probes again, in case the machine was busy the first time; the better probe counts.
+    that was taken last time, else the best. Where none of them is on the machine, but another
+    language model of `default` is, it names that one: nothing that worked yesterday needs a
+    download today. `engine` keeps to the language models of one engine.
+
+    Args:
+        anew: for a download. Probes again, in case the machine was busy the first time (the better
+            probe counts), and names a suitable model whatever is on the machine.
 
     Raises:
         SettingsError: there is no such profile.
@@ -162,16 +146,41 @@ def choose(
         fixed = TINY if name == "tiny" else SMALL
         title = store.catalogue.get(fixed.llm).title
         return Choice(fixed, f"{title}, as the profile {name} has it.", (fixed.llm,))
-    candidates, why = _for_machine(hardware, store, notes, probe, anew)
+    candidates, ground, why = _for_machine(hardware, store, notes, probe, anew)
     if engine:
         everything = (*APPLE, SMALL.llm) if SMALL.llm not in candidates else candidates
         fitting = [each for each in everything if store.catalogue.get(each).engine is engine]
         candidates = tuple(fitting) or candidates
     before = notes.of(hardware).get("llm")
-    ready = [each for each in candidates if store.state(each) is State.READY]
+    ready = _ready(store, candidates)
     llm = ready[0] if ready else before if before in candidates else candidates[0]
+    substitute = None if ready or anew or engine else _substitute(store, ground)
+    if substitute is not None:
+        suitable = store.catalogue.get(candidates[0]).title
+        why = f"{why} {suitable} would suit this machine, but has not been downloaded."
+        llm, ground = substitute, Ground.ABSENT
     title = store.catalogue.get(llm).title
-    return Choice(replace(SMALL, name="default", llm=llm), f"{title}: {why}.", candidates)
+    profile = replace(SMALL, name="default", llm=llm)
+    return Choice(profile, f"{title}: {why}", candidates, ground)
+
+
+def _substitute(store: ModelStore, ground: Ground) -> str | None:
+    """A language model of `default` that is on this machine, where those that suit it are not."""
+    models = (SMALL.llm,) if ground is Ground.MEMORY else (*STRONG, SMALL.llm)
+    return next(iter(_ready(store, models)), None)
+
+
+def to_measure(hardware: Hardware, store: ModelStore) -> str | None:
+    """The model on this machine whose measured speed decides what `default` takes: the better one,
+    whether it is in use or was found too slow. None where nothing depends on speed."""
+    if hardware.ram_bytes < ENOUGH_RAM_BYTES or hardware.apple_silicon:
+        return None
+    ready = _ready(store, STRONG)
+    return ready[0] if ready else None
+
+
+def _ready(store: ModelStore, models: tuple[str, ...]) -> list[str]:
+    return [each for each in models if store.state(each) is State.READY]
 
 
 def _for_machine(
@@ -180,27 +189,53 @@ def _for_machine(
     notes: Notes,
     probe: Callable[[int], float],
     anew: bool,
-) -> tuple[tuple[str, ...], str]:
+) -> tuple[tuple[str, ...], Ground, str]:
     """Language models for this machine, best first, and the reason."""
     memory = f"this machine has {hardware.ram_bytes / 1e9:.1f} GB of memory"
     if hardware.ram_bytes < ENOUGH_RAM_BYTES:
-        return (SMALL.llm,), f"{memory}, and larger models want 8 GB"
+        return (SMALL.llm,), Ground.MEMORY, f"{memory}. A 1.5B model would need 8 GB."
     if hardware.apple_silicon:
-        return APPLE, f"{memory} and Apple's processor"
-    speed = notes.speed(hardware, STRONG)
-    known = "was measured" if speed is not None else "is expected"
-    if speed is None:
-        rate = float(notes.of(hardware).get("stream_rate", 0))
-        if anew or not rate:
-            rate = max(rate, probe(hardware.threads))
-            notes.add(hardware, stream_rate=rate)
-        speed = expected_speed(rate, store.catalogue.get(STRONG[-1]).bytes)
-    cores = f"{hardware.cores} core{'s' if hardware.cores > 1 else ''}"
-    if speed >= ENOUGH_SPEED:
-        return STRONG, f"{memory} and {cores}, and {speed:.0f} tokens a second {known}"
-    return (SMALL.llm,), (
-        f"{memory} and {cores}, but with a 1.5B model only {speed:.0f} tokens a second {known}"
+        return APPLE, Ground.FITS, f"{memory} and Apple's processor."
+    has = f"{memory} and {hardware.cores} core{'s' if hardware.cores > 1 else ''}"
+    here = _ready(store, STRONG)
+    measured = notes.speed(hardware, (*here, *STRONG))
+    if measured is not None:
+        if not measured.keeps_up:
+            return (SMALL.llm,), Ground.SPEED, f"{has}. {_too_slow(measured)}"
+        wrote = f"a 1.5B model wrote {_rate(measured.writing)} tokens a second"
+        return STRONG, Ground.FITS, f"{has}, and {wrote} when nothing else was running."
+    rate = float(notes.of(hardware).get("stream_rate", 0))
+    if anew or not rate:
+        rate = max(rate, probe(hardware.threads))
+        notes.add(hardware, stream_rate=rate)
+    expected = expected_speed(rate, store.catalogue.get(STRONG[-1]).bytes)
+    if expected < SPEECH_TOKENS_PER_S:
+        would = f"this one is expected to write {_rate(expected)}"
+        return (SMALL.llm,), Ground.SPEED, f"{has}. {_needs_writing()}; {would}."
+    would = f"a 1.5B model is expected to write {_rate(expected)} tokens a second"
+    return STRONG, Ground.FITS, f"{has}, and {would}."
+
+
+def _needs_writing() -> str:
+    enough = f"{SPEECH_TOKENS_PER_S:.0f} tokens a second"
+    return f"A 1.5B model would need a processor that writes {enough}"
+
+
+def _too_slow(measured: Speed) -> str:
+    if measured.writing < SPEECH_TOKENS_PER_S:
+        wrote = f"this one wrote {_rate(measured.writing)} when nothing else was running"
+        return f"{_needs_writing()}; {wrote}."
+    took = math.ceil(10 * measured.first_clause_s) / 10
+    return (
+        "A 1.5B model would need a processor that gets to the first clause of an answer within "
+        f"{FIRST_CLAUSE_S:.0f} s; this one took {took:.1f} s when nothing else was running."
     )
+
+
+def _rate(tokens_per_s: float) -> str:
+    """Rounded down: what just misses a limit must not look as if it met it."""
+    tenths = math.floor(10 * tokens_per_s)
+    return f"{tenths // 10}" if tokens_per_s >= 10 else f"{tenths / 10:g}"
 
 
 def pull(
@@ -243,4 +278,4 @@ def _as_it_came(
         reason = store.catalogue.get(llm).title + reason.removeprefix(title)
     if refused:
         reason = f"{reason} A better one was not to be had. {refused[0]}"
-    return Choice(replace(choice.profile, llm=llm), reason, choice.candidates)
+    return replace(choice, profile=replace(choice.profile, llm=llm), reason=reason)

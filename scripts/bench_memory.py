@@ -91,7 +91,7 @@ class Plan:
         shop = open_workshop(settings)
         name, _, stand_in = encoder.partition("+")
         profile = replace(shop.profile, encoder=name, stand_in=stand_in or None)
-        return cls(options, settings, replace(shop, profile=profile))
+        return cls(options, settings, replace(shop, choice=replace(shop.choice, profile=profile)))
 
     def encoder(self) -> QueryEncoder:
         encoder = query_encoder(self.shop)

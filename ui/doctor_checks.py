@@ -7,16 +7,15 @@ import asyncio
 import shutil
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from ipaddress import ip_address
 
 import numpy as np
 import psutil
 
 from assistant import rekeying
-from assistant.engines import Workshop, load_models, open_workshop
+from assistant.engines import Workshop, chooses_model, load_models, open_workshop
 from assistant.errors import AssistantError
 from assistant.events import EventBus
 from assistant.memory.place import place_of
@@ -25,6 +24,8 @@ from assistant.settings import Settings
 from assistant.voice.audio import Resampler
 from models.hardware import detect
 from models.interfaces import STT_SAMPLE_RATE, Generation, Message, ModelSet, Samples
+from models.profiles import SMALL, TINY, Profile
+from models.speed import CLAUSE_TOKENS, FIRST_CLAUSE_S, SPEECH_TOKENS_PER_S
 from models.store import State
 from ui.encryption_command import mend, sentence
 from ui.memory_command import answers
@@ -36,9 +37,9 @@ SPARE_RAM_MB = 1500
 """What the program itself and a desktop beside it want."""
 SENTENCE = "The quick brown fox jumps over the lazy dog near the quiet river."
 QUESTION = "Tell me in two sentences what a lighthouse is for."
-SLOW_TTS, SLOW_STT, SLOW_FIRST_TOKEN_S, SLOW_TOKENS = 0.5, 0.5, 1.5, 8.0
-"""Beyond these a conversation drags: the first two in seconds per second of speech; the last in
-tokens a second, which is about twice the pace of the voice."""
+SLOW_TTS, SLOW_STT = 0.5, 0.5
+"""Beyond these a conversation drags; in seconds per second of speech. How fast the language model
+has to be is said in models/speed.py."""
 
 
 class Verdict(StrEnum):
@@ -172,7 +173,10 @@ async def check_models(patient: Patient) -> Finding:
         )
     for name in names:
         await asyncio.to_thread(shop.store.verify, name)
-    return good(f"{shop.reason} Whole to the last byte: {', '.join(names)}.")
+    text = f"{shop.reason} Whole to the last byte: {', '.join(names)}."
+    if shop.choice.absent and chooses_model(patient.settings):
+        return Finding(Verdict.WARNING, text, "assistant models pull")
+    return good(text)
 
 
 async def check_store(patient: Patient) -> Finding:
@@ -259,39 +263,25 @@ async def check_thinking(patient: Patient) -> Finding:
     figures = {"first_token_s": round(first, 3), "tokens_per_s": round(speed, 1)}
     if not generated:
         return Finding(Verdict.BAD, "It wrote nothing.", "assistant models verify", figures)
-    if first > SLOW_FIRST_TOKEN_S or speed < SLOW_TOKENS:
-        return Finding(Verdict.WARNING, text, "assistant --profile small", figures)
+    # A short answer from a server may come in one piece.
+    clause = first + (CLAUSE_TOKENS - 1) / speed if speed else first
+    if clause > FIRST_CLAUSE_S or 0 < speed < SPEECH_TOKENS_PER_S:
+        shop = await patient.workshop()
+        mend = quicker(patient.settings, shop.profile)
+        return Finding(Verdict.WARNING, text, mend, figures)
     return good(text, **figures)
 
 
-async def check_connections(patient: Patient) -> Finding:
-    """After the models have run: sockets of this process and of its workers."""
-    await patient.models()
-    outside = sorted(set(await asyncio.to_thread(connections_outside)))
-    if not outside:
-        return good("No connection leaves this machine, and none comes in.")
-    text = f"Connected beyond this machine: {', '.join(outside)}."
-    if patient.settings.llm.endpoint is not None:
-        return Finding(Verdict.WARNING, f"{text} The settings name a model server.")
-    if "://" in (patient.settings.memory.store or ""):
-        return Finding(Verdict.WARNING, f"{text} The settings name a store of memories.")
-    return Finding(Verdict.BAD, text, "Tell the project: nothing should be.")
+def quicker(settings: Settings, profile: Profile) -> str:
+    """What helps where the language model is too slow.
 
-
-def connections_outside() -> Sequence[str]:
-    """Sockets of this process and its children that reach, or listen, beyond loopback."""
-    here = psutil.Process()
-    found = []
-    for process in (here, *here.children(recursive=True)):
-        for connection in process.net_connections(kind="inet"):
-            listens = connection.status == psutil.CONN_LISTEN
-            end = connection.laddr if listens else connection.raddr
-            if end and not is_loopback(end.ip):
-                found.append(f"{process.name()} {end.ip}:{end.port}")
-    return found
-
-
-def is_loopback(address: str) -> bool:
-    parsed = ip_address(address.partition("%")[0])
-    mapped = getattr(parsed, "ipv4_mapped", None)
-    return (mapped or parsed).is_loopback
+    Args:
+        profile: as it was chosen for this machine.
+    """
+    llm, close = settings.llm, "Close programs that use much of the processor"
+    if llm.endpoint is not None or llm.model is not None or llm.engine == "openai":
+        return f"{close}, or name a smaller model in the settings (llm.model)."
+    if profile.llm == TINY.llm:
+        return f"{close}."
+    smaller = "tiny" if profile.llm == SMALL.llm else "small"
+    return f"{close}, or take a smaller model: assistant --profile {smaller}"

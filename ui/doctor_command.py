@@ -10,7 +10,7 @@ from typing import Any, TextIO
 from assistant.errors import AssistantError
 from assistant.paths import Home
 from assistant.settings import Settings
-from ui import doctor_checks, doctor_sound
+from ui import doctor_checks, doctor_network, doctor_sound
 from ui.console import as_typed, print_json
 from ui.doctor_checks import Finding, NotTried, Patient, Verdict
 from ui.quiet import quiet
@@ -33,10 +33,9 @@ CHECKS: tuple[tuple[str, Check], ...] = (
     ("Speaking", doctor_checks.check_voice),
     ("Hearing", doctor_checks.check_hearing),
     ("Thinking", doctor_checks.check_thinking),
-    ("Connections", doctor_checks.check_connections),
+    ("Network", doctor_network.check_network),
 )
-"""In this order: `Hearing` transcribes what `Speaking` said, and `Connections` looks when all
-models have run."""
+"""In this order: `Hearing` transcribes what `Speaking` said, and `Network` takes the longest."""
 
 SIGNS = {Verdict.GOOD: "✓", Verdict.WARNING: "!", Verdict.BAD: "✗", Verdict.UNTRIED: "·"}
 

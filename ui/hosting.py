@@ -4,7 +4,7 @@ import asyncio
 import json
 import logging
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -47,6 +47,8 @@ class Hosted:
         vault: of the home, open as long as this is.
         hear: told every event, in order.
         ended: told once why it ended, unless it was closed.
+        command: runs `ui.hosted`.
+        environment: of its process; default: this one's.
     """
 
     def __init__(
@@ -56,7 +58,12 @@ class Hosted:
         plan: "Plan",
         hear: Heard,
         ended: Callable[[AssistantError], None],
+        *,
+        command: Sequence[str] = COMMAND,
+        environment: Mapping[str, str] | None = None,
     ) -> None:
+        self._command = command
+        self._environment = environment
         self._home = home
         self._vault = vault
         self._hear = hear
@@ -75,7 +82,8 @@ class Hosted:
         order = Order(home=self._home.root, settings=settings, key=key, **asdict(self._plan))
         try:
             self._process = await asyncio.create_subprocess_exec(
-                *COMMAND,
+                *self._command,
+                env=self._environment,
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 limit=LONGEST_LINE,

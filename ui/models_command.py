@@ -18,6 +18,7 @@ from assistant.paths import models_cache
 from models import catalogue, profiles
 from models.disk import size_text, weight
 from models.hardware import Hardware, detect
+from models.machine_notes import notes_in
 from models.sources import Report, Step
 from models.store import ModelStore, Pulled, State
 
@@ -187,7 +188,7 @@ def _pull(
         if names:
             store.pull(names, report, arrived=lambda one: _tell(one, out))
             return 0
-        notes = profiles.notes_in(store.cache)
+        notes = notes_in(store.cache)
         choice = profiles.choose(profile, hardware, store, notes, anew=True)
         choice = profiles.pull(
             store, choice, hardware, notes, report, arrived=lambda one: _tell(one, out)

@@ -5,12 +5,15 @@ import threading
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TextIO
 
-from assistant.engines import Workshop, open_workshop
+from assistant.engines import Workshop, chooses_model, open_workshop
+from assistant.errors import ModelError, StoreError
 from assistant.settings import Settings
 from models import profiles
 from models.catalogue import Role
+from models.machine_notes import notes_in
 from models.sources import Report, Step
 
 RATE_S = 8.0
@@ -26,6 +29,9 @@ FOR = {
 def pull_missing(settings: Settings, stream: TextIO) -> None:
     """Download what is missing, with progress on `stream`; quick when nothing is.
 
+    A language model that suits the machine better than the one it has is downloaded too. Without it
+    the start goes on, and no download is tried again on that day.
+
     Raises:
         SettingsError: there is no such profile.
         ModelError: a model could not be brought.
@@ -33,16 +39,25 @@ def pull_missing(settings: Settings, stream: TextIO) -> None:
     shop = open_workshop(settings)
     wanted = wanted_models(settings, shop)
     missing = shop.store.missing(wanted)
-    if not missing:
+    today = f"{datetime.now(UTC):%Y-%m-%d}"
+    refused = shop.notes.of(shop.hardware).get("refused") == today
+    absent = shop.choice.absent if chooses_model(settings) and not refused else None
+    if not missing and absent is None:
         return
     from ui import models_command  # brings rich, which a start without downloads needn't wait for
 
     # Of the whole profile, since for `default` what the network can serve decides with.
-    names = [] if shop.profile.llm in missing else missing
+    names = [] if absent or shop.profile.llm in missing else missing
     order = argparse.Namespace(
         models_action="pull", names=names, profile=settings.general.profile, json=False
     )
-    models_command.run(order, store=shop.store, hardware=shop.hardware, stream=stream)
+    try:
+        models_command.run(order, store=shop.store, hardware=shop.hardware, stream=stream)
+    except (ModelError, StoreError) as error:
+        if absent is None or shop.store.missing(wanted):
+            raise
+        shop.notes.add(shop.hardware, refused=today)
+        print(f"{error} Going on with {shop.profile.llm}.", file=stream)
     rest = shop.store.missing([name for name in wanted if name != shop.profile.llm])
     if rest:
         order.names = rest
@@ -90,7 +105,7 @@ def bring(settings: Settings, report: Report, stop: threading.Event) -> None:
     shop.store.pull([name for name in missing if name != shop.profile.llm], report, stop)
     if shop.profile.llm in missing:
         # For `default` what the network can serve decides with.
-        notes = profiles.notes_in(shop.store.cache)
+        notes = notes_in(shop.store.cache)
         choice = profiles.choose(
             settings.general.profile, shop.hardware, shop.store, notes, anew=True
         )

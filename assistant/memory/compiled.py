@@ -7,12 +7,15 @@ are enough rows; and while nobody speaks, since the interpreter is busy with it.
 """
 
 import logging
+import os
 import threading
 from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from assistant.paths import compiled_code_cache
 
 Rows = NDArray[np.int64]
 Cosines = NDArray[np.float32]
@@ -62,6 +65,7 @@ class Compiled:
             if self._tried:
                 return
             self._tried = True
+            os.environ.setdefault("NUMBA_CACHE_DIR", str(compiled_code_cache()))
             try:
                 import assistant.memory.compiled_loops as loops
             except Exception as error:  # a damaged cache has any: nobody needs the loops

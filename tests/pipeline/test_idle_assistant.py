@@ -38,6 +38,7 @@ def work(monkeypatch: pytest.MonkeyPatch) -> FakeWork:
     fake = FakeWork(subjects=["a", "b"], holds=True)
     monkeypatch.setattr(idling, "kinds_of", lambda _: [fake])
     monkeypatch.setattr(app, "load_models", load)
+    monkeypatch.setattr(app, "open_benchmark", lambda *_: None)
     monkeypatch.setattr(app, "_detectors", lambda: (LoudVoice(), ScriptedEnd()))
     monkeypatch.setattr(remembering, "profile_encoder", lambda _: QueryEncoder(HashingEncoder()))
     return fake

@@ -58,7 +58,9 @@ def test_a_machine_with_sound_and_models_is_well(tmp_path: Path) -> None:
     assert echo["left_dbfs"] < echo["echo_dbfs"] - 15
     assert found["Hearing"]["figures"]["seconds"] > 0
     assert found["Thinking"]["figures"]["tokens_per_s"] > 0
-    assert "No connection leaves" in found["Connections"]["text"]
+    assert found["Network"]["verdict"] == "good"
+    assert "nothing tried to connect" in found["Network"]["text"]
+    assert found["Network"]["figures"]["seconds"] > 25
 
 
 def test_without_its_microphone_the_rest_is_examined(tmp_path: Path) -> None:

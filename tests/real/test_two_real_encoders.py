@@ -18,7 +18,7 @@ from assistant.memory.table import MemoryTable
 from models.encoder import OnnxEncoder
 from models.encoder_apart import EncoderApart
 from models.hardware import detect
-from models.profiles import SMALL, TINY
+from models.profiles import SMALL, TINY, Choice
 from models.store import ModelStore
 from tests.support.memories import NOW
 
@@ -34,7 +34,7 @@ SAID = [
 
 
 def shop(store: ModelStore) -> Workshop:
-    return Workshop(store, detect(), SMALL, "")
+    return Workshop(store, detect(), Choice(SMALL, "", (SMALL.llm,)))
 
 
 def test_apart_it_encodes_the_same_and_begins_again_after_a_rest(store: ModelStore) -> None:
@@ -98,7 +98,7 @@ async def test_what_is_asked_in_other_words_is_found_by_both(
 def test_a_named_encoder_works_alone(store: ModelStore) -> None:
     encoder = query_encoder(shop(store), TINY.encoder)
     assert encoder.stronger is None
-    alone = query_encoder(replace(shop(store), profile=TINY))
+    alone = query_encoder(replace(shop(store), choice=Choice(TINY, "", (TINY.llm,))))
     assert alone.stronger is None
     assert alone.name == encoder.name
     assert encoder.name.startswith(TINY.encoder)

@@ -61,7 +61,8 @@ async def opened(
     home: Home, sound: FakeSound
 ) -> AsyncIterator[tuple[PaneApp, Pilot[None], DevicesPane]]:
     """With the cursor on the first microphone, which is the system's default."""
-    tab = SettingsTab(ToldSession(), home, load(home.settings_file), sound=sound)
+    loaded = load(home.settings_file)
+    tab = SettingsTab(ToldSession(), home, loaded, sound=sound, reason=lambda _: None)
     app = PaneApp(tab)
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("right")

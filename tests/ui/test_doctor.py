@@ -14,17 +14,17 @@ from ui.doctor_checks import (
     NotTried,
     Patient,
     Verdict,
-    check_connections,
     check_disk,
     check_memory,
     check_python,
     check_store,
-    connections_outside,
     good,
-    is_loopback,
 )
 from ui.doctor_command import CHECKS, Check, examine
+from ui.doctor_network import check_network, connections_outside, is_loopback, judge
 from ui.doctor_sound import judge_echo, rustle
+from ui.network_audit.audit import Attempt
+from ui.network_audit.conversation import Watched
 
 BAD = Finding(Verdict.BAD, "It is broken.", "Mend it.", {"depth": 2.0})
 
@@ -191,11 +191,30 @@ def test_only_loopback_is_within_the_machine(address: str, within: bool) -> None
     assert is_loopback(address) is within
 
 
-async def test_connections_are_judged_only_when_models_have_run(patient: Patient) -> None:
+async def test_the_network_is_judged_only_when_models_load(patient: Patient) -> None:
     patient._failure = DeviceMissing("x")
 
     with pytest.raises(NotTried):
-        await check_connections(patient)
+        await check_network(patient)
+
+
+def test_whoever_tried_to_leave_is_named() -> None:
+    tried = [Attempt("planted", "example.invalid", 3), Attempt("other", "192.0.2.1:443")]
+
+    finding = judge(Watched(tried, None, 31.2))
+
+    assert finding.verdict is Verdict.BAD
+    assert finding.text == (
+        "Refused 4 attempts to leave this machine: planted tried to reach example.invalid "
+        "(3 times); other tried to reach 192.0.2.1:443."
+    )
+
+
+def test_what_was_not_seen_is_not_called_clean() -> None:
+    assert judge(Watched([], None, 31.2)).verdict is Verdict.GOOD
+    unseen = judge(Watched([], "This Linux is too old.", 31.2))
+    assert unseen.verdict is Verdict.UNTRIED
+    assert unseen.text.startswith("This Linux is too old.")
 
 
 async def test_the_store_of_memories_is_named_and_opened(home: Home) -> None:

@@ -36,6 +36,7 @@ def run(home: Home, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixtur
     """A command in this process: exit code, lines of standard output, of standard error."""
     monkeypatch.setattr(desks, "profile_encoder", lambda _: QueryEncoder(HashingEncoder()))
     monkeypatch.setattr(idle_command, "ASKED_EVERY_S", 0.01)
+    monkeypatch.setattr(idling, "open_benchmark", lambda *_: None)
 
     def command(*words: str) -> tuple[int, list[str], list[str]]:
         code = cli.main(["idle", *words])

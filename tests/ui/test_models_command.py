@@ -18,6 +18,8 @@ from assistant.errors import ModelCorrupt, ModelMissing, ModelUnavailable
 from assistant.settings import General, Llm, Settings, Stt
 from models import catalogue, profiles
 from models.hardware import Hardware
+from models.machine_notes import notes_in
+from models.profiles import SMALL, STRONG
 from models.sources import Transfer
 from models.store import ModelStore, State
 from tests.support import small_models
@@ -210,9 +212,9 @@ def start(store: ModelStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a start finds on this machine is the store and `LAPTOP`."""
 
     def workshop(settings: Settings) -> Workshop:
-        notes = profiles.notes_in(store.cache)
+        notes = notes_in(store.cache)
         choice = profiles.choose(settings.general.profile, LAPTOP, store, notes)
-        return Workshop(store, LAPTOP, choice.profile, choice.reason)
+        return Workshop(store, LAPTOP, choice)
 
     monkeypatch.setattr(pulling, "open_workshop", workshop)
 
@@ -243,3 +245,77 @@ def test_a_start_leaves_to_the_user_what_is_the_users_own(store: ModelStore) -> 
     pulling.pull_missing(settings, io.StringIO())
 
     assert store.missing(list(ROLES)) == ["whisper-tiny.en", "smollm2-135m-instruct"]
+
+
+# -- a language model that would suit the machine better ----------------------------------------
+
+
+LLMS = (SMALL.llm, *STRONG)
+
+
+@pytest.fixture
+def choosing(tmp_path: Path, hub: Hub, monkeypatch: pytest.MonkeyPatch) -> ModelStore:
+    """All of the profile `default`, with the smaller language model on the machine."""
+    names = [*SMALL.models, *STRONG]
+    hub.files = {f"{name}/resolve/main/a": name.encode() for name in names}
+    shipped = catalogue.read()
+    tables = {
+        name: small_models.table(
+            role=shipped.get(name).role,
+            engine=shipped.get(name).engine,
+            title=shipped.get(name).title,
+            files=small_models.entries({"a": name.encode()}),
+            hub={"repo": name, "revision": "main"},
+            pieces=None,
+        )
+        for name in names
+    }
+    environment = {**os.environ, "HF_ENDPOINT": hub.url}
+    parsed = catalogue.parse(tables)
+    store = ModelStore(tmp_path / "choosing", parsed, prepare=nothing, environment=environment)
+    store.pull(SMALL.models)
+    notes_in(store.cache).add(LAPTOP, stream_rate=30e9)
+
+    def workshop(settings: Settings) -> Workshop:
+        choice = profiles.choose(settings.general.profile, LAPTOP, store, notes_in(store.cache))
+        return Workshop(store, LAPTOP, choice)
+
+    monkeypatch.setattr(pulling, "open_workshop", workshop)
+    monkeypatch.setattr(profiles, "stream_rate", lambda _: 30e9)
+    hub.requests.clear()
+    return store
+
+
+def test_a_start_brings_the_more_suitable_language_model(choosing: ModelStore) -> None:
+    pulling.pull_missing(Settings(), io.StringIO())
+
+    assert choosing.missing(LLMS) == [STRONG[1]]
+
+
+def test_a_start_without_a_network_goes_on_and_tries_once_a_day(
+    choosing: ModelStore, hub: Hub
+) -> None:
+    hub.files = {}
+    stream = io.StringIO()
+    pulling.pull_missing(Settings(), stream)
+    assert f"Going on with {SMALL.llm}." in stream.getvalue()
+    asked = len(hub.requests)
+    assert asked > 0
+    stream = io.StringIO()
+    pulling.pull_missing(Settings(), stream)
+
+    assert (stream.getvalue(), len(hub.requests)) == ("", asked)
+
+
+def test_a_model_that_the_settings_name_is_never_replaced(choosing: ModelStore, hub: Hub) -> None:
+    pulling.pull_missing(Settings(llm=Llm(model=SMALL.llm)), io.StringIO())
+
+    assert hub.requests == []
+
+
+def test_what_is_missing_besides_still_ends_the_start(choosing: ModelStore, hub: Hub) -> None:
+    choosing.remove(SMALL.stt)
+    hub.files = {}
+
+    with pytest.raises(ModelUnavailable):
+        pulling.pull_missing(Settings(), io.StringIO())

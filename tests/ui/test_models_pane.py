@@ -29,6 +29,7 @@ from ui.state import fold
 ROLES = {
     "small-voice": ("tts", "piper"),
     "small-whisper": ("stt", "faster-whisper"),
+    "small-thinker": ("llm", "llama.cpp"),
     "small-encoder": ("encoder", "onnx"),
 }
 BYTES = b"x" * 3_000_000
@@ -69,7 +70,13 @@ async def opened(
     home: Home, store: ModelStore, size: tuple[int, int] = (80, 24)
 ) -> AsyncIterator[tuple[PaneApp, Pilot[None]]]:
     """With the cursor on the model that hears, which stands first."""
-    tab = SettingsTab(ToldSession(), home, load(home.settings_file), store=lambda: store)
+    tab = SettingsTab(
+        ToldSession(),
+        home,
+        load(home.settings_file),
+        store=lambda: store,
+        reason=lambda _: "Small Thinker: this machine is small.",
+    )
     app = PaneApp(tab)
     async with app.run_test(size=size) as pilot:
         tab.open("models")
@@ -190,6 +197,15 @@ async def test_what_is_in_use_is_marked(home: Home, store: ModelStore) -> None:
 
         assert "in use" in line(app, "small-whisper")
         assert "in use" not in line(app, "small-voice")
+
+
+async def test_why_the_profile_has_its_language_model_is_said_beside_it(
+    home: Home, store: ModelStore
+) -> None:
+    async with opened(home, store) as (app, pilot):
+        assert "this machine is small" not in shown(app)
+        await pilot.press("down")
+        await until(pilot, lambda: "takes Small Thinker: this machine is small." in shown(app))
 
 
 async def test_the_encoder_is_not_to_be_chosen(home: Home, store: ModelStore) -> None:

@@ -6,14 +6,16 @@ from assistant.engines import Workshop
 from assistant.settings import Settings
 from models import catalogue
 from models.hardware import Hardware
-from models.profiles import SMALL, TINY, Profile
+from models.profiles import SMALL, TINY, Choice, Profile
 from models.store import ModelStore
 from ui.pulling import wanted_models
 
 
 def wanted(profile: Profile, place: Path, **memory: str) -> list[str]:
     machine = Hardware(8 << 30, 2, apple_silicon=False)
-    shop = Workshop(ModelStore(place, catalogue.read()), machine, profile, "")
+    shop = Workshop(
+        ModelStore(place, catalogue.read()), machine, Choice(profile, "", (profile.llm,))
+    )
     return wanted_models(Settings.model_validate({"memory": memory}), shop)
 
 

@@ -41,7 +41,9 @@ async def opened(
     size: tuple[int, int] = (80, 24),
 ) -> AsyncIterator[Opened]:
     loaded = load(home.settings_file, flags=flags)
-    app = PaneApp(SettingsTab(session or ToldSession(), home, loaded, missing=missing))
+    app = PaneApp(
+        SettingsTab(session or ToldSession(), home, loaded, missing=missing, reason=lambda _: None)
+    )
     async with app.run_test(size=size) as pilot:
         listing = app.query_one(SettingsPane).query_one(Listing)
         await until(pilot, lambda: listing.highlighted is not None)

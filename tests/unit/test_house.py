@@ -165,3 +165,38 @@ def test_what_is_imported_is_declared() -> None:
 
     assert "pydantic" in foreign
     assert undeclared == set()
+
+
+@pytest.mark.parametrize("package", ["assistant", "models"])
+def test_libraries_are_kept_from_reporting_before_anything_loads_them(package: str) -> None:
+    code = f"import {package}, json, os, sys; print(json.dumps([dict(os.environ), *sys.modules]))"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        env={"PATH": "/usr/bin:/bin", "TEXTUAL_LOG": "keys.log"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    environment, *loaded = json.loads(done.stdout)
+
+    assert environment["ORT_DISABLE_TELEMETRY"] == environment["HF_HUB_DISABLE_TELEMETRY"] == "1"
+    assert "TEXTUAL_LOG" not in environment
+    assert not {"onnxruntime", "huggingface_hub"} & set(loaded)
+
+
+def test_programs_load_the_project_before_libraries_that_report() -> None:
+    """`assistant` and `models` switch telemetry off; a script must not load onnxruntime earlier."""
+    reporting = {"onnxruntime", "piper", "pipecat"}
+    early = []
+    for path in sorted((ROOT / "scripts").glob("*.py")):
+        for node in ast.parse(path.read_text("utf-8")).body:
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom):
+                names = [node.module or ""]
+            roots = {name.partition(".")[0] for name in names}
+            if roots & {*PACKAGES, "scripts"}:
+                break
+            early += [f"{path.name}: {name}" for name in sorted(roots & reporting)]
+
+    assert early == []

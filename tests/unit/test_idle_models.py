@@ -22,6 +22,7 @@ from models.interfaces import Generation, Lane, Message
 from tests.support.desks import at_desk, talked
 from tests.support.encoders import HashingEncoder
 from tests.support.scripted_model import ScriptedModel
+from tests.unit.test_measuring import FakeBenchmark
 
 SCHEMA = {"type": "object"}
 PROMPT = Prompt("Judge.", [("1. A", '{"1": 2}')])
@@ -124,6 +125,7 @@ def model(monkeypatch: pytest.MonkeyPatch) -> Closed:
     made.answers = ['{"worth": "much"}']
     monkeypatch.setattr(desks, "profile_encoder", lambda _: QueryEncoder(HashingEncoder()))
     monkeypatch.setattr(idling, "background_model", lambda *_: made)
+    monkeypatch.setattr(idling, "open_benchmark", lambda *_: None)
     return made
 
 
@@ -148,6 +150,16 @@ async def test_the_model_is_loaded_only_for_work_that_is_due(home: Home, model: 
         facts = {each.text for each in desk.newest(Kind.FACT).memories}
         events = {each.text for each in desk.newest(Kind.EVENT).memories}
         assert "The user's dog Max barks at every postman in the street." in facts | events
+
+
+async def test_speed_is_measured_there_too_without_loading_the_model(
+    home: Home, model: Closed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake = FakeBenchmark()
+    monkeypatch.setattr(idling, "open_benchmark", lambda *_: fake)
+
+    assert await run(home) == 1
+    assert (fake.runs, model.loads) == (["large"], 0)
 
 
 def test_it_is_registered_where_it_can_work(tmp_path: Path, home: Home) -> None:

@@ -19,7 +19,8 @@ from models.hardware import (
     stream_rate,
     usable_cores,
 )
-from models.profiles import APPLE, ENOUGH_SPEED, SMALL, STRONG, TINY, Notes, choose, notes_in
+from models.machine_notes import Notes, notes_in
+from models.profiles import APPLE, SMALL, STRONG, TINY, choose
 from models.sources import Transfer
 from models.store import ModelStore
 from tests.support import small_models
@@ -120,14 +121,18 @@ def test_a_strong_machine_gets_the_larger_model(shipped: ModelStore, notes: Note
     assert choice.candidates == STRONG
     assert choice.profile.llm == STRONG[0]
     assert choice.reason.startswith("Qwen2.5 1.5B Instruct: this machine has 17.2 GB of memory")
-    assert "24 tokens a second is expected" in choice.reason
+    assert "a 1.5B model is expected to write 24 tokens a second." in choice.reason
 
 
 @pytest.mark.parametrize(
     ("hardware", "why"),
     [
-        (NETBOOK, "4.3 GB of memory, and larger models want 8 GB"),
-        (LAPTOP, "with a 1.5B model only 4 tokens a second is expected"),
+        (NETBOOK, "this machine has 4.3 GB of memory. A 1.5B model would need 8 GB."),
+        (
+            LAPTOP,
+            "A 1.5B model would need a processor that writes 5 tokens a second; "
+            "this one is expected to write 4.",
+        ),
     ],
 )
 def test_a_weak_machine_gets_the_small_model(
@@ -170,18 +175,6 @@ def test_a_machine_that_was_busy_at_first_can_be_probed_anew(
     assert choose("default", LAPTOP, shipped, notes, slow).candidates == (SMALL.llm,)
     assert choose("default", LAPTOP, shipped, notes, fast, anew=True).candidates == STRONG
     assert choose("default", LAPTOP, shipped, notes, slow, anew=True).candidates == STRONG
-
-
-def test_measured_speed_outweighs_the_estimate(shipped: ModelStore, notes: Notes) -> None:
-    for speed in (9.0, 30.0):
-        notes.add_speed(LAPTOP, STRONG[1], speed)
-    assert choose("default", LAPTOP, shipped, notes, fast).candidates == STRONG
-
-    notes.add_speed(LAPTOP, STRONG[1], 11.0)
-    choice = choose("default", LAPTOP, shipped, notes, fast)
-
-    assert choice.profile.llm == SMALL.llm
-    assert "only 11 tokens a second was measured" in choice.reason
 
 
 def test_damaged_notes_cost_a_probe_and_no_more(shipped: ModelStore, notes: Notes) -> None:
@@ -249,7 +242,6 @@ def test_this_machine() -> None:
     rate = stream_rate(1, rounds=1, seconds=0.02)
     assert rate > 0
     assert expected_speed(rate, SHIPPED.get(STRONG[1]).bytes) < expected_speed(rate, 1 << 20)
-    assert ENOUGH_SPEED > 0
 
 
 def test_cores_that_it_may_not_run_on_do_not_count() -> None:

@@ -15,6 +15,7 @@ from textual.widgets.option_list import Option
 
 from assistant.errors import AssistantError, ModelMissing
 from assistant.paths import Home
+from assistant.settings import Settings
 from models.disk import size_text
 from ui.model_work import WORDS, Doing, Job, ModelRow, ModelWork
 from ui.screen.context_pane import Listing
@@ -62,10 +63,23 @@ class ModelsPane(Pane):
     ModelsPane > #model { height: auto; min-height: 3; padding: 0 1; border-top: solid $primary; }
     """
 
-    def __init__(self, book: SettingsBook, store: "Callable[[], ModelStore]", home: Home) -> None:
+    def __init__(
+        self,
+        book: SettingsBook,
+        store: "Callable[[], ModelStore]",
+        home: Home,
+        reason: Callable[[Settings], str | None],
+    ) -> None:
+        """
+        Args:
+            reason: why the profile has its language model, and what a better one would need; None
+                where the settings name another one. Blocking; raises SettingsError.
+        """
         super().__init__(id="models")
         self._book = book
         self._work = ModelWork(store, home)
+        self._find_reason = reason
+        self._reason: str | None = None
         self._shown: list[ModelRow] = []
         self._in_use: frozenset[str] = frozenset()
         self._ticking: Timer | None = None
@@ -97,6 +111,12 @@ class ModelsPane(Pane):
     async def _read(self) -> None:
         self._shown = await asyncio.to_thread(self._work.rows)
         self.renew()
+        settings = self._book.loaded.settings
+        try:
+            self._reason = await asyncio.to_thread(self._find_reason, settings)
+        except AssistantError as error:
+            self.post_message(Trouble(error))
+        self._explain()
 
     def renew(self) -> None:
         """Draw what is known; the cursor stays."""
@@ -153,6 +173,8 @@ class ModelsPane(Pane):
             text.append("\nIts files are not what they should be; d mends it.", style="bold red")
         elif not row.here:
             text.append("\nd downloads it; what a broken download left is used.", style="dim")
+        if row.role == "llm" and self._reason is not None:
+            text.append(f"\nThe profile takes {self._reason}", style="dim")
         self.query_one("#model", Static).update(text)
 
     def on_option_list_option_highlighted(self) -> None:

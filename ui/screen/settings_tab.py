@@ -37,7 +37,7 @@ class SettingsTab(Container):
     """Three parts, one at a time, over one book of settings.
 
     Args:
-        store, sound, missing: for the tests; default: this machine's.
+        store, sound, missing, reason: for the tests; default: this machine's.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -62,6 +62,7 @@ class SettingsTab(Container):
         store: "Callable[[], ModelStore] | None" = None,
         sound: Sound | None = None,
         missing: Callable[[Settings], list[str]] | None = None,
+        reason: Callable[[Settings], str | None] | None = None,
     ) -> None:
         super().__init__()
         self._session = session
@@ -70,6 +71,7 @@ class SettingsTab(Container):
         self._store = store or open_store
         self._sound = sound or SoundProbe()
         self._missing = missing or missing_models
+        self._reason = reason or model_reason
         self._restarting = False
 
     def compose(self) -> ComposeResult:
@@ -77,7 +79,7 @@ class SettingsTab(Container):
         with ContentSwitcher(initial="every"):
             yield SettingsPane(self._book)
             yield DevicesPane(self._book, self._sound)
-            yield ModelsPane(self._book, self._store, self._home)
+            yield ModelsPane(self._book, self._store, self._home, self._reason)
         yield Static(id="waiting", markup=False)
 
     # -- parts ----------------------------------------------------------------------------------
@@ -184,3 +186,16 @@ def missing_models(settings: Settings) -> list[str]:
 
     shop = open_workshop(settings)
     return shop.store.missing(wanted_models(settings, shop))
+
+
+def model_reason(settings: Settings) -> str | None:
+    """Why the profile has its language model; None where the settings name another one. Blocking.
+
+    Raises:
+        SettingsError: there is no such profile.
+    """
+    from assistant.engines import open_workshop
+
+    if settings.llm.model is not None or settings.llm.endpoint is not None:
+        return None
+    return open_workshop(settings).reason

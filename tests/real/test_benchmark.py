@@ -1,0 +1,164 @@
+"""The speed of a real model, measured on a calm machine, on a busy one, and interrupted."""
+
+import asyncio
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+
+import psutil
+import pytest
+
+from assistant.errors import ModelCorrupt
+from assistant.events import Phase, UserSensed
+from assistant.idle.measuring import Measuring
+from assistant.idle.queue import JobQueue
+from assistant.idle.quiet import Quiet
+from assistant.idle.scheduler import Scheduler
+from assistant.memory.transcript import Transcript
+from models import benchmark, catalogue, llama_process
+from models.benchmark import Benchmark, measure
+from models.hardware import Hardware, detect, usable_cores
+from models.machine_notes import notes_in
+from models.profiles import STRONG
+from models.speed import CALM_SHARE
+from models.store import ModelStore
+from tests.support.idling import SETTINGS, FakePolicy
+from tests.support.language import tiny_gguf
+
+pytestmark = [pytest.mark.real, pytest.mark.alone]
+
+MODEL = STRONG[1]
+TRIES = 60
+"""Of a measurement on a machine that may have work of its own to do."""
+BETWEEN_S = 2.0
+
+
+@contextmanager
+def busy() -> Iterator[None]:
+    """A program on every core that takes all it can get."""
+    programs = [
+        subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(usable_cores())
+    ]
+    try:
+        yield
+    finally:
+        for program in programs:
+            program.kill()
+            program.wait()
+
+
+class TinyStore(ModelStore):
+    """Has the smallest model in place of a large one."""
+
+    def weights(self, name: str) -> Path:
+        return tiny_gguf()
+
+
+@pytest.fixture
+def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Benchmark:
+    """Of a machine on which the choice rests on speed, whatever this one is."""
+    monkeypatch.setattr(benchmark, "to_measure", lambda *_: MODEL)
+    store = TinyStore(tmp_path / "cache", catalogue.read())
+    here = detect()
+    hardware = Hardware(16 << 30, here.cores, apple_silicon=False)
+    return Benchmark(store, hardware, notes_in(store.cache), available_memory=lambda: 1 << 40)
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
+def workers() -> list[psutil.Process]:
+    """Processes of models that this one has started."""
+    found = []
+    for process in psutil.Process().children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            if "models.llama_worker" in process.cmdline():
+                found.append(process)
+    return found
+
+
+async def gone() -> None:
+    async with asyncio.timeout(20):
+        while any(each.status() != psutil.STATUS_ZOMBIE for each in workers()):
+            await asyncio.sleep(0.01)
+
+
+async def test_on_a_busy_machine_nothing_is_kept_and_on_a_calm_one_it_is(tiny: Benchmark) -> None:
+    with busy():
+        assert tiny.due(now()) == MODEL
+        assert not await tiny.run(MODEL)
+    assert tiny.due(now()) == MODEL
+    for _ in range(TRIES):
+        if await tiny.run(MODEL):
+            break
+        await asyncio.sleep(BETWEEN_S)
+    assert tiny.due(now()) is None
+    [kept] = notes_in(tiny._store.cache).measurements(tiny._hardware, MODEL)
+    assert kept.share >= CALM_SHARE
+    assert kept.speed.keeps_up
+    await gone()
+
+
+async def test_the_figures_are_those_of_the_model() -> None:
+    made = await measure(tiny_gguf(), threads=detect().threads)
+
+    assert made.speed.reading > 0
+    assert made.speed.writing > 0
+    assert 0 < made.share < 1.2
+    await gone()
+
+
+@pytest.mark.parametrize("loaded", [False, True])
+async def test_its_process_is_killed_at_the_first_sign_of_somebody(
+    tiny: Benchmark, tmp_path: Path, loaded: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While it loads, and while it reads and writes."""
+    begun = asyncio.Event()
+    run = llama_process.Worker.run
+
+    def noted(worker: llama_process.Worker, *args: object, **kwargs: object) -> object:
+        begun.set()
+        return run(worker, *args, **kwargs)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(llama_process.Worker, "run", noted)
+    quiet = Quiet(Phase.LISTENING)
+    with closing(Transcript.open(tmp_path / "transcript.sqlite3")) as transcript:
+        queue = JobQueue(transcript, "me")
+        idle = Scheduler([Measuring(tiny)], queue, quiet, FakePolicy(), SETTINGS, lambda _: None)
+        running = asyncio.create_task(idle.run_until_empty())
+        async with asyncio.timeout(60):
+            if loaded:
+                await begun.wait()
+            while not workers():
+                await asyncio.sleep(0.005)
+            quiet.watch(UserSensed(sure=True))
+            while idle.running is not None:
+                await asyncio.sleep(0)
+        await gone()
+        running.cancel()
+        await asyncio.wait([running])
+        await idle.close()
+        assert {(each.state, each.count) for each in queue.counts()} == {("waiting", 1)}
+    assert begun.is_set() is loaded
+
+
+async def test_a_damaged_file_is_told(tmp_path: Path) -> None:
+    broken = tmp_path / "broken.gguf"
+    shutil.copy(tiny_gguf(), broken)
+    with broken.open("r+b") as file:
+        file.truncate(1 << 20)
+
+    with pytest.raises(ModelCorrupt):
+        await measure(broken, threads=1)
+    await gone()
+
+
+async def test_what_takes_too_long_is_given_up() -> None:
+    with pytest.raises(TimeoutError):
+        await measure(tiny_gguf(), threads=1, longest_s=0.05)
+    await gone()

@@ -1,0 +1,86 @@
+"""The doctor's watch over the network, with libraries that were planted to try it."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from assistant.settings import Settings
+from ui.doctor_checks import Verdict
+from ui.doctor_network import judge
+from ui.network_audit.audit import Attempt, NetworkAudit
+from ui.network_audit.conversation import converse_under_watch
+
+pytestmark = [pytest.mark.real, pytest.mark.linux]
+
+IN_PYTHON = """
+import socket
+
+def phone_home():
+    try:
+        socket.getaddrinfo("collector.invalid", 443)
+    except OSError:
+        return True
+"""
+IN_C = """
+#include <netdb.h>
+#include <stddef.h>
+int phone_home(void) { struct addrinfo *r = 0; return getaddrinfo("x.invalid", "443", NULL, &r); }
+"""
+BOTH = """
+import ctypes, socket, subprocess, sys
+import planted
+planted.phone_home()
+ctypes.CDLL(sys.argv[1]).phone_home()
+with socket.create_server(("127.0.0.1", 0)) as server:
+    socket.create_connection(server.getsockname()).close()
+subprocess.run([sys.executable, "-c", "import planted; planted.phone_home()"], check=True)
+sys.exit(7)
+"""
+THEN_SERVE = """
+import planted, runpy
+planted.phone_home()
+runpy.run_module("ui.hosted", None, "__main__")
+"""
+
+
+@pytest.fixture
+def planted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder on Python's path with a library that looks up a name."""
+    (tmp_path / "planted.py").write_text(IN_PYTHON)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    return tmp_path
+
+
+def test_planted_libraries_are_named_and_loopback_is_left_alone(planted: Path) -> None:
+    (planted / "planted.c").write_text(IN_C)
+    library = planted / "libreporter.so"
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, planted / "planted.c"], check=True)
+    with NetworkAudit() as audit:
+        done = subprocess.run(
+            audit.watched([sys.executable, "-c", BOTH, str(library)]),
+            env=audit.environment(os.environ),
+            check=False,
+        )
+        attempts, blind_spot = audit.attempts(), audit.blind_spot()
+
+    assert done.returncode == 7
+    assert blind_spot is None
+    assert Attempt("planted", "collector.invalid", 2) in attempts
+    assert {each.library for each in attempts} == {"planted", "libreporter.so"}
+    native = [each for each in attempts if each.library == "libreporter.so"]
+    assert all(each.target.startswith("the name server ") for each in native)
+
+
+async def test_a_library_that_looks_up_a_name_once_in_a_conversation_is_named(
+    planted: Path,
+) -> None:
+    settings = Settings.model_validate({"general": {"profile": "tiny"}})
+
+    watched = await converse_under_watch(settings, (sys.executable, "-c", THEN_SERVE), lasting_s=0)
+
+    assert watched.blind_spot is None
+    assert watched.attempts == [Attempt("planted", "collector.invalid", 2)]  # once a session
+    assert judge(watched).verdict is Verdict.BAD

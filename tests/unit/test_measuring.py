@@ -1,0 +1,218 @@
+"""The idle work that measures the language model: when it does, and when it lets it be."""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from assistant.engines import chooses_model, open_benchmark
+from assistant.events import Phase, UserSensed
+from assistant.idle.measuring import AGAIN_S, LOOK_S, Measuring
+from assistant.idle.queue import JobQueue
+from assistant.idle.quiet import Quiet
+from assistant.idle.scheduler import Scheduler
+from assistant.idling import Parts, kinds_of
+from assistant.memory.transcript import Transcript
+from assistant.paths import Home
+from assistant.settings import Settings
+from models import hardware
+from models.benchmark import Benchmark
+from models.machine_notes import notes_in
+from models.profiles import STRONG
+from models.store import ModelStore
+from tests.support.hub_server import hub_server
+from tests.support.idling import NOW, SETTINGS, FakePolicy, until
+from tests.unit.test_profiles import LAPTOP, nothing, shrunk
+
+CODER = STRONG[1]
+
+
+@dataclass
+class FakeBenchmark:
+    """Has a model to measure until it was measured while the machine was calm."""
+
+    model: str | None = "large"
+    calm: bool = True
+    holds: bool = False
+    asked: int = 0
+    runs: list[str] = field(default_factory=list)
+    busy: asyncio.Event = field(default_factory=asyncio.Event)
+    killed: int = 0
+
+    def due(self, now: datetime) -> str | None:
+        self.asked += 1
+        return self.model
+
+    async def run(self, model: str) -> bool:
+        self.runs.append(model)
+        self.busy.set()
+        try:
+            if self.holds:
+                await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            self.killed += 1
+            raise
+        if self.calm:
+            self.model = None
+        return self.calm
+
+
+@dataclass
+class Clock:
+    at: float = 0.0
+
+    def __call__(self) -> float:
+        return self.at
+
+
+@pytest.fixture
+def transcript(tmp_path: Path) -> Iterator[Transcript]:
+    with closing(Transcript.open(tmp_path / "transcript.sqlite3")) as opened:
+        yield opened
+
+
+def scheduler(transcript: Transcript, work: Measuring, quiet: Quiet) -> Scheduler:
+    return Scheduler(
+        [work], JobQueue(transcript, "me"), quiet, FakePolicy(), SETTINGS, lambda _: None
+    )
+
+
+async def test_a_calm_measurement_is_made_once(transcript: Transcript) -> None:
+    fake = FakeBenchmark()
+    idle = scheduler(transcript, Measuring(fake), Quiet(Phase.LISTENING))
+
+    assert await idle.run_until_empty() == 1
+    assert await idle.run_until_empty() == 0
+    assert fake.runs == ["large"]
+
+
+async def test_a_busy_one_is_made_again_later_and_is_no_failure(transcript: Transcript) -> None:
+    fake, clock = FakeBenchmark(calm=False), Clock()
+    idle = scheduler(transcript, Measuring(fake, clock=clock), Quiet(Phase.LISTENING))
+    for _ in range(8):  # more often than a failure would be forgiven
+        assert await idle.run_until_empty() == 1
+        assert idle.queue.counts() == []
+        clock.at += AGAIN_S - 1
+        assert await idle.run_until_empty() == 0
+        clock.at += 1
+    fake.calm = True
+
+    assert await idle.run_until_empty() == 1
+    assert len(fake.runs) == 9
+
+
+async def test_it_seldom_looks_whether_there_is_something_to_do(transcript: Transcript) -> None:
+    fake, clock = FakeBenchmark(model=None), Clock()
+    work = Measuring(fake, clock=clock)
+    for _ in range(5):
+        assert await work.missing(10) == ()
+    assert fake.asked == 1
+    clock.at += LOOK_S
+    await work.missing(10)
+
+    assert fake.asked == 2
+
+
+async def test_what_another_process_has_measured_meanwhile_is_passed_over() -> None:
+    fake = FakeBenchmark()
+    work = Measuring(fake)
+    subjects = await work.missing(10)
+    fake.model = None
+    await work.run(subjects)
+
+    assert fake.runs == []
+
+
+async def test_it_ends_as_soon_as_somebody_speaks(transcript: Transcript) -> None:
+    fake, quiet = FakeBenchmark(holds=True), Quiet(Phase.LISTENING)
+    idle = scheduler(transcript, Measuring(fake), quiet)
+    running = asyncio.create_task(idle.run_until_empty())
+    await fake.busy.wait()
+    quiet.watch(UserSensed(sure=True))
+    await until(lambda: fake.killed == 1)
+    await until(lambda: idle.running is None)
+    running.cancel()
+    await asyncio.wait([running])
+    await idle.close()
+    assert {(each.state, each.count) for each in idle.queue.counts()} == {("waiting", 1)}
+
+
+def test_it_waits_for_mains_and_for_other_programs() -> None:
+    assert not Measuring(FakeBenchmark()).light
+
+
+# -- where there is something to measure --------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("settings", "chosen"),
+    [
+        ({}, True),
+        ({"llm": {"engine": "llama.cpp", "threads": 2}}, True),
+        ({"general": {"profile": "small"}}, False),
+        ({"general": {"profile": "tiny"}}, False),
+        ({"llm": {"model": CODER}}, False),
+        ({"llm": {"endpoint": "http://127.0.0.1:11434/v1"}}, False),
+    ],
+)
+def test_only_what_the_program_chooses_is_measured(
+    transcript: Transcript, home: Home, settings: dict[str, object], chosen: bool
+) -> None:
+    wanted = Settings.model_validate(settings)
+    measured = open_benchmark(home, wanted)
+    parts = Parts(wanted, transcript, measured=measured)
+
+    assert chooses_model(wanted) is chosen
+    assert [each.kind for each in kinds_of(parts)] == (["measure"] if chosen else [])
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[ModelStore]:
+    with hub_server({f"{CODER}/resolve/main/file.bin": CODER.encode()}) as hub:
+        environment = {"HF_ENDPOINT": hub.url}
+        store = ModelStore(tmp_path / "cache", shrunk(), prepare=nothing, environment=environment)
+        store.pull([CODER])
+        yield store
+
+
+def test_a_second_copy_of_the_model_needs_free_memory(
+    store: ModelStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    notes = notes_in(store.cache)
+    needed = store.catalogue.get(CODER).ram_mb << 20
+    free = [needed - 1]
+    benchmark = Benchmark(store, LAPTOP, notes, available_memory=lambda: free[0])
+
+    with caplog.at_level("INFO"):
+        assert benchmark.due(NOW) is None
+    assert "not enough memory is free" in caplog.text
+    free[0] = needed
+    assert benchmark.due(NOW) == CODER
+
+
+# -- a container's share of the processor -------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("files", "cores"),
+    [
+        (["150000 100000"], 1.5),
+        (["max 100000"], None),
+        (["200000", "100000"], 2.0),
+        (["-1", "100000"], None),
+        (["rubbish"], None),
+    ],
+)
+def test_the_quota_of_a_container(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: list[str], cores: float | None
+) -> None:
+    paths = tuple(tmp_path / f"file{number}" for number in range(len(files)))
+    for path, text in zip(paths, files, strict=True):
+        path.write_text(f"{text}\n")
+    monkeypatch.setattr(hardware, "CGROUP_QUOTAS", ((tmp_path / "absent",), paths))
+
+    assert hardware.processor_quota() == cores

@@ -1,0 +1,117 @@
+"""One watched run: how to start the program, and what it tried when it is over."""
+
+import json
+import os
+import platform
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from ui.network_audit.libraries import PYTHON
+
+ROOT = Path(__file__).resolve().parents[2]
+HOOK = Path(__file__).resolve().parent / "python_hook"
+HIDES = ("CI", "GITHUB_ACTIONS", "GITLAB_CI", "TF_BUILD")
+CLAIMED_S = 20.0
+"""A call of Python code belongs to what that thread wrote down at most so long before: a resolver
+asks several times, and waits between."""
+SANDBOX = """
+(version 1)
+(allow default)
+(deny network-outbound (remote ip))
+(allow network-outbound (remote ip "localhost:*"))
+"""
+"""For macOS's sandbox-exec."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """What a library tried to reach: `target` is a name, an address with its port, or `the name
+    server …`."""
+
+    library: str
+    target: str
+    times: int = 1
+
+
+class NetworkAudit:
+    """Prefix and environment for a program that is not to leave this machine, as a block.
+
+    On Linux every attempt is refused and seen, whoever makes it. On macOS `sandbox-exec` refuses
+    them all, but only those made in Python are seen. Elsewhere these are seen, and none is refused.
+    """
+
+    def __init__(self) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="network-audit-")
+        self._report = Path(self._folder.name) / "calls.jsonl"
+        self._log = Path(self._folder.name) / "python.jsonl"
+
+    def __enter__(self) -> "NetworkAudit":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._folder.cleanup()
+
+    def watched(self, command: Sequence[str]) -> list[str]:
+        """The command that runs `command` under watch."""
+        if platform.system() == "Linux":
+            supervisor = (sys.executable, "-m", "ui.network_audit.supervisor")
+            return [*supervisor, str(self._report), *command]
+        if platform.system() == "Darwin":
+            return ["/usr/bin/sandbox-exec", "-p", SANDBOX, *command]
+        return list(command)
+
+    def environment(self, base: Mapping[str, str]) -> dict[str, str]:
+        """`base`, and what makes every Python below write down what it tries.
+
+        Some libraries don't report from continuous integration, so that it must not look like it.
+        """
+        paths = [str(HOOK), str(ROOT), *filter(None, [base.get("PYTHONPATH")])]
+        more = {"PYTHONPATH": os.pathsep.join(paths), "NETWORK_AUDIT_LOG": str(self._log)}
+        return {name: value for name, value in base.items() if name not in HIDES} | more
+
+    def blind_spot(self) -> str | None:
+        """After the run: what could not be seen, as a sentence; None where everything was."""
+        if platform.system() == "Linux":
+            first = next(iter(_rows(self._report)), {})
+            if first.get("watched"):
+                return None
+            return str(first.get("unsupported", "The program could not be started under watch."))
+        if platform.system() == "Darwin":
+            return (
+                "macOS's sandbox refused all connections, but only attempts made in Python could "
+                "be seen; this check is untested on macOS."
+            )
+        return "Only attempts made in Python could be seen on this system."
+
+    def attempts(self) -> list[Attempt]:
+        """What was tried, those that tried most first."""
+        python = _rows(self._log)
+        calls = [row for row in _rows(self._report) if "target" in row]
+        seen = [*python, *(row for row in calls if not _claimed(row, python))]
+        counted = Counter((row["library"] or "unknown", row["target"]) for row in seen)
+        return [Attempt(*what, times) for what, times in counted.most_common()]
+
+
+def _claimed(call: Mapping[str, Any], python: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether Python has told of the same attempt, and with whose code it was made."""
+    return call["library"] == PYTHON and any(
+        row["thread"] == call["thread"] and 0 <= call["at"] - row["at"] <= CLAIMED_S
+        for row in python
+    )
+
+
+def _rows(path: Path) -> list[dict[str, Any]]:
+    if not path.exists():
+        return []
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]

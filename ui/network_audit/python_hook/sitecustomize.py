@@ -1,0 +1,74 @@
+"""Python runs this at its start where the folder is on its path: each attempt that is made in
+Python to connect or to look up a name is written down, with the library that made it.
+
+One JSON line each, appended to the file that `NETWORK_AUDIT_LOG` names. It imports nothing of the
+project, since any Python that is started below the watched program runs it.
+"""
+
+import json
+import os
+import sys
+import threading
+import time
+from pathlib import Path
+from types import FrameType
+
+EVENTS = (
+    "socket.connect",
+    "socket.getaddrinfo",
+    "socket.gethostbyname",
+    "socket.sendto",
+    "socket.sendmsg",
+)
+"""Audit events of Python's socket module, and what they are told: a socket or a host name."""
+LOOPBACK = ("localhost", "::1", "0.0.0.0", "::", "")
+
+
+def _target(event: str, arguments: tuple[object, ...]) -> str | None:
+    """What it reaches for outside of this machine; None where it stays on it."""
+    if event in ("socket.connect", "socket.sendto", "socket.sendmsg"):
+        address = arguments[1]
+        if not isinstance(address, tuple) or len(address) < 2:
+            return None  # a local socket
+        host = str(address[0])
+        label = f"{host}:{address[1]}"
+    else:
+        host = arguments[0].decode() if isinstance(arguments[0], bytes) else str(arguments[0] or "")
+        label = host
+        if host.replace(".", "").isdigit() or ":" in host:
+            return None  # an address: nothing is looked up
+    return None if host in LOOPBACK or host.startswith("127.") else label
+
+
+def _library(frame: FrameType | None) -> str:
+    """Of the innermost caller that is not Python's own library."""
+    own = str(Path(os.__file__).parent)
+    while frame is not None:
+        path = Path(frame.f_code.co_filename)
+        for packages in {"site-packages", "dist-packages"}.intersection(path.parts):
+            return path.parts[path.parts.index(packages) + 1].partition(".")[0]
+        if not str(path).startswith((own, "<frozen")):
+            return path.stem
+        frame = frame.f_back
+    return "Python"
+
+
+def _note(event: str, arguments: tuple[object, ...]) -> None:
+    if event not in EVENTS:
+        return
+    target = _target(event, arguments)
+    if target is None:
+        return
+    row = {
+        "target": target,
+        "call": event,
+        "library": _library(sys._getframe(1)),
+        "thread": threading.get_native_id(),
+        "at": time.monotonic(),
+    }
+    with Path(os.environ["NETWORK_AUDIT_LOG"]).open("a", encoding="utf-8") as log:
+        log.write(f"{json.dumps(row)}\n")
+
+
+if "NETWORK_AUDIT_LOG" in os.environ:
+    sys.addaudithook(_note)

@@ -1,0 +1,158 @@
+"""System calls that reach for a network, handed to a supervisor before they happen.
+
+Linux 5.5 or newer; no privileges needed. A seccomp filter with a listener stops each of these calls
+in the kernel until the supervisor has looked at its arguments and says whether it may go on
+(man 2 seccomp_unotify). The filter is inherited by every thread and process that is started later.
+"""
+
+import ctypes
+import errno
+import fcntl
+import os
+import platform
+import struct
+import sys
+from dataclasses import dataclass
+
+CALLS: dict[str, dict[str, int]] = {
+    "x86_64": {"connect": 42, "sendto": 44, "sendmsg": 46, "sendmmsg": 307, "io_uring_setup": 425},
+    "aarch64": {
+        "connect": 203,
+        "sendto": 206,
+        "sendmsg": 211,
+        "sendmmsg": 269,
+        "io_uring_setup": 425,
+    },
+}
+"""Numbers of the calls that are handed over. `io_uring_setup` is there to be refused: what goes
+through a ring would pass unseen, and libraries fall back to ordinary calls."""
+SECCOMP_CALL = {"x86_64": 317, "aarch64": 277}
+AUDIT_ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+
+PR_SET_NO_NEW_PRIVS = 38
+SET_MODE_FILTER, GET_NOTIF_SIZES = 1, 3
+FILTER_FLAG_NEW_LISTENER = 1 << 3
+RET_ALLOW, RET_USER_NOTIF = 0x7FFF0000, 0x7FC00000
+FLAG_CONTINUE = 1
+LOAD_WORD, JUMP_IF_EQUAL, RETURN = 0x20, 0x15, 0x06
+"""Operations of classic BPF: `BPF_LD | BPF_W | BPF_ABS`, `BPF_JMP | BPF_JEQ | BPF_K`, `BPF_RET`."""
+NOTIFICATION = struct.Struct("=QIIiIQ6Q")
+"""`struct seccomp_notif`: id, pid, flags, then `seccomp_data`: number, architecture, instruction
+pointer, six arguments."""
+RESPONSE = struct.Struct("=QqiI")
+"""`struct seccomp_notif_resp`: id, return value, error, flags."""
+
+
+def _ioctl(number: int, size: int, *, writes: bool = True, reads: bool = True) -> int:
+    return (reads << 31) | (writes << 30) | (size << 16) | (ord("!") << 8) | number
+
+
+RECEIVE = _ioctl(0, NOTIFICATION.size)
+SEND = _ioctl(1, RESPONSE.size)
+ID_VALID = _ioctl(2, 8, reads=False)
+
+
+class Unsupported(Exception):
+    """This system can't hand system calls over; the message says why, as a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A system call that waits for an answer.
+
+    Attributes:
+        thread: kernel's id of the thread that makes it, as /proc knows it.
+        arguments: six machine words; pointers are addresses in that thread's memory.
+    """
+
+    id: int
+    thread: int
+    name: str
+    instruction_pointer: int
+    arguments: tuple[int, ...]
+
+
+def install() -> int:
+    """Filter this thread, and all that it starts from now on.
+
+    Returns:
+        The listener, a file descriptor that is closed on exec.
+
+    Raises:
+        Unsupported: not this system, or it is too old, or refuses.
+    """
+    machine = platform.machine()
+    if sys.platform != "linux" or machine not in CALLS:
+        raise Unsupported(f"System calls can't be watched on {sys.platform} ({machine}).")
+    libc = ctypes.CDLL(None, use_errno=True)
+    sizes = (ctypes.c_uint16 * 3)()
+    if libc.syscall(SECCOMP_CALL[machine], GET_NOTIF_SIZES, 0, sizes):
+        raise Unsupported("This Linux is older than 5.5, and can't hand system calls over.")
+    if (sizes[0], sizes[1]) != (NOTIFICATION.size, RESPONSE.size):
+        raise Unsupported("This Linux hands system calls over in a form that is not known here.")
+    if libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0):
+        raise Unsupported("This system refuses to give up privileges for a watched program.")
+    code = _program(AUDIT_ARCH[machine], list(CALLS[machine].values()))
+    lines = ctypes.create_string_buffer(code)
+    program = struct.pack("=H6xQ", len(code) // 8, ctypes.addressof(lines))
+    listener = libc.syscall(
+        SECCOMP_CALL[machine],
+        SET_MODE_FILTER,
+        FILTER_FLAG_NEW_LISTENER,
+        ctypes.create_string_buffer(program),
+    )
+    if listener < 0:
+        why = os.strerror(ctypes.get_errno())
+        raise Unsupported(f"This system refuses to have system calls watched ({why}).")
+    return int(listener)
+
+
+def receive(listener: int) -> Call | None:
+    """The next call; None where its thread has ended meanwhile. Blocks until there is one."""
+    buffer = bytearray(NOTIFICATION.size)
+    try:
+        fcntl.ioctl(listener, RECEIVE, buffer)
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.EINTR):
+            return None
+        raise
+    identity, thread, _, number, _, pointer, *arguments = NOTIFICATION.unpack(buffer)
+    names = {each: name for name, each in CALLS[platform.machine()].items()}
+    return Call(identity, thread, names[number], pointer, tuple(arguments))
+
+
+def is_valid(listener: int, call: Call) -> bool:
+    """Whether the thread still waits, so that what was read of its memory was its own."""
+    try:
+        fcntl.ioctl(listener, ID_VALID, struct.pack("=Q", call.id))
+    except OSError as error:
+        if error.errno == errno.ENOENT:
+            return False
+        raise
+    return True
+
+
+def answer(listener: int, call: Call, refusal: int = 0) -> None:
+    """Let the call go on, or have it fail with the error number `refusal`."""
+    flags = 0 if refusal else FLAG_CONTINUE
+    try:
+        fcntl.ioctl(listener, SEND, RESPONSE.pack(call.id, 0, -refusal, flags))
+    except OSError as error:
+        if error.errno != errno.ENOENT:  # the thread has ended
+            raise
+
+
+def _program(architecture: int, numbers: list[int]) -> bytes:
+    """Classic BPF: calls of these numbers are handed over, all others go on."""
+    instruction = struct.Struct("=HBBI")
+    lines = [
+        instruction.pack(LOAD_WORD, 0, 0, 4),  # the architecture
+        instruction.pack(JUMP_IF_EQUAL, 1, 0, architecture),
+        instruction.pack(RETURN, 0, 0, RET_ALLOW),
+        instruction.pack(LOAD_WORD, 0, 0, 0),  # the number
+    ]
+    for index, number in enumerate(numbers):
+        lines.append(instruction.pack(JUMP_IF_EQUAL, len(numbers) - index, 0, number))
+    lines.append(instruction.pack(RETURN, 0, 0, RET_ALLOW))
+    lines.append(instruction.pack(RETURN, 0, 0, RET_USER_NOTIF))
+    return b"".join(lines)

@@ -1,0 +1,71 @@
+"""Where a system call would lead: read from its arguments."""
+
+import socket
+import struct
+from collections.abc import Callable, Iterator
+from ipaddress import IPv4Address, IPv6Address
+
+from ui.network_audit.seccomp import Call
+
+Read = Callable[[int, int], bytes]
+"""Reads the caller's memory: address, number of bytes."""
+
+NAME_SERVICE_PORT = 53
+NAME_SERVICES = (
+    "/run/systemd/resolve/io.systemd.Resolve",
+    "/run/avahi-daemon/socket",
+)
+"""Local sockets of programs that resolve names for others."""
+LONGEST_ADDRESS = 128
+"""Bytes of `struct sockaddr_storage`."""
+MESSAGE_HEADER = struct.Struct("=QI4xQQQQI4x")
+"""`struct msghdr` on 64 bits: address and length of the destination first."""
+MULTIPLE_HEADER = struct.Struct("=QI4xQQQQI4xI4x")
+"""`struct mmsghdr`."""
+MOST_MESSAGES = 64
+
+
+def destinations(call: Call, read: Read) -> Iterator[bytes]:
+    """The socket addresses that a call names, as the kernel would read them."""
+    arguments = call.arguments
+    if call.name == "connect":
+        yield read(arguments[1], min(arguments[2], LONGEST_ADDRESS))
+    elif call.name == "sendto" and arguments[4]:
+        yield read(arguments[4], min(arguments[5], LONGEST_ADDRESS))
+    elif call.name in ("sendmsg", "sendmmsg"):
+        several = call.name == "sendmmsg"
+        count = min(arguments[2] & 0xFFFFFFFF, MOST_MESSAGES) if several else 1
+        step = MULTIPLE_HEADER.size if several else MESSAGE_HEADER.size
+        for index in range(count):
+            header = read(arguments[1] + index * step, MESSAGE_HEADER.size)
+            pointer, length, *_ = MESSAGE_HEADER.unpack(header)
+            if pointer:
+                yield read(pointer, min(length, LONGEST_ADDRESS))
+
+
+def beyond(address: bytes) -> str | None:
+    """What an address outside of this machine is called; None for one that stays on it.
+
+    Asking a local service to resolve a name counts as leaving: the service will.
+    """
+    if len(address) < 2:
+        return None
+    family = int.from_bytes(address[:2], "little")
+    if family == socket.AF_UNIX:
+        path = address[2:].split(b"\0", 1)[0].decode("utf-8", "replace")
+        path = path.replace("/var/run/", "/run/", 1)
+        return f"the name service {path}" if path in NAME_SERVICES else None
+    host: IPv4Address | IPv6Address
+    if family == socket.AF_INET and len(address) >= 8:
+        host = IPv4Address(address[4:8])
+    elif family == socket.AF_INET6 and len(address) >= 24:
+        host = IPv6Address(address[8:24])
+    else:
+        return None
+    host = getattr(host, "ipv4_mapped", None) or host
+    port = int.from_bytes(address[2:4], "big")
+    if port == NAME_SERVICE_PORT:
+        return f"the name server {host}"
+    if host.is_loopback or host.is_unspecified:
+        return None
+    return f"[{host}]:{port}" if isinstance(host, IPv6Address) else f"{host}:{port}"
