@@ -6,65 +6,50 @@ event bus, and ask it for what their user wants.
 
 import asyncio
 import logging
-import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from datetime import timedelta
 from functools import partial
 from pathlib import Path
 
-from assistant.context.conversation import Conversation
-from assistant.context.kept import unknown
+from assistant.compose.audio import AudioPlan, _detectors, open_audio
+from assistant.compose.conversation import open_conversation
+from assistant.compose.engines import load_models, open_benchmark
+from assistant.compose.idle import JobResources, start_idle_jobs
+from assistant.compose.memory import (
+    SessionMemory,
+    build_session_memory,
+    start_retention,
+    start_session_memory,
+)
+from assistant.compose.skills import ConversationStores, build_memory_commands
+from assistant.context.eviction import no_importance
 from assistant.context.short_term import ShortTermMemory, Store
-from assistant.encryption import Vault, open_vault
-from assistant.engines import load_models, open_benchmark
-from assistant.errors import StoreBusy, StoreError
+from assistant.encryption.vault import Vault, open_vault
 from assistant.events import (
     Event,
     EventBus,
-    Notice,
     Phase,
     PhaseChanged,
     SessionEnded,
-    Severity,
     SpeechIgnored,
     TurnEnded,
     UserSensed,
 )
-from assistant.idling import Parts, begin_idling
-from assistant.memory.importance import Weights
-from assistant.memory.keys import MasterKey
-from assistant.memory.place import place_of
-from assistant.memory.transcript import Transcript
-from assistant.obeying import Kept, Obeying, open_obeying
+from assistant.memory.curation.exchange_importance import ExchangeImportance
+from assistant.memory.store.location import store_location
+from assistant.memory.transcript.recorder import Recorder
 from assistant.paths import Home
-from assistant.recorder import Recorder
-from assistant.remembering import (
-    Remembering,
-    begin_keeping,
-    begin_retention,
-    open_remembering,
-)
 from assistant.settings import Settings
-from assistant.sounds import SoundPlan, open_sound
-from assistant.voice.detectors import (
-    EndOfTurn,
-    SileroVoice,
-    SmartTurn,
-    SparingVoice,
-    VoiceDetector,
-)
+from assistant.skills.memory_by_voice import MemoryCommands
+from assistant.voice.audio.files import FileMicrophone
 from assistant.voice.dialogue import Dialogue
-from assistant.voice.ledger import Ledger
+from assistant.voice.latency_log import LatencyLog
 from assistant.voice.pipeline import VoiceLoop
 from assistant.voice.recalling import NoMemories, Recaller
-from assistant.voice.recordings import RecordingMicrophone
 
 logger = logging.getLogger(__name__)
 
-BETWEEN_RECORDINGS_S = 0.3
-WAITED_FOR_S = 20.0
-"""For a program that holds the transcript; after that nothing of the session is kept."""
+PAUSE_BETWEEN_FILES_S = 0.3
 
 
 class Assistant:
@@ -75,7 +60,7 @@ class Assistant:
         bus: EventBus,
         dialogue: Dialogue,
         loop: VoiceLoop,
-        recordings: RecordingMicrophone | None,
+        recordings: FileMicrophone | None,
         recorder: Recorder,
         *,
         push_to_talk: bool,
@@ -132,7 +117,7 @@ class Assistant:
             if microphone.exhausted.is_set():
                 return
             await self._dialogue.cache.warmed()
-            await asyncio.sleep(BETWEEN_RECORDINGS_S)
+            await asyncio.sleep(PAUSE_BETWEEN_FILES_S)
             microphone.next()
 
     async def mute(self, muted: bool) -> None:
@@ -199,7 +184,7 @@ class Assistant:
 
 @asynccontextmanager
 async def open_assistant(
-    home: Home, settings: Settings, plan: SoundPlan, bus: EventBus, vault: Vault | None = None
+    home: Home, settings: Settings, plan: AudioPlan, bus: EventBus, vault: Vault | None = None
 ) -> AsyncIterator[Assistant]:
     """A listening assistant; closed, with all its processes, when the block is left.
 
@@ -217,33 +202,37 @@ async def open_assistant(
         stack.callback(vault.close)
         recorder = Recorder(bus)
         stack.push_async_callback(recorder.stop)
-        place = place_of(home, settings, vault.key)
-        recordings = RecordingMicrophone(plan.recordings) if plan.recordings else None
+        place = store_location(home, settings, vault.key)
+        recordings = FileMicrophone(plan.recordings) if plan.recordings else None
         parts: list[VoiceLoop] = []
-        sound = await open_sound(settings, plan, bus, recordings, partial(_tell_of_sound, parts))
+        sound = await open_audio(settings, plan, bus, recordings, partial(_tell_of_sound, parts))
         hears = sound.microphone is not None
         detectors = asyncio.create_task(asyncio.to_thread(_detectors))
         stack.callback(detectors.cancel)
         models = await load_models(home, settings, bus, hears=hears, speaks=sound.speaks)
         stack.push_async_callback(models.llm.close)
-        transcript, conversation = await asyncio.to_thread(_thread, home, settings, bus, vault.key)
-        remembering: Remembering | None = None
+        transcript, conversation = await asyncio.to_thread(
+            open_conversation, home, settings, bus, vault.key
+        )
+        remembering: SessionMemory | None = None
         if transcript is not None:
             stack.callback(transcript.close)
-            remembering = await open_remembering(home, settings, bus, place, transcript, stack)
+            remembering = await build_session_memory(home, settings, bus, place, transcript, stack)
         store: Store | None = remembering.archive if remembering is not None else transcript
         profile = remembering.memory.profile if remembering is not None else tuple
-        weights = Weights(remembering.memory) if remembering is not None else unknown
+        weights = (
+            ExchangeImportance(remembering.memory) if remembering is not None else no_importance
+        )
         memory = ShortTermMemory.of(
             conversation, models.llm, settings, store, bus.emit, profile, weights
         )
         recaller: Recaller = remembering.recaller(memory) if remembering else NoMemories()
-        dialogue = Dialogue(settings, bus, models.llm, memory, Ledger(home.ledger))
-        obeying: Obeying | None = None
+        dialogue = Dialogue(settings, bus, models.llm, memory, LatencyLog(home.ledger))
+        obeying: MemoryCommands | None = None
         if transcript is not None:
             recorder.keep_in(transcript.recordings, lambda: memory.conversation.id)
-            kept = Kept(transcript, remembering, place)
-            obeying = await open_obeying(settings, bus, dialogue, memory, kept)
+            kept = ConversationStores(transcript, remembering, place)
+            obeying = await build_memory_commands(settings, bus, dialogue, memory, kept)
         loop = VoiceLoop(settings, dialogue, models, sound, recaller, await detectors, obeying)
         parts.append(loop)
         assistant = Assistant(
@@ -253,57 +242,13 @@ async def open_assistant(
         await assistant.start()
         if transcript is not None and obeying is not None:
             measured = await asyncio.to_thread(open_benchmark, home, settings)
-            idle = Parts.of(settings, transcript, remembering, models.llm, measured)
-            begin_idling(idle, bus, stack, memory.summarized, dialogue.cache.warmed)
-            begin_keeping(remembering, dialogue, obeying.forgetting, bus, stack)
-            begin_retention(settings, transcript, memory.conversation.id, remembering, stack)
+            idle = JobResources.of(settings, transcript, remembering, models.llm, measured)
+            start_idle_jobs(idle, bus, stack, memory.summarized, dialogue.cache.warmed)
+            start_session_memory(remembering, dialogue, obeying.forgetting, bus, stack)
+            start_retention(settings, transcript, memory.conversation.id, remembering, stack)
         yield assistant
 
 
 def _tell_of_sound(parts: list[VoiceLoop], works: bool) -> None:
     for part in parts:
         part.sound(works=works)
-
-
-def _detectors() -> tuple[VoiceDetector, EndOfTurn]:
-    return SparingVoice(SileroVoice()), SmartTurn()
-
-
-def _transcript(home: Home, bus: EventBus, key: MasterKey | None) -> Transcript:
-    """A program that holds it, as a backup does, is waited for.
-
-    Raises:
-        StoreError: as `Transcript.open`.
-    """
-    until, told = time.monotonic() + WAITED_FOR_S, False
-    while True:
-        try:
-            return Transcript.open(home.transcript, key)
-        except StoreBusy as error:
-            if time.monotonic() > until:
-                raise
-            if not told:
-                bus.emit(Notice(f"{error} Waiting for it.", Severity.WARNING, error.mend))
-                told = True
-
-
-def _thread(
-    home: Home, settings: Settings, bus: EventBus, key: MasterKey | None
-) -> tuple[Transcript | None, Conversation]:
-    """The transcript, and where the last session left off, if that was not long ago.
-
-    A transcript that can't be read costs the thread and the keeping, not the conversation.
-    """
-    user = settings.general.user
-    try:
-        transcript = _transcript(home, bus, key)
-    except StoreError as error:
-        bus.emit(Notice(f"{error} This conversation is not kept.", Severity.WARNING, error.mend))
-        return None, Conversation.begin(user)
-    within = timedelta(hours=settings.context.resume_within_h)
-    try:
-        resumed = transcript.resume(user, within)
-    except StoreError as error:
-        bus.emit(Notice(str(error), Severity.WARNING, error.mend))
-        resumed = None
-    return transcript, resumed or transcript.begin_conversation(user)

@@ -15,7 +15,7 @@ SHIPPED = Path(__file__).with_name("catalogue.toml")
 ADAPTERS = Path(__file__).with_name("adapters")
 
 
-class Role(StrEnum):
+class ModelRole(StrEnum):
     """What a model is for; a profile names one of each."""
 
     STT = "stt"
@@ -69,7 +69,7 @@ class Hub(_Entry):
         return f"{self.repo}/resolve/{self.revision}/{self.folder and self.folder + '/'}{file}"
 
 
-class Piece(_Entry):
+class WheelPart(_Entry):
     """A member of a wheel (`NAME==VERSION`) that is a file, or a stretch of one."""
 
     wheel: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+==[A-Za-z0-9.]+$")]
@@ -78,7 +78,7 @@ class Piece(_Entry):
     bytes: PositiveInt | None = None
 
 
-class Archive(_Entry):
+class ZipArchive(_Entry):
     """A zip archive that the pieces make, and the folder in it that holds the files."""
 
     name: InnerPath
@@ -91,7 +91,7 @@ class Archive(_Entry):
         return ModelFile(name=self.name, bytes=self.bytes, sha256=self.sha256)
 
 
-class Adapter(_Entry):
+class LoraAdapter(_Entry):
     """What weights are adapted by when a model is prepared: a folder in `models/adapters`, and the
     digest of its `adapter_model.safetensors`."""
 
@@ -107,7 +107,7 @@ class Model(_Entry):
     """One entry of the catalogue."""
 
     name: InnerPath
-    role: Role
+    role: ModelRole
     engine: Engine
     title: str
     licence: str
@@ -115,11 +115,11 @@ class Model(_Entry):
     ram_mb: PositiveInt
     files: Annotated[tuple[ModelFile, ...], Field(min_length=1)]
     hub: Hub | None = None
-    pieces: tuple[Piece, ...] = ()
-    archive: Archive | None = None
+    pieces: tuple[WheelPart, ...] = ()
+    archive: ZipArchive | None = None
     prepared: tuple[InnerPath, ...] = ()
-    adapter: Adapter | None = None
-    distilled: Adapter | None = None
+    adapter: LoraAdapter | None = None
+    distilled: LoraAdapter | None = None
     """With it some of an encoder's layers encode questions as all of them would."""
 
     @property
@@ -137,7 +137,7 @@ class Model(_Entry):
         """Size of all files, prepared ones apart."""
         return sum(file.bytes for file in self.files)
 
-    def piece_bytes(self, piece: Piece) -> int:
+    def piece_bytes(self, piece: WheelPart) -> int:
         """Size of a piece once unpacked."""
         if piece.bytes is not None:
             return piece.bytes

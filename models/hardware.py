@@ -21,7 +21,7 @@ TOKENS_PER_PASS = 0.9
 """Tokens that llama.cpp generates (Q4_K_M, on the CPU) in the time in which the probe reads a
 model's bytes once. Calibrated on a 2-core Xeon, where one thread read 24 GB/s and the 1.5B model
 (1.12 GB) made 31 tokens a second on two threads, about 0.6 of that on one. A rule of thumb, used
-until the model itself was measured (models/benchmark.py)."""
+until the model itself was measured (models/selection/benchmark.py)."""
 
 CGROUP_LIMITS = (
     Path("/sys/fs/cgroup/memory.max"),

@@ -14,7 +14,15 @@ from typing import Any, Literal, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from models.alignment import WordTime
+
+class WordTime(NamedTuple):
+    """The word `text[start:end]` is heard from `start_s` to `end_s`, seconds into the sound."""
+
+    start: int
+    end: int
+    start_s: float
+    end_s: float
+
 
 Samples = NDArray[np.int16]
 """Mono PCM, shape (n,), 16-bit."""
@@ -137,7 +145,7 @@ class SpeechToText(Protocol):
         """Transcribe 16 kHz mono audio of at most 30 s. Blocking; thread-safe."""
 
 
-class Spoken(NamedTuple):
+class SpokenPiece(NamedTuple):
     """A piece of a spoken text: its sound, and the words that end in it.
 
     The words' times count from the beginning of the text's sound, not of the piece.
@@ -156,7 +164,7 @@ class TextToSpeech(Protocol):
 
     def load(self) -> None: ...
 
-    def synthesize(self, text: str) -> Iterator[Spoken]:
+    def synthesize(self, text: str) -> Iterator[SpokenPiece]:
         """Speak `text` piece by piece, the first one soon; each word of it ends in one piece.
 
         Nothing to say, no piece. Blocking; thread-safe.

@@ -25,12 +25,12 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from assistant.engines import open_workshop
 from assistant.errors import AssistantError
 from assistant.paths import Home
 from assistant.settings import Settings
-from models.llama import LlamaCpp
-from models.store import ModelStore
+from models.download.cache import ModelStore
+from models.llm.llama import LlamaCpp
+from models.selection.requested import select_models
 from scripts.bench.filling import said_and_asked
 from scripts.bench.idle_pending import fill, flags_of
 from scripts.bench.last_line import last_line, machine
@@ -181,7 +181,7 @@ def main(arguments: Sequence[str]) -> int:
     if options.answer_tokens:
         flags += ["--set", f"llm.max_answer_tokens={options.answer_tokens}"]
     try:
-        shop = open_workshop(Settings.model_validate({"general": {"profile": options.profile}}))
+        shop = select_models(Settings.model_validate({"general": {"profile": options.profile}}))
         counter = LlamaCpp(ModelStore.weights(shop.store, shop.profile.llm))
         said = list(messages(max(1, options.turns), options.seed))
         with tempfile.TemporaryDirectory() as place:

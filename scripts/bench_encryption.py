@@ -23,19 +23,19 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from assistant import system_keyring
 from assistant.context.conversation import Conversation
-from assistant.encryption import nobody, open_vault
-from assistant.memory.keys import KeyFile, MasterKey
-from assistant.memory.lexicon import Lexicon
-from assistant.memory.making import memories_of
-from assistant.memory.ranking import Ranking
-from assistant.memory.table import MemoryTable
-from assistant.memory.transcript import Transcript
-from assistant.memory.user_index import UserIndex
+from assistant.encryption import system_keyring
+from assistant.encryption.keys import KeyFile, MasterKey
+from assistant.encryption.vault import ask_nobody, open_vault
+from assistant.language.stemming import TextAnalyzer
+from assistant.memory.curation.materialize import materialize_exchange
+from assistant.memory.retrieval.ranking import Ranking
+from assistant.memory.retrieval.user_index import UserIndex
+from assistant.memory.store.table import MemoryTable
+from assistant.memory.transcript.database import Transcript
 from assistant.paths import Home
 from assistant.settings import Settings
-from models.disk import weight
+from models.download.disk import folder_bytes
 from scripts.bench.filling import USER, made_up, mixtures, said_and_asked
 from scripts.bench.last_line import last_line
 from scripts.bench.remembering import summary
@@ -77,7 +77,7 @@ def adding(tables: Mapping[str, MemoryTable], dimensions: int, count: int) -> Fi
         for name, table in tables.items():
             talk = Conversation.begin(USER)
             talk.append_user(turn, f"My friend number {turn} has moved.", datetime.now(UTC))
-            memories = memories_of(USER, talk.id, talk.complete(turn, "How nice."))
+            memories = materialize_exchange(USER, talk.id, talk.complete(turn, "How nice."))
             vectors = random.normal(size=(len(memories), dimensions)).astype(np.float32)
             began = time.perf_counter()
             table.add(memories)
@@ -104,11 +104,11 @@ def loading(folder: Path, sides: Sides, rows: int, dimensions: int) -> Figures:
         table.compact()
     for _ in range(ROUNDS):
         for name, table in tables.items():
-            index = UserIndex(USER, Lexicon("en"), dimensions, Ranking())
+            index = UserIndex(USER, TextAnalyzer("en"), dimensions, Ranking())
             took, cpu = timed(partial(load, table, index))
             best = found.setdefault(name, {"load_s": took, "cpu_s": cpu})
             best |= {"load_s": min(took, best["load_s"]), "cpu_s": min(cpu, best["cpu_s"])}
-            best["disk_mb"] = round(weight(folder / name) / 1e6, 1)
+            best["disk_mb"] = round(folder_bytes(folder / name) / 1e6, 1)
             indexes[name] = index
     asked = mixtures(seeds, QUERIES, random)
     plain, sealed = (
@@ -130,12 +130,12 @@ def opening(folder: Path, key: MasterKey) -> Figures:
     """The key, from the key file: by a passphrase, and by a keyring that answers at once."""
     home = Home(folder / "home").create()
     settings = Settings()
-    found: Figures = {"plain_s": timed(lambda: open_vault(home, settings, nobody).close())[0]}
+    found: Figures = {"plain_s": timed(lambda: open_vault(home, settings, ask_nobody).close())[0]}
     KeyFile.locked(key, "passphrase", PASSPHRASE).write(home.key_file)
     found["passphrase_s"] = timed(lambda: open_vault(home, settings, lambda _: PASSPHRASE).close())[
         0
     ]
-    found["finding_a_keyring_s"] = timed(system_keyring.found)[0]
+    found["finding_a_keyring_s"] = timed(system_keyring.find_keyring)[0]
     entry = KeyFile.locked(key, "keyring", "0" * 64)
     found["keyring_s"] = timed(lambda: entry.unlock("0" * 64))[0]
     return found

@@ -28,13 +28,13 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from assistant.context.conversation import Conversation
-from assistant.memory.keys import MasterKey
-from assistant.memory.making import memories_of
-from assistant.memory.proof import needles_of, prove
-from assistant.memory.table import MemoryTable
-from assistant.memory.transcript import Transcript
+from assistant.encryption.keys import MasterKey
+from assistant.memory.curation.materialize import materialize_exchange
+from assistant.memory.forgetting.verify import needles_of, verify_gone
+from assistant.memory.store.table import MemoryTable
+from assistant.memory.transcript.database import Transcript
 from assistant.paths import Home
-from models.disk import weight
+from models.download.disk import folder_bytes
 from scripts.bench.filling import USER, said_and_asked
 from scripts.bench.hiding import MadeUpEncoder, hiding
 from scripts.bench.last_line import last_line
@@ -94,7 +94,7 @@ def filled(home: Home, rows: int, dimensions: int, key: MasterKey | None) -> Ful
         exchange = talk.complete(number % TURNS + 1, f"I see, {number} it is.", ended=at)
         full.transcript.store(talk, exchange)
         full.told.append(exchange.id)
-        memories += memories_of(USER, talk.id, exchange)
+        memories += materialize_exchange(USER, talk.id, exchange)
     vectors = numbers.standard_normal((len(memories), dimensions), dtype=np.float32)
     table.add(memories, {ENCODER: vectors / np.linalg.norm(vectors, axis=1, keepdims=True)})
     table.compact()
@@ -115,7 +115,7 @@ def forgetting(full: Full, count: int) -> Figures:
     rewritten = watch.time("rewrite", full.table.rewrite)
     receipt = watch.time(
         "proof",
-        lambda: prove(
+        lambda: verify_gone(
             needles, full.table, full.transcript, exchanges=len(going), memories=len(ids)
         ),
     )
@@ -153,7 +153,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             with closing(filled(home, rows, options.dimensions, key)) as full:
                 hidden = hidden_from(full, options.dimensions, options.hide)
                 figures = {str(count): forgetting(full, count) for count in options.forget}
-            disk = round(weight(home.root) / 1e6, 1)
+            disk = round(folder_bytes(home.root) / 1e6, 1)
         found["rows"][str(rows)] = {"hiding": hidden, "forget": figures, "disk_mb": disk}
         for what, each in hidden.items():
             print(f"{rows:>7} memories, {what}: {each}")

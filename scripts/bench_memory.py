@@ -38,19 +38,20 @@ from threadpoolctl import threadpool_limits
 os.environ["LANCEDB_LOG"] = "error"  # it warns of a change to come, once a query
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from assistant.engines import Workshop, open_workshop, query_encoder
+from assistant.compose.engines import build_query_encoder
 from assistant.errors import AssistantError
-from assistant.idle.tidying import FOLDED
-from assistant.memory.encoding import QueryEncoder
-from assistant.memory.lexicon import Lexicon
-from assistant.memory.long_term import LongTermMemory
-from assistant.memory.ranking import Ranking
-from assistant.memory.table import MemoryTable
+from assistant.idle.jobs.compaction import FOLDED
+from assistant.language.stemming import TextAnalyzer
+from assistant.memory.retrieval.encoding import QueryEncoder
+from assistant.memory.retrieval.ranking import Ranking
+from assistant.memory.store.table import MemoryTable
+from assistant.memory.user_memory import UserMemory
 from assistant.settings import Settings
-from models.disk import weight
-from models.llama import LlamaCpp
-from models.profiles import NAMES
-from models.store import ModelStore
+from models.download.cache import ModelStore
+from models.download.disk import folder_bytes
+from models.llm.llama import LlamaCpp
+from models.selection.profiles import NAMES
+from models.selection.requested import ModelSelection, select_models
 from scripts.bench.filling import USER, Filled, fill
 from scripts.bench.last_line import last_line, machine
 from scripts.bench.remembering import (
@@ -83,18 +84,18 @@ class Plan:
 
     options: argparse.Namespace
     settings: Settings
-    shop: Workshop
+    shop: ModelSelection
 
     @classmethod
     def of(cls, options: argparse.Namespace, encoder: str) -> "Plan":
         settings = Settings.model_validate({"general": {"profile": options.profile}})
-        shop = open_workshop(settings)
+        shop = select_models(settings)
         name, _, stand_in = encoder.partition("+")
         profile = replace(shop.profile, encoder=name, stand_in=stand_in or None)
         return cls(options, settings, replace(shop, choice=replace(shop.choice, profile=profile)))
 
     def encoder(self) -> QueryEncoder:
-        encoder = query_encoder(self.shop)
+        encoder = build_query_encoder(self.shop)
         encoder.load()
         return encoder
 
@@ -149,11 +150,11 @@ async def measure(filled: Filled, plan: Plan, folder: Path) -> dict[str, Any]:
         await llm.load()
         asked = [fact.question for fact in filled.facts[: plan.options.queries]]
         before = process.memory_info().rss
-        memory = LongTermMemory(
+        memory = UserMemory(
             USER,
             lambda: MemoryTable.open(str(folder / "kept" / "memories")),
             encoder,
-            Lexicon("en"),
+            TextAnalyzer("en"),
             Ranking(),
             lambda _: None,
         )
@@ -186,12 +187,12 @@ async def measure(filled: Filled, plan: Plan, folder: Path) -> dict[str, Any]:
         found.note("beside", others)
         found.note("left_out", left_out)
         found.note("storing", await storing(folder / "kept", memory))
-        found.note("disk_mb", round(weight(folder / "kept") / 1e6, 1))
+        found.note("disk_mb", round(folder_bytes(folder / "kept") / 1e6, 1))
     return dict(found)
 
 
 async def compared(
-    memory: LongTermMemory, plan: Plan, filled: Filled, folder: Path
+    memory: UserMemory, plan: Plan, filled: Filled, folder: Path
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """Ours beside the others, and why one is left out."""
     rivals: list[Rival] = []
@@ -224,7 +225,7 @@ def _without_mem0(options: argparse.Namespace, rows: int) -> str | None:
 
 def encoders_of_profiles() -> list[str]:
     """Each that a profile chooses on this machine, with the one that stands in for it."""
-    shops = [open_workshop(Settings.model_validate({"general": {"profile": n}})) for n in NAMES]
+    shops = [select_models(Settings.model_validate({"general": {"profile": n}})) for n in NAMES]
     chosen = [(shop.profile.encoder, shop.profile.stand_in) for shop in shops]
     return ["+".join(filter(None, names)) for names in dict.fromkeys(chosen)]
 

@@ -30,11 +30,11 @@ os.environ["LOGURU_AUTOINIT"] = "false"  # pipecat greets on standard error when
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from assistant.context.prompt import system_prompt
-from assistant.engines import open_workshop
 from assistant.errors import AssistantError
 from assistant.paths import Home
 from assistant.settings import Settings
-from models.store import ModelStore
+from models.download.cache import ModelStore
+from models.selection.requested import select_models
 from scripts.bench import beside_idle, beside_screen, with_memory
 from scripts.bench.beside_idle import NothingPending
 from scripts.bench.labels import Clip, choose, read_clips, without_commands
@@ -59,7 +59,7 @@ def models_of(settings: Settings, context_tokens: int) -> Models:
     Raises:
         ModelError: one is not there.
     """
-    shop = open_workshop(settings)
+    shop = select_models(settings)
     return Models(
         recogniser=ModelStore.location(shop.store, shop.profile.stt),
         language_model=ModelStore.weights(shop.store, shop.profile.llm),

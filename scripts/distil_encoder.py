@@ -37,7 +37,7 @@ from assistant.errors import AssistantError, ModelFailed
 from assistant.paths import models_cache
 from models import catalogue
 from models.catalogue import Model
-from models.store import ModelStore
+from models.download.cache import ModelStore
 from scripts.bench.last_line import last_line
 from scripts.bench.training_data import FILES, Told, read_pairs
 from scripts.train_encoder import rate_at

@@ -19,15 +19,15 @@ from random import Random
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from assistant.errors import AssistantError
-from assistant.memory.answer_sources import stems
-from assistant.memory.lexicon import Lexicon
-from assistant.memory.meant import LIKE
-from assistant.memory.question import read_question
-from assistant.memory.ranking import Ranking
-from assistant.memory.record import USER
-from assistant.memory.user_index import UserIndex
+from assistant.language.stemming import TextAnalyzer
+from assistant.memory.forgetting.attribution import stems
+from assistant.memory.forgetting.selection import LIKE
+from assistant.memory.records.memory import USER
+from assistant.memory.retrieval.question import read_question
+from assistant.memory.retrieval.ranking import Ranking
+from assistant.memory.retrieval.user_index import UserIndex
 from assistant.paths import models_cache
-from models.encoder import OnnxEncoder
+from models.encoder.onnx import OnnxEncoder
 from scripts.bench.last_line import last_line
 from scripts.bench.recall_data import own_files, read_paraphrases
 from scripts.bench.recall_methods import memory
@@ -50,7 +50,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--encoder", default=ENCODER, help="name in the catalogue")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args(arguments)
-    lexicon = Lexicon("en")
+    lexicon = TextAnalyzer("en")
     pool = read_paraphrases(*own_files("paraphrase"))
     facts = [turn for turn in pool.turns if turn.id.startswith("f")]
     others = [turn for turn in pool.turns if not turn.id.startswith("f")]

@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from assistant.errors import AssistantError
 from data import located
-from models.profiles import SMALL
+from models.selection.profiles import SMALL
 from scripts.bench.clue_data import read_linked, read_times
 from scripts.bench.last_line import last_line
 from scripts.bench.recall_data import own_files

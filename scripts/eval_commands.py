@@ -22,7 +22,9 @@ from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from assistant.voice.commands import Command, Kind, plain, recognise
+from assistant.intents.command import Command, CommandKind
+from assistant.intents.normalisation import normalised
+from assistant.intents.recogniser import recognise
 from data import located
 from scripts.bench.last_line import last_line
 
@@ -30,7 +32,7 @@ UTTERANCES = "evaluation/spoken_commands.jsonl"
 TALK = ("evaluation/paraphrase_facts.jsonl", "evaluation/paraphrase_distractors.jsonl")
 NAMES = ("hey Ada", "Ada")
 PARTS = "abcde"
-NAMING = frozenset({Kind.FORGET_ABOUT, Kind.FORGET_SPAN, Kind.KNOW})
+NAMING = frozenset({CommandKind.FORGET_ABOUT, CommandKind.FORGET_SPAN, CommandKind.KNOW})
 
 
 class Judged(NamedTuple):
@@ -50,7 +52,7 @@ class Judged(NamedTuple):
         """Names are compared without case and punctuation."""
         if self.wanted is None or self.got is None:
             return self.wanted is self.got
-        named = plain(self.wanted.about or "") == plain(self.got.about or "")
+        named = normalised(self.wanted.about or "") == normalised(self.got.about or "")
         return named and self.wanted.minutes == self.got.minutes
 
 
@@ -72,7 +74,7 @@ def read_judged() -> list[Judged]:
 def wanted(row: dict[str, Any]) -> Command | None:
     if row["kind"] is None:
         return None
-    return Command(Kind(row["kind"]), row.get("about"), row.get("minutes"))
+    return Command(CommandKind(row["kind"]), row.get("about"), row.get("minutes"))
 
 
 def quality(judged: Sequence[Judged], kind: str | None = None) -> dict[str, float | int | None]:

@@ -25,16 +25,16 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from assistant.errors import AssistantError, ModelFailed
-from assistant.idle.extracting import SCHEMA, TOKENS, candidates, judged, prompt, question
-from assistant.idle.prompting import Prompt, answer
-from assistant.memory.facts import Fact
-from assistant.memory.lexicon import Lexicon
+from assistant.idle.jobs.fact_extraction import SCHEMA, TOKENS, candidates, judged, prompt, question
+from assistant.idle.jobs.structured_output import FewShotPrompt, ask_for_json
+from assistant.language.stemming import TextAnalyzer
+from assistant.memory.transcript.fact_rows import Fact
 from assistant.paths import models_cache
 from data import located
 from models import catalogue
+from models.download.cache import ModelStore
 from models.interfaces import LanguageModel
-from models.llama import LlamaCpp
-from models.store import ModelStore
+from models.llm.llama import LlamaCpp
 from scripts.bench.extraction_score import Predicted, Row, Score, pairs, read_rows, score, table
 from scripts.bench.last_line import last_line
 
@@ -48,7 +48,7 @@ class Judge:
 
     llm: LanguageModel
     cache: Path | None
-    prompt: Prompt = field(default_factory=prompt)
+    prompt: FewShotPrompt = field(default_factory=prompt)
     seconds: float = 0.0
     asked: int = 0
     failed: int = 0
@@ -79,7 +79,7 @@ class Judge:
     async def _answer(self, asked: str) -> Any:
         begun = time.perf_counter()
         try:
-            return await answer(self.llm, self.prompt, asked, SCHEMA, TOKENS)
+            return await ask_for_json(self.llm, self.prompt, asked, SCHEMA, TOKENS)
         except ModelFailed:
             return None
         finally:
@@ -92,7 +92,7 @@ async def extracted(
 ) -> tuple[dict[str, list[Predicted]], int]:
     """By row, and how many statements were dropped as unsupported. Without a judge all that the
     rules find."""
-    lexicon, predicted, dropped = Lexicon("en"), {}, 0
+    lexicon, predicted, dropped = TextAnalyzer("en"), {}, 0
     for row in rows:
         found = candidates(row.said, row.said_at, lexicon)
         dropped += found.unsupported

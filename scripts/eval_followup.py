@@ -29,16 +29,20 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from assistant.errors import AssistantError
-from assistant.memory.asking import ANSWERED_BEFORE, SAID_BEFORE, Asking
-from assistant.memory.encoding import QueryEncoder, Vector
-from assistant.memory.lexicon import Lexicon
-from assistant.memory.question import Earlier, Question, read_question, understood
-from assistant.memory.ranking import Ranking
-from assistant.memory.record import USER
-from assistant.memory.user_index import UserIndex
+from assistant.language.stemming import TextAnalyzer
+from assistant.memory.records.memory import USER
+from assistant.memory.retrieval.encoding import QueryEncoder, Vector
+from assistant.memory.retrieval.question import Earlier, Question, read_question, understood
+from assistant.memory.retrieval.question_vectors import (
+    ANSWERED_BEFORE,
+    SAID_BEFORE,
+    QuestionEncoder,
+)
+from assistant.memory.retrieval.ranking import Ranking
+from assistant.memory.retrieval.user_index import UserIndex
 from assistant.paths import models_cache
 from data import located
-from models.encoder import OnnxEncoder
+from models.encoder.onnx import OnnxEncoder
 from scripts.bench.last_line import last_line
 from scripts.bench.recall_data import Pool, own_files, read_paraphrases
 from scripts.bench.recall_methods import FOUND, memory
@@ -64,9 +68,9 @@ class Bench:
 
     def __init__(self, pool: Pool, encoder: QueryEncoder, documents: KeptVectors) -> None:
         vectors = documents([turn.text for turn in pool.turns])
-        lexicon = Lexicon("en")
+        lexicon = TextAnalyzer("en")
         self._encoder = encoder
-        self._asking = Asking(encoder, lexicon, lambda: {USER})
+        self._asking = QuestionEncoder(encoder, lexicon, lambda: {USER})
         self._index = UserIndex(pool.name, lexicon, vectors.shape[1], Ranking())
         self._index.add([memory(turn, pool.name) for turn in pool.turns], vectors)
         self._rows = {turn.id: row for row, turn in enumerate(pool.turns)}

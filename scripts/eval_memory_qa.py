@@ -37,10 +37,10 @@ from typing import Any, TextIO
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from assistant.engines import open_workshop
 from assistant.errors import AssistantError
 from assistant.settings import Settings
 from data import located
+from models.selection.requested import select_models
 from scripts.bench.last_line import last_line, machine
 from scripts.bench.statistics import interval, ratio
 from scripts.bench.talking import Ended, talking
@@ -282,7 +282,7 @@ def main(words: Sequence[str] | None = None) -> int:
     options = parser.parse_args(words)
     where = machine()
     try:
-        shop = open_workshop(Settings.model_validate({"general": {"profile": options.profile}}))
+        shop = select_models(Settings.model_validate({"general": {"profile": options.profile}}))
         facts = read_facts(options.n, options.seed)
         with (
             tempfile.TemporaryDirectory() as folder,

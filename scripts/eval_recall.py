@@ -39,12 +39,12 @@ from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from assistant.engines import QUERY_TOKENS
+from assistant.compose.engines import QUERY_TOKENS
 from assistant.errors import AssistantError
-from assistant.memory.ranking import Ranking
+from assistant.memory.retrieval.ranking import Ranking
 from assistant.paths import models_cache
-from models.encoder import OnnxEncoder
-from models.profiles import SMALL
+from models.encoder.onnx import OnnxEncoder
+from models.selection.profiles import SMALL
 from scripts.bench import ablation
 from scripts.bench.ablation import compared, enriched
 from scripts.bench.last_line import last_line

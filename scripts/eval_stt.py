@@ -25,7 +25,7 @@ from num2words import num2words
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from models.interfaces import STT_SAMPLE_RATE, Samples
-from models.whisper import FasterWhisper
+from models.stt.whisper import FasterWhisper
 from scripts.bench.last_line import last_line
 
 STOCK_NO_SPEECH = 0.4

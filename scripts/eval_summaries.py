@@ -28,35 +28,40 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from assistant.context.conversation import Exchange
 from assistant.context.note import Note
-from assistant.context.notes import Question, Room, notes_block
-from assistant.context.prompt import asks, asks_when, looks_back
+from assistant.context.notes import NotesBudget, QuestionCues, notes_block
+from assistant.context.prompt import asks_about_past, asks_something, asks_when
 from assistant.errors import AssistantError, ModelFailed
-from assistant.idle.prompting import answer
-from assistant.idle.summarising import (
+from assistant.idle.jobs.structured_output import ask_for_json
+from assistant.idle.jobs.summarisation import (
     SCHEMA,
     TOKENS,
-    Written,
+    WrittenSummary,
     composed,
     offered,
     prompt,
     question,
 )
-from assistant.memory.gist import chosen, points, written
-from assistant.memory.lexicon import Lexicon
-from assistant.memory.making import memories_of
-from assistant.memory.question import read_question
-from assistant.memory.ranking import Ranking
-from assistant.memory.record import Memory
-from assistant.memory.summaries import FEWEST, memory_of, subject_of
-from assistant.memory.user_index import UserIndex
+from assistant.language.stemming import TextAnalyzer
+from assistant.memory.curation.extractive_summary import (
+    extract_sentences,
+    select_sentences,
+    written,
+)
+from assistant.memory.curation.materialize import materialize_exchange
+from assistant.memory.records.ids import subject_of
+from assistant.memory.records.memory import Memory
+from assistant.memory.retrieval.question import read_question
+from assistant.memory.retrieval.ranking import Ranking
+from assistant.memory.retrieval.user_index import UserIndex
+from assistant.memory.transcript.span_summaries import FEWEST, memory_of
 from assistant.paths import models_cache
 from assistant.settings import Settings
 from data import located
 from models import catalogue
-from models.encoder import OnnxEncoder
+from models.download.cache import ModelStore
+from models.encoder.onnx import OnnxEncoder
 from models.interfaces import LanguageModel
-from models.llama import LlamaCpp
-from models.store import ModelStore
+from models.llm.llama import LlamaCpp
 from scripts.bench.last_line import last_line
 from scripts.bench.summary_score import Asked, covered, read_rows
 from scripts.eval_recall import ENCODER, as_asked
@@ -82,18 +87,20 @@ class Shortener:
     sentences: int = 0
     failed: int = 0
 
-    async def __call__(self, exchanges: Sequence[Exchange], lexicon: Lexicon) -> Written:
-        every = points(exchanges, lexicon).kept
+    async def __call__(
+        self, exchanges: Sequence[Exchange], lexicon: TextAnalyzer
+    ) -> WrittenSummary:
+        every = extract_sentences(exchanges, lexicon).kept
         shown, form = offered(every), prompt()
         if len(shown) <= 1:
-            return Written(written(chosen(every)))
+            return WrittenSummary(written(select_sentences(every)))
         asked = question(shown)
         text = json.dumps([self.llm.name, form.instructions, form.examples, asked])
         key = hashlib.sha256(text.encode()).hexdigest()
         if key not in self.known:
             begun = time.perf_counter()
             try:
-                self.known[key] = await answer(self.llm, form, asked, SCHEMA, TOKENS)
+                self.known[key] = await ask_for_json(self.llm, form, asked, SCHEMA, TOKENS)
             except ModelFailed:
                 self.known[key] = None
             self.seconds += time.perf_counter() - begun
@@ -104,21 +111,21 @@ class Shortener:
             made = composed(every, self.known[key], lexicon)
         except ModelFailed:
             self.failed += 1
-            return Written(written(chosen(every)))
+            return WrittenSummary(written(select_sentences(every)))
         self.sentences += len(self.known[key]["sentences"])
         self.unsupported += made.unsupported
         return made
 
 
-async def by_rules(exchanges: Sequence[Exchange], lexicon: Lexicon) -> Written:
-    return Written(written(chosen(points(exchanges, lexicon).kept)))
+async def by_rules(exchanges: Sequence[Exchange], lexicon: TextAnalyzer) -> WrittenSummary:
+    return WrittenSummary(written(select_sentences(extract_sentences(exchanges, lexicon).kept)))
 
 
 async def summed_up(
     talks: Mapping[str, Sequence[Exchange]], turns: int, how: Any
 ) -> list[tuple[Memory, datetime]]:
     """Summaries of all spans, and when each was there."""
-    lexicon, made = Lexicon("en"), []
+    lexicon, made = TextAnalyzer("en"), []
     for key, exchanges in talks.items():
         for at in range(0, len(exchanges), turns):
             part = exchanges[at : at + turns]
@@ -141,7 +148,7 @@ class Notes:
             memory
             for key, each in talks.items()
             for e in each
-            for memory in memories_of(USER, key, e)
+            for memory in materialize_exchange(USER, key, e)
         ]
         self._known: dict[str, Any] = {}
 
@@ -155,7 +162,7 @@ class Notes:
         there = [each for each in (*self._said, *summaries) if each.created < asked.at]
         there.sort(key=lambda each: each.created)
         vectors = self._vectors([each.text for each in there])
-        index = UserIndex(USER, Lexicon("en"), vectors.shape[1], Ranking())
+        index = UserIndex(USER, TextAnalyzer("en"), vectors.shape[1], Ranking())
         index.add(there, vectors)
         read = read_question(asked.question, index.speakers())
         vector = self._asking.encode([read.meaning])[0]
@@ -168,10 +175,13 @@ class Notes:
             for e in found
         ]
         words = asked.question
-        form = Question(
-            words, asks=asks(words, "en"), exact=asks_when(words), past=looks_back(words)
+        form = QuestionCues(
+            words,
+            asks=asks_something(words, "en"),
+            exact=asks_when(words),
+            past=asks_about_past(words),
         )
-        return notes_block(notes, asked.at, _tokens, Room(room, room), form).text
+        return notes_block(notes, asked.at, _tokens, NotesBudget(room, room), form).text
 
 
 def _tokens(text: str) -> int:

@@ -29,7 +29,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from assistant.errors import AssistantError
-from assistant.idle.consolidating import (
+from assistant.idle.jobs.consolidation import (
     SCHEMA,
     TOKENS,
     allowed,
@@ -38,17 +38,17 @@ from assistant.idle.consolidating import (
     proposed,
     question,
 )
-from assistant.idle.prompting import answer
-from assistant.memory.consolidation import NEAREST
-from assistant.memory.lexicon import Lexicon
-from assistant.memory.reconcile import Refreshes, Supersedes, reconcile
-from assistant.memory.record import Kind, Memory
+from assistant.idle.jobs.structured_output import ask_for_json
+from assistant.language.stemming import TextAnalyzer
+from assistant.memory.curation.consolidation import NEAREST
+from assistant.memory.curation.reconcile import Repeats, Replaces, reconcile
+from assistant.memory.records.memory import Memory, MemoryKind
 from assistant.paths import models_cache
 from data import located
 from models import catalogue
-from models.encoder import OnnxEncoder
-from models.llama import LlamaCpp
-from models.store import ModelStore
+from models.download.cache import ModelStore
+from models.encoder.onnx import OnnxEncoder
+from models.llm.llama import LlamaCpp
 from scripts.bench.last_line import last_line
 
 ENCODER = "all-minilm-l6-v2"
@@ -56,14 +56,16 @@ PAIRS = "evaluation/memory_pairs.jsonl"
 TALK = ("evaluation/paraphrase_facts.jsonl", "evaluation/paraphrase_distractors.jsonl")
 START = datetime(2026, 1, 1, tzinfo=UTC)
 NEAR = 64
-LABELS = {Refreshes: "duplicate", Supersedes: "replaces"}
+LABELS = {Repeats: "duplicate", Replaces: "replaces"}
 """By decision; what is `similar` stands for itself."""
 VERDICTS = {"same": "duplicate", "changed": "replaces", "both": "similar"}
 
 
 def told(text: str, day: int, key: str = "") -> Memory:
     at = START + timedelta(days=day)
-    return Memory(key or f"{day}", "user", Kind.EXCHANGE, text, at, sources=(key or f"{day}",))
+    return Memory(
+        key or f"{day}", "user", MemoryKind.EXCHANGE, text, at, sources=(key or f"{day}",)
+    )
 
 
 def rows(name: str) -> list[dict[str, Any]]:
@@ -72,7 +74,7 @@ def rows(name: str) -> list[dict[str, Any]]:
 
 def on_pairs(encoder: OnnxEncoder) -> dict[str, Any]:
     """Precision and recall by part and decision, and the pairs that were decided wrongly."""
-    pairs, lexicon = rows(PAIRS), Lexicon("en")
+    pairs, lexicon = rows(PAIRS), TextAnalyzer("en")
     older = encoder.encode([pair["older"] for pair in pairs])
     newer = encoder.encode([pair["newer"] for pair in pairs])
     cosines = np.sum(older * newer, axis=1)
@@ -112,7 +114,7 @@ def quality(got: Sequence[str], wanted: Sequence[str], label: str) -> dict[str, 
 
 async def on_model(encoder: OnnxEncoder, model: str) -> dict[str, Any]:
     """By part: precision and recall, what upkeep decides included, and the time it took."""
-    pairs, lexicon = rows(PAIRS), Lexicon("en")
+    pairs, lexicon = rows(PAIRS), TextAnalyzer("en")
     cosines = np.sum(
         encoder.encode([each["older"] for each in pairs])
         * encoder.encode([each["newer"] for each in pairs]),
@@ -137,7 +139,7 @@ async def on_model(encoder: OnnxEncoder, model: str) -> dict[str, Any]:
                 decided.append((known, known))
                 continue
             asked = question(pair["older"], pair["newer"])
-            says = proposed(await answer(llm, form, asked, SCHEMA, TOKENS))
+            says = proposed(await ask_for_json(llm, form, asked, SCHEMA, TOKENS))
             rule, may = by_rules(first, second, lexicon), allowed(first, second, lexicon)
             asking += rule == "both" and may is not None
             taken = rule if rule != "both" else says if says == may else "both"
@@ -173,16 +175,16 @@ def on_talk(encoder: OnnxEncoder) -> dict[str, Any]:
     talk = sorted((row for name in TALK for row in rows(name)), key=lambda row: int(row["day"]))
     memories = [told(row["said"], row["day"], row["id"]) for row in talk]
     vectors = encoder.encode([memory.text for memory in memories])
-    lexicon = Lexicon("en")
+    lexicon = TextAnalyzer("en")
     decisions = []
     for place, memory in enumerate(memories):
         cosines = vectors[:place] @ vectors[place]
         near = np.argsort(-cosines, kind="stable")[:NEAR]
         others = [(memories[at], float(cosines[at])) for at in near.tolist()]
         decision = reconcile(memory, others, lexicon)
-        if isinstance(decision, Refreshes):
+        if isinstance(decision, Repeats):
             decisions.append(f"duplicate: {decision.old.text} | {memory.text}")
-        elif isinstance(decision, Supersedes):
+        elif isinstance(decision, Replaces):
             decisions += [f"replaces: {old.text} | {memory.text}" for old in decision.old]
     return {"utterances": len(memories), "decisions": decisions}
 

@@ -25,12 +25,12 @@ import psutil
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from assistant.errors import AssistantError
-from assistant.idle.description import prompt, schema, tokens
+from assistant.idle.jobs.expansion_prompt import prompt, schema, tokens
 from assistant.paths import models_cache
 from models import catalogue
-from models.llama_process import LoadRefused, Worker, WorkerConfig, WorkerDied, WorkerRefused
-from models.plain_text import plain
-from models.store import ModelStore
+from models.download.cache import ModelStore
+from models.llm.llama_process import LoadRefused, Worker, WorkerConfig, WorkerDied, WorkerRefused
+from models.llm.special_tokens import engine_messages
 from scripts.bench.last_line import last_line
 from scripts.bench.made import Cache, Call, calls
 from scripts.bench.recall_data import Pool, own_files, read_locomo, read_paraphrases
@@ -56,7 +56,7 @@ class Lanes:
 
     async def ask(self, lane: int, asked: str) -> Answered:
         body = {
-            "messages": plain(self._prompt.messages(asked)),
+            "messages": engine_messages(self._prompt.messages(asked)),
             "max_tokens": tokens(),
             "temperature": 0.0,
             "id_slot": lane,

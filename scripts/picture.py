@@ -14,12 +14,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from assistant.memory.recordings import Recordings
+from assistant.memory.transcript.conversation_recordings import Recordings
 from assistant.paths import Home
 from assistant.settings import load as load_settings
 from data import located
-from ui.replaying import Replay, load
 from ui.screen.replay_screen import ReplayScreen
+from ui.session.replay import Replay, load
 
 PICTURE = Path(__file__).resolve().parent.parent / "docs" / "screen.svg"
 SIZE = (120, 40)

@@ -22,13 +22,14 @@ import soundfile
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from assistant.context.conversation import Conversation
-from assistant.memory.transcript import Transcript
+from assistant.memory.transcript.database import Transcript
 from assistant.paths import Home, models_cache
-from assistant.voice.audio import MIC_RATE, Resampler
+from assistant.voice.audio.interfaces import MIC_RATE
+from assistant.voice.audio.resampling import Resampler
 from models import catalogue
+from models.download.cache import ModelStore
 from models.interfaces import Samples
-from models.piper import Piper
-from models.store import ModelStore
+from models.tts.piper import Piper
 
 ROOT = Path(__file__).resolve().parent.parent
 DEMO = ROOT / "data" / "recordings" / "demo.jsonl"
@@ -117,7 +118,7 @@ def main() -> None:
         home = Home(Path(folder) / "home").create()
         tell_earlier(home)
         file = Path(folder) / "demo.jsonl"
-        command = [sys.executable, "-m", "ui.cli", "--home", str(home.root)]
+        command = [sys.executable, "-m", "ui.commands.main", "--home", str(home.root)]
         command += ["--profile", args.profile, *(f"--set={each}" for each in SETTINGS)]
         command += ["talk", "--record", str(file)]
         command += [f"--input={path}" for path in speak(Path(folder))]

@@ -35,14 +35,14 @@ def newest_first(notes: Sequence[Note]) -> tuple[list[Note], frozenset[str]]:
     return now + before, frozenset(key for key in rivals if key)
 
 
-def stems(words: str) -> frozenset[str]:
+def word_beginnings(words: str) -> frozenset[str]:
     """Beginnings of the longer words: enough to tell "adopted" and "adopt" alike."""
     return frozenset(word[:5] for word in re.findall(r"\w{4,}", words.lower()))
 
 
 def _about_the_same(notes: Sequence[Note]) -> list[list[int]]:
     """Places of notes, ascending, in groups of two or more."""
-    known = [stems(note.text) for note in notes]
+    known = [word_beginnings(note.text) for note in notes]
     groups: list[list[int]] = []
     for place, note in enumerate(notes):
         for group in groups:

@@ -12,10 +12,10 @@ from datetime import datetime
 from importlib.resources import files
 from string import Template
 
-from assistant.context.calendar_words import MONTHS, WEEKDAYS
 from assistant.context.note import Note
-from assistant.context.notes import NotesBlock, neutral, profile_block
+from assistant.context.notes import NotesBlock, profile_block, sanitised
 from assistant.events import Notice, PromptSection
+from assistant.language.calendar import MONTHS, WEEKDAYS
 from assistant.settings import Persona
 from models.interfaces import Message
 
@@ -80,7 +80,7 @@ def summary_text(summary: str) -> str:
     return f"\n\n{SUMMARY_OPENING}{summary}"
 
 
-class ProfilePart:
+class CoreMemoryPart:
     """What is always known of the user, at the end of the system prompt. When it changes the model
     reads all anew, which is rare, and done while nobody waits.
 
@@ -113,7 +113,7 @@ class ProfilePart:
     def told(self) -> list[str]:
         """The notes that it holds to their end."""
         text = self.text()
-        return [note.text for note in self._read if neutral(note.text) in text]
+        return [note.text for note in self._read if sanitised(note.text) in text]
 
 
 def date_line(now: datetime) -> str:
@@ -154,7 +154,7 @@ _ASKS = re.compile(
 )
 
 
-def asks(words: str, language: str) -> bool:
+def asks_something(words: str, language: str) -> bool:
     """Whether it may be something of the past that the user wants to know. Known of English words
     alone; in other languages it always may."""
     return not language.startswith("en") or _ASKS.search(words) is not None
@@ -179,7 +179,7 @@ _LOOKS_BACK = re.compile(
 )
 
 
-def looks_back(words: str) -> bool:
+def asks_about_past(words: str) -> bool:
     """Whether the answer may be something that no longer holds. Known of English words alone."""
     return _LOOKS_BACK.search(words) is not None
 

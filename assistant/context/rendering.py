@@ -38,7 +38,7 @@ class Group:
         return (user, *last.steps, *answer)
 
 
-def grouped(exchanges: Sequence[Exchange]) -> tuple[list[Group], tuple[Exchange, ...]]:
+def group_exchanges(exchanges: Sequence[Exchange]) -> tuple[list[Group], tuple[Exchange, ...]]:
     """Answered groups, oldest first, and the unanswered exchanges after them.
 
     The latter have no message of their own: their words open the next user message.

@@ -17,17 +17,17 @@ from datetime import datetime
 from typing import Protocol
 
 from assistant.context.conversation import Conversation, Exchange, Summary
-from assistant.context.kept import Importance, unknown
+from assistant.context.eviction import Importance, no_importance
 from assistant.context.note import Note
 from assistant.context.prompt import Prompt
 from assistant.context.summary import Summarizer
-from assistant.context.window import Window
+from assistant.context.window import ContextWindow
 from assistant.errors import StoreError
 from assistant.events import Event, Latency, MemoryUsed, Notice, Severity, TurnEnded
 from assistant.settings import Settings
 from models.interfaces import LanguageModel, Message
 
-QUIET_S = 1.0
+SUMMARY_DELAY_S = 1.0
 """Seconds after a turn before a summary begins: first the cache is read, and the user may go on."""
 
 
@@ -65,7 +65,7 @@ class ShortTermMemory:
     def __init__(
         self,
         conversation: Conversation,
-        window: Window,
+        window: ContextWindow,
         summarizer: Summarizer,
         store: Store | None,
         emit: Callable[[Event], None],
@@ -95,7 +95,7 @@ class ShortTermMemory:
         store: Store | None,
         emit: Callable[[Event], None],
         profile: Callable[[], Sequence[Note]] = tuple,
-        importance: Importance = unknown,
+        importance: Importance = no_importance,
     ) -> "ShortTermMemory":
         """With a window and a summarizer as the settings want them, for a loaded model.
 
@@ -103,7 +103,7 @@ class ShortTermMemory:
             profile: what is always known of the user.
             importance: of exchanges.
         """
-        window = Window(llm, settings, profile=profile, importance=importance)
+        window = ContextWindow(llm, settings, profile=profile, importance=importance)
         return cls(conversation, window, Summarizer(llm, settings, window, emit), store, emit)
 
     @property
@@ -261,7 +261,7 @@ class ShortTermMemory:
     # -- inside ---------------------------------------------------------------------------------
 
     async def _summarize(self) -> None:
-        await asyncio.sleep(QUIET_S)
+        await asyncio.sleep(SUMMARY_DELAY_S)
         self._finished = await self._summarizer.run(self.conversation)
 
     def _apply_finished(self) -> None:

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 
 from assistant.context.conversation import Conversation, Exchange, Summary, new_id
 from assistant.context.prompt import language_name, load_prompt, summary_text
-from assistant.context.window import MARGIN, Window
+from assistant.context.window import MARGIN, ContextWindow
 from assistant.errors import ModelError, ModelFailed
 from assistant.events import Event, Notice, Severity
 from assistant.settings import Settings
@@ -47,7 +47,7 @@ class Summarizer:
         self,
         llm: LanguageModel,
         settings: Settings,
-        window: Window,
+        window: ContextWindow,
         notify: Callable[[Event], None],
     ) -> None:
         self._llm = llm

@@ -13,23 +13,23 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from assistant.context.conversation import Conversation, Exchange, Summary
-from assistant.context.kept import Importance, Kept, unknown
+from assistant.context.eviction import EvictionPolicy, Importance, no_importance
 from assistant.context.note import Note
-from assistant.context.notes import NotesBlock, Question, Room, notes_block
+from assistant.context.notes import NotesBlock, NotesBudget, QuestionCues, notes_block
 from assistant.context.prompt import (
-    ProfilePart,
+    CoreMemoryPart,
     Prompt,
-    asks,
+    asks_about_past,
+    asks_something,
     asks_when,
     date_line,
     joined,
-    looks_back,
     may_need_date,
     state_block,
     summary_text,
     system_prompt,
 )
-from assistant.context.rendering import Group, cut, grouped, shortened
+from assistant.context.rendering import Group, cut, group_exchanges, shortened
 from assistant.errors import SettingsError
 from assistant.events import Notice, PromptSection, Severity
 from assistant.settings import Settings
@@ -85,10 +85,10 @@ class _Beside:
 
     notes: Sequence[Note]
     state: str | None
-    room: Room
+    room: NotesBudget
 
 
-class Window:
+class ContextWindow:
     """Builds prompts. Holds no words but the profile's, while that stays as it is: of exchanges it
     keeps ids, counts and places to cut.
 
@@ -108,7 +108,7 @@ class Window:
         settings: Settings,
         now: Callable[[], datetime] = local_now,
         profile: Callable[[], Sequence[Note]] = tuple,
-        importance: Importance = unknown,
+        importance: Importance = no_importance,
     ) -> None:
         self._llm = llm
         self._now = now
@@ -122,7 +122,7 @@ class Window:
         self._base = llm.count_messages([Message("system", self._system)])
         self._room = self.budget - self._base
         most = min(settings.memory.profile_tokens, self._room // 8)
-        self._profile = ProfilePart(profile, llm.count, most)
+        self._profile = CoreMemoryPart(profile, llm.count, most)
         self.reserve = min(LARGEST_RESERVE, self._room // 8)
         if self._room < SMALLEST_ROOM:
             raise SettingsError(
@@ -131,7 +131,7 @@ class Window:
                 mend="Shorten persona.instructions, or raise llm.context_tokens.",
             )
         room = min(settings.context.keep_important_tokens, self.reserve // 2)
-        self._kept = Kept(importance, self._group_cost, room)
+        self._kept = EvictionPolicy(importance, self._group_cost, room)
         self._left: set[str] = set()
         self._costs: dict[tuple[str, ...], int] = {}
         self._cuts: dict[str, tuple[int, int] | None] = {}
@@ -205,7 +205,9 @@ class Window:
     def unsummarized_tokens(self, conversation: Conversation) -> int:
         """Tokens of a prompt that held the whole conversation but for what its summary covers,
         without the newest message: what decides whether to summarize."""
-        groups, pending = grouped([each for each in conversation.uncovered if not each.open])
+        groups, pending = group_exchanges(
+            [each for each in conversation.uncovered if not each.open]
+        )
         return self._head(conversation.summary) + self._history_cost(_Shown(groups, pending))
 
     def head_tokens(self, summary: str) -> int:
@@ -215,7 +217,7 @@ class Window:
 
     def tokens_of(self, exchanges: Sequence[Exchange]) -> int:
         """Tokens that these exchanges take in the history."""
-        return self._history_cost(_Shown(*grouped(exchanges)))
+        return self._history_cost(_Shown(*group_exchanges(exchanges)))
 
     # -- what is shown --------------------------------------------------------------------------
 
@@ -230,7 +232,7 @@ class Window:
             exchanges = [each for each in exchanges if not (each.open and each.turn == turn)]
         elif exchanges and exchanges[-1].open:
             exchanges.pop()
-        return _Shown(*grouped([each for each in exchanges if each.id not in self._left]))
+        return _Shown(*group_exchanges([each for each in exchanges if each.id not in self._left]))
 
     def _too_much(self, head: int, shown: _Shown, newest: _Newest) -> bool:
         groups = sum(self._group_cost(group) for group in shown.groups)
@@ -335,21 +337,21 @@ class Window:
             self._now(),
             self._llm.count,
             beside.room,
-            Question(
+            QuestionCues(
                 words,
-                asks=asks(words, self._language),
+                asks=asks_something(words, self._language),
                 exact=asks_when(words),
-                past=looks_back(words),
+                past=asks_about_past(words),
             ),
             [*texts, words, *self._profile.told()],
         )
 
-    def _notes_room(self, reads_per_s: float | None) -> Room:
+    def _notes_room(self, reads_per_s: float | None) -> NotesBudget:
         """A quarter of the window at most, so that memories never crowd out the conversation."""
         most = min(self._memory.max_tokens, self._room // 4)
         if reads_per_s is None:
-            return Room(most, most)
-        return Room(most, int(reads_per_s * self._memory.prefill_ms / 1000))
+            return NotesBudget(most, most)
+        return NotesBudget(most, int(reads_per_s * self._memory.prefill_ms / 1000))
 
     def _date(self, words: str, state: str | None) -> str:
         """The date, where the words or the state may depend on it. Notes say theirs in words."""

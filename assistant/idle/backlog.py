@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from assistant.idle.job import Work
+from assistant.idle.job import Job
 from assistant.idle.queue import AT_ONCE, Batch, JobQueue
 
 FILLED = 1_000
@@ -13,7 +13,7 @@ FILLED = 1_000
 IN_A_ROW = 5
 """Batches of a kind that fail one after the other until it rests: its model is out of order, and
 no subject is to be given up for that."""
-REST_S = 60.0
+BACKOFF_S = 60.0
 LONGEST_REST_S = 3_600.0
 
 
@@ -37,7 +37,7 @@ class Backlog:
 
     def __init__(
         self,
-        works: Sequence[Work],
+        works: Sequence[Job],
         queue: JobQueue,
         limit: int,
         now: Callable[[], datetime],
@@ -89,7 +89,7 @@ class Backlog:
             self._begun = True
         await self.release()
 
-    async def next(self, kind: str | None, *, light: bool) -> tuple[Work, Batch] | None:
+    async def next(self, kind: str | None, *, light: bool) -> tuple[Job, Batch] | None:
         """Take what is to be done next.
 
         Args:
@@ -163,9 +163,9 @@ class Backlog:
         failing = self._failing.setdefault(kind, _Failing())
         failing.batches = max(failing.batches + 1, least)
         if (over := failing.batches - IN_A_ROW) >= 0:
-            failing.until = self._clock() + min(REST_S * 2 ** min(over, 10), LONGEST_REST_S)
+            failing.until = self._clock() + min(BACKOFF_S * 2 ** min(over, 10), LONGEST_REST_S)
 
-    async def _take(self, works: Sequence[Work]) -> bool:
+    async def _take(self, works: Sequence[Job]) -> bool:
         """The next batch; says whether there is one."""
         for work in works:
             if work.kind not in self._complete:
@@ -176,7 +176,7 @@ class Backlog:
         self._in_order = self.taken is None
         return self.taken is not None
 
-    async def _fill(self, work: Work) -> None:
+    async def _fill(self, work: Job) -> None:
         """Queue what is missing, once only a batch is left of it."""
         known, fresh = await asyncio.to_thread(self._queue.known, work.kind)
         if fresh >= self._limit:

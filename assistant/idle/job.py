@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 
-class Work(Protocol):
+class Job(Protocol):
     """What is made, between utterances, of exchanges or conversations: descriptions, facts, …
 
     What it makes carries its sources and can be made again. Its table refers to the exchange with

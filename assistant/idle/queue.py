@@ -9,14 +9,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from assistant.memory import job_rows
-from assistant.memory.job_rows import Dead, State
-from assistant.memory.transcript import Transcript
-from assistant.memory.transcript_rows import microseconds, time_of
+from assistant.memory.transcript import job_rows
+from assistant.memory.transcript.database import Transcript
+from assistant.memory.transcript.exchange_rows import microseconds, time_of
+from assistant.memory.transcript.job_rows import FailedJob, State
 
 BACKOFF = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 30, 180))
 """Until it is tried again after the first failure, the second, …; after one more it is given up."""
-CRASHED = "Crashed"
+CRASHED_ERROR = "Crashed"
 """In place of an exception's name: the process ended in the middle of it."""
 AT_ONCE = 100
 """Rows in one transaction: storing an exchange may have to wait for it."""
@@ -52,7 +52,7 @@ class JobQueue:
         with self._transcript.writing() as db:
             left = job_rows.running(db, self._user)
             for kind, subject in left:
-                job_rows.fail(db, self._user, kind, [subject], CRASHED, _due(now))
+                job_rows.fail(db, self._user, kind, [subject], CRASHED_ERROR, _due(now))
         return len(left)
 
     def keep_only(self, kinds: Sequence[str]) -> None:
@@ -132,7 +132,7 @@ class JobQueue:
         with self._transcript.reading() as db:
             return [Count(*row) for row in job_rows.counts(db, self._user)]
 
-    def dead(self, limit: int) -> list[Dead]:
+    def dead(self, limit: int) -> list[FailedJob]:
         """What was given up, the newest first."""
         with self._transcript.reading() as db:
             return job_rows.dead(db, self._user, limit)

@@ -17,7 +17,7 @@ from typing import Any
 from assistant.errors import SettingsError, StoreError
 from assistant.idle.queue import JobQueue
 from assistant.idle.scheduler import Scheduler
-from assistant.memory.on_loop import Result, on_loop
+from assistant.ipc.loop_bridge import Result, run_on_loop
 
 logger = logging.getLogger(__name__)
 
@@ -30,7 +30,7 @@ SHOWN = 20
 HELP = "assistant idle --help"
 
 
-class InSession:
+class SchedulerProxy:
     """The scheduler of a running assistant, for other threads.
 
     Args:
@@ -56,7 +56,7 @@ class InSession:
 
     def call(self, work: Coroutine[Any, Any, Result]) -> Result:
         """Raises what it raises."""
-        return on_loop(self._loop, work)
+        return run_on_loop(self._loop, work)
 
     def begin(self, kind: str | None, most: int | None) -> None:
         """
@@ -95,7 +95,7 @@ class InSession:
         await self.scheduler.close()
 
 
-class IdleDesk:
+class IdleAdmin:
     """What a face may ask about one user's idle work. Blocks; not for an event loop.
 
     Args:
@@ -105,7 +105,7 @@ class IdleDesk:
     def __init__(
         self,
         queue: JobQueue,
-        session: InSession | None = None,
+        session: SchedulerProxy | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._queue = queue

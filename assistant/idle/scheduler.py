@@ -24,12 +24,12 @@ from assistant.events import (
     Severity,
     TurnEnded,
 )
+from assistant.idle.activity import ActivityMonitor
 from assistant.idle.backlog import Backlog
-from assistant.idle.job import Work
-from assistant.idle.policy import Allowed, Policy
+from assistant.idle.job import Job
+from assistant.idle.load_policy import LoadPolicy, WorkAllowed
 from assistant.idle.queue import Batch, JobQueue
-from assistant.idle.quiet import Quiet
-from assistant.memory.giving_way import gently
+from assistant.memory.store.write_priority import low_priority
 from assistant.settings import Idle
 
 logger = logging.getLogger(__name__)
@@ -38,14 +38,14 @@ SUBJECT_S = 120.0
 """For each subject of a batch: what takes longer hangs, and counts as failed."""
 LONGEST_PAUSE_S = 600.0
 """Between two looks at whether something is due, where nothing has happened."""
-STUBBORN_S = 5.0
+CANCEL_TIMEOUT_S = 5.0
 """Work that has not stopped by then is left behind: a model may not hear that it is cancelled."""
 LATE_S = 0.05
 """Work that takes longer to stop is told of in the log."""
 YIELDS = 1_000
 
 
-class Outcome(Enum):
+class BatchOutcome(Enum):
     DONE = auto()
     FAILED = auto()
     """The work did; it is tried again later."""
@@ -75,10 +75,10 @@ class Scheduler:
 
     def __init__(
         self,
-        works: Sequence[Work],
+        works: Sequence[Job],
         queue: JobQueue,
-        quiet: Quiet,
-        policy: Policy,
+        quiet: ActivityMonitor,
+        policy: LoadPolicy,
         settings: Idle,
         emit: Callable[[Event], None],
         *,
@@ -97,14 +97,14 @@ class Scheduler:
         self._settled = settled
         self._subject_s = subject_s
         self._one_by_one = asyncio.Lock()
-        self._task: asyncio.Task[Outcome] | None = None
+        self._task: asyncio.Task[BatchOutcome] | None = None
         self._batch: Batch | None = None
         self._inside = False
         """The work itself is running, or has failed."""
         self._stopped: float | None = None
         """When the running batch was told to stop."""
         self._told_to_stop = asyncio.Event()
-        self._left: asyncio.Task[Outcome] | None = None
+        self._left: asyncio.Task[BatchOutcome] | None = None
         """A batch that did not stop. Nothing is begun until it has ended."""
         self._not_before = float("-inf")
         self._rest_until = float("-inf")
@@ -127,9 +127,9 @@ class Scheduler:
                 self._settings.every_s, lambda: max(self._not_before, self._rest_until)
             )
             outcome, _ = await self._one_batch(None, forced=False)
-            if outcome is Outcome.INTERRUPTED:  # from when on it is quiet decides
+            if outcome is BatchOutcome.INTERRUPTED:  # from when on it is quiet decides
                 continue
-            if outcome in (Outcome.NOTHING, Outcome.HELD):
+            if outcome in (BatchOutcome.NOTHING, BatchOutcome.HELD):
                 self._pause = min(2 * self._pause + self._settings.every_s, LONGEST_PAUSE_S)
             else:
                 self._pause = 0.0
@@ -159,11 +159,11 @@ class Scheduler:
             outcome, subjects = await self._one_batch(kind, forced=True)
             done += subjects
             tell(done)
-            batches += outcome in (Outcome.DONE, Outcome.FAILED)
-            wait = self._settings.every_s if outcome is Outcome.INTERRUPTED else 0.0
-            if outcome in (Outcome.NOTHING, Outcome.HELD):
+            batches += outcome in (BatchOutcome.DONE, BatchOutcome.FAILED)
+            wait = self._settings.every_s if outcome is BatchOutcome.INTERRUPTED else 0.0
+            if outcome in (BatchOutcome.NOTHING, BatchOutcome.HELD):
                 break
-            if outcome is Outcome.BROKEN and self.trouble is not None:
+            if outcome is BatchOutcome.BROKEN and self.trouble is not None:
                 raise self.trouble
         return done
 
@@ -222,18 +222,18 @@ class Scheduler:
             self._told_to_stop.set()
             self._task.cancel()
 
-    async def _one_batch(self, kind: str | None, *, forced: bool) -> tuple[Outcome, int]:
+    async def _one_batch(self, kind: str | None, *, forced: bool) -> tuple[BatchOutcome, int]:
         """Also says how many subjects were done."""
         async with self._one_by_one:  # whoever waited for it counts none of the batch before
             before = self.backlog.finished
             outcome = await self._alone(kind, forced=forced)
             return outcome, self.backlog.finished - before
 
-    async def _alone(self, kind: str | None, *, forced: bool) -> Outcome:
+    async def _alone(self, kind: str | None, *, forced: bool) -> BatchOutcome:
         if not self._quiet.now:
-            return Outcome.INTERRUPTED
+            return BatchOutcome.INTERRUPTED
         if self._left is not None and not self._left.done():
-            return Outcome.HELD
+            return BatchOutcome.HELD
         self._inside = False
         self._told_to_stop.clear()
         task = self._task = asyncio.create_task(self._work(kind, forced=forced))
@@ -242,19 +242,19 @@ class Scheduler:
         finally:  # reached too early where the whole scheduler is cancelled
             if not task.done():
                 self._stop()
-                await asyncio.wait({task}, timeout=STUBBORN_S)
+                await asyncio.wait({task}, timeout=CANCEL_TIMEOUT_S)
             stopped = self._noted_end()
             if not task.done():
                 self._leave(task)
         if not task.done():
-            return Outcome.INTERRUPTED
+            return BatchOutcome.INTERRUPTED
         # Cancelled by nobody is work that waited for something that was: a mistake of its own.
         error = asyncio.CancelledError() if task.cancelled() else task.exception()
         if error is None:
             return task.result()
-        return Outcome.INTERRUPTED if stopped else await self._failed(error)
+        return BatchOutcome.INTERRUPTED if stopped else await self._failed(error)
 
-    async def _ended(self, task: "asyncio.Task[Outcome]") -> None:
+    async def _ended(self, task: "asyncio.Task[BatchOutcome]") -> None:
         """Until it has, or was told to."""
         told = asyncio.create_task(self._told_to_stop.wait())
         try:
@@ -262,7 +262,7 @@ class Scheduler:
         finally:
             told.cancel()
 
-    def _leave(self, task: "asyncio.Task[Outcome]") -> None:
+    def _leave(self, task: "asyncio.Task[BatchOutcome]") -> None:
         """Nobody waits for it any more."""
         self._left = task
         task.add_done_callback(lambda done: done.cancelled() or done.exception())
@@ -282,32 +282,32 @@ class Scheduler:
                 logger.warning("idle work (%s) took %.0f ms to stop", batch.kind, took * 1000)
         return stopped is not None
 
-    async def _work(self, kind: str | None, *, forced: bool) -> Outcome:
+    async def _work(self, kind: str | None, *, forced: bool) -> BatchOutcome:
         """Everything that may be interrupted."""
         await self.backlog.begin()
-        allowed = Allowed.ALL
+        allowed = WorkAllowed.ALL
         if not forced:
             paused = await self.backlog.paused() is not None
-            allowed = Allowed.NOTHING if paused else await self._policy.allowed()
-        if allowed is Allowed.NOTHING:
-            return Outcome.HELD
+            allowed = WorkAllowed.NOTHING if paused else await self._policy.allowed()
+        if allowed is WorkAllowed.NOTHING:
+            return BatchOutcome.HELD
         await self._settled()
-        found = await self.backlog.next(kind, light=allowed is Allowed.LIGHT)
+        found = await self.backlog.next(kind, light=allowed is WorkAllowed.LIGHT)
         self._works_again(None)
         if found is None:
-            return Outcome.NOTHING
+            return BatchOutcome.NOTHING
         work, self._batch = found
         self._emit(IdleWork(work.kind, self.backlog.waiting))
         async with asyncio.timeout(self._subject_s * len(self._batch.subjects)):
             self._inside = True
-            with gently():
+            with low_priority():
                 await work.run(self._batch.subjects)
             self._inside = False
         await self.backlog.done(self._batch)
         self._works_again(work.kind)
-        return Outcome.DONE
+        return BatchOutcome.DONE
 
-    async def _failed(self, error: BaseException) -> Outcome:
+    async def _failed(self, error: BaseException) -> BatchOutcome:
         """What the queue can't be told now, it is told before the next batch."""
         name, batch = type(error).__name__, self.backlog.taken if self._inside else None
         if isinstance(error, StoreError):
@@ -324,9 +324,9 @@ class Scheduler:
             self._told_given_up = True
             told = f"Some work between utterances was given up ({batch.kind})."
             self._emit(Notice(told, mend="assistant idle retry"))
-        return Outcome.FAILED
+        return BatchOutcome.FAILED
 
-    def _broken(self, error: StoreError, kind: str | None) -> Outcome:
+    def _broken(self, error: StoreError, kind: str | None) -> BatchOutcome:
         """
         Args:
             kind: of the work whose store fails; None where it is the queue's.
@@ -340,11 +340,11 @@ class Scheduler:
             told = f"Work on the memory between utterances rests: {error}"
             self._emit(Notice(told, Severity.WARNING, error.mend))
         self.trouble, self._troubled = error, kind
-        return Outcome.BROKEN
+        return BatchOutcome.BROKEN
 
     def _works_again(self, kind: str | None) -> None:
         """The queue does; or the store of a kind of work."""
         self._rest, self._rest_until = 0.0, float("-inf")
         if self.trouble is not None and self._troubled == kind:
             self.trouble = None
-            self._emit(Notice("Work on the memory between utterances goes on."))
+            self._emit(Notice("Job on the memory between utterances goes on."))

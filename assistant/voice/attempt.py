@@ -16,7 +16,7 @@ from assistant.events import Latency, MemoryUsed
 
 
 @dataclass(slots=True)
-class Marks:
+class TurnTimes:
     """When each step of a turn happened, on the clock of `time.monotonic`, in seconds."""
 
     speech_ended: float
@@ -55,7 +55,7 @@ class Attempt:
     """
 
     text: str
-    marks: Marks
+    marks: TurnTimes
     turn: int = 0
     started: datetime | None = None
     """UTC; when the user began, once it is a turn."""
@@ -113,6 +113,8 @@ class Attempt:
     @classmethod
     def of_remark(cls, text: str) -> "Attempt":
         """Something that the assistant says of itself, certain from the start."""
-        attempt = cls(text="", marks=Marks(speech_ended=time.monotonic()), remark=True, answer=text)
+        attempt = cls(
+            text="", marks=TurnTimes(speech_ended=time.monotonic()), remark=True, answer=text
+        )
         attempt.confirm()
         return attempt

@@ -35,10 +35,10 @@ from assistant.events import (
 )
 from assistant.settings import Settings
 from assistant.voice.attempt import Attempt
-from assistant.voice.attention import Attention
-from assistant.voice.background import Background
-from assistant.voice.ledger import Ledger
-from assistant.voice.warming import CacheWarmer
+from assistant.voice.background_tasks import TaskSet
+from assistant.voice.cache_warming import CacheWarmer
+from assistant.voice.latency_log import LatencyLog
+from assistant.voice.turns.addressee import AddresseeDetector
 from models.interfaces import Generation, LanguageModel
 
 SETTLE_S = 2.0
@@ -56,7 +56,7 @@ def _nothing(*_: object) -> None:
 
 
 @dataclass(slots=True)
-class Voice:
+class LoudspeakerControl:
     """What the dialogue may do to the loudspeaker; set by the loudspeaker's processor."""
 
     set_gain: Callable[[float], None] = _nothing
@@ -74,15 +74,15 @@ class Dialogue:
         bus: EventBus,
         llm: LanguageModel,
         memory: ShortTermMemory,
-        ledger: Ledger,
+        ledger: LatencyLog,
     ) -> None:
         self._settings = settings
         self._bus = bus
         self._memory = memory
         self._ledger = ledger
-        self.attention = Attention(settings)
+        self.attention = AddresseeDetector(settings)
         self.cache = CacheWarmer(llm, self.has_read)
-        self.voice = Voice()
+        self.voice = LoudspeakerControl()
         self.muted = False
         self.aloud = False
         self.user_speaks = False
@@ -95,7 +95,7 @@ class Dialogue:
         self._idle.set()
         self._quiet = asyncio.Event()
         self._quiet.set()
-        self._closing = Background(self.failed)
+        self._closing = TaskSet(self.failed)
         self._phase = Phase.STARTING
         self._stale = False
         """The model's cache holds what is in the prompt no more."""

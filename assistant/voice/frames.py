@@ -14,8 +14,8 @@ from pipecat.frames.frames import (
 )
 
 from assistant.voice.attempt import Attempt
-from assistant.voice.phrasing import Phrase
-from assistant.voice.speech_text import SpokenWord
+from assistant.voice.speech.clauses import SpokenWord
+from assistant.voice.turns.semantic_endpointing import Completeness
 from models.interfaces import Samples, Transcription
 
 
@@ -42,7 +42,7 @@ class SpeechStartedFrame(SystemFrame):
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class SpeechSegment:
     """A stretch of speech to be transcribed, with what the voice detector made of it.
 
     `samples` holds 16 kHz audio from shortly before the speech, `played` what the loudspeaker
@@ -66,14 +66,14 @@ class Stretch:
 class SpeechPausedFrame(SystemFrame):
     """A first hint of silence: perhaps the turn is over."""
 
-    stretch: Stretch
+    stretch: SpeechSegment
 
 
 @dataclass
-class SpeechGoesOnFrame(SystemFrame):
+class SpeechContinuesFrame(SystemFrame):
     """The user is still speaking; what there is so far, for a partial transcript."""
 
-    stretch: Stretch
+    stretch: SpeechSegment
 
 
 @dataclass
@@ -90,12 +90,12 @@ class SpeechResumedFrame(SystemFrame):
 
 
 @dataclass
-class WordsFrame(SystemFrame):
+class CompletenessFrame(SystemFrame):
     """Upstream, from hearing to the turn detector: how finished the words of a stretch are."""
 
     utterance: int
     revision: int
-    phrase: Phrase
+    phrase: Completeness
 
 
 @dataclass

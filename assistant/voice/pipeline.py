@@ -11,31 +11,31 @@ from pipecat.workers.runner import WorkerRunner
 
 from assistant.events import UserSensed
 from assistant.settings import Settings
-from assistant.voice.audio import MIC_RATE, Loudspeaker, Microphone
-from assistant.voice.barge_in import BargeIn
-from assistant.voice.detectors import EndOfTurn, VoiceDetector
+from assistant.voice.audio.echo import EchoCanceller
+from assistant.voice.audio.interfaces import MIC_RATE, Loudspeaker, Microphone
 from assistant.voice.dialogue import Dialogue
-from assistant.voice.echo import EchoCanceller
 from assistant.voice.frames import StopSpeakingFrame, TypedFrame
-from assistant.voice.hearing import Hear
+from assistant.voice.intent_routing import MemoryCommandHandler, RouteIntents
 from assistant.voice.recalling import Recall, Recaller
-from assistant.voice.speaking import Speak
-from assistant.voice.spoken_commands import Keeping, SpokenCommands
+from assistant.voice.speech.hearing import Hear
+from assistant.voice.speech.speaking import Speak
 from assistant.voice.thinking import Think
 from assistant.voice.transport import Echo, LoudspeakerOutput, MicrophoneInput
-from assistant.voice.turns import TurnDetector
+from assistant.voice.turns.barge_in import BargeIn
+from assistant.voice.turns.detectors import EndOfTurn, VoiceDetector
+from assistant.voice.turns.turn_detector import TurnDetector
 from models.interfaces import ModelSet
 
 SILENT_RATE = 22_050
 """Hz of a loudspeaker that has nothing but the chime to play."""
 
 
-CALM_S = 0.5
+SETTLE_S = 0.5
 """Without a sign of work for so long, nothing more will come of what was said."""
 
 
 @dataclass(frozen=True, slots=True)
-class Sound:
+class AudioIO:
     """The ears and the mouth of a session. Without a microphone turns are typed."""
 
     microphone: Microphone | None
@@ -53,10 +53,10 @@ class VoiceLoop:
         settings: Settings,
         dialogue: Dialogue,
         models: ModelSet,
-        sound: Sound,
+        sound: AudioIO,
         recaller: Recaller,
         detectors: tuple[VoiceDetector, EndOfTurn],
-        keeping: Keeping | None = None,
+        keeping: MemoryCommandHandler | None = None,
     ) -> None:
         voice, end_of_turn = detectors
         self.turns = TurnDetector(
@@ -84,7 +84,7 @@ class VoiceLoop:
                 self.turns,
                 self.hear,
                 BargeIn(dialogue, duck=settings.turn.duck, echoes=settings.audio.echo == "cancel"),
-                SpokenCommands(dialogue, keeping),
+                RouteIntents(dialogue, keeping),
                 Recall(recaller, dialogue, settings.memory),
                 self.think,
                 Speak(
@@ -148,7 +148,7 @@ class VoiceLoop:
     async def settled(self) -> None:
         """Wait until all that was said so far is answered; for recordings and tests."""
         calm_since = time.monotonic()
-        while time.monotonic() - calm_since < CALM_S:
+        while time.monotonic() - calm_since < SETTLE_S:
             await asyncio.sleep(0.02)
             working = self.hear.busy or self.think.busy or self._dialogue.answering
             if self.turns.hearing or working:

@@ -13,7 +13,7 @@ from pipecat.frames.frames import Frame
 from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 
 from assistant.events import Recalled
-from assistant.memory.found import Recollected
+from assistant.memory.retrieval.results import RecalledForTurn
 from assistant.settings import Memory
 from assistant.voice.attempt import Attempt
 from assistant.voice.dialogue import Dialogue
@@ -21,7 +21,7 @@ from assistant.voice.frames import AttemptFrame, PartialFrame
 
 logger = logging.getLogger(__name__)
 
-GRACE_S = 0.1
+HANG_TIMEOUT_S = 0.1
 """A recaller keeps the deadline itself, and where this whole program was late it still has what the
 words say; one that hangs is left behind this much later."""
 
@@ -31,7 +31,7 @@ class Recaller(Protocol):
         """The user still speaks, and this is what was heard so far: prepare for it. Returns at
         once."""
 
-    async def recall(self, query: str, deadline_s: float) -> Recollected:
+    async def recall(self, query: str, deadline_s: float) -> RecalledForTurn:
         """The memories that matter for `query`, best first, and what was missed: what there is at
         the deadline is what there is."""
 
@@ -42,9 +42,9 @@ class NoMemories:
     def ahead(self, words: str) -> None:
         del words
 
-    async def recall(self, query: str, deadline_s: float) -> Recollected:
+    async def recall(self, query: str, deadline_s: float) -> RecalledForTurn:
         del query, deadline_s
-        return Recollected()
+        return RecalledForTurn()
 
 
 class Recall(FrameProcessor):
@@ -80,10 +80,10 @@ class Recall(FrameProcessor):
             logger.exception("recall failed")
 
     async def _recall(self, attempt: Attempt) -> None:
-        found = Recollected(missed=True)
+        found = RecalledForTurn(missed=True)
         deadline_s = self._typed_deadline_s if attempt.typed else self._deadline_s
         try:
-            async with asyncio.timeout(deadline_s + GRACE_S):
+            async with asyncio.timeout(deadline_s + HANG_TIMEOUT_S):
                 found = await self._recaller.recall(attempt.text, deadline_s)
         except TimeoutError:
             logger.warning("recall missed its deadline")
@@ -93,6 +93,6 @@ class Recall(FrameProcessor):
         attempt.marks.stamp("recall")
         attempt.when_confirmed(partial(self._tell, found))
 
-    def _tell(self, found: Recollected) -> None:
+    def _tell(self, found: RecalledForTurn) -> None:
         if any(found):
             self._dialogue.emit(Recalled(self._dialogue.next_turn, *found))

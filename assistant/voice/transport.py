@@ -8,12 +8,12 @@ from pipecat.frames.frames import CancelFrame, EndFrame, Frame
 from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 
 from assistant.voice.attempt import Attempt
-from assistant.voice.audio import MIC_RATE, Loudspeaker, Microphone
-from assistant.voice.chime import chime
-from assistant.voice.dialogue import Dialogue, Voice
-from assistant.voice.echo import EchoCanceller
+from assistant.voice.audio.chime import chime
+from assistant.voice.audio.echo import EchoCanceller
+from assistant.voice.audio.interfaces import MIC_RATE, Loudspeaker, Microphone
+from assistant.voice.dialogue import Dialogue, LoudspeakerControl
 from assistant.voice.frames import AnswerEndFrame, ClauseAudioFrame, CutOffFrame, MicrophoneFrame
-from assistant.voice.speech_text import heard_text
+from assistant.voice.speech.clauses import heard_text
 from models.interfaces import Samples
 
 PLAY_BLOCK_S = 0.02
@@ -101,7 +101,7 @@ class LoudspeakerOutput(FrameProcessor):
         self._chime = chime(sample_rate)
         self._chiming: asyncio.Task[None] | None = None
         self._hushed: Attempt | None = None
-        dialogue.voice = Voice(self._set_gain, self._start_chime, self._hush)
+        dialogue.voice = LoudspeakerControl(self._set_gain, self._start_chime, self._hush)
         self._loudspeaker = loudspeaker
         self._dialogue = dialogue
         self._accepted = 0

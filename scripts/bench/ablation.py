@@ -8,32 +8,32 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assistant.idle import description
-from assistant.idle.description import Made, borne
-from assistant.memory.enriched import (
+from assistant.idle.jobs import expansion_prompt
+from assistant.idle.jobs.expansion_prompt import Made, grounded
+from assistant.language.stemming import TextAnalyzer
+from assistant.memory.retrieval.document_expansion import (
     DESCRIBE_MEANING,
     EXPAND_MEANING,
-    Enrichment,
-    Extra,
+    Expansion,
+    ExpansionWeights,
     fingerprint,
 )
-from assistant.memory.lexicon import Lexicon
-from assistant.memory.ranking import Ranking
+from assistant.memory.retrieval.ranking import Ranking
 from scripts.bench.made import Cache, Cost, calls, narrowed
 from scripts.bench.recall_data import Pool
 from scripts.bench.recall_methods import UNKNOWN, Encoders, Ours
 from scripts.bench.retrieval import METRICS, Values, intervals, means, of_question
 
-NONE = Enrichment()
+NONE = ExpansionWeights()
 WORDS = {"describe_words": 0.5, "expand_words": 0.5}
 """Not among what the settings switch on."""
 MEANING = {"describe_meaning": DESCRIBE_MEANING, "expand_meaning": EXPAND_MEANING}
-VARIANTS: Mapping[str, Enrichment] = {
+VARIANTS: Mapping[str, ExpansionWeights] = {
     "ours": NONE,
     **{name.replace("_", " "): replace(NONE, **{name: w}) for name, w in (WORDS | MEANING).items()},
-    "all words": Enrichment(**WORDS),
-    "all meaning": Enrichment(**MEANING),
-    "all": Enrichment(**WORDS, **MEANING),
+    "all words": ExpansionWeights(**WORDS),
+    "all meaning": ExpansionWeights(**MEANING),
+    "all": ExpansionWeights(**WORDS, **MEANING),
 }
 
 
@@ -41,7 +41,7 @@ class Enriched(NamedTuple):
     """A pool with what was made of all its turns."""
 
     pool: Pool
-    extras: Mapping[str, Extra]
+    extras: Mapping[str, Expansion]
 
 
 def enriched(
@@ -62,19 +62,19 @@ def enriched(
 def _enriched(
     pool: Pool, rows: Sequence[int], made: Sequence[Made], encoders: Encoders
 ) -> Enriched:
-    lexicon = Lexicon("en")
+    lexicon = TextAnalyzer("en")
     asked = list(calls(pool))
     extras = {}
     for row, each in zip(rows, made, strict=True):
         call, turn = asked[row], pool.turns[row]
         if call is None:
             continue
-        kept = borne(each, call.said, (turn.when or UNKNOWN).date(), lexicon)
-        texts, of = description.texts(kept), fingerprint(turn.text)
+        kept = grounded(each, call.said, (turn.when or UNKNOWN).date(), lexicon)
+        texts, of = expansion_prompt.texts(kept), fingerprint(turn.text)
         if not texts:
             continue
         vectors = encoders.quick.documents(texts)
-        extras[turn.id] = Extra(of, kept.about, kept.questions, vectors, (turn.id,))
+        extras[turn.id] = Expansion(of, kept.about, kept.questions, vectors, (turn.id,))
     return Enriched(narrowed(pool, rows), extras)
 
 

@@ -11,7 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from assistant.memory.lexicon import Lexicon
+from assistant.language.stemming import TextAnalyzer
 from scripts.bench.extraction_words import fold, holds, is_dated, written_out
 
 TYPES = ("fact", "preference", "event", "profile")
@@ -169,13 +169,13 @@ def score(rows: Iterable[Row], predicted: Mapping[str, Sequence[Predicted]]) -> 
     unknown = sorted(set(predicted) - {row.id for row in rows})
     if unknown:
         raise ValueError(f"there are no labels of these rows: {', '.join(unknown)}")
-    lexicon, tallies = Lexicon(), _Tallies()
+    lexicon, tallies = TextAnalyzer(), _Tallies()
     for row in rows:
         _count(row, predicted.get(row.id, ()), lexicon, tallies)
     return Score(tallies.whole, tallies.parts, tallies.types, tallies.kinds)
 
 
-def _count(row: Row, facts: Sequence[Predicted], lexicon: Lexicon, tallies: _Tallies) -> None:
+def _count(row: Row, facts: Sequence[Predicted], lexicon: TextAnalyzer, tallies: _Tallies) -> None:
     right = pairs(row.facts, facts)
     rest = [index for index in range(len(facts)) if index not in right]
     allowed = {rest[index] for index in pairs(row.may, [facts[index] for index in rest])}
@@ -222,7 +222,7 @@ def _faults_of_wrong(fact: Predicted, row: Row, sources: "_Sources") -> Iterator
 class _Sources:
     """The words that a fact may rest on: not those of recalled notes."""
 
-    def __init__(self, row: Row, lexicon: Lexicon) -> None:
+    def __init__(self, row: Row, lexicon: TextAnalyzer) -> None:
         self._lexicon = lexicon
         days = [day for label in (*row.facts, *row.may) for day in label.when]
         dates = [written_out(day) for day in (*days, row.said_at.date().isoformat())]

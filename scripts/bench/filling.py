@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assistant.context.conversation import Conversation
-from assistant.memory.encoding import QueryEncoder
-from assistant.memory.making import memories_of
-from assistant.memory.record import Memory, new_id
-from assistant.memory.table import MemoryTable
+from assistant.memory.curation.materialize import materialize_exchange
+from assistant.memory.records.memory import Memory, new_id
+from assistant.memory.retrieval.encoding import QueryEncoder
+from assistant.memory.store.table import MemoryTable
 from data import located
 
 DISTRACTORS = "evaluation/paraphrase_distractors.jsonl"
@@ -86,7 +86,7 @@ def made_up(count: int, facts: Sequence[str], others: Sequence[str]) -> Iterator
         talk = Conversation.begin(USER)
         moment = start + timedelta(minutes=2 * number)
         talk.append_user(1, planted.get(number, text), moment)
-        (memory,) = memories_of(USER, conversation, talk.complete(1, "", ended=moment))
+        (memory,) = materialize_exchange(USER, conversation, talk.complete(1, "", ended=moment))
         batch.append(replace(memory, uses=random.randrange(3)))
         if len(batch) == BATCH or number == count - 1:
             yield batch

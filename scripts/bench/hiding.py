@@ -17,16 +17,16 @@ from numpy.typing import NDArray
 
 from assistant.context.conversation import Conversation, Exchange
 from assistant.events import Event, Latency, MemoryUsed, Notice, TurnEnded
-from assistant.memory.encoding import QueryEncoder
-from assistant.memory.forgetting import Forgetting
-from assistant.memory.forgetting_marks import Hidden
-from assistant.memory.lexicon import Lexicon
-from assistant.memory.long_term import LongTermMemory
-from assistant.memory.ranking import Ranking
-from assistant.memory.table import MemoryTable
-from assistant.memory.transcript import Transcript
-from assistant.obeying import Obeying
-from assistant.voice.commands import Command, Kind
+from assistant.intents.command import Command, CommandKind
+from assistant.language.stemming import TextAnalyzer
+from assistant.memory.forgetting.executor import ForgettingExecutor
+from assistant.memory.records.hidden import HiddenItems
+from assistant.memory.retrieval.encoding import QueryEncoder
+from assistant.memory.retrieval.ranking import Ranking
+from assistant.memory.store.table import MemoryTable
+from assistant.memory.transcript.database import Transcript
+from assistant.memory.user_memory import UserMemory
+from assistant.skills.memory_by_voice import MemoryCommands
 from scripts.bench.statistics import percentile
 
 TICK_S = 0.001
@@ -125,12 +125,12 @@ async def hiding(
     times: int,
 ) -> Figures:
     """Exchanges out of `told`, one by one; and "forget that", after questions."""
-    lexicon = Lexicon("en")
+    lexicon = TextAnalyzer("en")
     queries = QueryEncoder(encoder)
-    memory = LongTermMemory(user, lambda: table, queries, lexicon, Ranking(), _no_news)
+    memory = UserMemory(user, lambda: table, queries, lexicon, Ranking(), _no_news)
     memory.store.owns_table = False
     talk = Conversation.begin(user)
-    forgetting = Forgetting(
+    forgetting = ForgettingExecutor(
         user,
         transcript,
         memory,
@@ -140,7 +140,7 @@ async def hiding(
         quiet=_quiet,
         emit=_no_news,
     )
-    obeying = Obeying(user, forgetting, transcript, lambda: talk, memory, lexicon)
+    obeying = MemoryCommands(user, forgetting, transcript, lambda: talk, memory, lexicon)
     await memory.load(transcript)
     try:
         chosen = Random(3).sample(list(told), min(times, len(told)))
@@ -155,7 +155,7 @@ async def hiding(
 
 
 async def _hide(
-    memory: LongTermMemory, forgetting: Forgetting, exchanges: Sequence[Exchange]
+    memory: UserMemory, forgetting: ForgettingExecutor, exchanges: Sequence[Exchange]
 ) -> Figures:
     watch, before, after = Watch(), 0, 0
     for exchange in exchanges:
@@ -167,15 +167,15 @@ async def _hide(
     return watch.figures() | {"found_before": before, "found_after": after}
 
 
-async def _is_found(memory: LongTermMemory, exchange: Exchange) -> bool:
+async def _is_found(memory: UserMemory, exchange: Exchange) -> bool:
     """By its own words."""
     found = await memory.recall(exchange.user_text, LEISURE_S)
     return any(exchange.id in each.sources for each in found.memories)
 
 
 async def _forget_that(
-    memory: LongTermMemory,
-    obeying: Obeying,
+    memory: UserMemory,
+    obeying: MemoryCommands,
     talk: Conversation,
     exchanges: Sequence[Exchange],
     times: int,
@@ -188,7 +188,7 @@ async def _forget_that(
         if turn < TURNS:
             continue
         async with watch.once():
-            await obeying.carry_out(Command(Kind.FORGET_THAT))
+            await obeying.carry_out(Command(CommandKind.FORGET_THAT))
             if obeying.waits_for_yes:
                 asked += 1
                 await obeying.answered(yes=True)
@@ -197,7 +197,7 @@ async def _forget_that(
 
 
 async def _ask(
-    memory: LongTermMemory, obeying: Obeying, talk: Conversation, about: Exchange
+    memory: UserMemory, obeying: MemoryCommands, talk: Conversation, about: Exchange
 ) -> None:
     question = f"What did I tell you: {about.user_text.rstrip('.')}?"
     found = (await memory.recall(question, LEISURE_S)).memories
@@ -222,7 +222,7 @@ def _no_news(event: Event) -> None:
         print(event, file=sys.stderr)
 
 
-def _never(hidden: Hidden) -> None:
+def _never(hidden: HiddenItems) -> None:
     raise AssertionError(f"{hidden.id} is not due")
 
 

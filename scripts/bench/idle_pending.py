@@ -6,11 +6,12 @@ from contextlib import ExitStack, closing
 from datetime import UTC, datetime, timedelta
 from itertools import cycle, islice
 
-from assistant import desks
+from assistant.compose import memory_requests
 from assistant.context.conversation import Conversation
-from assistant.encryption import Vault, open_vault
-from assistant.memory.place import open_place, place_of
-from assistant.memory.transcript import Transcript
+from assistant.encryption.vault import Vault, open_vault
+from assistant.memory.store.location import store_location
+from assistant.memory.store.repair import open_store
+from assistant.memory.transcript.database import Transcript
 from assistant.paths import Home
 from assistant.settings import Settings
 from scripts.bench.filling import said_and_asked
@@ -66,10 +67,12 @@ def fill(home: Home, profile: str, exchanges: int) -> None:
 
 
 def _remember(home: Home, settings: Settings, vault: Vault, transcript: Transcript) -> None:
-    table = open_place(place_of(home, settings, vault.key), lambda _: None)
-    encoder = desks.profile_encoder(settings)
+    table = open_store(store_location(home, settings, vault.key), lambda _: None)
+    encoder = memory_requests.profile_encoder(settings)
     encoder.load()
-    memory = desks.load_memory(settings.general.user, table, encoder, settings, transcript)
+    memory = memory_requests.load_user_memory(
+        settings.general.user, table, encoder, settings, transcript
+    )
     memory.store.owns_table = True
 
     async def settle() -> None:

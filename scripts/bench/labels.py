@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from assistant.voice.commands import recognise
-from assistant.voice.recordings import read_recording
+from assistant.intents.recogniser import recognise
+from assistant.voice.audio.files import read_recording
 from models.interfaces import STT_SAMPLE_RATE, Samples
 
 FRAME_S = 0.01

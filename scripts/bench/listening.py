@@ -12,7 +12,7 @@ from typing import Protocol
 
 import numpy as np
 
-from assistant.voice.recordings import NullLoudspeaker, RecordingMicrophone
+from assistant.voice.audio.files import FileMicrophone, NullLoudspeaker
 from models.interfaces import Samples
 from scripts.bench.labels import Clip
 
@@ -119,12 +119,12 @@ class System(Protocol):
         """End, with all processes."""
 
 
-def microphone(clip: Clip) -> RecordingMicrophone:
-    return RecordingMicrophone([clip.samples], lead_in_s=LEAD_IN_S)
+def microphone(clip: Clip) -> FileMicrophone:
+    return FileMicrophone([clip.samples], lead_in_s=LEAD_IN_S)
 
 
 async def answer_to(
-    clip: Clip, microphone: RecordingMicrophone, loudspeaker: TimedLoudspeaker
+    clip: Clip, microphone: FileMicrophone, loudspeaker: TimedLoudspeaker
 ) -> tuple[float, float | None]:
     """Wait for the answer to a clip that is being played.
 

@@ -8,7 +8,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from assistant.errors import ModelFailed
-from assistant.idle.description import Line, Made, made, prompt, question, shown, tells
+from assistant.idle.jobs.expansion_prompt import (
+    Made,
+    SpokenLine,
+    made,
+    prompt,
+    question,
+    shown,
+    tells,
+)
 from scripts.bench.recall_data import Pool
 
 NAMES = {"user": "User", "assistant": "Assistant"}
@@ -20,7 +28,7 @@ class Call(NamedTuple):
     pool: str
     turn: str
     asked: str
-    said: tuple[Line, ...]
+    said: tuple[SpokenLine, ...]
     """The lines that it rests on."""
 
 
@@ -38,7 +46,7 @@ class Cost:
 
 def calls(pool: Pool) -> Iterator[Call | None]:
     """Of each turn in its conversation; None of one that tells nothing."""
-    lines = [Line(NAMES.get(each.speaker, each.speaker), each.text) for each in pool.turns]
+    lines = [SpokenLine(NAMES.get(each.speaker, each.speaker), each.text) for each in pool.turns]
     first = 0
     for row, turn in enumerate(pool.turns):
         if row and turn.conversation != pool.turns[row - 1].conversation:

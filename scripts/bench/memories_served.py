@@ -10,10 +10,10 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from assistant.desks import Desks, load_memory, profile_encoder
-from assistant.memory.door import Door
-from assistant.memory.table import MemoryTable
-from assistant.memory.transcript import Transcript
+from assistant.compose.memory_requests import MemoryRequests, load_user_memory, profile_encoder
+from assistant.ipc.server import RequestServer
+from assistant.memory.store.table import MemoryTable
+from assistant.memory.transcript.database import Transcript
 from assistant.paths import Home
 from assistant.settings import Settings
 from scripts.bench.filling import USER, fill
@@ -28,8 +28,10 @@ def serve(home: Home, rows: int) -> None:
         fill(home.memories, Path(beside), rows, encoder)
     table = MemoryTable.open(str(home.memories))
     transcript = Transcript.open(home.transcript)
-    memory = load_memory(USER, table, encoder, settings, transcript)
-    opened = Door(home.door, Desks(memory, transcript, lambda _: memory, settings).answer)
+    memory = load_user_memory(USER, table, encoder, settings, transcript)
+    opened = RequestServer(
+        home.door, MemoryRequests(memory, transcript, lambda _: memory, settings).answer
+    )
     print("ready", flush=True)
     sys.stdin.read()
     opened.close()

@@ -160,7 +160,7 @@ class OnTerminal:
 
 @contextmanager
 def on_terminal(
-    home: Path, arguments: Sequence[str], start: Sequence[str] = ("-m", "ui.cli")
+    home: Path, arguments: Sequence[str], start: Sequence[str] = ("-m", "ui.commands.main")
 ) -> Iterator[OnTerminal]:
     """Open the screen; it is ended, with all its processes, when the block is left.
 

@@ -10,18 +10,18 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from assistant.compose.engines import load_models
 from assistant.context.conversation import Conversation
 from assistant.context.short_term import ShortTermMemory
-from assistant.engines import load_models
 from assistant.events import Event, EventBus, Phase, PhaseChanged, TurnEnded, TurnHeard
 from assistant.paths import Home
 from assistant.settings import Settings
-from assistant.voice.detectors import SileroVoice, SmartTurn, SparingVoice
+from assistant.voice.audio.echo import NoEcho
 from assistant.voice.dialogue import Dialogue
-from assistant.voice.echo import NoEcho
-from assistant.voice.ledger import Ledger
-from assistant.voice.pipeline import Sound, VoiceLoop
+from assistant.voice.latency_log import LatencyLog
+from assistant.voice.pipeline import AudioIO, VoiceLoop
 from assistant.voice.recalling import NoMemories, Recaller
+from assistant.voice.turns.detectors import GatedVoiceDetector, SileroVoice, SmartTurn
 from models.interfaces import ModelSet
 from scripts.bench.labels import Clip
 from scripts.bench.listening import (
@@ -157,11 +157,13 @@ class Ours:
         llm = self._models.llm
         conversation = Conversation.begin(self._settings.general.user)
         memory = ShortTermMemory.of(conversation, llm, self._settings, None, bus.emit)
-        dialogue = Dialogue(self._settings, bus, llm, memory, Ledger(self._home.ledger))
+        dialogue = Dialogue(self._settings, bus, llm, memory, LatencyLog(self._home.ledger))
         self._hand_on_speed(dialogue)
         source, loudspeaker = microphone(clip), TimedLoudspeaker()
-        detectors = await asyncio.to_thread(lambda: (SparingVoice(SileroVoice()), SmartTurn()))
-        sound = Sound(source, loudspeaker, NoEcho())
+        detectors = await asyncio.to_thread(
+            lambda: (GatedVoiceDetector(SileroVoice()), SmartTurn())
+        )
+        sound = AudioIO(source, loudspeaker, NoEcho())
         recaller = self.recaller(memory)
         loop = VoiceLoop(self._settings, dialogue, self._models, sound, recaller, detectors)
         dialogue.cache.warm(memory.read_ahead())

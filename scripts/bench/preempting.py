@@ -10,19 +10,20 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from assistant import desks
-from assistant.engines import background_model
+from assistant.compose import memory_requests
+from assistant.compose.engines import build_background_model
+from assistant.compose.idle import JobResources, build_jobs
 from assistant.events import Event, Phase, SpeechIgnored, UserSensed
-from assistant.idle.policy import Policy
+from assistant.idle.activity import ActivityMonitor
+from assistant.idle.load_policy import LoadPolicy
 from assistant.idle.queue import JobQueue
-from assistant.idle.quiet import Quiet
 from assistant.idle.scheduler import Scheduler
-from assistant.idling import Parts, kinds_of
-from assistant.memory.long_term import LongTermMemory
-from assistant.memory.place import open_place, place_of
-from assistant.memory.transcript import Transcript
+from assistant.memory.store.location import store_location
+from assistant.memory.store.repair import open_store
+from assistant.memory.transcript.database import Transcript
+from assistant.memory.user_memory import UserMemory
 from assistant.paths import Home
-from models.llama import LlamaCpp
+from models.llm.llama import LlamaCpp
 from scripts.bench.idle_pending import settings_of
 
 LOOK_S = 0.002
@@ -89,10 +90,10 @@ class Working:
     """Idle work that goes on by itself."""
 
     scheduler: Scheduler
-    quiet: Quiet
+    quiet: ActivityMonitor
     llm: LlamaCpp
     transcript: Transcript
-    memory: LongTermMemory
+    memory: UserMemory
 
     async def begun(self) -> str:
         """Wait until a batch is being worked on."""
@@ -137,26 +138,28 @@ async def working(
     async with AsyncExitStack() as stack:
         transcript = await asyncio.to_thread(Transcript.open, home.transcript, None)
         stack.callback(transcript.close)
-        table = await asyncio.to_thread(open_place, place_of(home, settings, None), lambda _: None)
-        encoder = desks.profile_encoder(settings)
+        table = await asyncio.to_thread(
+            open_store, store_location(home, settings, None), lambda _: None
+        )
+        encoder = memory_requests.profile_encoder(settings)
         await asyncio.to_thread(encoder.load)
         user = settings.general.user
         memory = await asyncio.to_thread(
-            desks.load_memory, user, table, encoder, settings, transcript
+            memory_requests.load_user_memory, user, table, encoder, settings, transcript
         )
         memory.store.owns_table = True
         stack.push_async_callback(memory.close)
-        llm = background_model(home, settings, lambda _: None)
+        llm = build_background_model(home, settings, lambda _: None)
         assert isinstance(llm, LlamaCpp)
         stack.push_async_callback(llm.close)
         await llm.load()
-        quiet = Quiet(Phase.LISTENING)
+        quiet = ActivityMonitor(Phase.LISTENING)
         memory.give_way(lambda: not quiet.now)
         scheduler = Scheduler(
-            kinds_of(Parts(settings, transcript, memory, llm)),
+            build_jobs(JobResources(settings, transcript, memory, llm)),
             JobQueue(transcript, user),
             quiet,
-            Policy(settings.idle),
+            LoadPolicy(settings.idle),
             settings.idle,
             emit,
         )

@@ -13,8 +13,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from assistant.memory.lexicon import Lexicon
-from assistant.memory.record import ASSISTANT, USER
+from assistant.language.stemming import TextAnalyzer
+from assistant.memory.records.memory import ASSISTANT, USER
 from data import located
 
 EVIDENCE = re.compile(r"D\d+:\d+")
@@ -114,7 +114,7 @@ def read_paraphrases(facts: Path, *distractors: Path) -> Pool:
     What was said on a day is one conversation, in an order drawn once and for all. The categories
     are "shared" and "none": whether the question shares a content word with the fact.
     """
-    lexicon = Lexicon("en")
+    lexicon = TextAnalyzer("en")
     said = [json.loads(line) for file in (facts, *distractors) for line in _lines(file)]
     Random(0).shuffle(said)
     said.sort(key=lambda row: int(row["day"]))

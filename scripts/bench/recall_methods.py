@@ -13,18 +13,24 @@ import Stemmer
 from numpy.typing import NDArray
 
 from assistant.context.conversation import Exchange
-from assistant.idle.extracting import candidates
-from assistant.memory.enriched import Enrichment, Extra
-from assistant.memory.facts import content_of, exchange_of, memories_of_facts
-from assistant.memory.gist import chosen, points, written
-from assistant.memory.lexicon import Lexicon
-from assistant.memory.making import IMPORTANCE
-from assistant.memory.pace import Limit, Steps
-from assistant.memory.question import day_words, read_question
-from assistant.memory.ranking import Ranking
-from assistant.memory.record import ASSISTANT, USER, Kind, Memory
-from assistant.memory.summaries import memory_of, subject_of
-from assistant.memory.user_index import UserIndex
+from assistant.idle.jobs.fact_extraction import candidates
+from assistant.language.calendar import day_words
+from assistant.language.stemming import TextAnalyzer
+from assistant.memory.curation.extractive_summary import (
+    extract_sentences,
+    select_sentences,
+    written,
+)
+from assistant.memory.curation.materialize import IMPORTANCE
+from assistant.memory.records.ids import exchange_of, subject_of
+from assistant.memory.records.memory import ASSISTANT, USER, Memory, MemoryKind
+from assistant.memory.retrieval.deadline import SearchDeadline, StepTimes
+from assistant.memory.retrieval.document_expansion import Expansion, ExpansionWeights
+from assistant.memory.retrieval.question import read_question
+from assistant.memory.retrieval.ranking import Ranking
+from assistant.memory.retrieval.user_index import UserIndex
+from assistant.memory.transcript.fact_rows import content_of, memories_of_facts
+from assistant.memory.transcript.span_summaries import memory_of
 from scripts.bench.recall_data import Pool, Turn
 from scripts.bench.retrieval import reciprocal_ranks
 
@@ -37,7 +43,7 @@ TURNS = 12
 """Of a span that is summed up."""
 NO_TURN = -1
 """In place of a row, for a summary: nothing that was asked for."""
-IN_BRIEF, WORDS_ALONE = Steps(ranking=math.inf), Steps(meaning=math.inf)
+IN_BRIEF, WORDS_ALONE = StepTimes(ranking=math.inf), StepTimes(meaning=math.inf)
 """By these there is never time to rank what was found, or to look for the nearest in meaning."""
 DUE = 1e12
 """By the clock that starts with the machine, a time that never comes."""
@@ -73,20 +79,22 @@ class Ours:
         weights: Ranking,
         *,
         meaning: bool = True,
-        expected: Steps | None = None,
+        expected: StepTimes | None = None,
         beside: Sequence[Memory] = (),
-        enrichment: Enrichment | None = None,
-        extras: Mapping[str, Extra] | None = None,
+        enrichment: ExpansionWeights | None = None,
+        extras: Mapping[str, Expansion] | None = None,
     ) -> None:
         memories = [*(memory(turn, pool.name) for turn in pool.turns), *beside]
         texts = [each.text for each in memories]
         quick = encoders.quick
         vectors = quick.documents(texts)
-        self._limit = (lambda: None) if expected is None else (lambda: Limit(DUE, expected))
+        self._limit = (
+            (lambda: None) if expected is None else (lambda: SearchDeadline(DUE, expected))
+        )
         self._quick = quick.queries if meaning else None
         self._stronger = encoders.queries if meaning and encoders.stand_in else None
         self._index = UserIndex(
-            pool.name, Lexicon("en"), vectors.shape[1], weights, enrichment=enrichment
+            pool.name, TextAnalyzer("en"), vectors.shape[1], weights, enrichment=enrichment
         )
         self._index.add(memories, vectors)
         if self._stronger is not None:
@@ -115,12 +123,12 @@ class Ours:
 
 def summed_up(pool: Pool, turns: int) -> list[Memory]:
     """Summaries by rules, as if all had been said by the user."""
-    lexicon, made = Lexicon("en"), list[Memory]()
+    lexicon, made = TextAnalyzer("en"), list[Memory]()
     for key, group in groupby(pool.turns, key=lambda turn: turn.conversation):
         said = [Exchange(e.id, 0, e.text, e.when or UNKNOWN, ended=e.when) for e in group]
         for at in range(0, len(said), turns):
             part = said[at : at + turns]
-            text = written(chosen(points(part, lexicon).kept))
+            text = written(select_sentences(extract_sentences(part, lexicon).kept))
             if text:
                 made.append(memory_of(pool.name, key, subject_of(key, at + 1), text, part))
     return made
@@ -128,7 +136,7 @@ def summed_up(pool: Pool, turns: int) -> list[Memory]:
 
 def taken_out(pool: Pool) -> list[Memory]:
     """Facts by rules, each of whoever told it."""
-    lexicon, made = Lexicon("en"), list[Memory]()
+    lexicon, made = TextAnalyzer("en"), list[Memory]()
     for turn in pool.turns:
         said = Exchange(turn.id, 0, turn.text, turn.when or UNKNOWN, ended=turn.when)
         content = content_of(candidates(turn.text, said.started, lexicon).kept)
@@ -142,7 +150,7 @@ def memory(turn: Turn, user: str) -> Memory:
     return Memory(
         id=turn.id,
         user_id=user,
-        kind=Kind.EXCHANGE,
+        kind=MemoryKind.EXCHANGE,
         text=turn.text,
         created=turn.when or UNKNOWN,
         speaker=turn.speaker,

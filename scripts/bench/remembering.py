@@ -15,12 +15,12 @@ import numpy as np
 from assistant.context.conversation import Conversation, Exchange
 from assistant.context.short_term import ShortTermMemory
 from assistant.events import Latency, MemoryUsed
-from assistant.memory import ranking, searching
-from assistant.memory.encoding import QueryEncoder
-from assistant.memory.long_term import LongTermMemory
-from assistant.memory.question import read_question
-from assistant.memory.recollection import Archive, Recollection
-from assistant.memory.transcript import Transcript
+from assistant.memory.retrieval import ranking, search
+from assistant.memory.retrieval.encoding import QueryEncoder
+from assistant.memory.retrieval.question import read_question
+from assistant.memory.transcript.database import Transcript
+from assistant.memory.turn_recall import Archive, TurnRecall
+from assistant.memory.user_memory import UserMemory
 from assistant.settings import Settings
 from models.interfaces import Generation, LanguageModel, Message
 from scripts.bench.filling import USER, Fact, said_and_asked
@@ -50,7 +50,7 @@ def summary(times: Sequence[float]) -> dict[str, Any]:
 
 
 async def recalls(
-    memory: LongTermMemory,
+    memory: UserMemory,
     asked: Sequence[str],
     *,
     deadline_s: float = DEADLINE_S,
@@ -110,12 +110,12 @@ async def writing(llm: LanguageModel) -> AsyncIterator[None]:
 
 
 async def contexts(
-    memory: LongTermMemory, llm: LanguageModel, settings: Settings, asked: Sequence[str]
+    memory: UserMemory, llm: LanguageModel, settings: Settings, asked: Sequence[str]
 ) -> dict[str, Any]:
     """Recall and the whole prompt, with a window that is nearly full and as many memories as may
     be in it."""
     short_term = _full_window(llm, settings)
-    recollection = Recollection(memory, short_term.shown)
+    recollection = TurnRecall(memory, short_term.shown)
     short_term.prompt(asked[0])  # in a conversation each turn has been counted when it was said
     whole, built, worked, tokens, notes = [], [], [], [], []
     for question in asked:
@@ -155,7 +155,7 @@ def _full_window(llm: LanguageModel, settings: Settings) -> ShortTermMemory:
     return ShortTermMemory.of(talk, llm, settings, None, lambda _: None)
 
 
-async def storing(folder: Path, memory: LongTermMemory) -> dict[str, Any]:
+async def storing(folder: Path, memory: UserMemory) -> dict[str, Any]:
     """Keeping exchanges as the program does: `committed` is the transcript alone, `stored` all that
     somebody waits for, `searchable` until a search has found it by its words, `embedded` until it
     is in the table with its vector."""
@@ -208,9 +208,7 @@ class _Noted(Transcript):
         return stored
 
 
-def agreement(
-    memory: LongTermMemory, encoder: QueryEncoder, facts: Sequence[Fact]
-) -> dict[str, float]:
+def agreement(memory: UserMemory, encoder: QueryEncoder, facts: Sequence[Fact]) -> dict[str, float]:
     """How near the index comes to looking at everything.
 
     `nearest`: of the ten nearest by exact cosine, the share among the index's ten nearest. `same`:
@@ -234,7 +232,7 @@ def agreement(
         with patch.object(ranking, "_mean", average):
             found = {each.id for each in memory.find(fact.question, BEST, both=True).memories}
         with (
-            patch.object(searching, "CANDIDATES", len(ids)),
+            patch.object(search, "CANDIDATES", len(ids)),
             patch.object(ranking, "_mean", lambda _, known=averages[-1]: known),
         ):
             whole = {each.id for each in memory.find(fact.question, BEST, both=True).memories}
@@ -252,7 +250,7 @@ def agreement(
     }
 
 
-def _all_vectors(memory: LongTermMemory, encoder: str) -> tuple[Any, list[str]]:
+def _all_vectors(memory: UserMemory, encoder: str) -> tuple[Any, list[str]]:
     ids: list[str] = []
     parts = []
     for batch in memory.table.scan(USER, columns=("id",), vectors=(encoder,)):
@@ -262,7 +260,7 @@ def _all_vectors(memory: LongTermMemory, encoder: str) -> tuple[Any, list[str]]:
 
 
 async def beside(
-    memory: LongTermMemory, encoder: QueryEncoder, rivals: Sequence[Rival], facts: Sequence[Fact]
+    memory: UserMemory, encoder: QueryEncoder, rivals: Sequence[Rival], facts: Sequence[Fact]
 ) -> dict[str, Any]:
     """The same questions to all, in an order that changes with each; encoding is in every time.
 
@@ -298,7 +296,7 @@ async def beside(
     return told
 
 
-async def _ours(memory: LongTermMemory, question: str) -> tuple[float, list[str]]:
+async def _ours(memory: UserMemory, question: str) -> tuple[float, list[str]]:
     began = time.perf_counter()
     recalled = await memory.recall(question, LEISURE_S)
     took = 1000 * (time.perf_counter() - began)

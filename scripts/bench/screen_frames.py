@@ -23,12 +23,12 @@ from textual.drivers.headless_driver import HeadlessDriver
 
 from assistant.errors import StoreError
 from assistant.events import MemoriesRead
-from assistant.memory import door
+from assistant.ipc import client
 from assistant.paths import Home
 from assistant.settings import Settings, load
 from ui.screen.app import AssistantScreen
-from ui.screen.memory_table import MemoryTable as Table
-from ui.session import Ended, Heard, Request, Row
+from ui.screen.memory.table import MemoryList as Table
+from ui.session.session import Ended, Heard, Request, Row
 
 SIZE = (120, 40)
 TICK_S = 0.001
@@ -82,7 +82,7 @@ class AtDoor:
         """The other process is the caller's."""
 
     def _asked(self, request: Request) -> list[Row]:
-        answered = door.ask(self._home.door, request)
+        answered = client.send_request(self._home.door, request)
         if answered is None:
             raise StoreError("There is no door.")
         return list(answered)

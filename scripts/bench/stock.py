@@ -53,7 +53,7 @@ from pipecat.workers.runner import WorkerRunner
 from piper import PiperVoice
 from threadpoolctl import threadpool_limits
 
-from assistant.voice.recordings import RecordingMicrophone
+from assistant.voice.audio.files import FileMicrophone
 from models.interfaces import STT_SAMPLE_RATE, Samples
 from scripts.bench.labels import Clip
 from scripts.bench.listening import (
@@ -76,7 +76,7 @@ WARM_UP = "Hello."
 class RecordingInput(BaseInputTransport):
     """Feeds a recording, at its own pace, as a sound device would."""
 
-    def __init__(self, params: TransportParams, source: RecordingMicrophone) -> None:
+    def __init__(self, params: TransportParams, source: FileMicrophone) -> None:
         super().__init__(params)
         self._source = source
         self._blocks: asyncio.Queue[Samples] = asyncio.Queue()
@@ -261,7 +261,7 @@ class Stock:
             await asyncio.wait({running}, timeout=3.0)
         return outcome(notes, ended, onset)
 
-    def _pipeline(self, source: RecordingMicrophone, loudspeaker: TimedLoudspeaker) -> Pipeline:
+    def _pipeline(self, source: FileMicrophone, loudspeaker: TimedLoudspeaker) -> Pipeline:
         models = self._models
         params = TransportParams(audio_in_enabled=True, audio_out_enabled=True)
         with patch.object(whisper_service, "WhisperModel", lambda *_, **__: self._recogniser):

@@ -96,7 +96,7 @@ class Talking:
 
 
 def turns_in(home: Home) -> list[dict[str, Any]]:
-    """What a home's ledger holds: see `assistant.voice.ledger`."""
+    """What a home's ledger holds: see `assistant.voice.latency_log`."""
     if not home.ledger.exists():
         return []
     return [json.loads(line) for line in home.ledger.read_text(encoding="utf-8").splitlines()]
@@ -108,7 +108,16 @@ def talking(home: Path, arguments: Sequence[str]) -> Iterator[Talking]:
     paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     started = time.monotonic()
     process = subprocess.Popen(
-        [sys.executable, "-m", "ui.cli", "talk", "--json", "--home", str(home), *arguments],
+        [
+            sys.executable,
+            "-m",
+            "ui.commands.main",
+            "talk",
+            "--json",
+            "--home",
+            str(home),
+            *arguments,
+        ],
         cwd=ROOT,
         # No entries in anybody's keyring, unless the environment wants them.
         env={"ASSISTANT_ENCRYPTION__MODE": "off"}

@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from textual.widgets import Input
 
-from ui import cli
+from ui.commands import main
 from ui.screen import app
 
 BEAT_S = 0.005
@@ -57,4 +57,4 @@ class Watched(app.AssistantScreen):
 
 if __name__ == "__main__":
     vars(app)["AssistantScreen"] = Watched
-    sys.exit(cli.main(sys.argv[2:]))
+    sys.exit(main.main(sys.argv[2:]))

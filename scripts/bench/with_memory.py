@@ -6,17 +6,17 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import Any
 
+from assistant.compose.memory_requests import profile_encoder
 from assistant.context.conversation import Conversation
 from assistant.context.short_term import ShortTermMemory
-from assistant.desks import profile_encoder
-from assistant.memory.found import Recollected
-from assistant.memory.lexicon import Lexicon
-from assistant.memory.long_term import LongTermMemory
-from assistant.memory.making import memories_of
-from assistant.memory.ranking import Ranking
-from assistant.memory.recollection import Recollection
-from assistant.memory.record import Memory
-from assistant.memory.table import MemoryTable
+from assistant.language.stemming import TextAnalyzer
+from assistant.memory.curation.materialize import materialize_exchange
+from assistant.memory.records.memory import Memory
+from assistant.memory.retrieval.ranking import Ranking
+from assistant.memory.retrieval.results import RecalledForTurn
+from assistant.memory.store.table import MemoryTable
+from assistant.memory.turn_recall import TurnRecall
+from assistant.memory.user_memory import UserMemory
 from assistant.paths import Home
 from assistant.settings import Settings
 from scripts.bench.filling import said_and_asked
@@ -37,11 +37,11 @@ class Remembering:
         self._ours = ours
         self.count = count
         self._least_score = settings.memory.least_score
-        self._memory = LongTermMemory(
+        self._memory = UserMemory(
             settings.general.user,
             lambda: MemoryTable.open(str(home.memories)),
             profile_encoder(settings),
-            Lexicon(settings.persona.language),
+            TextAnalyzer(settings.persona.language),
             Ranking(),
             lambda _: None,
         )
@@ -59,7 +59,7 @@ class Remembering:
             talk = Conversation.begin(self._memory.user_id)
             moment = start + timedelta(hours=number)
             talk.append_user(1, text, moment)
-            memories += memories_of(talk.user, talk.id, talk.complete(1, "", ended=moment))
+            memories += materialize_exchange(talk.user, talk.id, talk.complete(1, "", ended=moment))
         await asyncio.to_thread(self._memory.put, memories)
         await asyncio.wrap_future(self._memory.strengthening.begin())
         while await self._memory.strengthening.some(AT_ONCE):
@@ -80,12 +80,12 @@ class Remembering:
         await self._memory.close()
 
 
-class _Noting(Recollection):
+class _Noting(TurnRecall):
     """Recall that counts what it finds."""
 
     def __init__(
         self,
-        memory: LongTermMemory,
+        memory: UserMemory,
         short_term: ShortTermMemory,
         least_score: float,
         found: list[tuple[int, bool, bool]],
@@ -93,7 +93,7 @@ class _Noting(Recollection):
         super().__init__(memory, short_term.shown, least_score=least_score)
         self._noted = found
 
-    async def recall(self, query: str, deadline_s: float) -> Recollected:
+    async def recall(self, query: str, deadline_s: float) -> RecalledForTurn:
         found = await super().recall(query, deadline_s)
         self._noted.append(
             (sum(each.near for each in found.memories), found.missed, found.stand_in)

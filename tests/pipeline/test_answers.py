@@ -8,7 +8,7 @@ import numpy as np
 
 from assistant.errors import ModelFailed
 from assistant.events import MemoryUsed, Notice, Recalled, Severity
-from assistant.memory.found import Recollected
+from assistant.memory.retrieval.results import RecalledForTurn
 from assistant.settings import Settings
 from tests.support.fakes import ScriptedLlm, ScriptedStt, silence, speech
 from tests.support.session import session
@@ -24,27 +24,27 @@ class TwoMemories:
     def ahead(self, words: str) -> None:
         self.partials.append(words)
 
-    async def recall(self, query: str, deadline_s: float) -> Recollected:
+    async def recall(self, query: str, deadline_s: float) -> RecalledForTurn:
         del deadline_s
         self.queries.append(query)
         dog, tea = "The dog is called Max.", "Likes tea."
-        return Recollected((MemoryUsed("1", dog, 0.9), MemoryUsed("2", tea, 0.4)))
+        return RecalledForTurn((MemoryUsed("1", dog, 0.9), MemoryUsed("2", tea, 0.4)))
 
 
 class NeverBack:
     def ahead(self, words: str) -> None:
         raise RuntimeError("a recaller that fails costs no answer")
 
-    async def recall(self, query: str, deadline_s: float) -> Recollected:
+    async def recall(self, query: str, deadline_s: float) -> RecalledForTurn:
         del query, deadline_s
         await asyncio.sleep(30)
-        return Recollected()
+        return RecalledForTurn()
 
 
 class HeldUp(TwoMemories):
     """The whole program is, as by another one that has the processor."""
 
-    async def recall(self, query: str, deadline_s: float) -> Recollected:
+    async def recall(self, query: str, deadline_s: float) -> RecalledForTurn:
         assert not threading.Event().wait(deadline_s + 0.02)
         await asyncio.sleep(0.001)
         return await super().recall(query, deadline_s)

@@ -6,14 +6,15 @@ from typing import Any
 
 import pytest
 
-from assistant import app, idling, remembering
+from assistant import app
 from assistant.app import open_assistant
+from assistant.compose import idle, memory
+from assistant.compose.audio import AudioPlan
 from assistant.events import Event, EventBus, IdleWork, TurnEnded
-from assistant.memory.door import ask
-from assistant.memory.encoding import QueryEncoder
+from assistant.ipc.client import send_request
+from assistant.memory.retrieval.encoding import QueryEncoder
 from assistant.paths import Home
 from assistant.settings import Settings
-from assistant.sounds import SoundPlan
 from models.interfaces import ModelSet
 from tests.support.encoders import HashingEncoder
 from tests.support.fakes import LoudVoice, ScriptedEnd, ScriptedLlm, ScriptedStt, ToneTts
@@ -36,18 +37,18 @@ def work(monkeypatch: pytest.MonkeyPatch) -> FakeWork:
         return ModelSet(ScriptedStt(), ScriptedLlm("Good to know."), ToneTts())
 
     fake = FakeWork(subjects=["a", "b"], holds=True)
-    monkeypatch.setattr(idling, "kinds_of", lambda _: [fake])
+    monkeypatch.setattr(idle, "kinds_of", lambda _: [fake])
     monkeypatch.setattr(app, "load_models", load)
     monkeypatch.setattr(app, "open_benchmark", lambda *_: None)
     monkeypatch.setattr(app, "_detectors", lambda: (LoudVoice(), ScriptedEnd()))
-    monkeypatch.setattr(remembering, "profile_encoder", lambda _: QueryEncoder(HashingEncoder()))
+    monkeypatch.setattr(memory, "profile_encoder", lambda _: QueryEncoder(HashingEncoder()))
     return fake
 
 
 async def asked(home: Home, do: str) -> dict[str, Any]:
     """What the assistant answers once its door is open."""
     request = {"act": "idle", "do": do, "user": "me"}
-    while (answered := await asyncio.to_thread(lambda: ask(home.door, request))) is None:
+    while (answered := await asyncio.to_thread(lambda: send_request(home.door, request))) is None:
         await asyncio.sleep(0.01)
     rows: list[dict[str, Any]] = await asyncio.to_thread(list, answered)
     return rows[0]
@@ -56,7 +57,7 @@ async def asked(home: Home, do: str) -> dict[str, Any]:
 async def test_it_works_between_the_turns(home: Home, work: FakeWork, tmp_path: Path) -> None:
     bus, events = EventBus(), list[Event]()
     bus.subscribe(events.append)
-    plan = SoundPlan(typed=True, speak=False)
+    plan = AudioPlan(typed=True, speak=False)
     async with asyncio.timeout(20), open_assistant(home, SETTINGS, plan, bus) as assistant:
         await work.busy.wait()
         assert (await asked(home, "status"))["running"] == "describe"

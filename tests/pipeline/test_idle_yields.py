@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from assistant.events import Event, SpeechIgnored, TurnStarted, UserSensed
-from assistant.memory.transcript import Transcript
+from assistant.memory.transcript.database import Transcript
 from tests.support.fakes import ScriptedLlm, ScriptedStt, silence, speech
 from tests.support.idling import Bench, FakeWork, running
 from tests.support.session import session

@@ -7,8 +7,8 @@ import pytest
 
 from assistant.events import Notice
 from assistant.settings import Settings
-from assistant.voice import turns
-from assistant.voice.hearing import TOO_LONG
+from assistant.voice.speech.hearing import TOO_LONG
+from assistant.voice.turns import turn_detector
 from tests.support.fakes import ScriptedLlm, ScriptedStt, silence, speech
 from tests.support.session import session
 
@@ -16,7 +16,7 @@ from tests.support.session import session
 async def test_a_long_turn_is_heard_in_parts_and_is_one_turn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(turns, "SEGMENT_S", 1.0)
+    monkeypatch.setattr(turn_detector, "SEGMENT_S", 1.0)
     stt = ScriptedStt(by_length=lambda seconds: f"part of {seconds:.0f}.")
     pause = silence(0.16)
     sound = np.concatenate([speech(1.4), pause, speech(1.4), pause, speech(1.4), silence(0.6)])
@@ -30,7 +30,7 @@ async def test_a_long_turn_is_heard_in_parts_and_is_one_turn(
 async def test_speech_without_a_pause_is_cut_before_the_recogniser_window_is_full(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(turns, "LONGEST_SEGMENT_S", 1.5)
+    monkeypatch.setattr(turn_detector, "LONGEST_SEGMENT_S", 1.5)
     stt = ScriptedStt(by_length=lambda seconds: "rain")
     sound = np.concatenate([speech(4.0), silence(0.6)])
     async with session(stt, ScriptedLlm(), sound, tmp_path) as talk:

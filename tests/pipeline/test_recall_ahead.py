@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from assistant.events import Recalled
-from assistant.memory.encoding import QueryEncoder
-from assistant.memory.found import Recollected
-from assistant.memory.lexicon import Lexicon
-from assistant.memory.long_term import LongTermMemory
-from assistant.memory.ranking import Ranking
-from assistant.memory.recollection import Recollection
-from assistant.memory.table import MemoryTable
+from assistant.language.stemming import TextAnalyzer
+from assistant.memory.retrieval.encoding import QueryEncoder
+from assistant.memory.retrieval.ranking import Ranking
+from assistant.memory.retrieval.results import RecalledForTurn
+from assistant.memory.store.table import MemoryTable
+from assistant.memory.turn_recall import TurnRecall
+from assistant.memory.user_memory import UserMemory
 from assistant.settings import Settings
 from assistant.voice.frames import PartialFrame
 from tests.support.encoders import WAIT_S, Held
@@ -53,10 +53,10 @@ class Listening:
     def ahead(self, words: str) -> None:
         self.told.append(f"so far: {words}")
 
-    async def recall(self, query: str, deadline_s: float) -> Recollected:
+    async def recall(self, query: str, deadline_s: float) -> RecalledForTurn:
         self.deadlines.append(deadline_s)
         self.told.append(query)
-        return Recollected()
+        return RecalledForTurn()
 
 
 async def test_recall_is_told_the_words_while_they_are_spoken(tmp_path: Path) -> None:
@@ -109,15 +109,15 @@ class Remembering:
     def __init__(self, folder: Path) -> None:
         self.model = Held()
         self.encoder = QueryEncoder(self.model)
-        self.memory = LongTermMemory(
+        self.memory = UserMemory(
             "me",
             lambda: MemoryTable.open(str(folder / "memories")),
             self.encoder,
-            Lexicon("en"),
+            TextAnalyzer("en"),
             Ranking(),
             lambda _: None,
         )
-        self.recollection = Recollection(self.memory, tuple)
+        self.recollection = TurnRecall(self.memory, tuple)
 
     async def load(self, *texts: str) -> None:
         await self.memory.load(None)

@@ -9,12 +9,13 @@ import soundfile
 from moto.server import ThreadedMotoServer
 
 from assistant.paths import models_cache
-from assistant.voice.audio import MIC_RATE, Resampler
+from assistant.voice.audio.interfaces import MIC_RATE
+from assistant.voice.audio.resampling import Resampler
 from models import catalogue
+from models.download.cache import ModelStore
 from models.interfaces import Samples
-from models.piper import Piper
-from models.store import ModelStore
-from models.whisper import FasterWhisper
+from models.stt.whisper import FasterWhisper
+from models.tts.piper import Piper
 from tests.support.listening import Listener
 from tests.support.object_store import object_store
 from tests.support.pulse import PulseServer

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from assistant.context.conversation import Conversation
-from assistant.memory import table_open
-from assistant.memory.table import MemoryTable
-from assistant.memory.transcript import Transcript
+from assistant.memory.store import open_table
+from assistant.memory.store.table import MemoryTable
+from assistant.memory.transcript.database import Transcript
 from assistant.paths import Home
 from tests.support.talking import Row, Talk
 
@@ -119,7 +119,7 @@ def test_a_store_of_a_newer_version_is_told_and_left_alone(
 ) -> None:
     memories = Home(tmp_path).memories
     with monkeypatch.context() as newer:
-        newer.setattr(table_open, "MIGRATIONS", (*table_open.MIGRATIONS, lambda _: None))
+        newer.setattr(open_table, "MIGRATIONS", (*open_table.MIGRATIONS, lambda _: None))
         MemoryTable.open(str(memories)).close()
     before = contents(memories / "memories.lance")
     assert before

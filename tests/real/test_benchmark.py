@@ -14,18 +14,20 @@ import pytest
 
 from assistant.errors import ModelCorrupt
 from assistant.events import Phase, UserSensed
-from assistant.idle.measuring import Measuring
+from assistant.idle.activity import ActivityMonitor
+from assistant.idle.jobs.speed_benchmark import Measuring
 from assistant.idle.queue import JobQueue
-from assistant.idle.quiet import Quiet
 from assistant.idle.scheduler import Scheduler
-from assistant.memory.transcript import Transcript
-from models import benchmark, catalogue, llama_process
-from models.benchmark import Benchmark, measure
+from assistant.memory.transcript.database import Transcript
+from models import catalogue
+from models.download.cache import ModelStore
 from models.hardware import Hardware, detect, usable_cores
-from models.machine_notes import notes_in
-from models.profiles import STRONG
-from models.speed import CALM_SHARE
-from models.store import ModelStore
+from models.llm import llama_process
+from models.selection import benchmark
+from models.selection.benchmark import Benchmark, measure
+from models.selection.machine_records import notes_in
+from models.selection.profiles import STRONG
+from models.selection.speed import CALM_SHARE
 from tests.support.idling import SETTINGS, FakePolicy
 from tests.support.language import tiny_gguf
 
@@ -77,7 +79,7 @@ def workers() -> list[psutil.Process]:
     found = []
     for process in psutil.Process().children(recursive=True):
         with suppress(psutil.NoSuchProcess):
-            if "models.llama_worker" in process.cmdline():
+            if "models.llm.llama_worker" in process.cmdline():
                 found.append(process)
     return found
 
@@ -126,7 +128,7 @@ async def test_its_process_is_killed_at_the_first_sign_of_somebody(
         return run(worker, *args, **kwargs)  # type: ignore[arg-type]
 
     monkeypatch.setattr(llama_process.Worker, "run", noted)
-    quiet = Quiet(Phase.LISTENING)
+    quiet = ActivityMonitor(Phase.LISTENING)
     with closing(Transcript.open(tmp_path / "transcript.sqlite3")) as transcript:
         queue = JobQueue(transcript, "me")
         idle = Scheduler([Measuring(tiny)], queue, quiet, FakePolicy(), SETTINGS, lambda _: None)

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from assistant.engines import open_workshop
 from assistant.settings import Settings
-from models.llama import LlamaCpp
-from models.store import ModelStore
+from models.download.cache import ModelStore
+from models.llm.llama import LlamaCpp
+from models.selection.requested import select_models
 from scripts.bench.idle_pending import flags_of
 from scripts.bench_conversation import ALLOWED_OVER, converse, messages
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.real
 
 
 def reads(folder: Path, turns: int) -> None:
-    shop = open_workshop(Settings.model_validate({"general": {"profile": "tiny"}}))
+    shop = select_models(Settings.model_validate({"general": {"profile": "tiny"}}))
     counter = LlamaCpp(ModelStore.weights(shop.store, shop.profile.llm))
     flags = ["--profile", "tiny", "--set", "llm.max_answer_tokens=12", *flags_of(pending=True)]
     said = ["My dog is called Max.", "What is my dog called?", *messages(turns - 2, 1)]

@@ -7,16 +7,16 @@ import pytest
 
 from assistant.context.conversation import Conversation
 from assistant.events import Phase
-from assistant.idle.describing import Describing
-from assistant.idle.policy import Policy
+from assistant.idle.activity import ActivityMonitor
+from assistant.idle.jobs.document_expansion import DocumentExpansionJob
+from assistant.idle.load_policy import LoadPolicy
 from assistant.idle.queue import JobQueue
-from assistant.idle.quiet import Quiet
 from assistant.idle.scheduler import Scheduler
-from assistant.memory.derived import Derived
-from assistant.memory.description_rows import DESCRIBED, description
-from assistant.on_demand import OnDemand
+from assistant.memory.retrieval.stored_expansions import DESCRIBED, description
+from assistant.memory.transcript.derived_outputs import DerivedOutputs
 from assistant.settings import Idle
-from models.llama import LlamaCpp
+from models.llm.lazy import LazyLanguageModel
+from models.llm.llama import LlamaCpp
 from scripts import eval_recall, make_derived
 from tests.support.forgetting import bench
 from tests.support.language import TINY, tiny_gguf
@@ -28,15 +28,15 @@ SAID = ("Clara moved to Porto with her parrot.", "Thanks!")
 
 @pytest.mark.long
 async def test_a_real_model_s_answers_are_of_the_form_asked_for(tmp_path: Path) -> None:
-    llm = OnDemand(lambda: LlamaCpp(tiny_gguf(), context_tokens=1536))
+    llm = LazyLanguageModel(lambda: LlamaCpp(tiny_gguf(), context_tokens=1536))
     async with bench(tmp_path, Conversation.begin("ada")) as here:
         told = [here.tell(said) for said in SAID]
         await here.memory.settled()
         scheduler = Scheduler(
-            [Describing(here.transcript, here.memory, llm)],
+            [DocumentExpansionJob(here.transcript, here.memory, llm)],
             JobQueue(here.transcript, "ada"),
-            Quiet(Phase.LISTENING),
-            Policy(Idle()),
+            ActivityMonitor(Phase.LISTENING),
+            LoadPolicy(Idle()),
             Idle(),
             here.events.append,
         )
@@ -45,7 +45,7 @@ async def test_a_real_model_s_answers_are_of_the_form_asked_for(tmp_path: Path) 
         finally:
             await scheduler.close()
             await llm.close()
-        contents = Derived(here.transcript, "ada").of(DESCRIBED)
+        contents = DerivedOutputs(here.transcript, "ada").of(DESCRIBED)
         made = [description(contents[each.id]) for each in told]
         assert [bool(each.key) for each in made] == [True, False]
         for each in made:

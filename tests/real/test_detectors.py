@@ -5,9 +5,9 @@ import json
 import numpy as np
 import pytest
 
-from assistant.voice.detectors import SileroVoice, SparingVoice, VoiceDetector
-from assistant.voice.endpointing import WINDOW, Endpointer, Signal
-from assistant.voice.recordings import read_recording
+from assistant.voice.audio.files import read_recording
+from assistant.voice.turns.detectors import GatedVoiceDetector, SileroVoice, VoiceDetector
+from assistant.voice.turns.endpointing import WINDOW, Endpointer, Signal
 from data import located
 from models.interfaces import Samples
 
@@ -47,7 +47,7 @@ def test_speech_begins_at_the_same_window(name: str) -> None:
     clip = read_recording(located(f"recordings/{name}"))
     sound = np.concatenate([room, clip, room[:32_000], clip, room])
     plain = started(SileroVoice(), sound)
-    spared = started(SparingVoice(SileroVoice()), sound)
+    spared = started(GatedVoiceDetector(SileroVoice()), sound)
     assert plain
     assert len(spared) == len(plain)
     assert all(abs(one - other) <= 2 for one, other in zip(plain, spared, strict=True))

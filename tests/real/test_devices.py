@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from assistant.errors import AudioError, DeviceMissing
-from assistant.voice.audio import BLOCK, Loudspeaker, Microphone, dbfs
-from assistant.voice.devices import SoundDevices, find_input, find_output, list_devices
-from assistant.voice.echo import WebRtcCanceller
-from assistant.voice.portaudio import reinitialise
+from assistant.voice.audio.devices import SoundDevices, find_input, find_output, list_devices
+from assistant.voice.audio.echo import WebRtcCanceller
+from assistant.voice.audio.interfaces import BLOCK, Loudspeaker, Microphone, dbfs
+from assistant.voice.audio.portaudio import reinitialise
 from models.interfaces import Samples
 from tests.support.pulse import PulseServer, in_environment
 from tests.support.voices import voice
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.sound
 
 RATE = 22_050
 PATIENCE_S = 20.0
-OFFLINE = "import sys, ui.cli; sys.exit(ui.cli.main(sys.argv[1:]))"
+OFFLINE = "import sys, ui.commands.main; sys.exit(ui.commands.main.main(sys.argv[1:]))"
 
 
 @pytest.fixture

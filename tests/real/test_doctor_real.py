@@ -22,7 +22,7 @@ def examine(
 ) -> tuple[int, dict[str, dict[str, Any]]]:
     """Run `assistant doctor` on the tiny models; returns its code and findings by name."""
     done = subprocess.run(
-        [sys.executable, "-m", "ui.cli", "doctor", "--json", "--profile", "tiny", *flags],
+        [sys.executable, "-m", "ui.commands.main", "doctor", "--json", "--profile", "tiny", *flags],
         cwd=ROOT,
         env={
             **variables,

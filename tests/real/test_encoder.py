@@ -10,12 +10,12 @@ import onnxruntime
 import pytest
 from numpy.typing import NDArray
 
-from assistant.engines import QUERY_TOKENS
+from assistant.compose.engines import QUERY_TOKENS
 from assistant.errors import ModelCorrupt, ModelFailed, ModelMissing
-from models.encoder import FULL, QUANTISED, OnnxEncoder, main
-from models.encoder_prepare import build, distance_buckets, reach
-from models.encoder_weights import read_published
-from models.store import ModelStore
+from models.download.cache import ModelStore
+from models.encoder.onnx import FULL, QUANTISED, OnnxEncoder, main
+from models.encoder.preparation import build, distance_buckets, reach
+from models.encoder.weights import read_published
 from tests.support.reference_encoder import reference
 
 pytestmark = [

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from assistant.memory.meant import LIKE
+from assistant.memory.forgetting.selection import LIKE
 from scripts import eval_about, eval_clues, eval_recall, eval_summaries, eval_upkeep
 from scripts.bench.recall_data import own_files
 

@@ -6,16 +6,16 @@ import pytest
 
 from assistant.context.conversation import Conversation
 from assistant.events import Phase
-from assistant.idle.extracting import Extracting
-from assistant.idle.policy import Policy
+from assistant.idle.activity import ActivityMonitor
+from assistant.idle.jobs.fact_extraction import FactExtractionJob
+from assistant.idle.load_policy import LoadPolicy
 from assistant.idle.queue import JobQueue
-from assistant.idle.quiet import Quiet
 from assistant.idle.scheduler import Scheduler
-from assistant.memory.facts import EXTRACTED, read
-from assistant.memory.record import Kind
-from assistant.on_demand import OnDemand
+from assistant.memory.records.memory import MemoryKind
+from assistant.memory.transcript.fact_rows import EXTRACTED, read
 from assistant.settings import Idle
-from models.llama import LlamaCpp
+from models.llm.lazy import LazyLanguageModel
+from models.llm.llama import LlamaCpp
 from tests.support.forgetting import bench
 from tests.support.language import tiny_gguf
 from tests.support.memories import stored
@@ -29,16 +29,16 @@ SAID = (
 
 
 async def test_a_real_model_judges_and_only_what_was_said_is_remembered(tmp_path: Path) -> None:
-    llm = OnDemand(lambda: LlamaCpp(tiny_gguf(), context_tokens=2048))
+    llm = LazyLanguageModel(lambda: LlamaCpp(tiny_gguf(), context_tokens=2048))
     async with bench(tmp_path, Conversation.begin("ada")) as here:
         told = [here.tell(said) for said in SAID]
         await here.memory.settled()
-        work = Extracting(here.transcript, here.memory, llm)
+        work = FactExtractionJob(here.transcript, here.memory, llm)
         scheduler = Scheduler(
             [work],
             JobQueue(here.transcript, "ada"),
-            Quiet(Phase.LISTENING),
-            Policy(Idle()),
+            ActivityMonitor(Phase.LISTENING),
+            LoadPolicy(Idle()),
             Idle(),
             here.events.append,
         )
@@ -56,7 +56,9 @@ async def test_a_real_model_judges_and_only_what_was_said_is_remembered(tmp_path
             "The user's sister Clara lives in Porto.",
             "The user is allergic to peanuts.",
         }
-        remembered = [each for each in stored(here.memory.table) if each.kind is not Kind.EXCHANGE]
+        remembered = [
+            each for each in stored(here.memory.table) if each.kind is not MemoryKind.EXCHANGE
+        ]
         assert {each.text for each in remembered} == {fact["text"] for fact in facts}
         assert work.kind == EXTRACTED
         assert llm.name

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from assistant.memory.encoding import QueryEncoder
+from assistant.memory.retrieval.encoding import QueryEncoder
 from data import located
-from models.encoder import OnnxEncoder
-from models.store import ModelStore
+from models.download.cache import ModelStore
+from models.encoder.onnx import OnnxEncoder
 from scripts.bench.recall_data import own_files, read_paraphrases
 from scripts.bench.retrieval import means
 from scripts.eval_followup import FOLLOW_UPS, Bench, measured, read

@@ -12,7 +12,7 @@ import pytest
 import soundfile
 
 from assistant.paths import models_cache
-from assistant.voice.audio import MIC_RATE
+from assistant.voice.audio.interfaces import MIC_RATE
 from models.interfaces import Samples
 from tests.support.talking import REMEMBERING, Row, Talk
 
@@ -64,7 +64,17 @@ def tells(turn: Row, name: str) -> bool:
 def asked(home: Path, *words: str) -> Row:
     """What a command answers, in a process of its own."""
     done = subprocess.run(
-        [sys.executable, "-m", "ui.cli", "--home", str(home), "--json", "memory", *words, *TINY],
+        [
+            sys.executable,
+            "-m",
+            "ui.commands.main",
+            "--home",
+            str(home),
+            "--json",
+            "memory",
+            *words,
+            *TINY,
+        ],
         env={**os.environ, **FORGETTING, "ASSISTANT_MODELS_CACHE": str(models_cache())},
         capture_output=True,
         text=True,

@@ -11,18 +11,18 @@ import pytest
 from moto.server import ThreadedMotoServer
 
 from assistant.context.conversation import Conversation
-from assistant.memory import store_link, writer_lock
-from assistant.memory.desk import MemoryDesk
-from assistant.memory.encoding import QueryEncoder
-from assistant.memory.keys import MasterKey
-from assistant.memory.lexicon import Lexicon
-from assistant.memory.long_term import LongTermMemory
-from assistant.memory.proof import OTHERS
-from assistant.memory.ranking import Ranking
-from assistant.memory.record import USER
-from assistant.memory.table import MemoryTable
-from assistant.memory.transcript import Transcript
-from assistant.purging import purged_first
+from assistant.encryption.keys import MasterKey
+from assistant.language.stemming import TextAnalyzer
+from assistant.memory.admin import MemoryAdmin
+from assistant.memory.due_purges import purge_due_at_start
+from assistant.memory.forgetting.verify import OTHERS
+from assistant.memory.records.memory import USER
+from assistant.memory.retrieval.encoding import QueryEncoder
+from assistant.memory.retrieval.ranking import Ranking
+from assistant.memory.store import write_queue, writer_lock
+from assistant.memory.store.table import MemoryTable
+from assistant.memory.transcript.database import Transcript
+from assistant.memory.user_memory import UserMemory
 from tests.support.encoders import HashingEncoder
 from tests.support.forgetting import LEISURE_S, START
 from tests.support.memories import stored
@@ -46,27 +46,27 @@ def opener(server: ThreadedMotoServer) -> "partial[MemoryTable]":
 @asynccontextmanager
 async def machine(
     folder: Path, open_table: "partial[MemoryTable]", gone: list[str]
-) -> AsyncIterator[tuple[LongTermMemory, Transcript]]:
+) -> AsyncIterator[tuple[UserMemory, Transcript]]:
     def on_gone(_user: str, exchanges: Collection[str]) -> None:
         gone.extend(exchanges)
 
     with closing(Transcript.open(folder / "transcript.sqlite3")) as transcript:
-        memory = LongTermMemory(
+        memory = UserMemory(
             "ada",
             open_table,
             QueryEncoder(HashingEncoder()),
-            Lexicon("en"),
+            TextAnalyzer("en"),
             Ranking(),
             lambda _: None,
         )
-        await memory.load(transcript, purged_first(transcript, on_gone=on_gone))
+        await memory.load(transcript, purge_due_at_start(transcript, on_gone=on_gone))
         try:
             yield memory, transcript
         finally:
             await memory.close()
 
 
-async def recalled(memory: LongTermMemory) -> set[str]:
+async def recalled(memory: UserMemory) -> set[str]:
     found = await memory.recall("What of the dog Max, and of the cello?", LEISURE_S)
     return {each.text for each in found.memories if each.speaker == USER}
 
@@ -77,8 +77,8 @@ async def test_one_that_only_reads_forgets_too_and_brings_nothing_back_when_it_w
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(writer_lock, "LEASE_S", 3.0)
-    monkeypatch.setattr(store_link, "FIRST_RETRY_S", 0.2)
-    monkeypatch.setattr(store_link, "LONGEST_RETRY_S", 0.2)
+    monkeypatch.setattr(write_queue, "FIRST_RETRY_S", 0.2)
+    monkeypatch.setattr(write_queue, "LONGEST_RETRY_S", 0.2)
     talk, gone = Conversation.begin("ada"), list[str]()
     (tmp_path / "a").mkdir()
     with closing(Transcript.open(tmp_path / "a" / "transcript.sqlite3")) as transcript:
@@ -96,7 +96,7 @@ async def test_one_that_only_reads_forgets_too_and_brings_nothing_back_when_it_w
     ):
         assert there.table.refused is not None
         assert await recalled(there) == {SECRET, KEPT}
-        desk = MemoryDesk("ada", here.table, lambda: told, lambda: here, memory=here)
+        desk = MemoryAdmin("ada", here.table, lambda: told, lambda: here, memory=here)
         forgotten = await asyncio.to_thread(desk.forget, [f"{first}-{USER}"])
         assert forgotten.receipt.clean
         assert OTHERS in forgotten.receipt.unprovable

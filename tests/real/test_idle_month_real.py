@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from models.llama import LlamaCpp
+from models.llm.llama import LlamaCpp
 from tests.support.language import tiny_gguf
 from tests.support.lived import check
 

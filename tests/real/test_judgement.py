@@ -14,10 +14,10 @@ import pytest
 import soundfile
 
 import data
-from assistant.voice.detectors import SileroVoice
-from assistant.voice.judgement import Evidence, Verdict, judge, loudness
+from assistant.voice.speech.hallucination import SpeechEvidence, SpeechVerdict, judge, loudness
+from assistant.voice.turns.detectors import SileroVoice
 from models.interfaces import STT_SAMPLE_RATE, Samples
-from models.whisper import FasterWhisper
+from models.stt.whisper import FasterWhisper
 
 pytestmark = pytest.mark.real
 
@@ -25,7 +25,7 @@ WINDOW = 512
 CONFIDENCE = 0.6
 
 
-def judged(recogniser: FasterWhisper, samples: Samples, noise_floor: float) -> Verdict:
+def judged(recogniser: FasterWhisper, samples: Samples, noise_floor: float) -> SpeechVerdict:
     detector = SileroVoice()
     voices = np.array(
         [
@@ -36,7 +36,7 @@ def judged(recogniser: FasterWhisper, samples: Samples, noise_floor: float) -> V
     voiced = voices[voices >= CONFIDENCE]
     heard = recogniser.transcribe(samples)
     return judge(
-        Evidence(
+        SpeechEvidence(
             heard.text,
             heard.no_speech,
             heard.log_probability,

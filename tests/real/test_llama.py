@@ -16,8 +16,8 @@ import pytest_asyncio
 
 from assistant.errors import ModelCorrupt, ModelFailed, ModelMissing, ModelTooLarge
 from models.interfaces import Chunk, Generation, Lane, Message
-from models.llama import LlamaCpp
-from models.llama_worker import GIVES_WAY
+from models.llm.llama import LlamaCpp
+from models.llm.llama_worker import BACKGROUND_NICE
 from tests.support.language import SCHEMA, STORY, SYSTEM, collect, tiny_gguf
 
 pytestmark = [pytest.mark.real, pytest.mark.asyncio(loop_scope="module")]
@@ -227,7 +227,7 @@ PARENT = """
 import asyncio, sys
 from pathlib import Path
 from models.interfaces import Generation, Message
-from models.llama import LlamaCpp
+from models.llm.llama import LlamaCpp
 
 async def main():
     llm = LlamaCpp(Path(sys.argv[1]), context_tokens=512)
@@ -274,8 +274,8 @@ async def test_the_model_gives_way_to_the_program_that_asks_it(path: Path) -> No
     try:
         await llm.load()
         (worker,) = set(own.children()) - before
-        assert worker.nice() == min(19, own.nice() + GIVES_WAY)
-        assert _group(worker) in (None, GIVES_WAY)
+        assert worker.nice() == min(19, own.nice() + BACKGROUND_NICE)
+        assert _group(worker) in (None, BACKGROUND_NICE)
     finally:
         await llm.close()
     assert _group(own) == group, "it has asked for its own alone"
@@ -307,7 +307,7 @@ async def test_a_start_that_fails_at_its_end_leaves_no_process(
         raise ModelFailed("does not count")
 
     before = {child.pid for child in psutil.Process().children()}
-    monkeypatch.setattr("models.llama.agree", fail)
+    monkeypatch.setattr("models.llm.llama.agree", fail)
     llm = LlamaCpp(path, context_tokens=512)
     with pytest.raises(ModelFailed, match="does not count"):
         await llm.load()

@@ -9,7 +9,7 @@ import psutil
 import pytest
 
 from models.interfaces import Generation, Message
-from models.llama import HOLDS, LlamaCpp
+from models.llm.llama import HOLDS, LlamaCpp
 from tests.support.language import tiny_gguf
 
 pytestmark = pytest.mark.real
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.real
 HOLDER = """
 import asyncio, sys, time
 from pathlib import Path
-from models.llama import LlamaCpp
+from models.llm.llama import LlamaCpp
 
 async def main():
     model = LlamaCpp(Path(sys.argv[1]), context_tokens=512)

@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from models.llama_process import Worker, WorkerConfig
+from models.llm.llama_process import Worker, WorkerConfig
 from tests.support.language import tiny_gguf
 
 pytestmark = pytest.mark.real
@@ -28,7 +28,7 @@ class Spoken:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "models.llama_worker", str(folder)],
+            [sys.executable, "-m", "models.llm.llama_worker", str(folder)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from models.llama_process import WorkerConfig
+from models.llm.llama_process import WorkerConfig
 from tests.support.language import tiny_gguf
 
 pytestmark = pytest.mark.real
@@ -29,7 +29,7 @@ def test_it_ends_though_its_parent_was_gone_before_the_model_was_loaded(
     folder = tmp_path / "worker"
     folder.mkdir()
     with subprocess.Popen(
-        [sys.executable, "-m", "models.llama_worker", str(folder)],
+        [sys.executable, "-m", "models.llm.llama_worker", str(folder)],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         cwd=ROOT,

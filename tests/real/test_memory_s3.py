@@ -13,13 +13,14 @@ import pytest
 from moto.server import ThreadedMotoServer
 from pyarrow.fs import FileSelector, S3FileSystem
 
+from assistant.encryption.keys import MasterKey
 from assistant.errors import StoreError, StoreLocked
-from assistant.memory import proof, writer_lock
-from assistant.memory.keys import MasterKey
-from assistant.memory.needles import Needles
-from assistant.memory.record import Kind, Memory, new_id
-from assistant.memory.table import MemoryTable
-from assistant.memory.table_rewrite import Layout
+from assistant.memory.forgetting import verify
+from assistant.memory.forgetting.pattern_search import SearchPatterns
+from assistant.memory.records.memory import Memory, MemoryKind, new_id
+from assistant.memory.store import writer_lock
+from assistant.memory.store.rewrite import Layout
+from assistant.memory.store.table import MemoryTable
 from tests.support.object_store import BUCKET, endpoint
 
 pytestmark = pytest.mark.real
@@ -44,7 +45,7 @@ def open_table(server: ThreadedMotoServer, key: MasterKey | None = None) -> Memo
 
 
 def memory(text: str, at: int = 0) -> Memory:
-    return Memory(new_id(), "ada", Kind.EXCHANGE, text, NOW + timedelta(seconds=at))
+    return Memory(new_id(), "ada", MemoryKind.EXCHANGE, text, NOW + timedelta(seconds=at))
 
 
 def texts(table: MemoryTable) -> list[str]:
@@ -79,7 +80,7 @@ def test_written_anew_no_object_holds_what_was_deleted(
         table.add_encoder("small", 64)
         table.add(told, {"small": vectors})
         [batch] = table.scan("ada", ["id"], ["small"], [told[3].id])
-        needles = Needles.of([], [batch.stored_vectors("small")[0][0].tobytes()])
+        needles = SearchPatterns.of([], [batch.stored_vectors("small")[0][0].tobytes()])
         table.delete("ada", [told[3].id])
         assert table.compact()
         assert any(needles.found_in(content) for content in objects(server).values())
@@ -90,7 +91,7 @@ def test_written_anew_no_object_holds_what_was_deleted(
         assert sum("/data/" in name for name in kept) == 1
         assert sum("/_deletions/" in name for name in kept) == 0
         assert sum(name.endswith(".manifest") for name in kept) == 1
-        assert not proof.search_table(table, needles).found
+        assert not verify.search_table(table, needles).found
     with closing(open_table(server, key)) as table:
         assert table.get("ada", [each.id for each in told]) == [*told[:3], *told[4:]]
 
@@ -176,9 +177,9 @@ import sys
 from datetime import UTC, datetime
 from assistant.errors import StoreError, StoreLocked
 from assistant.memory import writer_lock
-from assistant.memory.keys import MasterKey
-from assistant.memory.record import Kind, Memory, new_id
-from assistant.memory.table import MemoryTable
+from assistant.encryption.keys import MasterKey
+from assistant.memory.records.memory import Kind, Memory, new_id
+from assistant.memory.store.table import MemoryTable
 
 writer_lock.LEASE_S = 1.0
 uri, *pairs = sys.argv[1:]

@@ -13,9 +13,9 @@ import pytest_asyncio
 from assistant.errors import ModelCorrupt, ModelFailed, ModelMissing, ModelTooLarge
 from assistant.paths import models_cache
 from models.interfaces import Generation, Lane, Message
-from models.llama import LlamaCpp
-from models.mlx import FILES, MlxModel
-from models.mlx_engine import MlxEngine
+from models.llm.llama import LlamaCpp
+from models.llm.mlx import FILES, MlxModel
+from models.llm.mlx_engine import MlxEngine
 from tests.support.gguf_to_mlx import convert
 from tests.support.language import STORY, collect, tiny_gguf
 
@@ -162,7 +162,7 @@ async def test_what_is_missing_or_broken_or_too_large_is_said(folder: Path, tmp_
 
 
 async def test_without_mlx_lm_it_says_so(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "models.mlx_engine", None)
+    monkeypatch.setitem(sys.modules, "models.llm.mlx_engine", None)
     with pytest.raises(ModelFailed, match="need mlx-lm"):
         await MlxModel(folder).load()
 

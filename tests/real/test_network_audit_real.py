@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from assistant.settings import Settings
-from ui.doctor_checks import Verdict
-from ui.doctor_network import judge
+from ui.commands.doctor.checks import CheckStatus
+from ui.commands.doctor.network_checks import judge
 from ui.network_audit.audit import Attempt, NetworkAudit
 from ui.network_audit.conversation import converse_under_watch
 
@@ -42,7 +42,7 @@ sys.exit(7)
 THEN_SERVE = """
 import planted, runpy
 planted.phone_home()
-runpy.run_module("ui.hosted", None, "__main__")
+runpy.run_module("ui.session.assistant_worker", None, "__main__")
 """
 
 
@@ -83,4 +83,4 @@ async def test_a_library_that_looks_up_a_name_once_in_a_conversation_is_named(
 
     assert watched.blind_spot is None
     assert watched.attempts == [Attempt("planted", "collector.invalid", 2)]  # once a session
-    assert judge(watched).verdict is Verdict.BAD
+    assert judge(watched).verdict is CheckStatus.BAD

@@ -97,7 +97,7 @@ def test_downloads_reach_nothing_but_their_sources(tmp_path: Path) -> None:
             "PIP_INDEX_URL": index,
             "PIP_CONFIG_FILE": os.devnull,
         }
-        command = [sys.executable, "-m", "ui.cli", "models", "pull", ENCODER, VOICE]
+        command = [sys.executable, "-m", "ui.commands.main", "models", "pull", ENCODER, VOICE]
         traced = trace(command, tmp_path, variables, own_network=False)
 
     assert traced.code == 0, traced.output

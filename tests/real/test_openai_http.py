@@ -10,8 +10,8 @@ import pytest_asyncio
 
 from assistant.errors import ModelFailed
 from models.interfaces import Generation, Lane, Message
-from models.llama_process import Worker, WorkerConfig
-from models.openai_http import OpenAICompatible
+from models.llm.llama_process import Worker, WorkerConfig
+from models.llm.openai_http import OpenAICompatible
 from tests.support.language import SCHEMA, STORY, SYSTEM, collect, tiny_gguf
 
 pytestmark = [pytest.mark.real, pytest.mark.asyncio(loop_scope="module")]

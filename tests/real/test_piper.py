@@ -9,14 +9,14 @@ import pytest
 from piper import PiperConfig, PiperVoice
 
 from assistant.errors import ModelCorrupt, ModelFailed, ModelMissing
-from assistant.voice.audio import MIC_RATE, Resampler
-from models.alignment import WordTime
-from models.interfaces import Samples
-from models.piper import Piper
-from models.piper_graph import SplitVoice
-from models.store import ModelStore
-from models.whisper import FasterWhisper
-from models.word_times import estimate_word_times
+from assistant.voice.audio.interfaces import MIC_RATE
+from assistant.voice.audio.resampling import Resampler
+from models.download.cache import ModelStore
+from models.interfaces import Samples, WordTime
+from models.stt.whisper import FasterWhisper
+from models.tts.piper import Piper
+from models.tts.piper_graph import SplitVoice
+from models.tts.word_times import estimate_word_times
 
 pytestmark = pytest.mark.real
 

@@ -19,15 +19,15 @@ import pytest_asyncio
 from assistant.context.conversation import Conversation
 from assistant.context.note import Note
 from assistant.context.notes import PROFILE_OPENING
-from assistant.context.window import Window
+from assistant.context.window import ContextWindow
 from assistant.paths import models_cache
 from assistant.settings import Settings
-from models.gguf import read_header
 from models.interfaces import Generation, Message
-from models.llama import LlamaCpp
-from models.openai_http import OpenAICompatible
-from models.plain_text import plain
-from models.tokens import ChatTemplate, vocabulary_from
+from models.llm.gguf import read_header
+from models.llm.llama import LlamaCpp
+from models.llm.openai_http import OpenAICompatible
+from models.llm.special_tokens import engine_messages
+from models.llm.token_counting import ChatTemplate, vocabulary_from
 from tests.support.chat_templates import FAMILIES
 from tests.support.language import tiny_gguf
 from tests.support.poison import ATTACKS
@@ -59,7 +59,7 @@ def prompt(
     conversation.complete(1, answer, ended=NOW)
     profile = (Note(pinned, "pin", NOW),) if pinned else ()
     model = ScriptedModel(context_tokens=100_000)
-    window = Window(model, Settings(), now=lambda: NOW, profile=lambda: profile)
+    window = ContextWindow(model, Settings(), now=lambda: NOW, profile=lambda: profile)
     memories = [Note(text, f"{place}", NOW) for place, text in enumerate(notes)]
     return window.build(conversation, newest, memories=memories).messages
 
@@ -154,7 +154,7 @@ def test_every_way_to_an_engine_is_the_same() -> None:
     here = LlamaCpp(tiny_gguf())._body(request)["messages"]
     elsewhere = OpenAICompatible("http://127.0.0.1:1/v1")._body(request)["messages"]
     listed = ChatTemplate("{{ messages | tojson }}", bos="", eos="").render(messages)
-    assert here == elsewhere == plain(messages)
+    assert here == elsewhere == engine_messages(messages)
     assert "<|im_" not in f"{here}{listed}"
     assert "<|im_end|>" in messages[-1].content, "what is stored and shown is as it was said"
 

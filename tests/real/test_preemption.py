@@ -8,9 +8,9 @@ from random import Random
 
 import pytest
 
-from assistant.memory.derived import Derived
-from assistant.memory.facts import EXTRACTED
-from assistant.memory.record import Kind
+from assistant.memory.records.memory import MemoryKind
+from assistant.memory.transcript.derived_outputs import DerivedOutputs
+from assistant.memory.transcript.fact_rows import EXTRACTED
 from assistant.paths import Home
 from scripts.bench.idle_pending import fill
 from scripts.bench.preempting import PATIENCE_S, Working, working
@@ -36,8 +36,8 @@ async def interrupted(home: Home, times: int) -> None:
 
 def all_is_done_once(idle: Working) -> None:
     ids = idle.transcript.exchange_ids(USER)
-    assert Derived(idle.transcript, USER).of(EXTRACTED).keys() == ids
-    facts = [each for each in stored(idle.memory.table, USER) if each.kind != Kind.EXCHANGE]
+    assert DerivedOutputs(idle.transcript, USER).of(EXTRACTED).keys() == ids
+    facts = [each for each in stored(idle.memory.table, USER) if each.kind != MemoryKind.EXCHANGE]
     texts = [each.text for each in facts]
     assert len(set(texts)) == len(texts)
     assert {source for each in facts for source in each.sources} <= ids

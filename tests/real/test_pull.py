@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from models import catalogue
-from models.store import ModelStore
+from models.download.cache import ModelStore
 from tests.support.small_models import closed_port
 
 pytestmark = pytest.mark.real

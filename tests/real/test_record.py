@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from assistant.memory.forgetting_marks import Hidden
-from assistant.memory.transcript import Transcript
+from assistant.memory.due_purges import make_purger
+from assistant.memory.records.hidden import HiddenItems
+from assistant.memory.transcript.database import Transcript
 from assistant.paths import Home
-from assistant.purging import purger
 from tests.support.talking import Talk
-from ui import cli
+from ui.commands import main
 
 pytestmark = pytest.mark.real
 
@@ -34,7 +34,7 @@ def test_what_is_recorded_is_replayed_until_it_is_forgotten(
         assert talk.finish() == 0
     assert path.parent == home.recordings
 
-    assert cli.main(["--home", str(home.root), "replay", path.stem]) == 0
+    assert main.main(["--home", str(home.root), "replay", path.stem]) == 0
     told = capsys.readouterr().out
     assert f"you: {DOG}" in told
     assert "Nobody" not in told
@@ -42,7 +42,7 @@ def test_what_is_recorded_is_replayed_until_it_is_forgotten(
     with closing(Transcript.open(home.transcript)) as transcript:
         ids = transcript.exchange_ids("me")
         [dog] = [each.id for _, each in transcript.exchanges("me", ids) if each.user_text == DOG]
-        purger("me", transcript, None)(Hidden.of("me", [dog], (), datetime.now(UTC)))
+        make_purger("me", transcript, None)(HiddenItems.of("me", [dog], (), datetime.now(UTC)))
     assert b"postman" not in path.read_bytes()
-    assert cli.main(["--home", str(home.root), "replay", path.stem]) == 0
+    assert main.main(["--home", str(home.root), "replay", path.stem]) == 0
     assert "Max" not in capsys.readouterr().out

@@ -29,7 +29,7 @@ NOISE = """
             time.sleep(0.05)
 
     def begin():
-        while "ui.quiet" not in sys.modules or "ui.session" not in sys.modules:
+        while "ui.process.logs" not in sys.modules or "ui.session.session" not in sys.modules:
             time.sleep(0.01)
         time.sleep(0.5)
         subprocess.run(["echo", "NOISE of a child"])
@@ -103,7 +103,9 @@ def test_what_is_printed_disturbs_nothing_and_a_killed_assistant_is_started_agai
     with Terminal(assistant_screen(home.root), env=with_site(tmp_path, NOISE)) as terminal:
         before = terminal.wait_for("listening")
         if sys.platform == "linux":  # the picture waits for the voice, not the other way
-            own = [each.pid for each in terminal.processes() if "ui.cli" in each.cmdline()]
+            own = [
+                each.pid for each in terminal.processes() if "ui.commands.main" in each.cmdline()
+            ]
             assert {os.sched_getscheduler(pid) for pid in own} == {os.SCHED_BATCH}
             assert os.sched_getscheduler(terminal.hosted().pid) == os.SCHED_OTHER
         terminal.press("i")

@@ -7,18 +7,18 @@ import numpy as np
 import pytest
 
 from assistant.errors import AudioError
-from assistant.voice.audio import dbfs
-from assistant.voice.portaudio import choose
+from assistant.voice.audio.interfaces import dbfs
+from assistant.voice.audio.portaudio import choose
 from tests.support.pulse import PulseServer
 from tests.support.voices import voice
-from ui.sound_probe import TONE_HZ, tone
-from ui.sounding import SoundProbe
+from ui.screen.settings.sound_probe import TONE_HZ, tone
+from ui.screen.settings.sound_probe_client import AudioProbeProcess
 
 pytestmark = pytest.mark.sound
 
 
 async def test_levels_follow_what_is_said(pulse: PulseServer) -> None:
-    sound = SoundProbe(pulse.env)
+    sound = AudioProbeProcess(pulse.env)
     microphone = choose(await sound.devices(), "microphone", None)
     saying = pulse.start_speaking(np.tile(voice(1.0, 3), 4))
     levels = []
@@ -35,7 +35,7 @@ async def test_levels_follow_what_is_said(pulse: PulseServer) -> None:
 
 
 async def test_the_test_tone_is_heard(pulse: PulseServer) -> None:
-    sound = SoundProbe(pulse.env)
+    sound = AudioProbeProcess(pulse.env)
     loudspeaker = choose(await sound.devices(), "loudspeaker", None)
     recording = pulse.record(rate=16_000)
     await sound.tone(loudspeaker)
@@ -49,7 +49,7 @@ async def test_the_test_tone_is_heard(pulse: PulseServer) -> None:
 
 
 async def test_a_device_that_is_gone_is_told(pulse: PulseServer) -> None:
-    sound = SoundProbe(pulse.env)
+    sound = AudioProbeProcess(pulse.env)
     [first, *_] = await sound.devices()
     with pytest.raises(AudioError, match='The loudspeaker "Gone" is gone'):
         await sound.tone(replace(first, name="Gone"))

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from moto.server import ThreadedMotoServer
 
-from assistant.memory.record import USER
-from assistant.memory.table import MemoryTable
-from assistant.memory.transcript import Transcript
+from assistant.memory.records.memory import USER
+from assistant.memory.store.table import MemoryTable
+from assistant.memory.transcript.database import Transcript
 from tests.support.object_store import endpoint
 from tests.support.talking import Talk
 
@@ -78,7 +78,7 @@ def test_a_store_that_is_away_at_the_start_and_later_costs_nothing(
         talk.say("My cat is called Kim.")  # the conversation goes on
         talk.wait_for("turn")
         done = subprocess.run(
-            [sys.executable, "-m", "ui.cli", "--home", str(tmp_path), "memory", "list"],
+            [sys.executable, "-m", "ui.commands.main", "--home", str(tmp_path), "memory", "list"],
             cwd=ROOT,
             env={**os.environ, **env},
             capture_output=True,
@@ -146,7 +146,16 @@ def test_what_one_home_forgets_a_copy_of_it_forgets_with_its_thread(tmp_path: Pa
     shutil.copytree(here, there)
     with closing(Transcript.open(here / "transcript.sqlite3")) as transcript:
         [exchange] = transcript.exchange_ids("me")
-    command = [sys.executable, "-m", "ui.cli", "--home", str(here), "memory", "forget", exchange]
+    command = [
+        sys.executable,
+        "-m",
+        "ui.commands.main",
+        "--home",
+        str(here),
+        "memory",
+        "forget",
+        exchange,
+    ]
     subprocess.run(command, cwd=ROOT, env={**os.environ, **env}, check=True, capture_output=True)
     with Talk(there, *TINY, env=env) as talk:
         talk.wait_for(

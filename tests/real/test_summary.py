@@ -13,14 +13,14 @@ from assistant.context.conversation import Conversation, Summary
 from assistant.context.prompt import Prompt
 from assistant.context.short_term import ShortTermMemory
 from assistant.context.summary import LONGEST_SUMMARY, Summarizer
-from assistant.context.window import Window
+from assistant.context.window import ContextWindow
 from assistant.events import Event, Latency, MemoryUsed, TurnEnded
 from assistant.paths import models_cache
 from assistant.settings import Context, Settings
 from models import catalogue
+from models.download.cache import ModelStore
 from models.interfaces import Generation, Message, Usage
-from models.llama import LlamaCpp
-from models.store import ModelStore
+from models.llm.llama import LlamaCpp
 
 pytestmark = [pytest.mark.real, pytest.mark.asyncio(loop_scope="module")]
 
@@ -62,7 +62,7 @@ class Session:
         self.llm = llm
         self.told: list[Event] = []
         settings = Settings(context=Context.model_validate(context))
-        self.window = Window(llm, settings)
+        self.window = ContextWindow(llm, settings)
         self.summarizer = Summarizer(llm, settings, self.window, self.told.append)
         self.memory = ShortTermMemory(
             Conversation.begin("ada"), self.window, self.summarizer, None, self.told.append

@@ -7,11 +7,11 @@ import pytest
 import pytest_asyncio
 
 from assistant.errors import ModelFailed
-from models.engine_counter import EngineCounter
-from models.gguf import read_header
 from models.interfaces import Generation, Message
-from models.llama import LlamaCpp
-from models.tokens import VocabularyCounter, vocabulary_from
+from models.llm.gguf import read_header
+from models.llm.llama import LlamaCpp
+from models.llm.server_token_count import EngineCounter
+from models.llm.token_counting import VocabularyCounter, vocabulary_from
 from tests.support.language import STORY, SYSTEM, collect, tiny_gguf
 
 pytestmark = [pytest.mark.real, pytest.mark.asyncio(loop_scope="module")]
@@ -92,7 +92,7 @@ async def test_messages_are_counted_as_the_engine_reads_them(
 async def test_a_vocabulary_of_another_kind_is_counted_by_the_engine(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("models.tokens.SPLITS", {})
+    monkeypatch.setattr("models.llm.token_counting.SPLITS", {})
     assert vocabulary_from(read_header(path)) is None
     llm = LlamaCpp(path, context_tokens=512)
     with pytest.raises(ModelFailed, match="not loaded yet"):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from assistant.errors import ModelCorrupt
-from models.encoder import OnnxEncoder, main
-from models.store import ModelStore
+from models.download.cache import ModelStore
+from models.encoder.onnx import OnnxEncoder, main
 from scripts import train_encoder
 from tests.support.reference_encoder import reference
 

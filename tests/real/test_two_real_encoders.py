@@ -8,18 +8,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assistant.engines import Workshop, query_encoder
+from assistant.compose.engines import build_query_encoder
 from assistant.errors import ModelFailed, ModelMissing
-from assistant.memory.lexicon import Lexicon
-from assistant.memory.long_term import LongTermMemory
-from assistant.memory.ranking import Ranking
-from assistant.memory.record import Kind, Memory, new_id
-from assistant.memory.table import MemoryTable
-from models.encoder import OnnxEncoder
-from models.encoder_apart import EncoderApart
+from assistant.language.stemming import TextAnalyzer
+from assistant.memory.records.memory import Memory, MemoryKind, new_id
+from assistant.memory.retrieval.ranking import Ranking
+from assistant.memory.store.table import MemoryTable
+from assistant.memory.user_memory import UserMemory
+from models.download.cache import ModelStore
+from models.encoder.onnx import OnnxEncoder
+from models.encoder.worker import EncoderProcess
 from models.hardware import detect
-from models.profiles import SMALL, TINY, Choice
-from models.store import ModelStore
+from models.selection.profiles import SMALL, TINY, Choice
+from models.selection.requested import ModelSelection
 from tests.support.memories import NOW
 
 pytestmark = pytest.mark.real
@@ -33,15 +34,15 @@ SAID = [
 ]
 
 
-def shop(store: ModelStore) -> Workshop:
-    return Workshop(store, detect(), Choice(SMALL, "", (SMALL.llm,)))
+def shop(store: ModelStore) -> ModelSelection:
+    return ModelSelection(store, detect(), Choice(SMALL, "", (SMALL.llm,)))
 
 
 def test_apart_it_encodes_the_same_and_begins_again_after_a_rest(store: ModelStore) -> None:
     folder = store.location(TINY.encoder)
     beside = OnnxEncoder(folder)
     beside.load()
-    apart = EncoderApart(folder)
+    apart = EncoderProcess(folder)
     apart.load()
     texts = [*SAID, "", "Ünïcode, 你好, 😀\ud83d", "two\nlines"]
     np.testing.assert_allclose(apart.encode(texts), beside.encode(texts), atol=1e-6)
@@ -59,7 +60,7 @@ def test_apart_it_encodes_the_same_and_begins_again_after_a_rest(store: ModelSto
 
 
 def test_apart_what_is_wrong_is_told(tmp_path: Path) -> None:
-    apart = EncoderApart(tmp_path / "nothing")
+    apart = EncoderProcess(tmp_path / "nothing")
     with pytest.raises(ModelMissing, match="not complete"):
         apart.load()
     with pytest.raises(ModelFailed, match="missing"):
@@ -72,18 +73,18 @@ async def test_what_is_asked_in_other_words_is_found_by_both(
     store: ModelStore, tmp_path: Path
 ) -> None:
     store.pull([*SMALL.encoders])
-    encoder = query_encoder(shop(store))
+    encoder = build_query_encoder(shop(store))
     assert encoder.stronger is not None
-    memory = LongTermMemory(
+    memory = UserMemory(
         "ada",
         lambda: MemoryTable.open(str(tmp_path / "memories")),
         encoder,
-        Lexicon("en"),
+        TextAnalyzer("en"),
         Ranking(),
         lambda _: None,
     )
     await memory.load(None)
-    told = [Memory(new_id(), "ada", Kind.FACT, text, NOW) for text in SAID]
+    told = [Memory(new_id(), "ada", MemoryKind.FACT, text, NOW) for text in SAID]
     await asyncio.to_thread(memory.put, told)
     await asyncio.wrap_future(memory.strengthening.begin())
     assert await memory.strengthening.some(9) == len(SAID)
@@ -96,9 +97,9 @@ async def test_what_is_asked_in_other_words_is_found_by_both(
 
 
 def test_a_named_encoder_works_alone(store: ModelStore) -> None:
-    encoder = query_encoder(shop(store), TINY.encoder)
+    encoder = build_query_encoder(shop(store), TINY.encoder)
     assert encoder.stronger is None
-    alone = query_encoder(replace(shop(store), choice=Choice(TINY, "", (TINY.llm,))))
+    alone = build_query_encoder(replace(shop(store), choice=Choice(TINY, "", (TINY.llm,))))
     assert alone.stronger is None
     assert alone.name == encoder.name
     assert encoder.name.startswith(TINY.encoder)

@@ -6,18 +6,18 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from assistant.compose.memory_requests import open_memory_admin
 from assistant.context.conversation import Conversation
-from assistant.desks import open_desk
-from assistant.memory.encoding import QueryEncoder
-from assistant.memory.lexicon import Lexicon
-from assistant.memory.reconcile import Refreshes, Supersedes, reconcile
-from assistant.memory.record import Kind, Memory
-from assistant.memory.transcript import Transcript
+from assistant.language.stemming import TextAnalyzer
+from assistant.memory.curation.reconcile import Repeats, Replaces, reconcile
+from assistant.memory.records.memory import Memory, MemoryKind
+from assistant.memory.retrieval.encoding import QueryEncoder
+from assistant.memory.transcript.database import Transcript
 from assistant.paths import Home
 from assistant.settings import Settings
 from data import located
-from models.encoder import OnnxEncoder
-from models.store import ModelStore
+from models.download.cache import ModelStore
+from models.encoder.onnx import OnnxEncoder
 
 pytestmark = pytest.mark.real
 
@@ -48,7 +48,7 @@ def test_what_was_told_twice_is_once_and_what_changed_is_superseded(
             talk = Conversation.begin("me")
             talk.append_user(1, text, START + timedelta(days=day))
             transcript.store(talk, talk.complete(1, "", ended=START + timedelta(days=day)))
-    with open_desk(home, Settings(), lambda _: QueryEncoder(encoder)) as desk:
+    with open_memory_admin(home, Settings(), lambda _: QueryEncoder(encoder)) as desk:
         (found, *_) = desk.search("Where do I live?", 10).memories
         assert found.text == "I moved to Lisbon."
         kept = {memory.text: memory for memory in desk.newest().memories}
@@ -63,12 +63,12 @@ def test_on_our_own_pairs_nothing_is_marked_wrongly(encoder: OnnxEncoder) -> Non
     pairs = [json.loads(line) for line in lines]
     older = encoder.encode([pair["older"] for pair in pairs])
     newer = encoder.encode([pair["newer"] for pair in pairs])
-    names = {Refreshes: "duplicate", Supersedes: "replaces"}
-    lexicon, hits = Lexicon("en"), {"duplicate": 0, "replaces": 0}
+    names = {Repeats: "duplicate", Replaces: "replaces"}
+    lexicon, hits = TextAnalyzer("en"), {"duplicate": 0, "replaces": 0}
     for at, pair in enumerate(pairs):
-        first = Memory("a", "u", Kind.EXCHANGE, pair["older"], START, sources=("a",))
+        first = Memory("a", "u", MemoryKind.EXCHANGE, pair["older"], START, sources=("a",))
         second = Memory(
-            "b", "u", Kind.EXCHANGE, pair["newer"], START + timedelta(days=9), sources=("b",)
+            "b", "u", MemoryKind.EXCHANGE, pair["newer"], START + timedelta(days=9), sources=("b",)
         )
         decision = reconcile(second, [(first, float(older[at] @ newer[at]))], lexicon)
         got = names.get(type(decision))

@@ -11,9 +11,9 @@ import soundfile
 
 import data
 from assistant.errors import SettingsError
+from models.download.cache import ModelStore
 from models.interfaces import STT_SAMPLE_RATE, Samples
-from models.store import ModelStore
-from models.whisper import FULL_FRAMES, SAMPLES_PER_FRAME, FasterWhisper
+from models.stt.whisper import FULL_FRAMES, SAMPLES_PER_FRAME, FasterWhisper
 
 pytestmark = pytest.mark.real
 
@@ -80,7 +80,7 @@ def test_a_doubtful_text_is_decoded_again_as_shipped(
     recogniser: FasterWhisper, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Forced by a limit that no text meets: the way of last resort hears the same words."""
-    monkeypatch.setattr("models.whisper.COMPRESSION_LIMIT", 0.0)
+    monkeypatch.setattr("models.stt.whisper.COMPRESSION_LIMIT", 0.0)
     heard = recogniser.transcribe(recording("brooklyn_bridge.flac"))
     assert words(heard.text) == words(RECORDINGS["brooklyn_bridge.flac"])
 

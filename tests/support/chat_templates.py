@@ -6,7 +6,7 @@ first message.
 
 from dataclasses import dataclass
 
-from models.tokens import ChatTemplate
+from models.llm.token_counting import ChatTemplate
 
 _TOGETHER = (
     "{% if messages[0].role == 'system' %}{% set first = messages[0].content + '\n\n' %}"

@@ -32,7 +32,7 @@ SETTINGS = {
     "ASSISTANT_LLM__MAX_ANSWER_TOKENS": "24",
     "ASSISTANT_ENCRYPTION__MODE": "off",
 }
-ASSISTANT = (sys.executable, "-m", "ui.cli")
+ASSISTANT = (sys.executable, "-m", "ui.commands.main")
 
 
 def run(*arguments: str, lines: str = "") -> str:

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from assistant.context.conversation import Conversation, Exchange
-from assistant.idle.describing import Describing
-from assistant.idle.description import EVERYTHING
-from assistant.memory.derived import Derived
-from assistant.memory.description_rows import DESCRIBED
+from assistant.idle.jobs.document_expansion import DocumentExpansionJob
+from assistant.idle.jobs.expansion_prompt import EVERYTHING
+from assistant.memory.retrieval.stored_expansions import DESCRIBED
+from assistant.memory.transcript.derived_outputs import DerivedOutputs
 from tests.support import forgetting
 from tests.support.forgetting import START, bench
 from tests.support.scripted_model import ScriptedModel
@@ -33,7 +33,7 @@ class Here:
 
     bench: forgetting.Bench
     llm: ScriptedModel
-    work: Describing
+    work: DocumentExpansionJob
 
     async def tell(self, said: str = SAID) -> Exchange:
         self.bench.pass_time(60)
@@ -52,12 +52,12 @@ class Here:
         return sum(each.get("words", 0.0) + each.get("meaning", 0.0) for each in parts)
 
     def derived(self) -> dict[str, Any]:
-        return dict(Derived(self.bench.transcript, "ada").of(DESCRIBED))
+        return dict(DerivedOutputs(self.bench.transcript, "ada").of(DESCRIBED))
 
-    def again(self, parts: tuple[str, ...], llm: ScriptedModel) -> Describing:
+    def again(self, parts: tuple[str, ...], llm: ScriptedModel) -> DocumentExpansionJob:
         """The work of a later start."""
         at = self.bench
-        return Describing(at.transcript, at.memory, llm, parts, lambda: at.clock[0])
+        return DocumentExpansionJob(at.transcript, at.memory, llm, parts, lambda: at.clock[0])
 
 
 @asynccontextmanager
@@ -70,5 +70,5 @@ async def here(
     async with bench(folder, Conversation.begin("ada"), START) as session:
         llm = ScriptedModel(answers, waits_for=waits)
         now = session.clock
-        work = Describing(session.transcript, session.memory, llm, parts, lambda: now[0])
+        work = DocumentExpansionJob(session.transcript, session.memory, llm, parts, lambda: now[0])
         yield Here(session, llm, work)

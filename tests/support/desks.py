@@ -5,15 +5,15 @@ from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from assistant.compose.memory_requests import open_memory_admin
 from assistant.context.conversation import Conversation
-from assistant.desks import open_desk
 from assistant.events import Notice
-from assistant.memory.desk import MemoryDesk
-from assistant.memory.desk_requests import carry_out
-from assistant.memory.encoding import QueryEncoder
-from assistant.memory.record import Kind, Memory
-from assistant.memory.table_schema import exported
-from assistant.memory.transcript import Transcript
+from assistant.memory.admin import MemoryAdmin
+from assistant.memory.admin_requests import handle_request
+from assistant.memory.records.memory import Memory, MemoryKind
+from assistant.memory.records.serialization import to_json
+from assistant.memory.retrieval.encoding import QueryEncoder
+from assistant.memory.transcript.database import Transcript
 from assistant.paths import Home
 from assistant.settings import Settings
 from tests.support.encoders import HashingEncoder
@@ -43,7 +43,7 @@ def talked(home: Home, user: str = "me") -> dict[str, str]:
 @contextmanager
 def at_desk(
     home: Home, grace_s: float = 60, user: str = "me", told: list[str] | None = None
-) -> Iterator[MemoryDesk]:
+) -> Iterator[MemoryAdmin]:
     """
     Args:
         told: takes the sentences of notices.
@@ -54,17 +54,17 @@ def at_desk(
             told.append(notice.text)
 
     settings = Settings.model_validate({"general": {"user": user}, "forget": {"grace_s": grace_s}})
-    with open_desk(home, settings, lambda _: QueryEncoder(HashingEncoder()), tell) as desk:
+    with open_memory_admin(home, settings, lambda _: QueryEncoder(HashingEncoder()), tell) as desk:
         yield desk
 
 
-def ask(desk: MemoryDesk, act: str, **more: Any) -> list[Row]:
-    return list(carry_out(desk, {"act": act, **more}))
+def ask(desk: MemoryAdmin, act: str, **more: Any) -> list[Row]:
+    return list(handle_request(desk, {"act": act, **more}))
 
 
 def fact(key: str, text: str, *sources: str, **more: Any) -> Row:
-    memory = Memory(key, "me", Kind.FACT, text, datetime.now(UTC), sources=sources)
-    return {**exported(memory), **more}
+    memory = Memory(key, "me", MemoryKind.FACT, text, datetime.now(UTC), sources=sources)
+    return {**to_json(memory), **more}
 
 
 def said_of(rows: list[Row], event: str) -> set[str]:

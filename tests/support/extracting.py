@@ -10,14 +10,14 @@ from typing import Any
 
 from assistant.context.conversation import Conversation, Exchange
 from assistant.events import Phase
-from assistant.idle.extracting import Extracting
+from assistant.idle.activity import ActivityMonitor
+from assistant.idle.jobs.fact_extraction import FactExtractionJob
 from assistant.idle.queue import JobQueue
-from assistant.idle.quiet import Quiet
 from assistant.idle.scheduler import Scheduler
-from assistant.memory.derived import Derived
-from assistant.memory.desk import MemoryDesk
-from assistant.memory.facts import EXTRACTED
-from assistant.memory.record import Kind, Memory
+from assistant.memory.admin import MemoryAdmin
+from assistant.memory.records.memory import Memory, MemoryKind
+from assistant.memory.transcript.derived_outputs import DerivedOutputs
+from assistant.memory.transcript.fact_rows import EXTRACTED
 from tests.support import forgetting
 from tests.support.forgetting import START, bench
 from tests.support.idling import SETTINGS, FakePolicy
@@ -36,7 +36,7 @@ class Here:
 
     bench: forgetting.Bench
     llm: ScriptedModel
-    work: Extracting
+    work: FactExtractionJob
 
     async def tell(self, said: str = SAID) -> Exchange:
         exchange = self.bench.tell(said)
@@ -48,16 +48,16 @@ class Here:
 
     def facts(self) -> list[Memory]:
         every = stored(self.bench.memory.table)
-        return [each for each in every if each.kind is not Kind.EXCHANGE]
+        return [each for each in every if each.kind is not MemoryKind.EXCHANGE]
 
     def texts(self) -> set[str]:
         return {each.text for each in self.facts()}
 
     def derived(self) -> dict[str, Any]:
-        return dict(Derived(self.bench.transcript, "ada").of(EXTRACTED))
+        return dict(DerivedOutputs(self.bench.transcript, "ada").of(EXTRACTED))
 
     @property
-    def desk(self) -> MemoryDesk:
+    def desk(self) -> MemoryAdmin:
         return self.bench.desk
 
 
@@ -67,7 +67,7 @@ async def here(
 ) -> AsyncIterator[Here]:
     async with bench(folder, Conversation.begin("ada"), START) as session:
         llm = ScriptedModel(answers, waits_for=waits)
-        work = Extracting(session.transcript, session.memory, llm, lambda: session.clock[0])
+        work = FactExtractionJob(session.transcript, session.memory, llm, lambda: session.clock[0])
         yield Here(session, llm, work)
 
 
@@ -75,7 +75,7 @@ def scheduler(at: Here, subject_s: float = 5.0) -> Scheduler:
     return Scheduler(
         [at.work],
         JobQueue(at.bench.transcript, "ada"),
-        Quiet(Phase.LISTENING),
+        ActivityMonitor(Phase.LISTENING),
         FakePolicy(),
         SETTINGS,
         at.bench.events.append,

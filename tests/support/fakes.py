@@ -16,11 +16,11 @@ from models.interfaces import (
     Lane,
     Message,
     Samples,
-    Spoken,
+    SpokenPiece,
     Transcription,
     Usage,
 )
-from models.word_times import estimate_word_times
+from models.tts.word_times import estimate_word_times
 
 RATE = 16_000
 
@@ -152,7 +152,7 @@ class ToneTts:
     def load(self) -> None:
         """Nothing to load."""
 
-    def synthesize(self, text: str) -> Iterator[Spoken]:
+    def synthesize(self, text: str) -> Iterator[SpokenPiece]:
         """In two pieces, as a voice that streams."""
         count = int(self._pace * len(text) * self.sample_rate)
         wave = np.sin(np.arange(count) * 2 * np.pi * 220 / self.sample_rate)
@@ -160,5 +160,5 @@ class ToneTts:
         times = estimate_word_times(text, samples, self.sample_rate)
         cut = count // 2
         cut_s = cut / self.sample_rate
-        yield Spoken(samples[:cut], [time for time in times if time.end_s <= cut_s])
-        yield Spoken(samples[cut:], [time for time in times if time.end_s > cut_s])
+        yield SpokenPiece(samples[:cut], [time for time in times if time.end_s <= cut_s])
+        yield SpokenPiece(samples[cut:], [time for time in times if time.end_s > cut_s])

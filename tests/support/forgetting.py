@@ -10,25 +10,25 @@ from pathlib import Path
 
 from assistant.context.conversation import Conversation, Exchange
 from assistant.events import Event
-from assistant.memory.desk import MemoryDesk
-from assistant.memory.encoding import QueryEncoder
-from assistant.memory.enriched import Enrichment
-from assistant.memory.forgetting import Forgetting
-from assistant.memory.hiding import InSession
-from assistant.memory.lexicon import Lexicon
-from assistant.memory.long_term import LongTermMemory
-from assistant.memory.ranking import Ranking
-from assistant.memory.recollection import Archive
-from assistant.memory.table import MemoryTable
-from assistant.memory.transcript import Transcript
-from assistant.obeying import Obeying
-from assistant.purging import purged_first, purger
+from assistant.language.stemming import TextAnalyzer
+from assistant.memory.admin import MemoryAdmin
+from assistant.memory.due_purges import make_purger, purge_due_at_start
+from assistant.memory.forgetting.executor import ForgettingExecutor
+from assistant.memory.forgetting.offline_executor import InSession
+from assistant.memory.retrieval.document_expansion import ExpansionWeights
+from assistant.memory.retrieval.encoding import QueryEncoder
+from assistant.memory.retrieval.ranking import Ranking
+from assistant.memory.store.table import MemoryTable
+from assistant.memory.transcript.database import Transcript
+from assistant.memory.turn_recall import Archive
+from assistant.memory.user_memory import UserMemory
+from assistant.skills.memory_by_voice import MemoryCommands
 from scripts.bench.hiding import Running
 from tests.support.encoders import HashingEncoder, OtherHashing
 from tests.support.memories import stored
 
 LEISURE_S = 30.0
-ENRICHED = Enrichment(1.0, 0.5, 1.0, 0.5)
+ENRICHED = ExpansionWeights(1.0, 0.5, 1.0, 0.5)
 """All that was made between utterances counts."""
 START = datetime(2026, 11, 21, 10, tzinfo=UTC)
 
@@ -47,11 +47,11 @@ class Window(Running):
 class Bench:
     """An assistant's memory, its transcript, and what forgets in both."""
 
-    memory: LongTermMemory
+    memory: UserMemory
     transcript: Transcript
     window: Window
-    forgetting: Forgetting
-    obeying: Obeying
+    forgetting: ForgettingExecutor
+    obeying: MemoryCommands
     events: list[Event]
     clock: list[datetime]
 
@@ -73,10 +73,10 @@ class Bench:
             pass
 
     @property
-    def desk(self) -> MemoryDesk:
+    def desk(self) -> MemoryAdmin:
         memory = self.memory
         hiding = InSession(self.forgetting, asyncio.get_running_loop())
-        return MemoryDesk(
+        return MemoryAdmin(
             "ada",
             memory.table,
             lambda: self.transcript,
@@ -97,11 +97,11 @@ async def bench(
     events: list[Event] = []
     clock = [at]
     transcript = Transcript.open(folder / "transcript.sqlite3")
-    memory = LongTermMemory(
+    memory = UserMemory(
         "ada",
         lambda: MemoryTable.open(str(store or folder / "memories")),
         QueryEncoder(HashingEncoder(), stronger=QueryEncoder(OtherHashing())),
-        Lexicon("en"),
+        TextAnalyzer("en"),
         Ranking(),
         events.append,
         enrichment=ENRICHED,
@@ -111,19 +111,19 @@ async def bench(
     async def quiet() -> None:
         """Nobody speaks."""
 
-    forgetting = Forgetting(
+    forgetting = ForgettingExecutor(
         "ada",
         transcript,
         memory,
         window,
         grace_s=60,
-        purge=purger("ada", transcript, memory),
+        purge=make_purger("ada", transcript, memory),
         quiet=quiet,
         emit=events.append,
         now=lambda: clock[0],
     )
-    obeying = Obeying(
-        "ada", forgetting, transcript, lambda: talk, memory, Lexicon("en"), lambda: clock[0]
+    obeying = MemoryCommands(
+        "ada", forgetting, transcript, lambda: talk, memory, TextAnalyzer("en"), lambda: clock[0]
     )
     await forgetting.load()
 
@@ -131,7 +131,7 @@ async def bench(
         window.forget(exchanges)
         window.drop(exchanges)
 
-    first = purged_first(transcript, lambda: clock[0], on_gone=elsewhere)
+    first = purge_due_at_start(transcript, lambda: clock[0], on_gone=elsewhere)
     await memory.load(transcript, first)
     memory.strengthening.begin()
     await forgetting.load()

@@ -18,7 +18,7 @@ import mlx.core as mx
 import numpy as np
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 
-from models.gguf import Header, read_header
+from models.llm.gguf import Header, read_header
 
 OUTER = {
     "token_embd.weight": "model.embed_tokens.weight",

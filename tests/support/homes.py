@@ -6,12 +6,12 @@ from pathlib import Path
 
 import numpy as np
 
-from assistant import encryption
 from assistant.context.conversation import Conversation
-from assistant.encryption import Question, Vault
-from assistant.memory.shared_marks import Marks
-from assistant.memory.table import MemoryTable
-from assistant.memory.transcript import Transcript
+from assistant.encryption import vault as encryption
+from assistant.encryption.vault import SecretKind, Vault
+from assistant.memory.store.table import MemoryTable
+from assistant.memory.store.tombstones import Tombstones
+from assistant.memory.transcript.database import Transcript
 from assistant.paths import Home
 from assistant.settings import Settings
 from tests.support.memories import NOW, memory, rich, stored
@@ -28,8 +28,8 @@ def settings(mode: str = "auto") -> Settings:
     return Settings.model_validate({"encryption": {"mode": mode}})
 
 
-def knowing(**answers: str) -> encryption.Ask:
-    def ask(question: Question) -> str | None:
+def knowing(**answers: str) -> encryption.AskSecret:
+    def ask(question: SecretKind) -> str | None:
         return answers.get(question.replace(" ", "_"))
 
     return ask
@@ -63,7 +63,7 @@ def whole(home: Home, vault: Vault) -> bool:
         marked = table.forgotten.of("ada")
         [batch] = table.scan("ada", vectors=("e",))
         array, present = batch.vectors("e")
-    assert marked == Marks(frozenset({FORGOTTEN}))
+    assert marked == Tombstones(frozenset({FORGOTTEN}))
     np.testing.assert_allclose(array[present], [np.eye(2, 8)[0]], atol=1e-6)
     return said == [SAID] and words == [SAID, "no vector", SAID]
 

@@ -1,6 +1,6 @@
 """A home of its own for all idle work there is: real transcript, real table, real queue.
 
-All kinds that `kinds_of` knows are switched on, whatever the settings are called; a model that
+All kinds that `build_jobs` knows are switched on, whatever the settings are called; a model that
 answers any schema stands in for the real one. So work that is added later is tried by the same
 tests. Of each kind `TOLD` must hold something to do: `test_idle_crashes.py` says so where it lacks.
 """
@@ -18,23 +18,23 @@ from typing import Any, Literal, get_args, get_origin
 
 import pytest
 
+from assistant.compose.idle import JobResources, build_jobs
 from assistant.context.conversation import Conversation
 from assistant.events import Event, Phase
-from assistant.idle import tidying
-from assistant.idle.job import Work
+from assistant.idle.activity import ActivityMonitor
+from assistant.idle.job import Job
+from assistant.idle.jobs import compaction
 from assistant.idle.queue import BACKOFF, JobQueue
-from assistant.idle.quiet import Quiet
 from assistant.idle.scheduler import Scheduler
-from assistant.idling import Parts, kinds_of
-from assistant.memory.encoding import QueryEncoder
-from assistant.memory.lexicon import Lexicon
-from assistant.memory.long_term import LongTermMemory
-from assistant.memory.ranking import Ranking
-from assistant.memory.recollection import Archive
-from assistant.memory.table import MemoryTable
-from assistant.memory.tiers import Tiers
-from assistant.memory.transcript import Transcript
-from assistant.memory.upkeep import Policy
+from assistant.language.stemming import TextAnalyzer
+from assistant.memory.curation.curator import CurationPolicy
+from assistant.memory.retrieval.encoding import QueryEncoder
+from assistant.memory.retrieval.ranking import Ranking
+from assistant.memory.retrieval.tiers import Tiers
+from assistant.memory.store.table import MemoryTable
+from assistant.memory.transcript.database import Transcript
+from assistant.memory.turn_recall import Archive
+from assistant.memory.user_memory import UserMemory
 from assistant.settings import Idle, Settings
 from models.interfaces import LanguageModel
 from tests.support.encoders import OtherHashing, SteeredEncoder
@@ -75,10 +75,10 @@ def all_on() -> Settings:
 class IdleHome:
     folder: Path
     transcript: Transcript
-    memory: LongTermMemory
+    memory: UserMemory
     llm: LanguageModel
-    works: Sequence[Work]
-    quiet: Quiet
+    works: Sequence[Job]
+    quiet: ActivityMonitor
     scheduler: Scheduler
     events: list[Event]
     clock: list[datetime]
@@ -140,20 +140,20 @@ async def idle_home(
     events: list[Event] = []
     clock = [START + timedelta(days=1)]
     transcript = Transcript.open(folder / "transcript.sqlite3")
-    memory = LongTermMemory(
+    memory = UserMemory(
         USER,
         lambda: MemoryTable.open(str(folder / "memories")),
         QueryEncoder(encoder or SteeredEncoder(), stronger=QueryEncoder(OtherHashing())),
-        Lexicon("en"),
+        TextAnalyzer("en"),
         Ranking(),
         events.append,
         tiers=Tiers.of(settings.memory),
-        policy=Policy.of(settings.memory),
+        policy=CurationPolicy.of(settings.memory),
     )
     await memory.load(transcript)
     await asyncio.to_thread(memory.strengthening.begin().result)
-    works = kinds_of(Parts(settings, transcript, memory, llm))
-    quiet = Quiet(Phase.LISTENING)
+    works = build_jobs(JobResources(settings, transcript, memory, llm))
+    quiet = ActivityMonitor(Phase.LISTENING)
     memory.give_way(lambda: not quiet.now)
     scheduler = Scheduler(
         works,
@@ -167,7 +167,7 @@ async def idle_home(
     )
     try:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(tidying, "FOLDED", UNTIDY)
+            patch.setattr(compaction, "FOLDED", UNTIDY)
             yield IdleHome(folder, transcript, memory, llm, works, quiet, scheduler, events, clock)
     finally:
         await scheduler.close()

@@ -12,12 +12,12 @@ from typing import Any
 
 from assistant.context.conversation import Conversation
 from assistant.events import Event, EventBus, Phase, PhaseChanged
-from assistant.idle.job import Work
-from assistant.idle.policy import Allowed, Policy
+from assistant.idle.activity import ActivityMonitor
+from assistant.idle.job import Job
+from assistant.idle.load_policy import LoadPolicy, WorkAllowed
 from assistant.idle.queue import JobQueue
-from assistant.idle.quiet import Quiet
 from assistant.idle.scheduler import Scheduler
-from assistant.memory.transcript import Transcript
+from assistant.memory.transcript.database import Transcript
 from assistant.settings import Idle
 
 NOW = datetime(2026, 11, 21, 10, tzinfo=UTC)
@@ -116,11 +116,11 @@ def copied(path: Path, folder: Path) -> Path:
     return folder / path.name
 
 
-class FakePolicy(Policy):
+class FakePolicy(LoadPolicy):
     def __init__(self) -> None:
-        self.says = Allowed.ALL
+        self.says = WorkAllowed.ALL
 
-    async def allowed(self) -> Allowed:
+    async def allowed(self) -> WorkAllowed:
         return self.says
 
 
@@ -139,8 +139,8 @@ class Bench:
 
     def __post_init__(self) -> None:
         self.queue = JobQueue(self.transcript, "me")
-        self.quiet = Quiet()
-        kinds: list[Work] = [*self.works]
+        self.quiet = ActivityMonitor()
+        kinds: list[Job] = [*self.works]
         self.scheduler = Scheduler(
             kinds,
             self.queue,

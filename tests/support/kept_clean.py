@@ -6,14 +6,14 @@ from datetime import UTC, datetime, timedelta
 
 from assistant.context.conversation import Conversation, Exchange
 from assistant.events import Event
-from assistant.memory.encoding import QueryEncoder
-from assistant.memory.lexicon import Lexicon
-from assistant.memory.long_term import LongTermMemory
-from assistant.memory.ranking import Ranking
-from assistant.memory.recollection import Archive
-from assistant.memory.table import MemoryTable
-from assistant.memory.transcript import Transcript
-from assistant.memory.upkeep import Policy
+from assistant.language.stemming import TextAnalyzer
+from assistant.memory.curation.curator import CurationPolicy
+from assistant.memory.retrieval.encoding import QueryEncoder
+from assistant.memory.retrieval.ranking import Ranking
+from assistant.memory.store.table import MemoryTable
+from assistant.memory.transcript.database import Transcript
+from assistant.memory.turn_recall import Archive
+from assistant.memory.user_memory import UserMemory
 from assistant.paths import Home
 from assistant.settings import Settings
 from tests.support.encoders import HashingEncoder
@@ -32,18 +32,16 @@ def said(text: str, answer: str = "Good.", at: datetime | None = None) -> Exchan
 
 
 @asynccontextmanager
-async def running(
-    home: Home, *, warned: bool = False
-) -> AsyncIterator[tuple[LongTermMemory, Archive]]:
+async def running(home: Home, *, warned: bool = False) -> AsyncIterator[tuple[UserMemory, Archive]]:
     events: list[Event] = []
-    memory = LongTermMemory(
+    memory = UserMemory(
         USER,
         lambda: MemoryTable.open(str(home.memories)),
         QueryEncoder(HashingEncoder()),
-        Lexicon("en"),
+        TextAnalyzer("en"),
         Ranking(),
         events.append,
-        policy=Policy.of(SETTINGS.memory),
+        policy=CurationPolicy.of(SETTINGS.memory),
     )
     with closing(Transcript.open(home.transcript)) as transcript:
         await memory.load(transcript)

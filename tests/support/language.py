@@ -4,8 +4,8 @@ from pathlib import Path
 
 from assistant.paths import models_cache
 from models import catalogue
+from models.download.cache import ModelStore
 from models.interfaces import Generation, LanguageModel, Message, Usage
-from models.store import ModelStore
 
 TINY = "smollm2-135m-instruct"
 SYSTEM = Message(

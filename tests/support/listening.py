@@ -7,7 +7,7 @@ import jiwer
 import numpy as np
 from num2words import num2words
 
-from assistant.voice.recordings import read_recording
+from assistant.voice.audio.files import read_recording
 from models.interfaces import STT_SAMPLE_RATE, Samples, SpeechToText
 
 LONGEST_S = 20

@@ -9,11 +9,11 @@ from itertools import groupby
 from pathlib import Path
 
 from assistant.context.conversation import Conversation
-from assistant.idle.tidying import FOLDED
-from assistant.memory.derived import Derived
-from assistant.memory.facts import EXTRACTED
-from assistant.memory.recollection import Archive
-from assistant.memory.record import ASSISTANT, USER, Kind, Memory
+from assistant.idle.jobs.compaction import FOLDED
+from assistant.memory.records.memory import ASSISTANT, USER, Memory, MemoryKind
+from assistant.memory.transcript.derived_outputs import DerivedOutputs
+from assistant.memory.transcript.fact_rows import EXTRACTED
+from assistant.memory.turn_recall import Archive
 from assistant.settings import Idle, Settings
 from models.interfaces import LanguageModel
 from tests.support.encoders import SteeredEncoder
@@ -103,7 +103,9 @@ async def check(
         await home.until_empty()
         assert home.queue.counts() == []
         rows = stored(home.memory.table, ME)
-        facts = [each for each in rows if each.kind not in (Kind.EXCHANGE, Kind.SUMMARY)]
+        facts = [
+            each for each in rows if each.kind not in (MemoryKind.EXCHANGE, MemoryKind.SUMMARY)
+        ]
         piled_up(lived, facts)
         newest_holds(home, lived, facts)
         bounded(home, lived, rows, facts, conversations)
@@ -158,12 +160,12 @@ def bounded(
     assert answers
     assert all(max(each.told, each.last_used or each.told) > oldest for each in answers)
     assert len(answers) < len(lived.said) * (ANSWERS_KEPT / LASTS) * 1.2
-    words = [each for each in rows if each.kind is Kind.EXCHANGE and each.speaker == USER]
+    words = [each for each in rows if each.kind is MemoryKind.EXCHANGE and each.speaker == USER]
     assert len(words) <= len(lived.said)
-    summaries = [each for each in rows if each.kind is Kind.SUMMARY]
+    summaries = [each for each in rows if each.kind is MemoryKind.SUMMARY]
     assert 0 < len(summaries) <= len(lived.said) / Idle().summarise_turns + conversations
     assert len(rows) == len(words) + len(answers) + len(facts) + len(summaries)
-    derived: Mapping[str, object] = Derived(home.transcript, ME).of(EXTRACTED)
+    derived: Mapping[str, object] = DerivedOutputs(home.transcript, ME).of(EXTRACTED)
     assert derived.keys() == lived.said.keys()
     assert len(home.memory.index) == len(rows)
     assert home.memory.index.unmerged <= FOLDED

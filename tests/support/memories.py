@@ -3,15 +3,15 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from assistant.memory.record import ASSISTANT, Kind, Memory, new_id
-from assistant.memory.table import MemoryTable
-from assistant.memory.table_schema import exported
+from assistant.memory.records.memory import ASSISTANT, Memory, MemoryKind, new_id
+from assistant.memory.records.serialization import to_json
+from assistant.memory.store.table import MemoryTable
 
 NOW = datetime(2026, 11, 21, 10, 0, 0, 123456, tzinfo=UTC)
 
 
 def memory(text: str = "My dog is called Max.", user: str = "ada", at: int = 0) -> Memory:
-    return Memory(new_id(), user, Kind.EXCHANGE, text, NOW + timedelta(seconds=at))
+    return Memory(new_id(), user, MemoryKind.EXCHANGE, text, NOW + timedelta(seconds=at))
 
 
 def rich(text: str = "She moved to Lisbon.") -> Memory:
@@ -19,7 +19,7 @@ def rich(text: str = "She moved to Lisbon.") -> Memory:
     return Memory(
         id=new_id(),
         user_id="ada",
-        kind=Kind.FACT,
+        kind=MemoryKind.FACT,
         text=text,
         created=NOW,
         speaker=ASSISTANT,
@@ -47,4 +47,4 @@ def stored(table: MemoryTable, user: str = "ada") -> list[Memory]:
 
 def exports(table: MemoryTable, user: str = "ada") -> list[dict[str, Any]]:
     """As JSON can hold them, and `import_` takes them."""
-    return [exported(memory) for memory in stored(table, user)]
+    return [to_json(memory) for memory in stored(table, user)]

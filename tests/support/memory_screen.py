@@ -13,18 +13,18 @@ from textual.pilot import Pilot
 
 from assistant.context.conversation import Conversation
 from assistant.events import Event
-from assistant.memory.desk import MemoryDesk
-from assistant.memory.desk_requests import carry_out
-from assistant.memory.hiding import InSession
+from assistant.memory.admin import MemoryAdmin
+from assistant.memory.admin_requests import handle_request
+from assistant.memory.forgetting.offline_executor import InSession
 from assistant.paths import Home
 from assistant.settings import Settings, load
 from tests.support.forgetting import Bench, bench
 from tests.support.pilots import WAIT_S, until
 from ui.screen.app import AssistantScreen
-from ui.screen.memory_detail import MemoryDetail
-from ui.screen.memory_tab import MemoryTab
-from ui.screen.memory_table import MemoryTable
-from ui.session import Ended, Heard, Request, Row
+from ui.screen.memory.detail import MemoryDetail
+from ui.screen.memory.tab import MemoryTab
+from ui.screen.memory.table import MemoryList
+from ui.session.session import Ended, Heard, Request, Row
 
 APART_S = 60
 
@@ -34,7 +34,7 @@ class AtDesk:
 
     live = True
 
-    def __init__(self, desk: MemoryDesk, told: Bench) -> None:
+    def __init__(self, desk: MemoryAdmin, told: Bench) -> None:
         self._desk = desk
         self._bench = told
         self._hear: Heard | None = None
@@ -61,7 +61,7 @@ class AtDesk:
         """As through the door: all of it JSON."""
         self.asked.append(dict(request))
         asked: Row = json.loads(json.dumps(request))
-        rows = await asyncio.to_thread(lambda: list(carry_out(self._desk, asked)))
+        rows = await asyncio.to_thread(lambda: list(handle_request(self._desk, asked)))
         while self._bench.events:
             self.hear(self._bench.events.pop(0))
         found: list[Row] = json.loads(json.dumps(rows))
@@ -81,7 +81,7 @@ class Stage:
     app: AssistantScreen
     pilot: Pilot[int]
     session: AtDesk
-    desk: MemoryDesk
+    desk: MemoryAdmin
     bench: Bench
 
     @property
@@ -89,8 +89,8 @@ class Stage:
         return self.app.query_one(MemoryTab)
 
     @property
-    def table(self) -> MemoryTable:
-        return self.app.query_one(MemoryTable)
+    def table(self) -> MemoryList:
+        return self.app.query_one(MemoryList)
 
     @property
     def detail(self) -> MemoryDetail:
@@ -146,7 +146,7 @@ async def stage(
             behind.tell(said)
             behind.pass_time(APART_S)
         await behind.memory.settled()
-        desk = MemoryDesk(
+        desk = MemoryAdmin(
             "ada",
             behind.memory.table,
             lambda: behind.transcript,

@@ -3,7 +3,7 @@ words and change, small talk, and questions.
 
 Each exchange tells one fact at most, so that of every memory it is known what it is about. The
 words were written before what is tried with them was tuned; families at the end of `KINDS` fit few
-of the patterns in `assistant/memory/conflicts.py`.
+of the patterns in `assistant/memory/curation/conflicts.py`.
 """
 
 from collections.abc import Iterator, Sequence

@@ -5,7 +5,7 @@ from textual.message import Message
 from textual.widget import Widget
 
 from assistant.errors import AssistantError
-from ui.screen.messages import SettingsChanged, Trouble
+from ui.screen.widgets.messages import ErrorOccurred, SettingsChanged
 
 
 class PaneApp(App[None]):
@@ -22,7 +22,7 @@ class PaneApp(App[None]):
     def compose(self) -> ComposeResult:
         yield self.part
 
-    def on_trouble(self, message: Trouble) -> None:
+    def on_trouble(self, message: ErrorOccurred) -> None:
         self.troubles.append(message.error)
 
     def on_settings_changed(self, message: SettingsChanged) -> None:

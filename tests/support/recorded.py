@@ -5,11 +5,11 @@ from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from assistant import wire
 from assistant.events import AnswerHeard, AnswerText, Event, Latency, TurnEnded, TurnHeard
-from assistant.memory.needles import Needles
-from assistant.memory.recording_words import Gone
-from assistant.memory.recordings import Recordings, Row
+from assistant.ipc import event_json
+from assistant.memory.forgetting.pattern_search import SearchPatterns
+from assistant.memory.forgetting.redaction import Redaction
+from assistant.memory.transcript.conversation_recordings import Recordings, Row
 
 AT = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)
 SECRET = "The silver parrot sleeps under the third brick of the cellar."
@@ -19,7 +19,7 @@ NICE = "How very nice of them."
 
 
 def rows(events: Sequence[Event]) -> list[Row]:
-    return [{"at": AT.isoformat(), "event": wire.encode(event)} for event in events]
+    return [{"at": AT.isoformat(), "event": event_json.event_to_json(event)} for event in events]
 
 
 def turn(number: int, said: str, answer: str, exchange: str) -> list[Event]:
@@ -44,6 +44,6 @@ def gone(
     memories: Collection[str] = (),
     turns: dict[str, frozenset[int]] | None = None,
     kept: Sequence[str] = (),
-) -> Gone:
-    needles = Needles.of(texts, kept=kept)
-    return Gone(frozenset(exchanges), frozenset(memories), turns or {}, needles)
+) -> Redaction:
+    needles = SearchPatterns.of(texts, kept=kept)
+    return Redaction(frozenset(exchanges), frozenset(memories), turns or {}, needles)

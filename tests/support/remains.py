@@ -9,7 +9,7 @@ from pathlib import Path
 import lancedb
 import numpy as np
 
-from assistant.memory.table import MemoryTable
+from assistant.memory.store.table import MemoryTable
 from tests.support.memories import stored
 
 

@@ -21,7 +21,7 @@ from assistant.paths import Home
 from assistant.settings import Settings, load
 from tests.support.pilots import until
 from ui.screen.app import AssistantScreen
-from ui.session import Ended, Heard, Row
+from ui.session.session import Ended, Heard, Row
 
 AT = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)
 

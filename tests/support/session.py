@@ -9,19 +9,19 @@ from typing import TypeVar
 
 from assistant.context.short_term import ShortTermMemory
 from assistant.events import Event, EventBus, TurnEnded
-from assistant.memory.forgetting import Forgetting
-from assistant.memory.lexicon import Lexicon
-from assistant.memory.transcript import Transcript
-from assistant.obeying import Obeying
-from assistant.purging import purger
+from assistant.language.stemming import TextAnalyzer
+from assistant.memory.due_purges import make_purger
+from assistant.memory.forgetting.executor import ForgettingExecutor
+from assistant.memory.transcript.database import Transcript
 from assistant.settings import Settings
-from assistant.voice.audio import Loudspeaker
+from assistant.skills.memory_by_voice import MemoryCommands
+from assistant.voice.audio.echo import NoEcho
+from assistant.voice.audio.files import FileMicrophone, NullLoudspeaker
+from assistant.voice.audio.interfaces import Loudspeaker
 from assistant.voice.dialogue import Dialogue
-from assistant.voice.echo import NoEcho
-from assistant.voice.ledger import Ledger
-from assistant.voice.pipeline import Sound, VoiceLoop
+from assistant.voice.latency_log import LatencyLog
+from assistant.voice.pipeline import AudioIO, VoiceLoop
 from assistant.voice.recalling import NoMemories, Recaller
-from assistant.voice.recordings import NullLoudspeaker, RecordingMicrophone
 from models.interfaces import LanguageModel, ModelSet, Samples, SpeechToText, TextToSpeech
 from tests.support.fakes import LoudVoice, ScriptedEnd, ToneTts
 
@@ -33,7 +33,7 @@ class Session:
     loop: VoiceLoop
     dialogue: Dialogue
     memory: ShortTermMemory
-    microphone: RecordingMicrophone
+    microphone: FileMicrophone
     loudspeaker: Loudspeaker
     events: list[Event] = field(default_factory=list)
     bus: EventBus = field(default_factory=EventBus)
@@ -81,14 +81,14 @@ async def session(
     within = timedelta(hours=settings.context.resume_within_h)
     conversation = transcript.resume("me", within) or transcript.begin_conversation("me")
     memory = ShortTermMemory.of(conversation, llm, settings, transcript, bus.emit)
-    dialogue = Dialogue(settings, bus, llm, memory, Ledger(folder / "ledger.jsonl"))
-    microphone, loudspeaker = RecordingMicrophone([sound]), NullLoudspeaker()
+    dialogue = Dialogue(settings, bus, llm, memory, LatencyLog(folder / "ledger.jsonl"))
+    microphone, loudspeaker = FileMicrophone([sound]), NullLoudspeaker()
     voice = tts or ToneTts()
     loop = VoiceLoop(
         settings,
         dialogue,
         ModelSet(stt, llm, voice),
-        Sound(microphone, loudspeaker, NoEcho()),
+        AudioIO(microphone, loudspeaker, NoEcho()),
         recaller or NoMemories(),
         (LoudVoice(), end or ScriptedEnd()),
         _obeying(transcript, memory, dialogue, bus) if obeys else None,
@@ -105,19 +105,19 @@ async def session(
 
 def _obeying(
     transcript: Transcript, window: ShortTermMemory, dialogue: Dialogue, bus: EventBus
-) -> Obeying:
-    forgetting = Forgetting(
+) -> MemoryCommands:
+    forgetting = ForgettingExecutor(
         "me",
         transcript,
         None,
         dialogue,
         grace_s=60,
-        purge=purger("me", transcript, None),
+        purge=make_purger("me", transcript, None),
         quiet=dialogue.quiet,
         emit=bus.emit,
     )
-    obeying = Obeying(
-        "me", forgetting, transcript, lambda: window.conversation, None, Lexicon("en")
+    obeying = MemoryCommands(
+        "me", forgetting, transcript, lambda: window.conversation, None, TextAnalyzer("en")
     )
     bus.subscribe(obeying.watch)
     return obeying

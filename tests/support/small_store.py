@@ -5,8 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from models.catalogue import Catalogue
-from models.sources import Transfer
-from models.store import ModelStore
+from models.download.cache import ModelStore
+from models.download.sources import Transfer
 from tests.support import small_models
 
 NOWHERE = "http://127.0.0.1:9"

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assistant.context.conversation import Conversation, Exchange
-from assistant.idle.summarising import Summarising
-from assistant.memory.derived import Derived
-from assistant.memory.desk import MemoryDesk
-from assistant.memory.record import Kind, Memory
-from assistant.memory.summaries import SUMMARISED
+from assistant.idle.jobs.summarisation import SummarisationJob
+from assistant.memory.admin import MemoryAdmin
+from assistant.memory.records.memory import Memory, MemoryKind
+from assistant.memory.transcript.derived_outputs import DerivedOutputs
+from assistant.memory.transcript.span_summaries import SUMMARISED
 from tests.support import forgetting
 from tests.support.forgetting import START, bench
 from tests.support.memories import stored
@@ -37,7 +37,7 @@ class Here:
 
     bench: forgetting.Bench
     llm: ScriptedModel | None
-    work: Summarising
+    work: SummarisationJob
 
     async def tell(self, *said: str) -> list[Exchange]:
         told = [self.bench.tell(each) for each in said or TOLD]
@@ -50,20 +50,20 @@ class Here:
         return list(subjects)
 
     def summaries(self) -> list[Memory]:
-        return [e for e in stored(self.bench.memory.table) if e.kind is Kind.SUMMARY]
+        return [e for e in stored(self.bench.memory.table) if e.kind is MemoryKind.SUMMARY]
 
     def texts(self) -> list[str]:
         return [each.text for each in self.summaries()]
 
     def derived(self) -> dict[str, str | None]:
-        return dict(Derived(self.bench.transcript, "ada").of(SUMMARISED))
+        return dict(DerivedOutputs(self.bench.transcript, "ada").of(SUMMARISED))
 
     async def recalled(self, question: str) -> list[str]:
         found = await self.bench.memory.recall(question, 30)
-        return [each.text for each in found.memories if each.kind is Kind.SUMMARY]
+        return [each.text for each in found.memories if each.kind is MemoryKind.SUMMARY]
 
     @property
-    def desk(self) -> MemoryDesk:
+    def desk(self) -> MemoryAdmin:
         return self.bench.desk
 
 
@@ -76,5 +76,7 @@ async def here(
 ) -> AsyncIterator[Here]:
     async with bench(folder, Conversation.begin("ada"), START) as session:
         llm = ScriptedModel(answers, waits_for=waits) if answers is not None else None
-        work = Summarising(session.transcript, session.memory, llm, turns, lambda: session.clock[0])
+        work = SummarisationJob(
+            session.transcript, session.memory, llm, turns, lambda: session.clock[0]
+        )
         yield Here(session, llm, work)

@@ -57,7 +57,7 @@ class Talk:
         env: dict[str, str] | None = None,
         limited: bool = False,
     ) -> None:
-        command = [sys.executable, "-m", "ui.cli", "--home", str(home), "--json"]
+        command = [sys.executable, "-m", "ui.commands.main", "--home", str(home), "--json"]
         self.process = subprocess.Popen(
             [*(OBEYING if limited else ()), *command, "talk", *arguments],
             stdin=subprocess.PIPE,

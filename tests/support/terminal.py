@@ -48,7 +48,7 @@ class TerminalError(AssertionError):
 def assistant_screen(home: Path, *arguments: str) -> list[str]:
     """The command that opens the screen in a home of its own, on the smallest models."""
     flags = ["--home", str(home), "--profile", "tiny"]
-    return [sys.executable, "-m", "ui.cli", *flags, *arguments]
+    return [sys.executable, "-m", "ui.commands.main", *flags, *arguments]
 
 
 class Terminal:
@@ -186,7 +186,7 @@ class Terminal:
         deadline = time.monotonic() + PATIENCE_S
         while time.monotonic() < deadline:
             for process in self.processes():
-                if "ui.hosted" in _command(process):
+                if "ui.session.assistant_worker" in _command(process):
                     return process
             time.sleep(LOOK_EVERY_S)
         raise TerminalError(f"The assistant's process did not start:\n{self.text()}")

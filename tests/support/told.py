@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 
 from assistant.context.conversation import Exchange
 from assistant.events import MemoryUsed
-from assistant.memory.answer_trace import Turned
-from assistant.memory.making import memories_of
-from assistant.memory.record import Memory
+from assistant.memory.curation.materialize import materialize_exchange
+from assistant.memory.forgetting.answer_origins import AnsweredTurn
+from assistant.memory.records.memory import Memory
 
 NOW = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)
 WEEK = timedelta(days=7)
@@ -29,11 +29,13 @@ def earlier(old: Mapping[str, Said]) -> list[Exchange]:
 
 
 def remembered(exchanges: Sequence[Exchange]) -> dict[str, Memory]:
-    made = [memory for each in exchanges for memory in memories_of("me", "c", each)]
+    made = [memory for each in exchanges for memory in materialize_exchange("me", "c", each)]
     return {memory.id: memory for memory in made}
 
 
-def turned(talk: Sequence[tuple[str, str, str]], everything: Mapping[str, Memory]) -> list[Turned]:
+def turned(
+    talk: Sequence[tuple[str, str, str]], everything: Mapping[str, Memory]
+) -> list[AnsweredTurn]:
     """Turns t1, t2, …, a minute each; of each the ids of the memories in its prompt, best first.
 
     `o1` is what the user said in that exchange, `o1:a` what the assistant said; `~o1` was not near.
@@ -42,7 +44,7 @@ def turned(talk: Sequence[tuple[str, str, str]], everything: Mapping[str, Memory
     for number, (said, answered, ids) in enumerate(talk, start=1):
         made = exchange(f"t{number}", said, answered, NOW + timedelta(minutes=number), number)
         used = [_used(name, place, everything) for place, name in enumerate(ids.split())]
-        turns.append(Turned(made, tuple(used)))
+        turns.append(AnsweredTurn(made, tuple(used)))
     return turns
 
 

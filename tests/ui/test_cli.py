@@ -12,17 +12,18 @@ from pathlib import Path
 
 import pytest
 
-from assistant.encryption import Vault
+from assistant.encryption.vault import Vault
 from assistant.errors import DeviceMissing, ModelMissing, StoreError
 from assistant.paths import Home
 from assistant.settings import Settings, load
-from ui import cli, console
+from ui.commands import main
+from ui.process import console
 
 Talk = Callable[..., int]
 
 
 class Conversation:
-    """Stands in for `ui.talk`, and keeps what it was called with."""
+    """Stands in for `ui.commands.talk`, and keeps what it was called with."""
 
     def __init__(self, does: Talk | None = None) -> None:
         self.does = does
@@ -45,9 +46,9 @@ class Conversation:
 def talk(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Conversation]:
     def install(does: Talk | None = None) -> Conversation:
         conversation = Conversation(does)
-        module = types.ModuleType("ui.talk")
+        module = types.ModuleType("ui.commands.talk")
         module.__dict__.update(add_arguments=conversation.add_arguments, run=conversation.run)
-        monkeypatch.setitem(sys.modules, "ui.talk", module)
+        monkeypatch.setitem(sys.modules, "ui.commands.talk", module)
         return conversation
 
     return install
@@ -64,7 +65,7 @@ def command(*words: str, home: Path, **more: str) -> "subprocess.CompletedProces
     """Run it as a user does."""
     environment = {**os.environ, "ASSISTANT_HOME": str(home), **more}
     return subprocess.run(
-        [sys.executable, "-m", "ui.cli", *words],
+        [sys.executable, "-m", "ui.commands.main", *words],
         cwd=Path(__file__).resolve().parents[2],
         env=environment,
         stdin=subprocess.DEVNULL,
@@ -89,7 +90,7 @@ def test_global_flags_stand_anywhere_and_talk_may_be_left_out(
 ) -> None:
     conversation = talk()
 
-    assert cli.main(words) == 0
+    assert main.main(words) == 0
     assert conversation.args.json is True
     assert conversation.args.input == [Path("a.wav")]
     assert conversation.settings.general.profile == "tiny"
@@ -103,7 +104,7 @@ def test_flags_of_talk_are_settings(talk: Callable[..., Conversation]) -> None:
         "--language de --user kim --set turn.stop_s=0.4"
     )
 
-    code = cli.main(line.split())
+    code = main.main(line.split())
 
     told = conversation.settings
     assert code == 0
@@ -121,7 +122,7 @@ def test_home_is_where_the_flag_says(talk: Callable[..., Conversation], tmp_path
 
     talk(remember)
 
-    assert cli.main(["--home", str(tmp_path / "mine")]) == 0
+    assert main.main(["--home", str(tmp_path / "mine")]) == 0
     assert homes == [Home(tmp_path / "mine")]
     assert (tmp_path / "mine").is_dir()
 
@@ -131,7 +132,7 @@ def test_an_error_is_one_sentence_its_mend_and_its_code(
 ) -> None:
     talk(raising(ModelMissing("The model X is not here.", mend="assistant models pull X")))
 
-    assert cli.main(["talk"]) == ModelMissing.exit_code
+    assert main.main(["talk"]) == ModelMissing.exit_code
     told = capfd.readouterr()
     assert told.out == ""
     assert told.err == "The model X is not here.\n→ assistant models pull X\n"
@@ -149,9 +150,9 @@ def test_an_error_is_one_sentence_its_mend_and_its_code(
 def test_commands_can_be_typed_as_they_are_shown(
     monkeypatch: pytest.MonkeyPatch, mend: str, typed: str
 ) -> None:
-    assert console.as_typed(mend) == mend
+    assert console.runnable_hint(mend) == mend
     monkeypatch.setenv("ASSISTANT_COMMAND", "./my clone/run")
-    assert console.as_typed(mend) == typed
+    assert console.runnable_hint(mend) == typed
 
 
 def test_with_json_an_error_is_an_object_too(
@@ -159,7 +160,7 @@ def test_with_json_an_error_is_an_object_too(
 ) -> None:
     talk(raising(DeviceMissing("There is no microphone.")))
 
-    assert cli.main(["--json"]) == DeviceMissing.exit_code
+    assert main.main(["--json"]) == DeviceMissing.exit_code
     told = capfd.readouterr()
     assert json.loads(told.out) == {
         "event": "error",
@@ -174,7 +175,7 @@ def test_the_unforeseen_is_one_sentence_and_a_traceback_in_the_log(
 ) -> None:
     talk(raising(RuntimeError("the moon fell")))
 
-    assert cli.main(["talk"]) == 70
+    assert main.main(["talk"]) == 70
     told = capfd.readouterr()
     assert told.out == ""
     assert told.err.count("\n") == 1
@@ -188,11 +189,11 @@ def test_the_unforeseen_is_one_sentence_and_a_traceback_in_the_log(
 def test_the_unforeseen_is_told_where_no_log_can_be_written(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("ui.config_command.load", raising(RuntimeError("the moon fell")))
+    monkeypatch.setattr("ui.commands.config.load", raising(RuntimeError("the moon fell")))
     in_the_way = tmp_path / "file"
     in_the_way.write_text("")
 
-    assert cli.main(["config", "--home", str(in_the_way)]) == 70
+    assert main.main(["config", "--home", str(in_the_way)]) == 70
     assert capfd.readouterr().err.count("\n") == 1
 
 
@@ -201,7 +202,7 @@ def test_ctrl_c_ends_quietly(
 ) -> None:
     talk(raising(KeyboardInterrupt()))
 
-    assert cli.main([]) == 130
+    assert main.main([]) == 130
     assert capfd.readouterr() == ("", "")
 
 
@@ -213,7 +214,7 @@ def test_wrong_usage_is_one_sentence_and_exits_with_2(
 ) -> None:
     talk()
 
-    assert cli.main(words) == 2
+    assert main.main(words) == 2
     sentence, mend = capfd.readouterr().err.splitlines()
     assert sentence.endswith(".")
     assert mend.startswith("→ assistant")
@@ -223,14 +224,14 @@ def test_help_lists_the_commands_and_loads_nothing_heavy(tmp_path: Path) -> None
     done = command("--help", home=tmp_path)
 
     assert done.returncode == 0
-    assert all(name in done.stdout for name in cli.COMMANDS)
+    assert all(name in done.stdout for name in main.COMMANDS)
     assert not (tmp_path / "logs").exists()
 
 
 def test_what_is_drawn_first_waits_for_nothing_heavy() -> None:
     heavy = {"pipecat", "lancedb", "numpy", "cryptography", "sounddevice", "sqlite3"}
     program = (
-        "import sys, ui.cli, ui.screen_command, ui.screen.app, ui.session;"
+        "import sys, ui.commands.main, ui.commands.screen, ui.screen.app, ui.session.session;"
         f"print(sorted({heavy!r} & set(sys.modules)))"
     )
     done = subprocess.run(
@@ -241,7 +242,7 @@ def test_what_is_drawn_first_waits_for_nothing_heavy() -> None:
 
 def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
     writing = subprocess.Popen(
-        [sys.executable, "-m", "ui.cli", "config", "--json"],
+        [sys.executable, "-m", "ui.commands.main", "config", "--json"],
         cwd=Path(__file__).resolve().parents[2],
         env={**os.environ, "ASSISTANT_HOME": str(tmp_path)},
         stdout=subprocess.PIPE,
@@ -256,7 +257,7 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
 
 
 def test_closed_standard_streams_are_no_error(tmp_path: Path) -> None:
-    line = f'exec "{sys.executable}" -m ui.cli config set turn.stop_s 0.5 <&- >&- 2>&-'
+    line = f'exec "{sys.executable}" -m ui.commands.main config set turn.stop_s 0.5 <&- >&- 2>&-'
     done = subprocess.run(
         ["sh", "-c", line],
         cwd=Path(__file__).resolve().parents[2],
@@ -319,7 +320,7 @@ def test_config_set_writes_the_right_type_and_keeps_the_rest(
 ) -> None:
     home.settings_file.write_text("# mine\n[general]  # who\nuser = 'kim'\n")
 
-    assert cli.main(["config", "set", key, text]) == 0
+    assert main.main(["config", "set", key, text]) == 0
 
     content = home.settings_file.read_text("utf-8")
     assert content.startswith("# mine\n[general]  # who\nuser = 'kim'\n")
@@ -330,23 +331,23 @@ def test_config_set_writes_the_right_type_and_keeps_the_rest(
 
 
 def test_config_refuses_what_does_not_fit_and_leaves_the_file(home: Home) -> None:
-    assert cli.main(["config", "set", "turn.stop_s", "-1"]) == 2
-    assert cli.main(["config", "set", "turn.stops", "1"]) == 2
+    assert main.main(["config", "set", "turn.stop_s", "-1"]) == 2
+    assert main.main(["config", "set", "turn.stops", "1"]) == 2
     assert not home.settings_file.exists()
 
 
 def test_config_unset_mends_a_file_with_an_unknown_setting(home: Home) -> None:
     home.settings_file.write_text("[turn]\nstops = 1\nstop_s = 0.3\n")
-    assert cli.main(["config"]) == 2
+    assert main.main(["config"]) == 2
 
-    assert cli.main(["config", "unset", "turn.stops"]) == 0
-    assert cli.main(["config"]) == 0
-    assert cli.main(["config", "unset", "turn.stops"]) == 2
+    assert main.main(["config", "unset", "turn.stops"]) == 0
+    assert main.main(["config"]) == 0
+    assert main.main(["config", "unset", "turn.stops"]) == 2
     assert home.settings_file.read_text() == "[turn]\nstop_s = 0.3\n"
 
 
 def test_config_path_says_where_the_file_is(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["config", "path"]) == 0
+    assert main.main(["config", "path"]) == 0
     assert capsys.readouterr().out.strip() == str(home.settings_file)
 
 
@@ -357,5 +358,5 @@ def test_a_home_that_is_a_file_is_one_sentence(
     in_the_way = tmp_path / "file"
     in_the_way.write_text("")
 
-    assert cli.main(["--home", str(in_the_way)]) == StoreError.exit_code
+    assert main.main(["--home", str(in_the_way)]) == StoreError.exit_code
     assert "--home DIR" in capfd.readouterr().err

@@ -12,14 +12,14 @@ from assistant.errors import AudioError
 from assistant.events import MicrophoneLevel, Phase, PhaseChanged
 from assistant.paths import Home
 from assistant.settings import load
-from assistant.voice.portaudio import Device
+from assistant.voice.audio.portaudio import Device
 from tests.support.panes import PaneApp
 from tests.support.pilots import shown, until
 from tests.support.screens import AT, ToldSession
-from ui.screen.devices_pane import DevicesPane
-from ui.screen.settings_tab import SettingsTab
-from ui.sounding import name_for
-from ui.state import State, fold
+from ui.screen.settings.devices_pane import DevicesPane
+from ui.screen.settings.sound_probe_client import name_for
+from ui.screen.settings.tab import SettingsTab
+from ui.session.state import ScreenState, fold
 
 BUILT_IN = Device(0, "Built-in", "ALSA", 2, 2, True, True, 48_000)
 HEADSET = Device(1, "Headset", "ALSA", 1, 2, False, False, 16_000)
@@ -119,7 +119,7 @@ async def test_enter_chooses_and_the_default_comes_back(home: Home) -> None:
 
 
 async def test_the_one_in_use_shows_the_assistants_own_level(home: Home) -> None:
-    sound, state = FakeSound(BUILT_IN, HEADSET), State()
+    sound, state = FakeSound(BUILT_IN, HEADSET), ScreenState()
     async with opened(home, sound) as (app, pilot, pane):
         fold(state, PhaseChanged(Phase.LISTENING), AT)
         fold(state, MicrophoneLevel(-10.0), AT)

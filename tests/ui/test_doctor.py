@@ -9,54 +9,54 @@ import pytest
 from assistant.errors import DeviceMissing
 from assistant.paths import Home
 from assistant.settings import Memory, Settings
-from ui.doctor_checks import (
+from ui.commands.doctor.checks import (
+    CheckContext,
+    CheckStatus,
     Finding,
     NotTried,
-    Patient,
-    Verdict,
     check_disk,
     check_memory,
     check_python,
     check_store,
     good,
 )
-from ui.doctor_command import CHECKS, Check, examine
-from ui.doctor_network import check_network, connections_outside, is_loopback, judge
-from ui.doctor_sound import judge_echo, rustle
+from ui.commands.doctor.command import CHECKS, Check, run_checks
+from ui.commands.doctor.network_checks import check_network, connections_outside, is_loopback, judge
+from ui.commands.doctor.sound_checks import judge_echo, rustle
 from ui.network_audit.audit import Attempt
 from ui.network_audit.conversation import Watched
 
-BAD = Finding(Verdict.BAD, "It is broken.", "Mend it.", {"depth": 2.0})
+BAD = Finding(CheckStatus.BAD, "It is broken.", "Mend it.", {"depth": 2.0})
 
 
 @pytest.fixture
-def patient(home: Home) -> Patient:
-    return Patient(home, Settings())
+def patient(home: Home) -> CheckContext:
+    return CheckContext(home, Settings())
 
 
 def giving(finding: Finding) -> Check:
-    async def check(_: Patient) -> Finding:
+    async def check(_: CheckContext) -> Finding:
         return finding
 
     return check
 
 
 def raising(error: Exception) -> Check:
-    async def check(_: Patient) -> Finding:
+    async def check(_: CheckContext) -> Finding:
         raise error
 
     return check
 
 
-async def test_all_well_is_exit_code_0(patient: Patient) -> None:
+async def test_all_well_is_exit_code_0(patient: CheckContext) -> None:
     out = io.StringIO()
-    checks = [("One", giving(good("Fine."))), ("Two", giving(Finding(Verdict.WARNING, "Hm.")))]
+    checks = [("One", giving(good("Fine."))), ("Two", giving(Finding(CheckStatus.WARNING, "Hm.")))]
 
-    assert await examine(patient, checks, out, as_json=False) == 0
+    assert await run_checks(patient, checks, out, as_json=False) == 0
     assert out.getvalue() == "✓ One: Fine.\n! Two: Hm.\n\nAll is well.\n"
 
 
-async def test_a_failing_check_stops_no_other(patient: Patient) -> None:
+async def test_a_failing_check_stops_no_other(patient: CheckContext) -> None:
     out = io.StringIO()
     checks = [
         ("A", giving(BAD)),
@@ -66,7 +66,7 @@ async def test_a_failing_check_stops_no_other(patient: Patient) -> None:
         ("E", giving(good("Fine."))),
     ]
 
-    assert await examine(patient, checks, out, as_json=False) == 1
+    assert await run_checks(patient, checks, out, as_json=False) == 1
     assert out.getvalue().splitlines() == [
         "✗ A: It is broken.",
         "    → Mend it.",
@@ -81,10 +81,10 @@ async def test_a_failing_check_stops_no_other(patient: Patient) -> None:
     ]
 
 
-async def test_with_json_each_finding_is_an_object(patient: Patient) -> None:
+async def test_with_json_each_finding_is_an_object(patient: CheckContext) -> None:
     out = io.StringIO()
 
-    code = await examine(patient, [("A", giving(BAD))], out, as_json=True)
+    code = await run_checks(patient, [("A", giving(BAD))], out, as_json=True)
 
     finding, whole = (json.loads(line) for line in out.getvalue().splitlines())
     assert code == 1
@@ -103,49 +103,49 @@ def test_every_check_has_a_name_of_its_own() -> None:
     assert len({name for name, _ in CHECKS}) == len(CHECKS) >= 12
 
 
-async def test_this_machine_passes_what_needs_no_models(patient: Patient) -> None:
+async def test_this_machine_passes_what_needs_no_models(patient: CheckContext) -> None:
     for check in (check_python, check_memory, check_disk):
         finding = await check(patient)
-        assert finding.verdict in (Verdict.GOOD, Verdict.WARNING), finding
+        assert finding.verdict in (CheckStatus.GOOD, CheckStatus.WARNING), finding
         assert finding.text.endswith(".")
 
 
 async def test_memory_that_does_not_suffice_is_told(
-    patient: Patient, monkeypatch: pytest.MonkeyPatch
+    patient: CheckContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ui.doctor_checks.SPARE_RAM_MB", 10_000_000)
+    monkeypatch.setattr("ui.commands.doctor.checks.SPARE_RAM_MB", 10_000_000)
 
     finding = await check_memory(patient)
 
-    assert finding.verdict is Verdict.BAD
+    assert finding.verdict is CheckStatus.BAD
     assert finding.mend == "assistant --profile small"
 
 
 async def test_a_disk_that_is_too_full_is_told(
-    patient: Patient, monkeypatch: pytest.MonkeyPatch
+    patient: CheckContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ui.doctor_checks.SPARE_DISK", 10**18)
+    monkeypatch.setattr("ui.commands.doctor.checks.SPARE_DISK", 10**18)
 
-    assert (await check_disk(patient)).verdict is Verdict.BAD
+    assert (await check_disk(patient)).verdict is CheckStatus.BAD
 
 
 @pytest.mark.parametrize(
     ("room", "back", "left", "verdict", "said"),
     [
-        (-60.0, -58.0, -60.0, Verdict.GOOD, "does not hear"),
-        (-60.0, -24.0, -58.0, Verdict.GOOD, "canceller leaves -58"),
-        (-60.0, -24.0, -30.0, Verdict.BAD, "canceller leaves -30"),
-        (-90.0, -20.0, -70.0, Verdict.GOOD, "canceller leaves -70"),
+        (-60.0, -58.0, -60.0, CheckStatus.GOOD, "does not hear"),
+        (-60.0, -24.0, -58.0, CheckStatus.GOOD, "canceller leaves -58"),
+        (-60.0, -24.0, -30.0, CheckStatus.BAD, "canceller leaves -30"),
+        (-90.0, -20.0, -70.0, CheckStatus.GOOD, "canceller leaves -70"),
     ],
 )
 def test_echo_is_judged_by_what_is_left(
-    room: float, back: float, left: float, verdict: Verdict, said: str
+    room: float, back: float, left: float, verdict: CheckStatus, said: str
 ) -> None:
     finding = judge_echo(room, back, left)
 
     assert finding.verdict is verdict
     assert said in finding.text
-    assert ("half-duplex" in (finding.mend or "")) == (verdict is Verdict.BAD)
+    assert ("half-duplex" in (finding.mend or "")) == (verdict is CheckStatus.BAD)
 
 
 def test_the_sound_it_plays_is_soft_and_whole() -> None:
@@ -191,7 +191,7 @@ def test_only_loopback_is_within_the_machine(address: str, within: bool) -> None
     assert is_loopback(address) is within
 
 
-async def test_the_network_is_judged_only_when_models_load(patient: Patient) -> None:
+async def test_the_network_is_judged_only_when_models_load(patient: CheckContext) -> None:
     patient._failure = DeviceMissing("x")
 
     with pytest.raises(NotTried):
@@ -203,7 +203,7 @@ def test_whoever_tried_to_leave_is_named() -> None:
 
     finding = judge(Watched(tried, None, 31.2))
 
-    assert finding.verdict is Verdict.BAD
+    assert finding.verdict is CheckStatus.BAD
     assert finding.text == (
         "Refused 4 attempts to leave this machine: planted tried to reach example.invalid "
         "(3 times); other tried to reach 192.0.2.1:443."
@@ -211,17 +211,17 @@ def test_whoever_tried_to_leave_is_named() -> None:
 
 
 def test_what_was_not_seen_is_not_called_clean() -> None:
-    assert judge(Watched([], None, 31.2)).verdict is Verdict.GOOD
+    assert judge(Watched([], None, 31.2)).verdict is CheckStatus.GOOD
     unseen = judge(Watched([], "This Linux is too old.", 31.2))
-    assert unseen.verdict is Verdict.UNTRIED
+    assert unseen.verdict is CheckStatus.UNTRIED
     assert unseen.text.startswith("This Linux is too old.")
 
 
 async def test_the_store_of_memories_is_named_and_opened(home: Home) -> None:
-    finding = await check_store(Patient(home, Settings()))
-    assert (finding.verdict, finding.text) == (Verdict.GOOD, f"0 memories in {home.memories}.")
+    finding = await check_store(CheckContext(home, Settings()))
+    assert (finding.verdict, finding.text) == (CheckStatus.GOOD, f"0 memories in {home.memories}.")
     off = Settings(memory=Memory(enabled=False))
-    assert (await check_store(Patient(home, off))).verdict is Verdict.GOOD
+    assert (await check_store(CheckContext(home, off))).verdict is CheckStatus.GOOD
 
 
 async def test_a_store_that_cannot_be_had_is_bad(home: Home) -> None:
@@ -230,5 +230,5 @@ async def test_a_store_that_cannot_be_had_is_bad(home: Home) -> None:
     nowhere = Settings(memory=Memory(store="file"))
     checks = [("Memories", check_store)]
 
-    assert await examine(Patient(home, nowhere), checks, out, as_json=False) == 1
+    assert await run_checks(CheckContext(home, nowhere), checks, out, as_json=False) == 1
     assert out.getvalue().startswith(f"✗ Memories: The memory {home.root / 'file'} failed: ")

@@ -7,17 +7,23 @@ from typing import Any
 
 import pytest
 
-from assistant.engines import Workshop
 from assistant.paths import Home
 from assistant.settings import Settings
 from models import catalogue
+from models.download.cache import ModelStore
 from models.hardware import Hardware
 from models.interfaces import Chunk, Generation, ModelSet, Usage
-from models.profiles import SMALL, STRONG, TINY, Choice
-from models.store import ModelStore
+from models.selection.profiles import SMALL, STRONG, TINY, Choice
+from models.selection.requested import ModelSelection
 from tests.support.fakes import ScriptedLlm, ScriptedStt, ToneTts
-from ui import doctor_checks
-from ui.doctor_checks import Patient, Verdict, check_models, check_thinking, quicker
+from ui.commands.doctor import checks
+from ui.commands.doctor.checks import (
+    CheckContext,
+    CheckStatus,
+    check_models,
+    check_thinking,
+    quicker,
+)
 
 DEFAULT = replace(SMALL, name="default", llm=STRONG[1])
 DEFAULT_SMALL = replace(SMALL, name="default")
@@ -53,9 +59,9 @@ class TimedLlm(ScriptedLlm):
         yield Chunk("", Usage(40, 0, 48))
 
 
-def patient_of(home: Home, place: Path, choice: Choice, **settings: Any) -> Patient:
-    patient = Patient(home, Settings.model_validate(settings))
-    patient._workshop = Workshop(ModelStore(place, catalogue.read()), LAPTOP, choice)
+def patient_of(home: Home, place: Path, choice: Choice, **settings: Any) -> CheckContext:
+    patient = CheckContext(home, Settings.model_validate(settings))
+    patient._workshop = ModelSelection(ModelStore(place, catalogue.read()), LAPTOP, choice)
     return patient
 
 
@@ -66,10 +72,10 @@ def choice_of(profile: Any) -> Choice:
 @pytest.mark.parametrize(
     ("first_s", "tokens_per_s", "verdict"),
     [
-        (0.2, 30.0, Verdict.GOOD),
-        (1.8, 9.0, Verdict.GOOD),
-        (0.2, 4.9, Verdict.WARNING),
-        (3.5, 9.0, Verdict.WARNING),
+        (0.2, 30.0, CheckStatus.GOOD),
+        (1.8, 9.0, CheckStatus.GOOD),
+        (0.2, 4.9, CheckStatus.WARNING),
+        (3.5, 9.0, CheckStatus.WARNING),
     ],
 )
 async def test_the_limits_are_those_of_the_choice(
@@ -78,10 +84,10 @@ async def test_the_limits_are_those_of_the_choice(
     monkeypatch: pytest.MonkeyPatch,
     first_s: float,
     tokens_per_s: float,
-    verdict: Verdict,
+    verdict: CheckStatus,
 ) -> None:
     clock = Clock()
-    monkeypatch.setattr(doctor_checks, "time", clock)
+    monkeypatch.setattr(checks, "time", clock)
     patient = patient_of(home, tmp_path, choice_of(DEFAULT))
     patient._models = ModelSet(ScriptedStt(), TimedLlm(clock, first_s, tokens_per_s), ToneTts())
 
@@ -89,7 +95,7 @@ async def test_the_limits_are_those_of_the_choice(
 
     assert finding.verdict is verdict
     assert finding.figures["tokens_per_s"] == pytest.approx(tokens_per_s, abs=0.1)
-    if verdict is Verdict.WARNING:
+    if verdict is CheckStatus.WARNING:
         assert finding.mend == f"{CLOSE}, or take a smaller model: assistant --profile small"
 
 
@@ -127,7 +133,7 @@ async def test_the_reason_of_the_choice_is_always_told(
     absent = Choice(DEFAULT, "Too slow, but here.", (SMALL.llm,))
     lacking = await check_models(patient_of(home, tmp_path, absent))
 
-    assert (fitting.verdict, fitting.mend) == (Verdict.GOOD, None)
+    assert (fitting.verdict, fitting.mend) == (CheckStatus.GOOD, None)
     assert fitting.text.startswith(f"{STRONG[1]}: why. Whole to the last byte: ")
-    assert (lacking.verdict, lacking.mend) == (Verdict.WARNING, "assistant models pull")
+    assert (lacking.verdict, lacking.mend) == (CheckStatus.WARNING, "assistant models pull")
     assert lacking.text.startswith("Too slow, but here.")

@@ -8,15 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from assistant import desks
-from assistant.encryption import NEW_PASSPHRASE_VARIABLE, PASSPHRASE_VARIABLE, open_vault
-from assistant.memory import keys
-from assistant.memory.encoding import QueryEncoder
+from assistant.compose import memory_requests
+from assistant.encryption import keys
+from assistant.encryption.vault import NEW_PASSPHRASE_VARIABLE, PASSPHRASE_VARIABLE, open_vault
+from assistant.memory.retrieval.encoding import QueryEncoder
 from assistant.paths import Home
 from assistant.settings import Settings
 from tests.support.encoders import HashingEncoder
-from ui import cli, doctor_checks
-from ui.doctor_checks import Patient, Verdict
+from ui.commands import main
+from ui.commands.doctor import checks
+from ui.commands.doctor.checks import CheckContext, CheckStatus
 
 Run = Callable[..., tuple[int, str, str]]
 RARE = "Zyzzyvax"
@@ -24,7 +25,9 @@ RARE = "Zyzzyvax"
 
 @pytest.fixture(autouse=True)
 def light(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(desks, "profile_encoder", lambda _: QueryEncoder(HashingEncoder()))
+    monkeypatch.setattr(
+        memory_requests, "profile_encoder", lambda _: QueryEncoder(HashingEncoder())
+    )
     monkeypatch.setattr(keys, "ARGON2", {"iterations": 1, "lanes": 1, "memory_kib": 64})
 
 
@@ -35,7 +38,7 @@ def run(home: Home, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixtur
 
     def command(*words: str, typed: str = "") -> tuple[int, str, str]:
         monkeypatch.setattr("sys.stdin", io.StringIO(typed))
-        code = cli.main(list(words))
+        code = main.main(list(words))
         told = capfd.readouterr()
         return code, told.out, told.err
 
@@ -122,18 +125,18 @@ def test_words_of_a_command_that_fails_stay_out_of_the_log(run: Run, home: Home)
 async def test_the_doctor_says_whether_it_is_encrypted(
     home: Home, keyring: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    new = await doctor_checks.check_encryption(Patient(home, Settings()))
-    assert (new.verdict, new.mend) == (Verdict.GOOD, None)
+    new = await checks.check_encryption(CheckContext(home, Settings()))
+    assert (new.verdict, new.mend) == (CheckStatus.GOOD, None)
     open_vault(home, Settings(), create=True).close()
-    locked = await doctor_checks.check_encryption(Patient(home, Settings()))
+    locked = await checks.check_encryption(CheckContext(home, Settings()))
     assert locked.text == "What is kept is encrypted; the system's keyring opens it."
     home.key_file.write_text("{")
-    damaged = await doctor_checks.check_encryption(Patient(home, Settings()))
-    assert (damaged.verdict, damaged.mend) == (Verdict.BAD, "assistant encryption recover")
+    damaged = await checks.check_encryption(CheckContext(home, Settings()))
+    assert (damaged.verdict, damaged.mend) == (CheckStatus.BAD, "assistant encryption recover")
     home.key_file.unlink()
     with closing(open_vault(home, Settings())):
         home.transcript.write_bytes(b"SQLite format 3\0")
-    plain = await doctor_checks.check_encryption(Patient(home, Settings()))
-    assert (plain.verdict, plain.mend) == (Verdict.WARNING, "assistant encryption enable")
+    plain = await checks.check_encryption(CheckContext(home, Settings()))
+    assert (plain.verdict, plain.mend) == (CheckStatus.WARNING, "assistant encryption enable")
     off = Settings.model_validate({"encryption": {"mode": "off"}})
-    assert (await doctor_checks.check_encryption(Patient(home, off))).verdict is Verdict.GOOD
+    assert (await checks.check_encryption(CheckContext(home, off))).verdict is CheckStatus.GOOD

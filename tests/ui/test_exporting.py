@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from assistant.errors import StoreError
-from ui.exporting import write
+from ui.text.export import write
 
 
 def test_a_file_that_was_made_meanwhile_stays(tmp_path: Path) -> None:

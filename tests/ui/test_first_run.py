@@ -11,25 +11,25 @@ from textual.app import App
 from textual.pilot import Pilot
 from textual.widgets import Button, Input
 
-from assistant.encryption import Vault
+from assistant.encryption.home_lock import HomeLock
+from assistant.encryption.vault import Vault
 from assistant.errors import ModelMissing, ModelUnavailable, StoreError
 from assistant.events import Latency as NoLatency
 from assistant.events import ModelsReady, Phase, PhaseChanged, TurnEnded, TurnHeard
-from assistant.home_lock import HomeLock
 from assistant.paths import Home
 from assistant.settings import Settings, load
-from models.sources import PullStopped, Report, Step
+from models.download.sources import DownloadProgress, PullStopped, Report
 from tests.support.pilots import shown, until
 from tests.support.screens import ToldSession
-from ui.microphone_check import Judgement
-from ui.pulling import Needed, Progress
 from ui.screen.app import AssistantScreen
-from ui.screen.first_run import HELLO, FirstRun, is_new
-from ui.screen.microphone_step import MicrophoneStep
-from ui.screen.models_step import ModelsStep, time_text
-from ui.screen.sturdy import Sturdy
-from ui.screen.unlocking import RecoveryStep, SecretDialog, Unlocking
-from ui.session import Plan
+from ui.screen.first_run.first_run import HELLO, FirstRun, is_new
+from ui.screen.first_run.microphone_check import Judgement
+from ui.screen.first_run.microphone_step import MicrophoneStep
+from ui.screen.first_run.models_step import ModelsStep, time_text
+from ui.screen.safe_app import SafeApp
+from ui.screen.unlock_dialog import RecoveryStep, SecretDialog, Unlocking
+from ui.session.model_downloads import Needed, Progress
+from ui.session.session import Plan
 
 THINKING = Needed("a-model", "thinking", 1000)
 RECOVERY = "-".join(["ABCD"] * 14)
@@ -70,7 +70,7 @@ class ToldModels:
 
     def bring(self, settings: Settings, report: Report, stop: threading.Event) -> None:
         self.pulls += 1
-        report(Step("a-model", "downloading", 500, 1000, "a hub"))
+        report(DownloadProgress("a-model", "downloading", 500, 1000, "a hub"))
         if self.waits:
             assert stop.wait(10)
             raise PullStopped("It was stopped.")
@@ -230,9 +230,9 @@ async def test_a_recovery_key_is_shown_until_it_is_written_down(
 ) -> None:
     home = Home(tmp_path).create()
     vault = Vault(None, HomeLock(home, alone=False), recovery=RECOVERY)
-    monkeypatch.setattr("assistant.encryption.open_vault", lambda *_, **__: vault)
+    monkeypatch.setattr("assistant.encryption.vault.open_vault", lambda *_, **__: vault)
     unlocking = Unlocking(home, Settings())
-    app = unlocking.app = Sturdy()
+    app = unlocking.app = SafeApp()
     async with app.run_test() as pilot:
         assert await app.run_worker(unlocking()).wait() is vault
         await until(pilot, lambda: on(app, RecoveryStep) and RECOVERY[:34] in shown(app))
@@ -256,9 +256,9 @@ async def test_a_passphrase_is_asked_for_and_not_shown(
         given.append(arguments[2]("passphrase"))
         return Vault(None, HomeLock(home, alone=False))
 
-    monkeypatch.setattr("assistant.encryption.open_vault", open_vault)
+    monkeypatch.setattr("assistant.encryption.vault.open_vault", open_vault)
     unlocking = Unlocking(home, Settings())
-    app = unlocking.app = Sturdy()
+    app = unlocking.app = SafeApp()
     async with app.run_test() as pilot:
         opening = app.run_worker(unlocking())
         await until(pilot, lambda: isinstance(app.screen, SecretDialog) and app.screen.query(Input))
@@ -309,18 +309,18 @@ def test_a_microphone_is_judged_by_what_rises_over_the_room(
 def test_a_download_tells_how_long_it_will_take() -> None:
     progress = Progress([THINKING, Needed("b", "hearing", 3000)])
     assert (progress.done, progress.total, progress.left_s) == (0, 4000, None)
-    progress.see(Step("a-model", "downloading", 0, 1000), 10.0)
-    progress.see(Step("a-model", "downloading", 500, 1000), 11.0)
+    progress.see(DownloadProgress("a-model", "downloading", 0, 1000), 10.0)
+    progress.see(DownloadProgress("a-model", "downloading", 500, 1000), 11.0)
     assert (progress.done, progress.rate, progress.left_s) == (500, 500.0, 7.0)
-    progress.see(Step("b", "downloading", 0, 6000), 12.0)
+    progress.see(DownloadProgress("b", "downloading", 0, 6000), 12.0)
     assert progress.done == 1000
-    progress.see(Step("b", "downloading", 6000, 6000), 14.0)
+    progress.see(DownloadProgress("b", "downloading", 6000, 6000), 14.0)
     assert (progress.done, progress.left_s) == (4000, 0.0)
     assert [time_text(s) for s in (8, 200, 7200)] == ["8 s", "3 min", "2.0 h"]
 
 
 def test_a_session_takes_no_words_while_nothing_runs(tmp_path: Path) -> None:
-    from ui.session import Live
+    from ui.session.session import Live
 
     home = Home(tmp_path).create()
     live = Live(home, Settings(), Vault(None, HomeLock(home, alone=False)), Plan())

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from assistant import desks
-from assistant.memory.encoding import QueryEncoder
+from assistant.compose import memory_requests
+from assistant.memory.retrieval.encoding import QueryEncoder
 from assistant.paths import Home
 from tests.support.desks import CELLO, DOG, ROOF, SAID, talked
 from tests.support.encoders import HashingEncoder
 from tests.support.remains import found, marked
-from ui import cli
+from ui.commands import main
 
 Run = Callable[..., tuple[int, list[str], list[str]]]
 Type = Callable[[str], None]
@@ -29,11 +29,13 @@ class Terminal(io.StringIO):
 @pytest.fixture
 def run(home: Home, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
     """A command in this process: exit code, lines of standard output, of standard error."""
-    monkeypatch.setattr(desks, "profile_encoder", lambda _: QueryEncoder(HashingEncoder()))
+    monkeypatch.setattr(
+        memory_requests, "profile_encoder", lambda _: QueryEncoder(HashingEncoder())
+    )
     monkeypatch.setenv("COLUMNS", "100")
 
     def command(*words: str) -> tuple[int, list[str], list[str]]:
-        code = cli.main(["memory", *words])
+        code = main.main(["memory", *words])
         told = capfd.readouterr()
         return code, told.out.splitlines(), told.err.splitlines()
 

@@ -13,7 +13,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from assistant.encryption import Vault
+from assistant.encryption.home_lock import HomeLock
+from assistant.encryption.keys import MasterKey
+from assistant.encryption.vault import Vault
 from assistant.errors import AssistantError
 from assistant.events import (
     Event,
@@ -26,14 +28,12 @@ from assistant.events import (
     TurnEnded,
     UserSensed,
 )
-from assistant.home_lock import HomeLock
-from assistant.memory.keys import MasterKey
 from assistant.paths import Home
 from assistant.settings import Settings
-from ui import hosting
-from ui.hosted import Outbox
-from ui.hosting import Failed, Hosted
-from ui.session import Plan
+from ui.session import assistant_process
+from ui.session.assistant_process import AssistantFailed, AssistantProcess
+from ui.session.assistant_worker import EventWriter
+from ui.session.session import Plan
 
 PATIENCE_S = 60.0
 """How long a busy machine may take; only a failing test waits so long."""
@@ -81,10 +81,10 @@ class Screen:
 @asynccontextmanager
 async def hosted(
     home: Home, settings: Settings = LIGHT, key: MasterKey | None = None
-) -> AsyncIterator[tuple[Hosted, Screen]]:
+) -> AsyncIterator[tuple[AssistantProcess, Screen]]:
     screen = Screen()
     vault = Vault(key, HomeLock(home, alone=False))
-    assistant = Hosted(home, vault, TYPED, screen.hear, screen.ended)
+    assistant = AssistantProcess(home, vault, TYPED, screen.hear, screen.ended)
     await assistant.start(settings)
     try:
         yield assistant, screen
@@ -98,7 +98,10 @@ def below() -> list[psutil.Process]:
     return [
         process
         for process in psutil.Process().children(recursive=True)
-        if any(name in " ".join(process.cmdline()) for name in ("ui.hosted", "llama_worker"))
+        if any(
+            name in " ".join(process.cmdline())
+            for name in ("ui.session.assistant_worker", "llama_worker")
+        )
     ]
 
 
@@ -207,13 +210,13 @@ async def test_a_process_that_is_killed_is_told_in_one_sentence(home: Home) -> N
 async def test_a_home_in_use_is_told_with_its_exit_code(home: Home) -> None:
     vault = Vault(None, HomeLock(home, alone=True))
     screen = Screen()
-    assistant = Hosted(home, vault, TYPED, screen.hear, screen.ended)
+    assistant = AssistantProcess(home, vault, TYPED, screen.hear, screen.ended)
     await assistant.start(LIGHT)
     await screen.until(lambda: screen.errors)
     await assistant.close()
     vault.close()
     [error] = screen.errors
-    assert isinstance(error, Failed)
+    assert isinstance(error, AssistantFailed)
     assert (str(error.mend), error.exit_code) == ("Try again when that is done.", 5)
 
 
@@ -240,7 +243,7 @@ async def test_it_can_be_closed_at_once_and_started_again(home: Home) -> None:
 
 
 async def test_one_that_does_not_end_is_killed(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hosting, "CLOSING_S", 0.2)
+    monkeypatch.setattr(assistant_process, "CLOSING_S", 0.2)
     async with hosted(home) as (assistant, screen):
         process = await begun()
         process.suspend()
@@ -254,7 +257,7 @@ async def test_what_can_not_be_understood_ends_it_with_a_sentence(
 ) -> None:
     """Better than a picture that no longer changes."""
     code = "print('Segmentation', flush=True); input(); input()"
-    monkeypatch.setattr(hosting, "COMMAND", (sys.executable, "-c", code))
+    monkeypatch.setattr(assistant_process, "COMMAND", (sys.executable, "-c", code))
     async with hosted(home) as (assistant, screen):
         running = psutil.Process().children()
         await screen.until(lambda: screen.errors)
@@ -268,7 +271,7 @@ async def test_what_can_not_be_understood_ends_it_with_a_sentence(
 def test_an_outbox_keeps_the_order_and_leaves_levels_out_while_nobody_reads() -> None:
     read, write = os.pipe()
     with os.fdopen(write, "w") as stuck, os.fdopen(read) as pipe:
-        outbox = Outbox(stuck)
+        outbox = EventWriter(stuck)
         for number in range(MANY):  # more than a pipe takes
             outbox.tell(Notice(f"{number} " + "Nobody reads this. " * 10))
         for _ in range(5):
@@ -285,7 +288,7 @@ def test_an_outbox_closes_when_the_screen_has_gone() -> None:
     read, write = os.pipe()
     os.close(read)
     gone = os.fdopen(write, "w")
-    outbox = Outbox(gone)
+    outbox = EventWriter(gone)
     outbox.tell(Notice("Hello?"))
     outbox.close()
     outbox.tell(Notice("Hello?"))

@@ -10,23 +10,24 @@ from typing import Any
 
 import pytest
 
-from assistant import desks, idling
-from assistant.desks import Desks, load_memory
+from assistant.compose import idle, memory_requests
+from assistant.compose.idle import JobResources, start_idle_jobs
+from assistant.compose.memory_requests import MemoryRequests, load_user_memory
 from assistant.errors import ModelFailed, StoreError
 from assistant.events import Event, EventBus, SpeechIgnored, TurnStarted
-from assistant.idle import tidying
+from assistant.idle.jobs import compaction
 from assistant.idle.queue import BACKOFF, JobQueue
-from assistant.idling import Parts, begin_idling
-from assistant.memory.door import Door, Refused, ask
-from assistant.memory.encoding import QueryEncoder
-from assistant.memory.table import MemoryTable
-from assistant.memory.transcript import Transcript
+from assistant.ipc.client import RequestRefused, send_request
+from assistant.ipc.server import RequestServer
+from assistant.memory.retrieval.encoding import QueryEncoder
+from assistant.memory.store.table import MemoryTable
+from assistant.memory.transcript.database import Transcript
 from assistant.paths import Home
 from assistant.settings import Settings
 from tests.support.desks import talked
 from tests.support.encoders import HashingEncoder
 from tests.support.idling import NOW, FakeWork
-from ui import cli, idle_command
+from ui.commands import main
 
 Run = Callable[..., tuple[int, list[str], list[str]]]
 
@@ -34,12 +35,14 @@ Run = Callable[..., tuple[int, list[str], list[str]]]
 @pytest.fixture
 def run(home: Home, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
     """A command in this process: exit code, lines of standard output, of standard error."""
-    monkeypatch.setattr(desks, "profile_encoder", lambda _: QueryEncoder(HashingEncoder()))
-    monkeypatch.setattr(idle_command, "ASKED_EVERY_S", 0.01)
-    monkeypatch.setattr(idling, "open_benchmark", lambda *_: None)
+    monkeypatch.setattr(
+        memory_requests, "profile_encoder", lambda _: QueryEncoder(HashingEncoder())
+    )
+    monkeypatch.setattr(idle, "ASKED_EVERY_S", 0.01)
+    monkeypatch.setattr(idle, "open_benchmark", lambda *_: None)
 
     def command(*words: str) -> tuple[int, list[str], list[str]]:
-        code = cli.main(["idle", *words])
+        code = main.main(["idle", *words])
         told = capfd.readouterr()
         return code, told.out.splitlines(), told.err.splitlines()
 
@@ -50,7 +53,7 @@ def run(home: Home, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixtur
 def work(home: Home, monkeypatch: pytest.MonkeyPatch) -> FakeWork:
     """The only kind of idle work, and three exchanges that lack its output."""
     fake = FakeWork(subjects=list(talked(home).values()))
-    monkeypatch.setattr(idling, "kinds_of", lambda _: [fake])
+    monkeypatch.setattr(idle, "kinds_of", lambda _: [fake])
     return fake
 
 
@@ -88,19 +91,19 @@ def attended(home: Home, settings: Settings | None = None) -> Iterator[Callable[
         table = MemoryTable.open(str(home.memories))
         encoder = QueryEncoder(HashingEncoder())
         encoder.load()
-        memory = load_memory("me", table, encoder, settings, transcript)
-        parts = Parts(settings, transcript, memory)
+        memory = load_user_memory("me", table, encoder, settings, transcript)
+        parts = JobResources(settings, transcript, memory)
 
         async def begin() -> None:
-            begin_idling(parts, bus, stack)
+            start_idle_jobs(parts, bus, stack)
 
         async def told(event: Event) -> None:
             bus.emit(event)
 
         asyncio.run_coroutine_threadsafe(begin(), loop).result()
-        made = Desks(memory, transcript, lambda _: memory, settings, others=parts.answers)
+        made = MemoryRequests(memory, transcript, lambda _: memory, settings, others=parts.answers)
         try:
-            with closing(Door(home.door, made.answer)):
+            with closing(RequestServer(home.door, made.answer)):
                 yield lambda event: asyncio.run_coroutine_threadsafe(told(event), loop).result()
         finally:
             asyncio.run_coroutine_threadsafe(stack.aclose(), loop).result()
@@ -178,7 +181,7 @@ def test_a_pause_holds_until_it_is_over(run: Run, home: Home, work: FakeWork) ->
 def test_memories_are_tidied(run: Run, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     talked(home)
     assert run("run", "--until-empty")[1] == ["0 done, 0 waiting."]
-    monkeypatch.setattr(tidying, "FOLDED", 1)
+    monkeypatch.setattr(compaction, "FOLDED", 1)
     assert run("run", "--until-empty")[1] == ["tidy … 1 waiting", "1 done, 0 waiting."]
     with closing(MemoryTable.open(str(home.memories))) as table:  # nobody holds it any more
         assert table.count("me") == 6
@@ -203,10 +206,10 @@ def test_but_not_while_somebody_speaks_nor_for_others(run: Run, home: Home, work
         assert run("status", "--user", "bob")[1] == ["Nothing waits."]
         tell(TurnStarted(1))
         request = {"act": "idle", "do": "run", "user": "me"}
-        assert list(ask(home.door, request) or ()) == [{"event": "begun"}]
+        assert list(send_request(home.door, request) or ()) == [{"event": "begun"}]
         assert asked(run) == {"goes_on": True, "done": 0, "failed": None}
-        with pytest.raises(Refused, match="worked on already"):
-            list(ask(home.door, request) or ())
+        with pytest.raises(RequestRefused, match="worked on already"):
+            list(send_request(home.door, request) or ())
         assert work.runs == []
         tell(SpeechIgnored("noise"))
         while asked(run)["goes_on"]:
@@ -214,7 +217,7 @@ def test_but_not_while_somebody_speaks_nor_for_others(run: Run, home: Home, work
         assert asked(run)["done"] == 3
         assert work.made == work.subjects
         tell(TurnStarted(2))
-        assert list(ask(home.door, request) or ())  # and it can be closed all the same
+        assert list(send_request(home.door, request) or ())  # and it can be closed all the same
 
 
 def test_what_silence_does_is_not_counted_with_what_was_asked_for(

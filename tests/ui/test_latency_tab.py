@@ -11,9 +11,9 @@ from assistant.events import Event, Latency, Recalled, TurnEnded, TurnHeard
 from tests.support.panes import PaneApp
 from tests.support.pilots import shown
 from tests.support.screens import AT, ToldSession, screen
-from ui.screen.context_pane import ContextPane
-from ui.screen.latency_tab import BEYOND, LatencyTab, Turns, bar, row, scale, usual
-from ui.state import State, Turn, fold
+from ui.screen.diagnostics.latency_tab import BEYOND, LatencyTab, Turns, bar, row, scale, usual
+from ui.screen.talk.context_pane import ContextPane
+from ui.session.state import ScreenState, Turn, fold
 
 FAST = Latency(100.0, 150.0, 155.0, 300.0, 400.0)
 
@@ -27,7 +27,7 @@ def spoken(
 
 
 def test_what_was_ranked_in_brief_is_told() -> None:
-    state = State()
+    state = ScreenState()
     for number, brief in enumerate((True, False), 1):
         fold(state, Recalled(number, (), missed=False, stand_in=brief, brief=brief), AT)
         fold(state, TurnEnded(number, "What is new?", "Nothing.", False, FAST), AT)
@@ -36,7 +36,7 @@ def test_what_was_ranked_in_brief_is_told() -> None:
 
 
 def test_a_stand_in_is_told_apart_from_a_miss() -> None:
-    state = State()
+    state = ScreenState()
     for number, (missed, stand_in) in enumerate(((True, False), (False, True), (False, False)), 1):
         fold(state, Recalled(number, (), missed, stand_in), AT)
         fold(state, TurnHeard(number, "What is new?"), AT)
@@ -49,7 +49,7 @@ def test_a_stand_in_is_told_apart_from_a_miss() -> None:
 
 
 def turns(*latencies: Latency) -> list[Turn]:
-    state = State()
+    state = ScreenState()
     for number, latency in enumerate(latencies, 1):
         for event in spoken(number, latency, missed=number == 1):
             fold(state, event, AT)
@@ -171,7 +171,7 @@ async def test_enter_opens_the_turn_under_the_cursor(tmp_path: Path) -> None:
 
 
 async def test_the_cursor_follows_the_newest_until_it_is_moved() -> None:
-    tab, state = LatencyTab(), State()
+    tab, state = LatencyTab(), ScreenState()
     app = PaneApp(tab)
 
     async def tell(pilot: Pilot[None], *numbers: int) -> int | None:
@@ -193,7 +193,7 @@ async def test_the_cursor_follows_the_newest_until_it_is_moved() -> None:
 
 
 async def test_no_row_is_wider_than_the_terminal() -> None:
-    tab, state = LatencyTab(), State()
+    tab, state = LatencyTab(), ScreenState()
     for event in spoken(1, missed=True, words="word " * 80):
         fold(state, event, AT)
     app = PaneApp(tab)

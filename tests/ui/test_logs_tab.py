@@ -12,10 +12,10 @@ from assistant.paths import Home
 from tests.support.panes import PaneApp
 from tests.support.pilots import shown, until
 from tests.support.screens import ToldSession, screen
-from ui.log_tail import BEGIN_BYTES, LogLine, LogTail
-from ui.quiet import DiscreetFormatter, logs_in
-from ui.screen.log_view import MOST, SLACK, LogView
-from ui.screen.logs_tab import EMPTY, LogsTab
+from ui.process.logs import DiscreetFormatter, logs_in
+from ui.screen.diagnostics.log_tail import BEGIN_BYTES, LogLine, LogTail
+from ui.screen.diagnostics.log_view import MOST, SLACK, LogView
+from ui.screen.diagnostics.logs_tab import EMPTY, LogsTab
 
 
 def line(words: str, level: str = "INFO", logger: str = "assistant.app") -> str:
@@ -50,7 +50,7 @@ def test_each_line_is_read_once(home: Home) -> None:
     assert tail.read() == []
     write(home.log, "ted: two\n", "Traceback\n")
     assert tail.read() == [
-        LogLine("ERROR", "12:00:01", "ui.hosted", "two"),
+        LogLine("ERROR", "12:00:01", "ui.session.assistant_worker", "two"),
         LogLine("ERROR", "", "", "Traceback"),
     ]
 
@@ -109,12 +109,12 @@ async def test_lines_appear_as_they_are_written(home: Home) -> None:
         logging.getLogger("assistant.voice").warning("The canceller has no reference.")
         async with opened(home, (120, 40)) as (app, pilot):
             await until(pilot, lambda: "has no reference" in shown(app))
-            logging.getLogger("models.store").error("It broke.")
+            logging.getLogger("models.download.cache").error("It broke.")
             await until(pilot, lambda: "It broke." in shown(app))
 
             [first] = [each for each in shown(app).splitlines() if "reference" in each]
             assert "WARNING  assistant.voice: The canceller" in first
-            assert "ERROR    models.store: It broke." in shown(app)
+            assert "ERROR    models.download.cache: It broke." in shown(app)
 
 
 async def test_scrolling_up_pauses_and_the_end_is_found_again(home: Home) -> None:

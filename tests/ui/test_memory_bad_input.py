@@ -10,14 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from assistant import desks
-from assistant.memory import table_open
-from assistant.memory.encoding import QueryEncoder
-from assistant.memory.table import MemoryTable
+from assistant.compose import memory_requests
+from assistant.memory.retrieval.encoding import QueryEncoder
+from assistant.memory.store import open_table
+from assistant.memory.store.table import MemoryTable
 from assistant.paths import Home
 from tests.support.encoders import HashingEncoder
 from tests.support.talking import OBEYING
-from ui import cli, memory_command
+from ui.commands import main
+from ui.commands.memory import command as memory_command
 
 ROOT = Path(__file__).resolve().parents[2]
 Run = Callable[..., tuple[int, str, str]]
@@ -26,11 +27,13 @@ Run = Callable[..., tuple[int, str, str]]
 @pytest.fixture
 def run(home: Home, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
     """A command in this process: exit code, standard output, standard error."""
-    monkeypatch.setattr(desks, "profile_encoder", lambda _: QueryEncoder(HashingEncoder()))
+    monkeypatch.setattr(
+        memory_requests, "profile_encoder", lambda _: QueryEncoder(HashingEncoder())
+    )
 
     def command(*words: str, typed: bytes = b"") -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(typed)))
-        code = cli.main(["memory", *words])
+        code = main.main(["memory", *words])
         told = capfd.readouterr()
         return code, told.out, told.err
 
@@ -84,7 +87,7 @@ def test_a_store_of_a_newer_version_is_left_alone(
     run: Run, home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as newer:
-        newer.setattr(table_open, "MIGRATIONS", (*table_open.MIGRATIONS, lambda _: None))
+        newer.setattr(open_table, "MIGRATIONS", (*open_table.MIGRATIONS, lambda _: None))
         MemoryTable.open(str(home.memories)).close()
     code, out, err = run("list")
     assert (code, out) == (5, "")
@@ -105,7 +108,7 @@ def test_a_store_that_another_has_open_is_refused(
 
 def test_a_home_that_cannot_be_written_is_one_sentence(home: Home) -> None:
     home.root.chmod(0o500)
-    command = [*OBEYING, sys.executable, "-m", "ui.cli", "--home", str(home.root)]
+    command = [*OBEYING, sys.executable, "-m", "ui.commands.main", "--home", str(home.root)]
     try:
         done = subprocess.run(
             [*command, "memory", "add", "Tea."],

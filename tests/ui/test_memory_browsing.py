@@ -9,20 +9,20 @@ from typing import Any
 
 import pytest
 
-from assistant import desks
+from assistant.compose import memory_requests
 from assistant.errors import SettingsError
-from assistant.memory.desk import MemoryDesk
-from assistant.memory.desk_requests import carry_out
-from assistant.memory.encoding import QueryEncoder
-from assistant.memory.forgetting_marks import Hidden
-from assistant.memory.record import Kind, Memory
-from assistant.memory.table import MemoryTable
-from assistant.memory.transcript import Transcript
+from assistant.memory.admin import MemoryAdmin
+from assistant.memory.admin_requests import handle_request
+from assistant.memory.records.hidden import HiddenItems
+from assistant.memory.records.memory import Memory, MemoryKind
+from assistant.memory.retrieval.encoding import QueryEncoder
+from assistant.memory.store.table import MemoryTable
+from assistant.memory.transcript.database import Transcript
 from assistant.paths import Home
 from tests.support.encoders import HashingEncoder
 from tests.support.memories import NOW, memory
-from ui import cli
-from ui.screen.memory_filters import OLDER, Filters
+from ui.commands import main
+from ui.screen.memory.filters import OLDER, Filters
 
 Row = dict[str, Any]
 Run = Callable[..., tuple[int, list[str], list[str]]]
@@ -30,10 +30,12 @@ Run = Callable[..., tuple[int, list[str], list[str]]]
 
 @pytest.fixture
 def run(home: Home, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
-    monkeypatch.setattr(desks, "profile_encoder", lambda _: QueryEncoder(HashingEncoder()))
+    monkeypatch.setattr(
+        memory_requests, "profile_encoder", lambda _: QueryEncoder(HashingEncoder())
+    )
 
     def command(*words: str) -> tuple[int, list[str], list[str]]:
-        code = cli.main(["memory", *words])
+        code = main.main(["memory", *words])
         told = capfd.readouterr()
         return code, told.out.splitlines(), told.err.splitlines()
 
@@ -48,7 +50,7 @@ def memories(home: Home) -> list[Memory]:
         replace(memory(text, "me"), created=NOW + timedelta(days=day))
         for day, text in enumerate(texts)
     ]
-    made[0] = replace(made[0], kind=Kind.PREFERENCE, pinned=True, sources=("you",))
+    made[0] = replace(made[0], kind=MemoryKind.PREFERENCE, pinned=True, sources=("you",))
     made[3] = replace(made[3], never_recall=True)
     made[4] = replace(made[4], superseded_by=made[3].id)
     with closing(MemoryTable.open(str(home.memories))) as table:
@@ -58,7 +60,7 @@ def memories(home: Home) -> list[Memory]:
 
 
 @pytest.fixture
-def desk(home: Home, memories: list[Memory]) -> Iterator[MemoryDesk]:
+def desk(home: Home, memories: list[Memory]) -> Iterator[MemoryAdmin]:
     def none() -> Any:
         raise AssertionError("nothing here needs it")
 
@@ -66,11 +68,11 @@ def desk(home: Home, memories: list[Memory]) -> Iterator[MemoryDesk]:
         closing(MemoryTable.open(str(home.memories))) as table,
         closing(Transcript.open(home.transcript)) as transcript,
     ):
-        yield MemoryDesk("me", table, lambda: transcript, none)
+        yield MemoryAdmin("me", table, lambda: transcript, none)
 
 
-def ask(desk: MemoryDesk, act: str, **request: Any) -> list[Row]:
-    return list(carry_out(desk, {"act": act, **request}))
+def ask(desk: MemoryAdmin, act: str, **request: Any) -> list[Row]:
+    return list(handle_request(desk, {"act": act, **request}))
 
 
 def texts(rows: list[Row]) -> list[str]:
@@ -108,7 +110,7 @@ def test_receipts_are_listed_the_newest_first(run: Run, memories: list[Memory]) 
 
 
 def test_pages_are_light_and_one_can_be_found_in_them(
-    desk: MemoryDesk, memories: list[Memory]
+    desk: MemoryAdmin, memories: list[Memory]
 ) -> None:
     rows = ask(desk, "list", light=True, limit=2, around=memories[1].id)
     assert texts(rows) == ["MAX barks\nat night.", "Max is a dog."]
@@ -122,7 +124,7 @@ def test_pages_are_light_and_one_can_be_found_in_them(
     assert len(texts(ask(desk, "list", light=True, kind="preference"))[0]) == 200
 
 
-def test_what_changes_is_seen_at_once(desk: MemoryDesk, memories: list[Memory]) -> None:
+def test_what_changes_is_seen_at_once(desk: MemoryAdmin, memories: list[Memory]) -> None:
     before = ask(desk, "version")
     assert texts(ask(desk, "grep", text="max", light=True)) == [
         "MAX barks\nat night.",
@@ -137,10 +139,10 @@ def test_what_changes_is_seen_at_once(desk: MemoryDesk, memories: list[Memory]) 
 
 
 def test_what_is_being_forgotten_is_shown_where_it_is_asked_for(
-    desk: MemoryDesk, memories: list[Memory]
+    desk: MemoryAdmin, memories: list[Memory]
 ) -> None:
     assert ask(desk, "list")[-1]["total"] == 5
-    hidden = Hidden.of("me", (), [memories[1].id], datetime.now(UTC), timedelta(minutes=1))
+    hidden = HiddenItems.of("me", (), [memories[1].id], datetime.now(UTC), timedelta(minutes=1))
     desk._open_transcript().hide(hidden)
     assert ask(desk, "list")[-1]["total"] == 4
     assert texts(ask(desk, "grep", text="dog", light=True)) == []
@@ -152,7 +154,7 @@ def test_what_is_being_forgotten_is_shown_where_it_is_asked_for(
 @pytest.mark.parametrize(
     "wrong", [{"offset": -1}, {"kind": "smell"}, {"state": "odd"}, {"before": 3}, {"limit": 0.5}]
 )
-def test_wrong_wishes_are_told(desk: MemoryDesk, wrong: Row) -> None:
+def test_wrong_wishes_are_told(desk: MemoryAdmin, wrong: Row) -> None:
     with pytest.raises(SettingsError):
         ask(desk, "list", **wrong)
 

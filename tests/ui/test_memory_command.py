@@ -12,18 +12,19 @@ from typing import Any
 
 import pytest
 
-from assistant import desks
-from assistant.desks import Desks, load_memory
-from assistant.memory import door
-from assistant.memory.door import Door, Refused
-from assistant.memory.encoding import QueryEncoder
-from assistant.memory.long_term import LongTermMemory
-from assistant.memory.table import MemoryTable
-from assistant.memory.transcript import Transcript
+from assistant.compose import memory_requests
+from assistant.compose.memory_requests import MemoryRequests, load_user_memory
+from assistant.ipc import client, messages
+from assistant.ipc.client import RequestRefused
+from assistant.ipc.server import RequestServer
+from assistant.memory.retrieval.encoding import QueryEncoder
+from assistant.memory.store.table import MemoryTable
+from assistant.memory.transcript.database import Transcript
+from assistant.memory.user_memory import UserMemory
 from assistant.paths import Home
 from assistant.settings import Settings
 from tests.support.encoders import HashingEncoder
-from ui import cli
+from ui.commands import main
 
 ROOT = Path(__file__).resolve().parents[2]
 Run = Callable[..., tuple[int, list[str], list[str]]]
@@ -33,11 +34,13 @@ Row = dict[str, Any]
 @pytest.fixture
 def run(home: Home, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
     """A command in this process: exit code, lines of standard output, of standard error."""
-    monkeypatch.setattr(desks, "profile_encoder", lambda _: QueryEncoder(HashingEncoder()))
+    monkeypatch.setattr(
+        memory_requests, "profile_encoder", lambda _: QueryEncoder(HashingEncoder())
+    )
     monkeypatch.setenv("COLUMNS", "80")
 
     def command(*words: str) -> tuple[int, list[str], list[str]]:
-        code = cli.main(["memory", *words])
+        code = main.main(["memory", *words])
         told = capfd.readouterr()
         return code, told.out.splitlines(), told.err.splitlines()
 
@@ -45,17 +48,17 @@ def run(home: Home, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixtur
 
 
 @pytest.fixture
-def running(home: Home) -> Iterator[LongTermMemory]:
+def running(home: Home) -> Iterator[UserMemory]:
     """What of a running assistant has to do with memories."""
     table = MemoryTable.open(str(home.memories))
     transcript = Transcript.open(home.transcript)
     encoder = QueryEncoder(HashingEncoder())
 
-    def build(user: str) -> LongTermMemory:
-        return load_memory(user, table, encoder, Settings(), transcript)
+    def build(user: str) -> UserMemory:
+        return load_user_memory(user, table, encoder, Settings(), transcript)
 
     memory = build("me")
-    opened = Door(home.door, Desks(memory, transcript, build, Settings()).answer)
+    opened = RequestServer(home.door, MemoryRequests(memory, transcript, build, Settings()).answer)
     yield memory
     opened.close()
     encoder.close()
@@ -67,18 +70,18 @@ def objects(lines: list[str]) -> list[Row]:
     return [json.loads(line) for line in lines]
 
 
-def echo(request: door.Request) -> Iterator[Row]:
+def echo(request: messages.Request) -> Iterator[Row]:
     yield {"heard": request.get("words")}
 
 
 def knock(folder: Path, words: str = "hello") -> list[Row] | None:
-    answered = door.ask(folder, {"words": words})
+    answered = client.send_request(folder, {"words": words})
     return None if answered is None else list(answered)
 
 
 def other_process(home: Home, *words: str, **more: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
-        [sys.executable, "-m", "ui.cli", "memory", *words],
+        [sys.executable, "-m", "ui.commands.main", "memory", *words],
         cwd=ROOT,
         env={**os.environ, "ASSISTANT_HOME": str(home.root), **more},
         capture_output=True,
@@ -216,7 +219,7 @@ def test_a_bad_line_is_named_and_nothing_is_imported(run: Run, tmp_path: Path) -
     assert "\n".join(run("export", "-")[1]) == good
 
 
-def test_a_running_assistant_is_asked(run: Run, running: LongTermMemory) -> None:
+def test_a_running_assistant_is_asked(run: Run, running: UserMemory) -> None:
     added = objects(run("add", "The bike is green.", "--json")[1])[0]
     assert running.find("bike").memories[0].id == added["id"]
 
@@ -229,7 +232,7 @@ def test_a_running_assistant_is_asked(run: Run, running: LongTermMemory) -> None
     assert objects(run("list", "--json")[1])[-1]["total"] == 0
 
 
-def test_a_running_assistant_shows_each_user_their_own(run: Run, running: LongTermMemory) -> None:
+def test_a_running_assistant_shows_each_user_their_own(run: Run, running: UserMemory) -> None:
     key = objects(run("add", "The bike is green.", "--json")[1])[0]["id"]
 
     assert run("show", key, "--user", "kim")[0] == 5
@@ -241,7 +244,7 @@ def test_a_running_assistant_shows_each_user_their_own(run: Run, running: LongTe
     assert [each.text for each in running.find("bike").memories] == ["The bike is green."]
 
 
-def test_another_process_reaches_a_running_assistant(home: Home, running: LongTermMemory) -> None:
+def test_another_process_reaches_a_running_assistant(home: Home, running: UserMemory) -> None:
     done = other_process(home, "add", "The bike is green.")
     assert (done.returncode, done.stderr) == (0, "")
     assert running.find("bike").memories[0].text == "The bike is green."
@@ -250,7 +253,7 @@ def test_another_process_reaches_a_running_assistant(home: Home, running: LongTe
 @pytest.mark.parametrize("unix", [True, False])
 def test_a_door_answers_until_it_is_closed(tmp_path: Path, unix: bool) -> None:
     assert knock(tmp_path / "door") is None
-    opened = Door(tmp_path / "door", echo, unix=unix)
+    opened = RequestServer(tmp_path / "door", echo, unix=unix)
     assert knock(tmp_path / "door", "ü" * 300_000) == [{"heard": "ü" * 300_000}]
     assert (tmp_path / "door").stat().st_mode & 0o077 == 0
     assert (tmp_path / "door" / "address").stat().st_mode & 0o077 == 0
@@ -263,10 +266,10 @@ def test_a_door_answers_until_it_is_closed(tmp_path: Path, unix: bool) -> None:
 @pytest.mark.parametrize("name", ["home", "deep" * 30])
 @pytest.mark.parametrize("unix", [True, False])
 def test_a_copy_of_a_home_has_no_door_to_the_home(tmp_path: Path, name: str, unix: bool) -> None:
-    opened = Door(tmp_path / name / "door", echo, unix=unix)
+    opened = RequestServer(tmp_path / name / "door", echo, unix=unix)
     shutil.copytree(tmp_path / name, tmp_path / "copy", ignore=lambda *_: ["socket"])
     assert knock(tmp_path / "copy" / "door") is None
-    another = Door(tmp_path / "copy" / "door", echo, unix=unix)
+    another = RequestServer(tmp_path / "copy" / "door", echo, unix=unix)
     assert knock(tmp_path / name / "door") == [{"heard": "hello"}], "it was left alone"
     another.close()
     opened.close()
@@ -274,7 +277,7 @@ def test_a_copy_of_a_home_has_no_door_to_the_home(tmp_path: Path, name: str, uni
 
 def test_a_deep_home_has_a_door_too(tmp_path: Path) -> None:
     folder = tmp_path / ("deep" * 30) / ("é" * 40)
-    opened = Door(folder, echo)
+    opened = RequestServer(folder, echo)
     assert knock(folder) == [{"heard": "hello"}]
     path = Path(json.loads((folder / "address").read_text())["path"])
     assert path.parent.stat().st_mode & 0o077 == 0
@@ -288,7 +291,7 @@ def test_what_a_killed_assistant_left_is_in_nobody_s_way(tmp_path: Path) -> None
             [
                 sys.executable,
                 "-c",
-                "import os, sys; from pathlib import Path; from assistant.memory.door import Door\n"
+                "import os, sys; from pathlib import Path; from assistant.ipc.server import Door\n"
                 "Door(Path(sys.argv[1]), lambda _: iter(())); os._exit(9)",
                 str(folder),
             ],
@@ -300,31 +303,31 @@ def test_what_a_killed_assistant_left_is_in_nobody_s_way(tmp_path: Path) -> None
         assert left.exists()
         assert knock(folder) is None
 
-        opened = Door(folder, echo)
+        opened = RequestServer(folder, echo)
         assert knock(folder) == [{"heard": "hello"}]
         opened.close()
         assert not left.exists()
 
 
 def test_without_the_secret_a_port_gives_nothing(tmp_path: Path) -> None:
-    opened = Door(tmp_path, echo, unix=False)
+    opened = RequestServer(tmp_path, echo, unix=False)
     file = tmp_path / "address"
     address = json.loads(file.read_text())
     file.write_text(json.dumps(address | {"secret": "guessed"}))
-    with pytest.raises(Refused, match="secret"):
+    with pytest.raises(RequestRefused, match="secret"):
         knock(tmp_path)
     opened.close()
 
 
 def test_a_socket_in_a_folder_that_others_can_enter_is_not_trusted(tmp_path: Path) -> None:
-    opened = Door(tmp_path / "door", echo)
+    opened = RequestServer(tmp_path / "door", echo)
     (tmp_path / "door").chmod(0o755)
     assert knock(tmp_path / "door") is None
     opened.close()
 
 
 def test_visitors_who_go_away_or_talk_nonsense_are_no_harm(tmp_path: Path) -> None:
-    opened = Door(tmp_path / "door", echo)
+    opened = RequestServer(tmp_path / "door", echo)
     path = str(tmp_path / "door" / "socket")
     for sent in (b"", b"nonsense\n", b"[1]\n", b"\xff\xfe\n"):
         with socket.socket(socket.AF_UNIX) as visitor:
@@ -335,15 +338,15 @@ def test_visitors_who_go_away_or_talk_nonsense_are_no_harm(tmp_path: Path) -> No
 
 
 def test_what_fails_behind_the_door_is_told(tmp_path: Path) -> None:
-    def fails(_: door.Request) -> Iterator[Row]:
+    def fails(_: messages.Request) -> Iterator[Row]:
         yield {"first": 1}
         raise RuntimeError("the moon fell")
 
-    opened = Door(tmp_path, fails)
-    answered = door.ask(tmp_path, {})
+    opened = RequestServer(tmp_path, fails)
+    answered = client.send_request(tmp_path, {})
     assert answered is not None
     assert next(answered) == {"first": 1}
-    with pytest.raises(Refused, match="RuntimeError") as refused:
+    with pytest.raises(RequestRefused, match="RuntimeError") as refused:
         next(answered)
     assert refused.value.exit_code == 70
     opened.close()

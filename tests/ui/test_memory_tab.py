@@ -8,12 +8,12 @@ from textual.widgets import Button, Input, Static
 
 from assistant.context.conversation import Exchange
 from assistant.events import Latency, TurnEnded, TurnHeard
-from assistant.memory.record import Kind
+from assistant.memory.records.memory import MemoryKind
 from tests.support.memory_screen import Stage, stage
-from ui.screen.dialogs import Confirm, LineDialog
-from ui.screen.memory_filters import FilterDialog
-from ui.screen.memory_table import MemoryTable
-from ui.screen.receipts_view import ReceiptsDialog
+from ui.screen.memory.filters import FilterDialog
+from ui.screen.memory.receipts_dialog import ReceiptsDialog
+from ui.screen.memory.table import MemoryList
+from ui.screen.widgets.dialogs import Confirm, LineDialog
 
 DOG = "My dog Max loves to play fetch."
 LISBON = "My sister moved to Lisbon."
@@ -59,7 +59,7 @@ async def test_an_empty_store_says_what_will_be_there(tmp_path: Path) -> None:
 
 async def test_all_are_shown_with_where_they_come_from_and_the_turn(tmp_path: Path) -> None:
     async with stage(tmp_path, told=TOLD) as here:
-        assert isinstance(here.app.focused, MemoryTable)
+        assert isinstance(here.app.focused, MemoryList)
         assert here.texts()[1::2] == [TEA, LISBON, DOG]
         await at(here, LISBON)
         shown = detail(here)
@@ -98,7 +98,7 @@ async def test_search_goes_by_recall_or_by_letters(tmp_path: Path) -> None:
 
 async def test_filters_narrow_and_are_taken_off(tmp_path: Path) -> None:
     async with stage(tmp_path, told=TOLD) as here:
-        here.desk.add("Rent is due on the first.", Kind.FACT)
+        here.desk.add("Rent is due on the first.", MemoryKind.FACT)
         here.bench.pass_time(10)
         await filtered(here, "kind:fact")
         await here.until(lambda: here.texts() == ["Rent is due on the first."])

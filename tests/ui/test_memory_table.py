@@ -9,7 +9,7 @@ from textual import events
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 
-from ui.screen.memory_table import PAGE, MemoryTable
+from ui.screen.memory.table import PAGE, MemoryList
 
 NOW = datetime(2026, 11, 21, 10, tzinfo=UTC)
 TOTAL = 10_000
@@ -44,11 +44,11 @@ class Alone(App[None]):
         self.moved = 0
 
     def compose(self) -> ComposeResult:
-        yield MemoryTable(lambda: NOW)
+        yield MemoryList(lambda: NOW)
 
     @property
-    def table(self) -> MemoryTable:
-        return self.query_one(MemoryTable)
+    def table(self) -> MemoryList:
+        return self.query_one(MemoryList)
 
     def on_memory_table_needs(self) -> None:
         while (needed := self.table.needed()) is not None:
@@ -186,11 +186,11 @@ async def test_scores_have_their_column() -> None:
 async def test_the_mouse_moves_selects_and_opens() -> None:
     async with Alone().run_test(size=(80, 24)) as pilot:
         app = await filled(pilot)
-        await pilot.click(MemoryTable, offset=(30, 6))
+        await pilot.click(MemoryList, offset=(30, 6))
         assert app.table.cursor == 5
-        await pilot.click(MemoryTable, offset=(1, 7))
+        await pilot.click(MemoryList, offset=(1, 7))
         assert app.table.selection == {row(6)["id"]}
-        await pilot.click(MemoryTable, offset=(30, 0))
+        await pilot.click(MemoryList, offset=(30, 0))
         assert app.table.cursor == 6
         wheel = events.MouseScrollDown(app.table, 5, 5, 0, 0, 0, False, False, False)
         app.table.post_message(wheel)

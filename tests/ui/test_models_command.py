@@ -13,18 +13,20 @@ from typing import Any
 
 import pytest
 
-from assistant.engines import Workshop
 from assistant.errors import ModelCorrupt, ModelMissing, ModelUnavailable
 from assistant.settings import General, Llm, Settings, Stt
-from models import catalogue, profiles
+from models import catalogue
+from models.download.cache import ModelState, ModelStore
+from models.download.sources import Transfer
 from models.hardware import Hardware
-from models.machine_notes import notes_in
-from models.profiles import SMALL, STRONG
-from models.sources import Transfer
-from models.store import ModelStore, State
+from models.selection import profiles
+from models.selection.machine_records import notes_in
+from models.selection.profiles import SMALL, STRONG
+from models.selection.requested import ModelSelection
 from tests.support import small_models
 from tests.support.hub_server import Hub, hub_server
-from ui import models_command, pulling
+from ui.commands import missing_models, models
+from ui.session import model_downloads
 
 ROLES = {
     "whisper-tiny.en": ("stt", "faster-whisper"),
@@ -69,13 +71,13 @@ def parse(*words: str) -> argparse.Namespace:
     parser = argparse.ArgumentParser()
     parser.add_argument("--profile")
     parser.add_argument("--json", action="store_true")
-    models_command.add_parser(parser.add_subparsers())
+    models.add_parser(parser.add_subparsers())
     return parser.parse_args(words)
 
 
 def run(store: ModelStore, *words: str) -> tuple[int, str]:
     stream = io.StringIO()
-    code = models_command.run(parse(*words), store=store, hardware=LAPTOP, stream=stream)
+    code = models.run(parse(*words), store=store, hardware=LAPTOP, stream=stream)
     return code, stream.getvalue()
 
 
@@ -176,7 +178,7 @@ def test_removing(store: ModelStore) -> None:
 
     assert code == 0
     assert text.startswith("Removed whisper-tiny.en; ")
-    assert store.state("whisper-tiny.en") is State.MISSING
+    assert store.state("whisper-tiny.en") is ModelState.MISSING
 
 
 def read_all(terminal: int, into: list[bytes]) -> None:
@@ -193,7 +195,7 @@ def test_a_bar_on_a_terminal(store: ModelStore, monkeypatch: pytest.MonkeyPatch)
     reader = threading.Thread(target=read_all, args=(master, shown))
     reader.start()
     with os.fdopen(slave, "w") as terminal:
-        models_command.run(
+        models.run(
             parse("models", "pull", "whisper-tiny.en"),
             store=store,
             hardware=LAPTOP,
@@ -211,12 +213,12 @@ def test_a_bar_on_a_terminal(store: ModelStore, monkeypatch: pytest.MonkeyPatch)
 def start(store: ModelStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a start finds on this machine is the store and `LAPTOP`."""
 
-    def workshop(settings: Settings) -> Workshop:
+    def workshop(settings: Settings) -> ModelSelection:
         notes = notes_in(store.cache)
         choice = profiles.choose(settings.general.profile, LAPTOP, store, notes)
-        return Workshop(store, LAPTOP, choice)
+        return ModelSelection(store, LAPTOP, choice)
 
-    monkeypatch.setattr(pulling, "open_workshop", workshop)
+    monkeypatch.setattr(model_downloads, "open_workshop", workshop)
 
 
 @pytest.mark.usefixtures("start")
@@ -225,13 +227,13 @@ def test_a_start_brings_what_is_missing_and_is_silent_when_nothing_is(
 ) -> None:
     settings = Settings(general=General(profile="tiny"))
     stream = io.StringIO()
-    pulling.pull_missing(settings, stream)
+    missing_models.pull_missing(settings, stream)
     assert store.missing(list(ROLES)) == []
     assert "Profile tiny." in stream.getvalue()
 
     hub.requests.clear()
     stream = io.StringIO()
-    pulling.pull_missing(settings, stream)
+    missing_models.pull_missing(settings, stream)
     assert (stream.getvalue(), hub.requests) == ("", [])
 
 
@@ -242,7 +244,7 @@ def test_a_start_leaves_to_the_user_what_is_the_users_own(store: ModelStore) -> 
         stt=Stt(model="/a/folder"),
         llm=Llm(endpoint="http://127.0.0.1:1/v1", model="smollm2-135m-instruct"),
     )
-    pulling.pull_missing(settings, io.StringIO())
+    missing_models.pull_missing(settings, io.StringIO())
 
     assert store.missing(list(ROLES)) == ["whisper-tiny.en", "smollm2-135m-instruct"]
 
@@ -276,18 +278,18 @@ def choosing(tmp_path: Path, hub: Hub, monkeypatch: pytest.MonkeyPatch) -> Model
     store.pull(SMALL.models)
     notes_in(store.cache).add(LAPTOP, stream_rate=30e9)
 
-    def workshop(settings: Settings) -> Workshop:
+    def workshop(settings: Settings) -> ModelSelection:
         choice = profiles.choose(settings.general.profile, LAPTOP, store, notes_in(store.cache))
-        return Workshop(store, LAPTOP, choice)
+        return ModelSelection(store, LAPTOP, choice)
 
-    monkeypatch.setattr(pulling, "open_workshop", workshop)
+    monkeypatch.setattr(model_downloads, "open_workshop", workshop)
     monkeypatch.setattr(profiles, "stream_rate", lambda _: 30e9)
     hub.requests.clear()
     return store
 
 
 def test_a_start_brings_the_more_suitable_language_model(choosing: ModelStore) -> None:
-    pulling.pull_missing(Settings(), io.StringIO())
+    missing_models.pull_missing(Settings(), io.StringIO())
 
     assert choosing.missing(LLMS) == [STRONG[1]]
 
@@ -297,18 +299,18 @@ def test_a_start_without_a_network_goes_on_and_tries_once_a_day(
 ) -> None:
     hub.files = {}
     stream = io.StringIO()
-    pulling.pull_missing(Settings(), stream)
+    missing_models.pull_missing(Settings(), stream)
     assert f"Going on with {SMALL.llm}." in stream.getvalue()
     asked = len(hub.requests)
     assert asked > 0
     stream = io.StringIO()
-    pulling.pull_missing(Settings(), stream)
+    missing_models.pull_missing(Settings(), stream)
 
     assert (stream.getvalue(), len(hub.requests)) == ("", asked)
 
 
 def test_a_model_that_the_settings_name_is_never_replaced(choosing: ModelStore, hub: Hub) -> None:
-    pulling.pull_missing(Settings(llm=Llm(model=SMALL.llm)), io.StringIO())
+    missing_models.pull_missing(Settings(llm=Llm(model=SMALL.llm)), io.StringIO())
 
     assert hub.requests == []
 
@@ -318,4 +320,4 @@ def test_what_is_missing_besides_still_ends_the_start(choosing: ModelStore, hub:
     hub.files = {}
 
     with pytest.raises(ModelUnavailable):
-        pulling.pull_missing(Settings(), io.StringIO())
+        missing_models.pull_missing(Settings(), io.StringIO())

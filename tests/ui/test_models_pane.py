@@ -12,19 +12,19 @@ from assistant.events import ModelsReady
 from assistant.paths import Home
 from assistant.settings import load
 from models import catalogue
-from models.sources import Step, Transfer
-from models.store import ModelStore, State
+from models.download.cache import ModelState, ModelStore
+from models.download.sources import DownloadProgress, Transfer
 from tests.support import small_models
 from tests.support.hub_server import Hub, hub_server
 from tests.support.panes import PaneApp
 from tests.support.pilots import shown, until
 from tests.support.screens import AT, ToldSession
-from ui.model_work import Job, ModelWork
-from ui.screen.dialogs import Confirm
-from ui.screen.models_pane import ModelsPane, progress
-from ui.screen.settings_tab import SettingsTab
-from ui.state import State as Folded
-from ui.state import fold
+from ui.screen.settings.model_jobs import ModelTask, ModelTasks
+from ui.screen.settings.models_pane import ModelsPane, progress
+from ui.screen.settings.tab import SettingsTab
+from ui.screen.widgets.dialogs import Confirm
+from ui.session.state import ScreenState as Folded
+from ui.session.state import fold
 
 ROLES = {
     "small-voice": ("tts", "piper"),
@@ -117,7 +117,7 @@ async def test_d_downloads_and_enter_uses_it(home: Home, store: ModelStore) -> N
 
         assert load(home.settings_file).settings.stt.model == "small-whisper"
         assert "chosen" in line(app, "small-whisper")
-        assert store.state("small-whisper") is State.READY
+        assert store.state("small-whisper") is ModelState.READY
 
 
 async def test_a_download_shows_how_far_it_is_and_is_stopped(
@@ -133,7 +133,7 @@ async def test_a_download_shows_how_far_it_is_and_is_stopped(
         await until(pilot, lambda: any("stopped" in each for each in app.told))
 
         assert app.troubles == []
-        assert store.state("small-whisper") is State.PARTIAL
+        assert store.state("small-whisper") is ModelState.PARTIAL
 
 
 async def test_a_download_that_fails_says_why(home: Home, store: ModelStore, hub: Hub) -> None:
@@ -176,7 +176,7 @@ async def test_removing_asks_first_with_the_focus_on_cancel(home: Home, store: M
         await until(pilot, lambda: isinstance(app.screen, Confirm))
         await pilot.press("enter")
         await until(pilot, lambda: not isinstance(app.screen, Confirm))
-        assert store.state("small-whisper") is State.READY
+        assert store.state("small-whisper") is ModelState.READY
         await pilot.press("delete")
         await until(pilot, lambda: isinstance(app.screen, Confirm))
         await pilot.press("y")
@@ -219,22 +219,22 @@ async def test_the_encoder_is_not_to_be_chosen(home: Home, store: ModelStore) ->
 
 
 def test_progress_tells_megabytes_and_the_time_that_is_left() -> None:
-    job = Job("small", "download")
+    job = ModelTask("small", "download")
     assert progress(job, 0.0).plain == "beginning"
-    job.step = Step("small", "waiting", 0, 0)
+    job.step = DownloadProgress("small", "waiting", 0, 0)
     assert progress(job, 0.0).plain == "waiting"
     job.downloading_since = (10.0, 1_000_000)
-    job.step = Step("small", "downloading", 2_000_000, 4_000_000)
+    job.step = DownloadProgress("small", "downloading", 2_000_000, 4_000_000)
     assert progress(job, 15.0).plain == "████████░░░░░░░░ 2.0 MB of 4.0 MB, 10 s left"
-    job.step = Step("small", "downloading", 2_000_000, 602_000_000)
+    job.step = DownloadProgress("small", "downloading", 2_000_000, 602_000_000)
     assert progress(job, 11.0).plain.endswith("602.0 MB, 10 min left")
-    job.step = Step("small", "verifying", 4, 4)
+    job.step = DownloadProgress("small", "verifying", 4, 4)
     assert progress(job, 15.0).plain == "█" * 16 + " checking"
 
 
 def test_one_thing_at_a_time_is_done_to_a_model(home: Home, store: ModelStore, hub: Hub) -> None:
     hub.hang_at = 1_000
-    work = ModelWork(lambda: store, home)
+    work = ModelTasks(lambda: store, home)
     work.begin("small-voice", "download")
     job = work.jobs["small-voice"]
     work.begin("small-voice", "check")

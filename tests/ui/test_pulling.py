@@ -2,18 +2,17 @@
 
 from pathlib import Path
 
-from assistant.engines import Workshop
 from assistant.settings import Settings
 from models import catalogue
+from models.download.cache import ModelStore
 from models.hardware import Hardware
-from models.profiles import SMALL, TINY, Choice, Profile
-from models.store import ModelStore
-from ui.pulling import wanted_models
+from models.selection.profiles import SMALL, TINY, Choice, Profile
+from models.selection.requested import ModelSelection, wanted_models
 
 
 def wanted(profile: Profile, place: Path, **memory: str) -> list[str]:
     machine = Hardware(8 << 30, 2, apple_silicon=False)
-    shop = Workshop(
+    shop = ModelSelection(
         ModelStore(place, catalogue.read()), machine, Choice(profile, "", (profile.llm,))
     )
     return wanted_models(Settings.model_validate({"memory": memory}), shop)

@@ -12,7 +12,7 @@ from loguru import logger as loguru_logger
 from pydantic import BaseModel
 
 from assistant.paths import Home
-from ui.quiet import logs_in, quiet
+from ui.process.logs import logs_in, redirected_output
 
 SECRET = "my sister's name is Dora"
 
@@ -20,7 +20,7 @@ SECRET = "my sister's name is Dora"
 def test_only_what_is_written_on_purpose_reaches_the_terminal(
     home: Home, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    with quiet(home) as streams:
+    with redirected_output(home) as streams:
         sys.stdout.write("from a Python library\n")
         ctypes.CDLL(None).printf(b"from C, buffered\n")
         os.write(2, b"from a native library\n")
@@ -40,7 +40,7 @@ def test_only_what_is_written_on_purpose_reaches_the_terminal(
 def test_the_terminal_comes_back_after_a_failure(
     home: Home, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(RuntimeError), quiet(home):
+    with pytest.raises(RuntimeError), redirected_output(home):
         raise RuntimeError
 
     os.write(1, b"here\n")
@@ -49,14 +49,14 @@ def test_the_terminal_comes_back_after_a_failure(
 
 def test_children_do_not_inherit_the_terminal(home: Home) -> None:
     """A worker that outlives us must not hold a pipe of ours open."""
-    with quiet(home) as streams:
+    with redirected_output(home) as streams:
         assert not os.get_inheritable(streams.out.fileno())
         assert not os.get_inheritable(streams.err.fileno())
 
 
 def test_a_long_native_log_begins_anew(home: Home) -> None:
     home.native_log.write_bytes(b"x" * 2_000_000)
-    with quiet(home):
+    with redirected_output(home):
         os.write(1, b"new\n")
 
     assert home.native_log.read_bytes() == b"new\n"

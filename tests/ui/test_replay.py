@@ -11,7 +11,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from assistant import wire
+from assistant.encryption.keys import KeyFile, MasterKey
 from assistant.errors import StoreError
 from assistant.events import (
     AnswerHeard,
@@ -29,19 +29,19 @@ from assistant.events import (
     TurnEnded,
     TurnHeard,
 )
-from assistant.memory.forgetting_marks import Hidden
-from assistant.memory.keys import KeyFile, MasterKey
-from assistant.memory.recordings import Recordings
-from assistant.memory.transcript import Transcript
+from assistant.ipc import event_json
+from assistant.memory.records.hidden import HiddenItems
+from assistant.memory.transcript.conversation_recordings import Recordings
+from assistant.memory.transcript.database import Transcript
 from assistant.paths import Home
 from assistant.settings import load as load_settings
 from tests.support import homes, told
 from tests.support.screens import ToldSession
 from tests.support.screens import screen as told_screen
-from ui import cli
-from ui.replaying import NOBODY, Reel, Replay, load
+from ui.commands import main
 from ui.screen.replay_screen import ReplayScreen
 from ui.screen.status_line import StatusLine
+from ui.session.replay import NOBODY, PlayableRecording, Replay, load
 
 AT = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)
 MEMORY = MemoryUsed("m", "My dog is called Max.", 0.9, said=AT - timedelta(days=1))
@@ -68,7 +68,10 @@ def record(recordings: Recordings, events: list[Event], seconds: float = 1.0) ->
     """These, so many seconds apart."""
     path = recordings.begin("talk")
     rows = [
-        {"at": (AT + timedelta(seconds=n * seconds)).isoformat(), "event": wire.encode(event)}
+        {
+            "at": (AT + timedelta(seconds=n * seconds)).isoformat(),
+            "event": event_json.event_to_json(event),
+        }
         for n, event in enumerate(events)
     ]
     recordings.append(path, rows)
@@ -76,7 +79,7 @@ def record(recordings: Recordings, events: list[Event], seconds: float = 1.0) ->
 
 
 @pytest.fixture
-def reel(home: Home) -> Reel:
+def reel(home: Home) -> PlayableRecording:
     recordings = Recordings(home.recordings)
     return load(recordings, record(recordings, EVENTS))
 
@@ -107,7 +110,7 @@ async def settle(pilot: Pilot[int]) -> None:
 # -- keys ---------------------------------------------------------------------------------------
 
 
-async def test_it_is_stepped_through_by_keys(home: Home, reel: Reel) -> None:
+async def test_it_is_stepped_through_by_keys(home: Home, reel: PlayableRecording) -> None:
     replay = Replay(reel, paused=True)
     app = screen(replay, home)
     async with started(app, size=(120, 40)) as pilot:
@@ -140,7 +143,9 @@ async def test_it_plays_at_its_pace_pauses_and_goes_on(home: Home) -> None:
         assert len(app.state.turns) == 3
 
 
-async def test_space_pauses_and_plus_and_minus_change_the_pace(home: Home, reel: Reel) -> None:
+async def test_space_pauses_and_plus_and_minus_change_the_pace(
+    home: Home, reel: PlayableRecording
+) -> None:
     replay = Replay(reel)
     app = screen(replay, home)
     async with started(app) as pilot:
@@ -160,7 +165,9 @@ async def test_space_pauses_and_plus_and_minus_change_the_pace(home: Home, reel:
 
 
 @pytest.mark.parametrize("key", ["x", "s", "o", "r", "t", "u"])
-async def test_what_needs_an_assistant_says_one_sentence(home: Home, reel: Reel, key: str) -> None:
+async def test_what_needs_an_assistant_says_one_sentence(
+    home: Home, reel: PlayableRecording, key: str
+) -> None:
     app = screen(Replay(reel, paused=True), home)
     async with started(app) as pilot:
         await pilot.press("n", key)
@@ -168,7 +175,7 @@ async def test_what_needs_an_assistant_says_one_sentence(home: Home, reel: Reel,
         assert [each.message for each in app._notifications] == [NOBODY]
 
 
-async def test_letters_are_typed_where_one_types(home: Home, reel: Reel) -> None:
+async def test_letters_are_typed_where_one_types(home: Home, reel: PlayableRecording) -> None:
     replay = Replay(reel, paused=True)
     app = screen(replay, home)
     async with started(app) as pilot:
@@ -204,7 +211,7 @@ async def test_r_records_and_the_status_line_says_so(tmp_path: Path) -> None:
 @pytest.fixture
 def run(home: Home, capsys: pytest.CaptureFixture[str]) -> Run:
     def command(*words: str) -> tuple[int, str, str]:
-        code = cli.main(["replay", *words])
+        code = main.main(["replay", *words])
         told = capsys.readouterr()
         return code, told.out, told.err
 
@@ -219,7 +226,7 @@ def test_without_a_terminal_it_is_printed(run: Run, home: Home) -> None:
     assert run(path.stem) == (0, out, "")
     code, out, _ = run(path.stem, "--json")
     assert [json.loads(line)["event"] for line in out.splitlines()] == [
-        wire.encode(event) for event in EVENTS
+        event_json.event_to_json(event) for event in EVENTS
     ]
 
 
@@ -234,7 +241,7 @@ def test_what_is_being_forgotten_is_not_shown(run: Run, home: Home) -> None:
         talk = transcript.begin_conversation("user")
         for each in (kept, hidden):
             transcript.store(talk, each)
-        transcript.hide(Hidden.of("user", [hidden.id], [], AT))
+        transcript.hide(HiddenItems.of("user", [hidden.id], [], AT))
         _, out, _ = run(path.stem)
         assert "Answer 1." in out
         assert "2" not in out
@@ -296,7 +303,9 @@ def test_events_of_another_version_are_left_out_and_counted_once(run: Run, home:
     recordings = Recordings(home.recordings)
     path = record(recordings, turn(1))
     strange = {"at": AT.isoformat(), "event": {"type": "TeaMade", "cups": 2}}
-    recordings.append(path, [strange, {"at": "noon", "event": wire.encode(turn(2)[0])}])
+    recordings.append(
+        path, [strange, {"at": "noon", "event": event_json.event_to_json(turn(2)[0])}]
+    )
     with path.open("ab") as file:
         file.write(b"\x00garbage\n" + path.read_bytes().splitlines()[1][:40])
     code, out, err = run(str(path))
@@ -312,7 +321,7 @@ def test_one_of_another_key_is_told(
     foreign = record(Recordings(tmp_path / "elsewhere", other), EVENTS)
     code, _, err = run(str(foreign))
     assert (code, "is encrypted, and there is no key." in err) == (5, True)
-    monkeypatch.setattr("assistant.memory.keys.ARGON2", homes.CHEAP_ARGON2)
+    monkeypatch.setattr("assistant.encryption.keys.ARGON2", homes.CHEAP_ARGON2)
     KeyFile.locked(mine, "passphrase", homes.PASSPHRASE).write(home.key_file)
     monkeypatch.setenv("ASSISTANT_PASSPHRASE", homes.PASSPHRASE)
     code, _, err = run(str(foreign))
@@ -322,7 +331,9 @@ def test_one_of_another_key_is_told(
     assert (code, "Answer 3." in out) == (0, True)
 
 
-async def test_a_session_without_an_assistant_refuses_what_is_asked(reel: Reel) -> None:
+async def test_a_session_without_an_assistant_refuses_what_is_asked(
+    reel: PlayableRecording,
+) -> None:
     replay = Replay(reel)
     assert not replay.live
     with pytest.raises(StoreError, match="This is a recording"):

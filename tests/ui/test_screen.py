@@ -32,7 +32,7 @@ from assistant.events import (
 )
 from tests.support.pilots import shown, until
 from tests.support.screens import AT, READY, ToldSession, opened, settled
-from ui.screen.dialogs import TextDialog
+from ui.screen.widgets.dialogs import TextDialog
 
 DOG = MemoryUsed(
     "dog",

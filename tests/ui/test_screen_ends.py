@@ -12,8 +12,8 @@ FULL_AFTER_S = 2.0
 """For so long nothing more could be written."""
 BUSY = """
 from textual.widgets import Static
-from ui.screen.running import draw
-from ui.screen.sturdy import Sturdy
+from ui.screen.run import draw
+from ui.screen.safe_app import Sturdy
 
 class Busy(Sturdy):
     def compose(self):

@@ -11,8 +11,8 @@ from textual.widgets import Input, TabbedContent
 from assistant.events import Phase, PhaseChanged, RecordChanged
 from tests.support.pilots import until
 from tests.support.screens import READY, ToldSession, opened
-from ui.screen.filter_line import FilterLine
-from ui.screen.memory_tab import SearchLine
+from ui.screen.memory.tab import SearchLine
+from ui.screen.widgets.filter_line import FilterLine
 
 
 async def test_keys_are_commands(tmp_path: Path) -> None:

@@ -15,14 +15,14 @@ from assistant.settings import Settings, load
 from tests.support.panes import PaneApp
 from tests.support.pilots import shown, until
 from tests.support.screens import ToldSession, screen
-from ui.config_command import set_setting
-from ui.screen.choose_dialog import ChooseDialog
-from ui.screen.context_pane import Listing
-from ui.screen.dialogs import LineDialog
-from ui.screen.settings_pane import SettingsPane, explained, row
-from ui.screen.settings_tab import SettingsTab, missing_models
-from ui.settings_book import MOST_WANTED, SettingsBook, choices, typed
-from ui.settings_book import shown as value_text
+from ui.screen.settings.model import MOST_WANTED, SettingsModel, choices, typed
+from ui.screen.settings.model import shown as value_text
+from ui.screen.settings.settings_pane import SettingsPane, explained, row
+from ui.screen.settings.tab import SettingsTab, missing_models
+from ui.screen.widgets.choose_dialog import ChooseDialog
+from ui.screen.widgets.dialogs import LineDialog
+from ui.screen.widgets.listing import Listing
+from ui.session.settings_file import set_setting
 
 Opened = tuple[PaneApp, Pilot[None]]
 
@@ -91,14 +91,14 @@ async def test_the_one_under_the_cursor_is_explained(home: Home) -> None:
 
 def test_a_row_fits_a_narrow_terminal(home: Home) -> None:
     set_setting(home, "persona.instructions", "word " * 50)
-    book = SettingsBook(home, load(home.settings_file))
+    book = SettingsModel(home, load(home.settings_file))
     for setting in book.settings():
         assert row(setting, meant=False).cell_len <= 76, setting.key
 
 
 def test_a_secret_is_not_shown(home: Home) -> None:
     set_setting(home, "llm.api_key", "sk-very-secret")
-    setting = SettingsBook(home, load(home.settings_file)).setting("llm.api_key")
+    setting = SettingsModel(home, load(home.settings_file)).setting("llm.api_key")
 
     assert "sk-very" not in row(setting, meant=True).plain + explained(setting).plain
 

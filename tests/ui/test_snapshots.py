@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from assistant.memory.recordings import Recordings
+from assistant.memory.transcript.conversation_recordings import Recordings
 from assistant.paths import Home
 from assistant.settings import load as load_settings
 from data import located
 from tests.support.snapshots import difference, normal
-from ui.replaying import Replay, load
 from ui.screen.replay_screen import ReplayScreen
+from ui.session.replay import Replay, load
 
 SIZES = ((80, 24), (120, 40), (200, 50))
 THEMES = {"dark": "ansi-dark", "light": "textual-light"}

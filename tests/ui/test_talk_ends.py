@@ -6,19 +6,19 @@ import sys
 
 import pytest
 
-from ui.console import PIPE_CLOSED_EXIT
+from ui.process.console import PIPE_CLOSED_EXIT
 
 PATIENCE_S = 60
 STUBBORN = """
 import asyncio, sys
 from pathlib import Path
-from assistant.encryption import Vault
+from assistant.encryption.vault import Vault
 from assistant.events import Notice
 from assistant.paths import Home
 from assistant.settings import Settings
-from assistant.sounds import SoundPlan
+from assistant.compose.audio import SoundPlan
 from ui import talk
-from ui.transcript_view import JsonView
+from ui.text.conversation import JsonView
 
 async def hears_nothing():
     while True:

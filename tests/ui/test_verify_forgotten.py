@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 
-from assistant.desks import Desks, load_memory
-from assistant.memory.door import Door
-from assistant.memory.encoding import QueryEncoder
-from assistant.memory.table import MemoryTable
-from assistant.memory.transcript import Transcript
+from assistant.compose.memory_requests import MemoryRequests, load_user_memory
+from assistant.ipc.server import RequestServer
+from assistant.memory.retrieval.encoding import QueryEncoder
+from assistant.memory.store.table import MemoryTable
+from assistant.memory.transcript.database import Transcript
 from assistant.paths import Home
 from assistant.settings import Settings
 from tests.support.encoders import HashingEncoder
 from tests.support.memories import memory
-from ui import cli
+from ui.commands import main
 
 SECRET = "The silver parrot hides in Zürich."
 Run = Callable[..., tuple[int, list[str], list[str]]]
@@ -31,7 +31,7 @@ def run(home: Home, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixtur
 
     def command(*words: str, given: str = "") -> tuple[int, list[str], list[str]]:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given.encode())))
-        code = cli.main(["memory", "verify-forgotten", *words])
+        code = main.main(["memory", "verify-forgotten", *words])
         told = capfd.readouterr()
         return code, told.out.splitlines(), told.err.splitlines()
 
@@ -93,9 +93,9 @@ def test_a_running_assistant_is_asked(run: Run, home: Home, forgotten: MemoryTab
         closing(Transcript.open(home.transcript)) as transcript,
         closing(QueryEncoder(HashingEncoder())) as encoder,
     ):
-        own = load_memory("me", forgotten, encoder, Settings(), transcript)
-        answer = Desks(own, transcript, lambda _: own, Settings()).answer
-        with closing(Door(home.door, answer)):
+        own = load_user_memory("me", forgotten, encoder, Settings(), transcript)
+        answer = MemoryRequests(own, transcript, lambda _: own, Settings()).answer
+        with closing(RequestServer(home.door, answer)):
             code, out, _ = run("--json", given=SECRET)
             assert (code, row(out)["removed"]) == (1, 1)
             assert run("--clean", given=SECRET)[0] == 0

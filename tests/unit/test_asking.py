@@ -9,17 +9,17 @@ import pytest
 from numpy.typing import NDArray
 
 from assistant.events import Event, Notice
-from assistant.memory.asking import (
+from assistant.language.stemming import TextAnalyzer
+from assistant.memory.retrieval.encoding import QueryEncoder
+from assistant.memory.retrieval.question import Earlier, Question
+from assistant.memory.retrieval.question_vectors import (
     ANSWERED_BEFORE,
     MISSES_TOLD,
     SAID_BEFORE,
-    Asked,
-    Asking,
-    Misses,
+    DeadlineMisses,
+    EncodedQuestion,
+    QuestionEncoder,
 )
-from assistant.memory.encoding import QueryEncoder
-from assistant.memory.lexicon import Lexicon
-from assistant.memory.question import Earlier, Question
 from tests.support.encoders import HashingEncoder, Held
 
 WAIT_S = 30
@@ -39,8 +39,8 @@ def encoder(held: Held) -> Iterator[QueryEncoder]:
 
 
 @pytest.fixture
-def asking(encoder: QueryEncoder) -> Asking:
-    return Asking(encoder, Lexicon("en"), lambda: {"user"})
+def asking(encoder: QueryEncoder) -> QuestionEncoder:
+    return QuestionEncoder(encoder, TextAnalyzer("en"), lambda: {"user"})
 
 
 def leisure() -> float:
@@ -66,7 +66,7 @@ async def known(encoder: QueryEncoder, text: str) -> None:
 
 
 async def test_what_was_encoded_ahead_is_there_when_it_is_asked(
-    asking: Asking, encoder: QueryEncoder, held: Held
+    asking: QuestionEncoder, encoder: QueryEncoder, held: Held
 ) -> None:
     asking.ahead("where is my bike")
     await known(encoder, "where is my bike")
@@ -76,7 +76,9 @@ async def test_what_was_encoded_ahead_is_there_when_it_is_asked(
     assert held.encoded == ["where is my bike"]
 
 
-async def test_the_whole_question_never_waits_for_its_beginning(asking: Asking, held: Held) -> None:
+async def test_the_whole_question_never_waits_for_its_beginning(
+    asking: QuestionEncoder, held: Held
+) -> None:
     asking.ahead("slow where")
     assert held.begun.wait(WAIT_S)
     for words in ("where is", "where is my"):  # these wait, and the newest is in their place
@@ -89,7 +91,7 @@ async def test_the_whole_question_never_waits_for_its_beginning(asking: Asking, 
 
 
 async def test_of_several_beginnings_that_wait_the_newest_is_encoded(
-    asking: Asking, held: Held
+    asking: QuestionEncoder, held: Held
 ) -> None:
     asking.ahead("slow where")
     assert held.begun.wait(WAIT_S)
@@ -100,7 +102,9 @@ async def test_of_several_beginnings_that_wait_the_newest_is_encoded(
     assert held.encoded == ["slow where", "where is my"]
 
 
-async def test_the_same_words_are_not_encoded_twice_at_once(asking: Asking, held: Held) -> None:
+async def test_the_same_words_are_not_encoded_twice_at_once(
+    asking: QuestionEncoder, held: Held
+) -> None:
     asking.ahead("slow but the same")
     assert held.begun.wait(WAIT_S)
     asyncio.get_running_loop().call_later(0.01, held.may_go_on.set)
@@ -110,7 +114,7 @@ async def test_the_same_words_are_not_encoded_twice_at_once(asking: Asking, held
 
 
 async def test_at_the_deadline_the_newest_words_so_far_stand_in(
-    asking: Asking, encoder: QueryEncoder
+    asking: QuestionEncoder, encoder: QueryEncoder
 ) -> None:
     asking.ahead("where is my bike")
     await known(encoder, "where is my bike")
@@ -120,14 +124,14 @@ async def test_at_the_deadline_the_newest_words_so_far_stand_in(
     assert asked.question.words == "slow where is my bike now"
 
 
-async def test_without_any_the_words_alone_decide(asking: Asking) -> None:
+async def test_without_any_the_words_alone_decide(asking: QuestionEncoder) -> None:
     asked = await asking.ask("slow where is my bike", time.monotonic())
     assert asked.late
     assert asked.vector is None
 
 
 async def test_when_the_turn_is_decided_only_its_own_words_are_kept(
-    asking: Asking, encoder: QueryEncoder, held: Held
+    asking: QuestionEncoder, encoder: QueryEncoder, held: Held
 ) -> None:
     asking.ahead("I hate")
     await encoded(held, "I hate")
@@ -141,7 +145,7 @@ async def test_when_the_turn_is_decided_only_its_own_words_are_kept(
 
 
 async def test_of_what_became_no_turn_nothing_is_kept(
-    asking: Asking, encoder: QueryEncoder, held: Held
+    asking: QuestionEncoder, encoder: QueryEncoder, held: Held
 ) -> None:
     asking.ahead("said to somebody else")
     await encoded(held, "said to somebody else")
@@ -156,7 +160,7 @@ async def test_of_what_became_no_turn_nothing_is_kept(
 
 
 async def test_without_memories_nothing_is_encoded_ahead(encoder: QueryEncoder, held: Held) -> None:
-    Asking(encoder, Lexicon("en"), set).ahead("where is my bike")
+    QuestionEncoder(encoder, TextAnalyzer("en"), set).ahead("where is my bike")
     encoder.close()
     assert held.encoded == []
 
@@ -167,7 +171,7 @@ DOG = Earlier("My dog Max is at the vet.", "I hope he gets well.")
 
 
 async def test_a_follow_up_is_searched_for_by_what_was_said_before(
-    asking: Asking, encoder: QueryEncoder
+    asking: QuestionEncoder, encoder: QueryEncoder
 ) -> None:
     said, answered = encoder.encode_documents([DOG.said, DOG.answered])
     asked = await asking.ask("and what does he like?", leisure(), [DOG])
@@ -181,27 +185,29 @@ async def test_a_follow_up_is_searched_for_by_what_was_said_before(
     assert same(encoder.draft(), "and what does he like?"), "what is kept is the question's own"
 
 
-async def test_nothing_is_encoded_for_what_was_said_before(asking: Asking, held: Held) -> None:
+async def test_nothing_is_encoded_for_what_was_said_before(
+    asking: QuestionEncoder, held: Held
+) -> None:
     asked = await asking.ask("and what does he like?", leisure(), [DOG])
     assert held.encoded == ["and what does he like?"]
     assert same(asked.vector, "and what does he like?")
     assert DOG.said in asked.question.words
 
 
-async def test_a_question_that_stands_alone_is_left_alone(asking: Asking) -> None:
+async def test_a_question_that_stands_alone_is_left_alone(asking: QuestionEncoder) -> None:
     text = "Which shop sells rye bread on Sundays?"
     asked = await asking.ask(text, leisure(), [DOG])
     assert same(asked.vector, text)
     assert asked.question.words == text
 
 
-async def test_a_follow_up_to_a_follow_up_is_about_the_same(asking: Asking) -> None:
+async def test_a_follow_up_to_a_follow_up_is_about_the_same(asking: QuestionEncoder) -> None:
     earlier = [Earlier("It rains in Ghent all day."), DOG, Earlier("How old is he?", "Nine.")]
     asked = await asking.ask("and what does he like?", leisure(), earlier)
     assert asked.question.words.startswith(DOG.said)
 
 
-async def test_a_follow_up_without_its_own_vector_goes_by_words(asking: Asking) -> None:
+async def test_a_follow_up_without_its_own_vector_goes_by_words(asking: QuestionEncoder) -> None:
     asked = await asking.ask("slow and what does he like?", time.monotonic(), [DOG])
     assert asked.vector is None
     assert DOG.said in asked.question.words
@@ -212,7 +218,7 @@ async def test_a_follow_up_without_its_own_vector_goes_by_words(asking: Asking) 
 
 def test_a_run_of_misses_is_told_once() -> None:
     events: list[Event] = []
-    misses = Misses(events.append)
+    misses = DeadlineMisses(events.append)
     for _ in range(MISSES_TOLD - 1):
         misses.count(True)
     misses.count(False)
@@ -226,6 +232,6 @@ def test_a_run_of_misses_is_told_once() -> None:
 
 def test_a_vector_of_what_was_heard_shortly_before_is_no_miss_to_tell_of() -> None:
     question, vector = Question("q", "q", "q", None), np.ones(2, np.float32)
-    assert not Asked(question, vector, late=True).by_words_alone
-    assert not Asked(question, None, late=False, stronger=vector).by_words_alone
-    assert Asked(question, None, late=True).by_words_alone
+    assert not EncodedQuestion(question, vector, late=True).by_words_alone
+    assert not EncodedQuestion(question, None, late=False, stronger=vector).by_words_alone
+    assert EncodedQuestion(question, None, late=True).by_words_alone

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from assistant.errors import DeviceBusy, DeviceMissing
-from assistant.voice.audio import PlayQueue, Renderer, Resampler, dbfs
-from assistant.voice.portaudio import UNAVAILABLE, Device, choose, explained
+from assistant.voice.audio.interfaces import dbfs
+from assistant.voice.audio.playback import PlayQueue, Renderer
+from assistant.voice.audio.portaudio import UNAVAILABLE, Device, choose, explained
+from assistant.voice.audio.resampling import Resampler
 from models.interfaces import Samples
 
 

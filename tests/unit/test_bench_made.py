@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assistant.memory.ranking import Ranking
+from assistant.memory.retrieval.ranking import Ranking
 from scripts.bench import ablation
 from scripts.bench.made import Cache, Call, Cost, calls, narrowed
 from scripts.bench.recall_data import Pool, Question, Turn

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assistant.memory.encoding import QueryEncoder
-from assistant.memory.table import MemoryTable
+from assistant.memory.retrieval.encoding import QueryEncoder
+from assistant.memory.store.table import MemoryTable
 from scripts.bench import rivals
 from scripts.bench.filling import USER, Filled, fill
 from scripts.bench.remembering import summary

@@ -5,7 +5,7 @@ from datetime import date
 
 import pytest
 
-from assistant.memory.broad import read_broad
+from assistant.memory.retrieval.recap_question import parse_recap_question
 from data import located
 
 TUESDAY = date(2026, 3, 10)
@@ -28,13 +28,13 @@ TUESDAY = date(2026, 3, 10)
     ],
 )
 def test_the_time_that_is_named_is_read(question: str, since: str, until: str) -> None:
-    asked = read_broad(question, TUESDAY)
+    asked = parse_recap_question(question, TUESDAY)
     assert asked is not None
     assert (str(asked.since), str(asked.until)) == (since, until)
 
 
 def test_the_last_conversation_is_a_time_too() -> None:
-    asked = read_broad("What was our last conversation about?", TUESDAY)
+    asked = parse_recap_question("What was our last conversation about?", TUESDAY)
     assert asked is not None
     assert (asked.latest, asked.since) == (True, None)
 
@@ -55,7 +55,7 @@ def test_the_last_conversation_is_a_time_too() -> None:
     ],
 )
 def test_what_asks_after_something_is_none(question: str) -> None:
-    assert read_broad(question, TUESDAY) is None
+    assert parse_recap_question(question, TUESDAY) is None
 
 
 @pytest.mark.parametrize("name", ["paraphrase_facts", "qa_facts"])
@@ -63,11 +63,11 @@ def test_no_question_for_one_fact_is_taken_for_one(name: str) -> None:
     lines = located(f"evaluation/{name}.jsonl").read_text("utf-8").splitlines()
     asked = [row["question"] for row in map(json.loads, lines) if row.get("question")]
     assert len(asked) > 60
-    assert [each for each in asked if read_broad(each, TUESDAY)] == []
+    assert [each for each in asked if parse_recap_question(each, TUESDAY)] == []
 
 
 def test_of_our_own_set_those_about_a_time_are_and_no_other() -> None:
     lines = located("evaluation/broad_questions.jsonl").read_text("utf-8").splitlines()
     rows = [row for row in map(json.loads, lines) if row["row"] == "question"]
-    found = {row["id"] for row in rows if read_broad(row["question"], TUESDAY)}
+    found = {row["id"] for row in rows if parse_recap_question(row["question"], TUESDAY)}
     assert found == {row["id"] for row in rows if row["kind"] == "time"}

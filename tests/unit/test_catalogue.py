@@ -7,14 +7,14 @@ import pytest
 
 from assistant.errors import ModelMissing
 from models import catalogue
-from models.catalogue import Engine, Role
+from models.catalogue import Engine, ModelRole
 from tests.support import small_models
 
 SHIPPED = catalogue.read()
 
 
 def test_every_role_and_engine_has_a_model() -> None:
-    assert {model.role for model in SHIPPED.models.values()} == set(Role)
+    assert {model.role for model in SHIPPED.models.values()} == set(ModelRole)
     assert {model.engine for model in SHIPPED.models.values()} == set(Engine)
 
 

@@ -9,14 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from assistant.engines import Workshop, _tell_choice
+from assistant.compose.engines import _tell_choice
 from assistant.events import Event, EventBus, Notice
 from assistant.settings import Settings
+from models.download.cache import ModelStore
 from models.hardware import Hardware
-from models.machine_notes import KEPT, Notes, notes_in
-from models.profiles import SMALL, STRONG, TINY, Choice, Ground, choose, to_measure
-from models.speed import CALM_SHARE, Measurement, Speed, typical
-from models.store import ModelStore
+from models.selection.machine_records import KEPT, Notes, notes_in
+from models.selection.profiles import SMALL, STRONG, TINY, Choice, Ground, choose, to_measure
+from models.selection.requested import ModelSelection
+from models.selection.speed import CALM_SHARE, Measurement, Speed, typical
 from tests.support.hub_server import hub_server
 from tests.unit.test_profiles import LAPTOP, MACBOOK, NETBOOK, SHIPPED, fast, never, nothing, shrunk
 
@@ -254,7 +255,7 @@ async def told(choice: Choice, machine: Machine, **settings: object) -> list[Not
     """At a start."""
     bus, events = EventBus(), list[Event]()
     bus.subscribe(events.append)
-    shop = Workshop(machine.store, LAPTOP, choice)
+    shop = ModelSelection(machine.store, LAPTOP, choice)
     await _tell_choice(shop, Settings.model_validate(settings), bus)
     return [event for event in events if isinstance(event, Notice)]
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from assistant.voice.commands import Kind
-from assistant.voice.grammar import GrammarWrong, Notation, language, line, listed
-from assistant.voice.utterance import MOST_WORDS, Utterance
+from assistant.intents.command import CommandKind
+from assistant.intents.grammar import GrammarError, Notation, language, line, listed
+from assistant.intents.normalisation import MOST_WORDS, CommandText
 
 ENGLISH = language("en")
 
@@ -39,7 +39,7 @@ def test_a_slot_holds_what_is_named_and_a_question_mark_allows_questions() -> No
 
 @pytest.mark.parametrize("text", ["<unknown>", "<round>", "(open", "close]"])
 def test_a_wrong_pattern_is_told(text: str) -> None:
-    with pytest.raises(GrammarWrong):
+    with pytest.raises(GrammarError):
         Notation({"round": "a <round>"}).pattern(text)
 
 
@@ -55,7 +55,7 @@ def test_a_language_that_is_not_there_is_told() -> None:
 def test_every_kind_can_be_said_in_english() -> None:
     said = {kind for kind, _ in (*ENGLISH.commands, *ENGLISH.objects, *ENGLISH.pointed)}
 
-    assert said == {kind.value for kind in Kind}
+    assert said == {kind.value for kind in CommandKind}
 
 
 @pytest.mark.parametrize(
@@ -71,15 +71,15 @@ def test_every_kind_can_be_said_in_english() -> None:
     ],
 )
 def test_words_are_read_without_hesitations_stutter_and_errors(said: str, read: str) -> None:
-    assert " ".join(word.plain for word in Utterance(said, ENGLISH).words) == read
+    assert " ".join(word.plain for word in CommandText(said, ENGLISH).words) == read
 
 
 def test_long_talk_is_not_looked_at() -> None:
-    assert Utterance("well " + "word and " * MOST_WORDS, ENGLISH).words == ()
+    assert CommandText("well " + "word and " * MOST_WORDS, ENGLISH).words == ()
 
 
 def test_what_is_named_is_told_as_it_was_said() -> None:
-    said = Utterance("about my, uh, mother-in-law Anne-Marie", ENGLISH)
+    said = CommandText("about my, uh, mother-in-law Anne-Marie", ENGLISH)
 
     assert said.named(said.words[1:]) == "my mother-in-law Anne-Marie"
 

@@ -1,6 +1,9 @@
 import pytest
 
-from assistant.voice.commands import Command, Kind, addressed, answer, recognise
+from assistant.intents.command import Command, CommandKind
+from assistant.intents.confirmation import yes_or_no
+from assistant.intents.recogniser import recognise
+from assistant.voice.turns.addressee import addressed
 
 NAMES = ("hey Ada", "Ada")
 
@@ -8,13 +11,13 @@ NAMES = ("hey Ada", "Ada")
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
-        ("Stop.", Kind.STOP),
-        ("Okay, stop talking.", Kind.STOP),
-        ("Ada, be quiet please!", Kind.STOP),
-        ("That’s enough, thanks.", Kind.STOP),
-        ("Go to sleep.", Kind.SLEEP),
-        ("Hey Ada, go to sleep now", Kind.SLEEP),
-        ("Wake up!", Kind.WAKE),
+        ("Stop.", CommandKind.STOP),
+        ("Okay, stop talking.", CommandKind.STOP),
+        ("Ada, be quiet please!", CommandKind.STOP),
+        ("That’s enough, thanks.", CommandKind.STOP),
+        ("Go to sleep.", CommandKind.SLEEP),
+        ("Hey Ada, go to sleep now", CommandKind.SLEEP),
+        ("Wake up!", CommandKind.WAKE),
         ("Stop by the shop tomorrow.", None),
         ("I can't go to sleep.", None),
         ("When did I wake up?", None),
@@ -22,7 +25,7 @@ NAMES = ("hey Ada", "Ada")
         ("", None),
     ],
 )
-def test_a_command_is_all_of_what_was_said(text: str, kind: Kind | None) -> None:
+def test_a_command_is_all_of_what_was_said(text: str, kind: CommandKind | None) -> None:
     command = recognise(text, ("hey Ada", "Ada"))
     assert (command.kind if command else None) is kind
 
@@ -62,40 +65,40 @@ def test_a_wake_phrase_of_one_word_must_be_nearly_right(text: str, rest: str | N
 @pytest.mark.parametrize(
     ("text", "command"),
     [
-        ("forget that", Command(Kind.FORGET_THAT)),
-        ("Uh, Ada, could you please forget I said that?", Command(Kind.FORGET_THAT)),
-        ("Never mind, don't remember that.", Command(Kind.FORGET_THAT)),
-        ("Would you mind forgetting that?", Command(Kind.FORGET_THAT)),
-        ("four get dat", Command(Kind.FORGET_THAT)),
-        ("scratch at", Command(Kind.FORGET_THAT)),
-        ("Please forgot that.", Command(Kind.FORGET_THAT)),
-        ("Forget that, forget that!", Command(Kind.FORGET_THAT)),
-        ("Forget that, it was private.", Command(Kind.FORGET_THAT)),
-        ("That was meant for my sister, forget that.", Command(Kind.FORGET_THAT)),
-        ("Forget it.", Command(Kind.FORGET_THAT)),
-        ("Unsay that. I mean, forget what I said.", Command(Kind.FORGET_THAT)),
-        ("The last ten minutes, forget them.", Command(Kind.FORGET_SPAN, minutes=10)),
-        ("I'd like the last hour erased.", Command(Kind.FORGET_SPAN, minutes=60)),
-        ("Forget everything I told you today.", Command(Kind.FORGET_TODAY)),
-        ("Forget this conversation.", Command(Kind.FORGET_CONVERSATION)),
-        ("Forget everything you know about me.", Command(Kind.FORGET_ALL)),
-        ("Forget about my dog, please.", Command(Kind.FORGET_ABOUT, about="my dog")),
+        ("forget that", Command(CommandKind.FORGET_THAT)),
+        ("Uh, Ada, could you please forget I said that?", Command(CommandKind.FORGET_THAT)),
+        ("Never mind, don't remember that.", Command(CommandKind.FORGET_THAT)),
+        ("Would you mind forgetting that?", Command(CommandKind.FORGET_THAT)),
+        ("four get dat", Command(CommandKind.FORGET_THAT)),
+        ("scratch at", Command(CommandKind.FORGET_THAT)),
+        ("Please forgot that.", Command(CommandKind.FORGET_THAT)),
+        ("Forget that, forget that!", Command(CommandKind.FORGET_THAT)),
+        ("Forget that, it was private.", Command(CommandKind.FORGET_THAT)),
+        ("That was meant for my sister, forget that.", Command(CommandKind.FORGET_THAT)),
+        ("Forget it.", Command(CommandKind.FORGET_THAT)),
+        ("Unsay that. I mean, forget what I said.", Command(CommandKind.FORGET_THAT)),
+        ("The last ten minutes, forget them.", Command(CommandKind.FORGET_SPAN, minutes=10)),
+        ("I'd like the last hour erased.", Command(CommandKind.FORGET_SPAN, minutes=60)),
+        ("Forget everything I told you today.", Command(CommandKind.FORGET_TODAY)),
+        ("Forget this conversation.", Command(CommandKind.FORGET_CONVERSATION)),
+        ("Forget everything you know about me.", Command(CommandKind.FORGET_ALL)),
+        ("Forget about my dog, please.", Command(CommandKind.FORGET_ABOUT, about="my dog")),
         (
             "Delete what I told you about, um, Dr. Patel, okay?",
-            Command(Kind.FORGET_ABOUT, about="Dr. Patel"),
+            Command(CommandKind.FORGET_ABOUT, about="Dr. Patel"),
         ),
         (
             "Forget everything about Ann, Ben and Carla.",
-            Command(Kind.FORGET_ABOUT, about="Ann, Ben and Carla"),
+            Command(CommandKind.FORGET_ABOUT, about="Ann, Ben and Carla"),
         ),
-        ("Forget where I live.", Command(Kind.FORGET_ABOUT, about="where I live")),
-        ("Oops, undo.", Command(Kind.UNDO)),
-        ("What do you know about Anna?", Command(Kind.KNOW, about="Anna")),
-        ("So what do you know about me, Ada?", Command(Kind.KNOW)),
-        ("Let's go off the record.", Command(Kind.OFF_RECORD)),
-        ("Okay, back on the record.", Command(Kind.ON_RECORD)),
-        ("Stop, stop, stop!", Command(Kind.STOP)),
-        ("Could you say that again?", Command(Kind.REPEAT)),
+        ("Forget where I live.", Command(CommandKind.FORGET_ABOUT, about="where I live")),
+        ("Oops, undo.", Command(CommandKind.UNDO)),
+        ("What do you know about Anna?", Command(CommandKind.KNOW, about="Anna")),
+        ("So what do you know about me, Ada?", Command(CommandKind.KNOW)),
+        ("Let's go off the record.", Command(CommandKind.OFF_RECORD)),
+        ("Okay, back on the record.", Command(CommandKind.ON_RECORD)),
+        ("Stop, stop, stop!", Command(CommandKind.STOP)),
+        ("Could you say that again?", Command(CommandKind.REPEAT)),
     ],
 )
 def test_a_command_may_be_said_freely(text: str, command: Command) -> None:
@@ -138,10 +141,10 @@ def test_talk_about_forgetting_is_no_command(text: str) -> None:
 
 
 def test_a_name_may_be_misheard_but_is_not_taken_from_what_is_named() -> None:
-    assert recognise("Aida, forget that.", NAMES) == Command(Kind.FORGET_THAT)
-    assert recognise("What do you know about Ada?", NAMES) == Command(Kind.KNOW, about="Ada")
+    assert recognise("Aida, forget that.", NAMES) == Command(CommandKind.FORGET_THAT)
+    assert recognise("What do you know about Ada?", NAMES) == Command(CommandKind.KNOW, about="Ada")
     assert recognise("Forget about my friend Adam.", NAMES) == Command(
-        Kind.FORGET_ABOUT, about="my friend Adam"
+        CommandKind.FORGET_ABOUT, about="my friend Adam"
     )
 
 
@@ -167,4 +170,4 @@ def test_a_name_may_be_misheard_but_is_not_taken_from_what_is_named() -> None:
     ],
 )
 def test_an_answer_is_yes_or_no_or_neither(text: str, agreed: bool | None) -> None:
-    assert answer(text, NAMES) is agreed
+    assert yes_or_no(text, NAMES) is agreed

@@ -9,16 +9,17 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from assistant.idle.tidying import FOLDED
-from assistant.memory import compiled, keeping, vectors
-from assistant.memory.compiled import COMPILED, Compiled, Loops
-from assistant.memory.encoding import QueryEncoder
-from assistant.memory.lexical import LexicalIndex
-from assistant.memory.lexicon import Lexicon
-from assistant.memory.long_term import LongTermMemory
-from assistant.memory.ranking import Ranking
-from assistant.memory.table import MemoryTable
-from assistant.memory.vectors import VectorIndex
+from assistant.idle.jobs.compaction import FOLDED
+from assistant.language.stemming import TextAnalyzer
+from assistant.memory import index_sync
+from assistant.memory.retrieval import kernels, vector_index
+from assistant.memory.retrieval.encoding import QueryEncoder
+from assistant.memory.retrieval.kernels import COMPILED, Compiled, Loops
+from assistant.memory.retrieval.lexical_index import LexicalIndex
+from assistant.memory.retrieval.ranking import Ranking
+from assistant.memory.retrieval.vector_index import VectorIndex
+from assistant.memory.store.table import MemoryTable
+from assistant.memory.user_memory import UserMemory
 from tests.support.encoders import HashingEncoder
 from tests.support.memories import memory
 
@@ -52,7 +53,7 @@ def both(
 
 @pytest.mark.parametrize("dimensions", [384, 768, 100])
 def test_they_find_the_same(monkeypatch: pytest.MonkeyPatch, loops: Loops, dimensions: int) -> None:
-    monkeypatch.setattr(vectors, "BLOCK", 1_000)
+    monkeypatch.setattr(vector_index, "BLOCK", 1_000)
     index = VectorIndex(dimensions, rescored=200)
     index.add(directions(2_700, dimensions))
     index.add_without(50)
@@ -62,9 +63,9 @@ def test_they_find_the_same(monkeypatch: pytest.MonkeyPatch, loops: Loops, dimen
 
     for query in directions(20, dimensions, seed=2):
         query.flags.writeable = False  # as those of questions are
-        plain, compiled = both(monkeypatch, loops, index, query, 10)
-        assert compiled[0] == plain[0]
-        assert compiled[1] == pytest.approx(plain[1], abs=1e-5)
+        plain, kernels = both(monkeypatch, loops, index, query, 10)
+        assert kernels[0] == plain[0]
+        assert kernels[1] == pytest.approx(plain[1], abs=1e-5)
 
 
 def test_of_those_that_are_level_the_newest_are_scored(
@@ -73,9 +74,9 @@ def test_of_those_that_are_level_the_newest_are_scored(
     index = VectorIndex(384, rescored=3)
     index.add(np.repeat(directions(1, 384), 10, axis=0))
 
-    plain, compiled = both(monkeypatch, loops, index, directions(1, 384)[0], 3)
+    plain, kernels = both(monkeypatch, loops, index, directions(1, 384)[0], 3)
 
-    assert sorted(plain[0]) == sorted(compiled[0]) == [7, 8, 9]
+    assert sorted(plain[0]) == sorted(kernels[0]) == [7, 8, 9]
 
 
 def test_where_fewer_are_left_than_are_wanted_they_are_all_found(
@@ -85,9 +86,9 @@ def test_where_fewer_are_left_than_are_wanted_they_are_all_found(
     index.add(directions(30, 384))
     index.remove(list(range(5, 30)))
 
-    plain, compiled = both(monkeypatch, loops, index, directions(1, 384, seed=3)[0], 20)
+    plain, kernels = both(monkeypatch, loops, index, directions(1, 384, seed=3)[0], 20)
 
-    assert sorted(plain[0]) == sorted(compiled[0]) == [0, 1, 2, 3, 4]
+    assert sorted(plain[0]) == sorted(kernels[0]) == [0, 1, 2, 3, 4]
 
 
 def test_missing_vectors_are_told_from_others(
@@ -108,7 +109,7 @@ def test_words_score_the_same(monkeypatch: pytest.MonkeyPatch, loops: Loops) -> 
     words = ["dog", "walk", "tea", "coffee", "Lisbon", "work", "train", "music", "rain", "friend"]
     draw = np.random.default_rng(6)
     texts = [" ".join(draw.choice(words, 5)) for _ in range(300)]
-    index = LexicalIndex(Lexicon("en"))
+    index = LexicalIndex(TextAnalyzer("en"))
     index.add(texts, texts[::-1])
     index.merge()
     index.remove([7])
@@ -127,15 +128,15 @@ async def test_they_are_loaded_for_a_large_index_in_a_silence(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, rows: int, wanted: bool
 ) -> None:
     loaded = Compiled()
-    monkeypatch.setattr(keeping, "COMPILED", loaded)
-    monkeypatch.setattr(compiled, "ROWS", 4)
+    monkeypatch.setattr(index_sync, "COMPILED", loaded)
+    monkeypatch.setattr(kernels, "ROWS", 4)
     with closing(MemoryTable.open(str(tmp_path))) as table:
         table.add([memory(f"It is number {n}.", at=n) for n in range(rows)])
-    kept = LongTermMemory(
+    kept = UserMemory(
         "ada",
         lambda: MemoryTable.open(str(tmp_path)),
         QueryEncoder(HashingEncoder()),
-        Lexicon("en"),
+        TextAnalyzer("en"),
         Ranking(),
         lambda _: None,
     )
@@ -153,7 +154,7 @@ async def test_they_are_loaded_for_a_large_index_in_a_silence(
 def test_without_a_compiler_numpy_goes_on(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setitem(sys.modules, "assistant.memory.compiled_loops", None)
+    monkeypatch.setitem(sys.modules, "assistant.memory.retrieval.kernels_numba", None)
     loaded = Compiled()
 
     with caplog.at_level(logging.WARNING):

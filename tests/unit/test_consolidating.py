@@ -12,15 +12,16 @@ from typing import Any
 
 import pytest
 
+from assistant.compose.idle import consolidating_of
 from assistant.context.conversation import Conversation, Exchange
 from assistant.errors import ModelFailed, StoreError
-from assistant.idle.consolidating import Consolidating, allowed, by_rules, consolidating_of
-from assistant.memory.consolidation import touchable
-from assistant.memory.derived import Derived
-from assistant.memory.desk import MemoryDesk
-from assistant.memory.lexicon import Lexicon
-from assistant.memory.naming import BY_HAND
-from assistant.memory.record import Kind, Memory
+from assistant.idle.jobs.consolidation import ConsolidationJob, allowed, by_rules
+from assistant.language.stemming import TextAnalyzer
+from assistant.memory.admin import MemoryAdmin
+from assistant.memory.curation.consolidation import may_be_merged
+from assistant.memory.records.ids import ADDED_BY_USER
+from assistant.memory.records.memory import Memory, MemoryKind
+from assistant.memory.transcript.derived_outputs import DerivedOutputs
 from assistant.settings import Idle, Settings
 from tests.support import forgetting
 from tests.support.forgetting import START, bench
@@ -35,7 +36,7 @@ SAME, CHANGED, BOTH = (json.dumps({"verdict": each}) for each in ("same", "chang
 
 def told(text: str, day: int = 0, **other: Any) -> Memory:
     at = START + timedelta(days=day)
-    memory = Memory(f"x{day}-user", "ada", Kind.EXCHANGE, text, at, sources=(f"x{day}",))
+    memory = Memory(f"x{day}-user", "ada", MemoryKind.EXCHANGE, text, at, sources=(f"x{day}",))
     return replace(memory, **other)
 
 
@@ -64,28 +65,30 @@ def told(text: str, day: int = 0, **other: Any) -> Memory:
 def test_names_numbers_and_denials_decide_what_a_model_may_say(
     older: str, newer: str, verdict: str | None
 ) -> None:
-    assert allowed(told(older), told(newer, 9), Lexicon("en")) == verdict
+    assert allowed(told(older), told(newer, 9), TextAnalyzer("en")) == verdict
 
 
 def test_what_the_user_settled_is_never_touched() -> None:
-    assert touchable(told(WALKS))
+    assert may_be_merged(told(WALKS))
     for change in (
         {"pinned": True},
         {"separate": True},
         {"never_recall": True},
         {"superseded_by": "y"},
-        {"sources": (BY_HAND,)},
+        {"sources": (ADDED_BY_USER,)},
         {"speaker": "assistant"},
-        {"kind": Kind.SUMMARY},
-        {"kind": Kind.FACT, "confidence": 1.0},
+        {"kind": MemoryKind.SUMMARY},
+        {"kind": MemoryKind.FACT, "confidence": 1.0},
     ):
-        assert not touchable(told(WALKS, **change))
+        assert not may_be_merged(told(WALKS, **change))
         for one, two in ((told(WALKS, **change), told(FETCH, 9)), (told(WALKS), told(FETCH, 9))):
-            if one.id == "x0-user" and not touchable(one):
-                assert allowed(one, two, Lexicon("en")) is None
+            if one.id == "x0-user" and not may_be_merged(one):
+                assert allowed(one, two, TextAnalyzer("en")) is None
     later = told(WALKS, 20)
-    assert allowed(later, told(FETCH, 9), Lexicon("en")) is None
-    assert by_rules(told("I'm vegetarian"), told("I am vegetarian", 9), Lexicon("en")) == "same"
+    assert allowed(later, told(FETCH, 9), TextAnalyzer("en")) is None
+    assert (
+        by_rules(told("I'm vegetarian"), told("I am vegetarian", 9), TextAnalyzer("en")) == "same"
+    )
 
 
 # -- the work -----------------------------------------------------------------------------------
@@ -95,7 +98,7 @@ def test_what_the_user_settled_is_never_touched() -> None:
 class Here:
     bench: forgetting.Bench
     llm: ScriptedModel
-    work: Consolidating
+    work: ConsolidationJob
 
     async def tell(self, *said: str) -> list[Exchange]:
         exchanges = []
@@ -112,10 +115,10 @@ class Here:
         return {e.text: e for e in stored(self.bench.memory.table) if e.speaker == "user"}
 
     def derived(self) -> list[object]:
-        return list(Derived(self.bench.transcript, "ada").of("consolidate").values())
+        return list(DerivedOutputs(self.bench.transcript, "ada").of("consolidate").values())
 
     @property
-    def desk(self) -> MemoryDesk:
+    def desk(self) -> MemoryAdmin:
         return self.bench.desk
 
 
@@ -123,7 +126,7 @@ class Here:
 async def here(folder: Path, answers: Sequence[str | Exception] = (SAME,)) -> AsyncIterator[Here]:
     async with bench(folder, Conversation.begin("ada"), START) as session:
         llm = ScriptedModel(answers)
-        work = Consolidating(session.transcript, session.memory, llm, lambda: session.clock[0])
+        work = ConsolidationJob(session.transcript, session.memory, llm, lambda: session.clock[0])
         yield Here(session, llm, work)
 
 

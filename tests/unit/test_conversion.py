@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from assistant import conversion, encryption, rekeying
-from assistant.encryption import open_vault
+from assistant.encryption import conversion, keys, rekeying
+from assistant.encryption import vault as encryption
+from assistant.encryption.keys import KeyProtection
+from assistant.encryption.vault import open_vault
 from assistant.errors import SettingsError, StoreError, StoreInUse, StoreLocked
-from assistant.memory import keys
-from assistant.memory.keys import By
-from assistant.memory.table import MemoryTable
+from assistant.memory.store.table import MemoryTable
 from assistant.paths import Home
 from tests.support.homes import (
     CHEAP_ARGON2,
@@ -57,7 +57,7 @@ def plain(home: Home, made: Path) -> Home:
 
 
 @pytest.mark.parametrize("by", ["keyring", "passphrase"])
-def test_there_and_back_again(plain: Home, keyring: Path, by: By) -> None:
+def test_there_and_back_again(plain: Home, keyring: Path, by: KeyProtection) -> None:
     ask = knowing(new_passphrase=PASSPHRASE, passphrase=PASSPHRASE)
     shown: list[str] = []
 
@@ -87,7 +87,7 @@ def test_a_home_in_use_is_not_converted(plain: Home, keyring: Path) -> None:
         closing(open_vault(plain, settings())),
         pytest.raises(StoreInUse, match="in use by another assistant"),
     ):
-        rekeying.enable(plain, settings(), None, encryption.nobody, quietly, quietly)
+        rekeying.enable(plain, settings(), None, encryption.ask_nobody, quietly, quietly)
 
 
 def test_another_passphrase(home: Home, keyring: Path) -> None:
@@ -146,13 +146,13 @@ def test_a_conversion_that_ends_anywhere_is_all_or_nothing(
             patch.setattr(Path, step, killed)
         with pytest.raises(KeyboardInterrupt):
             change()
-    assert conversion.unsettled(plain) or name == conversion.FINISHED
+    assert conversion.is_unfinished(plain) or name == conversion.FINISHED
 
     with closing(open_vault(plain, settings(), ask)) as vault:
         assert whole(plain, vault)
         counts = (step, name) != THERE[0]
         assert (vault.key is not None) is (counts is not back)
-        assert not conversion.unsettled(plain)
+        assert not conversion.is_unfinished(plain)
         assert vault.key is None or holds(plain.root, "Xylophone") == []
         # No key to nothing stays in the keyring, and above all no key is missing there.
         assert back or (keyring.read_text() == "{}") is (vault.key is None)
@@ -187,12 +187,12 @@ def test_a_conversion_that_is_really_killed(plain: Home) -> None:
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     process.stdout.close()
-    assert conversion.unsettled(plain)
+    assert conversion.is_unfinished(plain)
 
     with closing(open_vault(plain, settings())) as vault:
         assert vault.key is None
         assert whole(plain, vault)
-    assert not conversion.unsettled(plain)
+    assert not conversion.is_unfinished(plain)
 
 
 def test_a_copy_that_differs_is_thrown_away(plain: Home, monkeypatch: pytest.MonkeyPatch) -> None:

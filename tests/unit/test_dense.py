@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from assistant.memory.dense import FEWEST_TO_SCALE, STRONGER, Dense, Meaning, blended
+from assistant.memory.retrieval.dense_index import (
+    FEWEST_TO_SCALE,
+    STRONGER,
+    DenseIndex,
+    QueryVectors,
+    blended,
+)
 
 QUICK, OTHER = 16, 24
 
@@ -14,10 +20,10 @@ def units(count: int, dimensions: int, seed: int) -> NDArray[np.float32]:
     return np.asarray(drawn / np.linalg.norm(drawn, axis=1, keepdims=True), np.float32)
 
 
-def filled(count: int, strong: int) -> tuple[Dense, NDArray[np.float32], NDArray[np.float32]]:
+def filled(count: int, strong: int) -> tuple[DenseIndex, NDArray[np.float32], NDArray[np.float32]]:
     """The first `strong` rows have both."""
     quick, other = units(count, QUICK, 1), units(count, OTHER, 2)
-    dense = Dense(QUICK)
+    dense = DenseIndex(QUICK)
     dense.add(quick)
     dense.attach(OTHER)
     dense.strengthen(list(range(strong)), other[:strong])
@@ -26,7 +32,7 @@ def filled(count: int, strong: int) -> tuple[Dense, NDArray[np.float32], NDArray
 
 def test_the_stronger_one_serves_once_half_have_its_vector() -> None:
     dense, quick, other = filled(10, 4)
-    meaning = Meaning(quick[9], other[0])
+    meaning = QueryVectors(quick[9], other[0])
     before = dense.serves
     assert dense.usable(meaning).stronger is None
     assert dense.lacking(3) == [9, 8, 7]
@@ -38,15 +44,15 @@ def test_the_stronger_one_serves_once_half_have_its_vector() -> None:
 
 def test_each_row_is_found_by_the_vector_that_it_has() -> None:
     dense, quick, other = filled(300, 200)
-    found = set(dense.near(Meaning(quick[250], other[100]), 5).tolist())
+    found = set(dense.near(QueryVectors(quick[250], other[100]), 5).tolist())
     assert {100, 250} <= found
     assert len(found) == 10
-    assert 250 not in dense.near(Meaning(None, other[100]), 5)
-    cosines = dense.cosines(Meaning(quick[250], other[100]), np.arange(300))
+    assert 250 not in dense.near(QueryVectors(None, other[100]), 5)
+    cosines = dense.cosines(QueryVectors(quick[250], other[100]), np.arange(300))
     assert np.isfinite(cosines).all()
     assert int(cosines[:200].argmax()) == 100
     assert int(cosines[200:].argmax()) == 50
-    assert np.isnan(dense.cosines(Meaning(None, other[100]), np.arange(300))[250])
+    assert np.isnan(dense.cosines(QueryVectors(None, other[100]), np.arange(300))[250])
 
 
 def test_what_is_added_changed_and_removed_later_counts() -> None:
@@ -63,7 +69,7 @@ def test_what_is_added_changed_and_removed_later_counts() -> None:
     rows = np.arange(9)
     for vectors in dense.encoders:
         assert not vectors.has(rows)[[0, 7, 8]].any()
-    found = dense.near(Meaning(quick[0], other[0]), 9)
+    found = dense.near(QueryVectors(quick[0], other[0]), 9)
     assert set(found.tolist()) == {1, 2, 3, 4, 5, 6}
 
 
@@ -90,8 +96,11 @@ def test_of_few_with_both_no_scale_is_told() -> None:
 def test_rows_are_compared_with_each_other_by_one_encoder() -> None:
     dense, quick, other = filled(30, 30)
     rows = np.arange(30)
-    for meaning, dimensions in ((Meaning(quick[0], other[0]), OTHER), (Meaning(quick[0]), QUICK)):
+    for meaning, dimensions in (
+        (QueryVectors(quick[0], other[0]), OTHER),
+        (QueryVectors(quick[0]), QUICK),
+    ):
         reader = dense.reader(meaning, rows)
         assert reader is not None
         assert reader(np.array([4])).shape == (1, dimensions)
-    assert dense.reader(Meaning(), rows) is None
+    assert dense.reader(QueryVectors(), rows) is None

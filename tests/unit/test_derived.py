@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from assistant.memory.derived import Derived, Output
-from assistant.memory.forgetting_marks import Hidden
-from assistant.memory.transcript import Transcript
+from assistant.memory.records.hidden import HiddenItems
+from assistant.memory.transcript.database import Transcript
+from assistant.memory.transcript.derived_outputs import DerivedOutput, DerivedOutputs
 from tests.support.idling import NOW, talked
 
 
@@ -20,16 +20,20 @@ def transcript(tmp_path: Path) -> Iterator[Transcript]:
 
 
 @pytest.fixture
-def derived(transcript: Transcript) -> Derived:
-    return Derived(transcript, "me")
+def derived(transcript: Transcript) -> DerivedOutputs:
+    return DerivedOutputs(transcript, "me")
 
 
-def keep(derived: Derived, subject: str, content: object, *sources: str, version: int = 1) -> bool:
-    return derived.keep("describe", version, "a model", Output(subject, content, sources), NOW)
+def keep(
+    derived: DerivedOutputs, subject: str, content: object, *sources: str, version: int = 1
+) -> bool:
+    return derived.keep(
+        "describe", version, "a model", DerivedOutput(subject, content, sources), NOW
+    )
 
 
 def test_it_is_kept_once_and_what_lacks_it_is_known(
-    transcript: Transcript, derived: Derived
+    transcript: Transcript, derived: DerivedOutputs
 ) -> None:
     first, second, third = talked(transcript, 3)
     assert derived.missing("describe", 1, 10) == [third, second, first]
@@ -45,7 +49,7 @@ def test_it_is_kept_once_and_what_lacks_it_is_known(
 
 
 def test_it_goes_with_any_of_its_sources_and_is_due_again(
-    transcript: Transcript, derived: Derived
+    transcript: Transcript, derived: DerivedOutputs
 ) -> None:
     first, second, third = talked(transcript, 3)
     keep(derived, second, "It quotes the first.", second, first)
@@ -58,12 +62,12 @@ def test_it_goes_with_any_of_its_sources_and_is_due_again(
 
 
 def test_nothing_is_kept_of_what_is_gone_hidden_or_anothers(
-    transcript: Transcript, derived: Derived
+    transcript: Transcript, derived: DerivedOutputs
 ) -> None:
     first, second = talked(transcript, 2)
     (others,) = talked(transcript, 1, user="you")
     transcript.forget("me", [first])
-    hidden = Hidden("h", "me", NOW, NOW + timedelta(minutes=1), (second,), ())
+    hidden = HiddenItems("h", "me", NOW, NOW + timedelta(minutes=1), (second,), ())
     transcript.hide(hidden)
     for sources in ((first,), (second,), (others,), ("never",)):
         assert not keep(derived, "subject", "x", *sources)
@@ -73,22 +77,22 @@ def test_nothing_is_kept_of_what_is_gone_hidden_or_anothers(
 
 
 def test_what_is_hidden_is_neither_shown_nor_missing_until_it_is_back(
-    transcript: Transcript, derived: Derived
+    transcript: Transcript, derived: DerivedOutputs
 ) -> None:
     first, second = talked(transcript, 2)
     keep(derived, second, "It quotes the first.", second, first)
-    transcript.hide(Hidden("h", "me", NOW, NOW + timedelta(minutes=1), (first,), ()))
+    transcript.hide(HiddenItems("h", "me", NOW, NOW + timedelta(minutes=1), (first,), ()))
     assert derived.of("describe") == {}
     assert derived.missing("describe", 1, 10) == []
     transcript.show_again("me", "h")
     assert derived.of("describe") == {second: "It quotes the first."}
 
 
-def test_users_do_not_see_each_others(transcript: Transcript, derived: Derived) -> None:
+def test_users_do_not_see_each_others(transcript: Transcript, derived: DerivedOutputs) -> None:
     (mine,) = talked(transcript, 1)
     talked(transcript, 1, user="you")
     keep(derived, mine, "mine", mine)
-    others = Derived(transcript, "you")
+    others = DerivedOutputs(transcript, "you")
     assert others.of("describe") == {}
     assert others.of("describe", [mine]) == {}
     assert others.counts() == {}

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from assistant.compose import idle
+from assistant.compose.idle import JobResources, build_jobs
 from assistant.errors import ModelFailed, StoreError
-from assistant.idle import describing
-from assistant.idle.description import ABOUT, EVERYTHING, QUESTIONS
-from assistant.idling import Parts, kinds_of
-from assistant.memory.derived import Derived
-from assistant.memory.description_rows import DESCRIBED
-from assistant.memory.ranking import Ranking
-from assistant.memory.record import Memory
-from assistant.memory.user_index import UserIndex
+from assistant.idle.jobs.expansion_prompt import ABOUT, EVERYTHING, QUESTIONS
+from assistant.memory.records.memory import Memory
+from assistant.memory.retrieval.ranking import Ranking
+from assistant.memory.retrieval.stored_expansions import DESCRIBED
+from assistant.memory.retrieval.user_index import UserIndex
+from assistant.memory.transcript.derived_outputs import DerivedOutputs
 from assistant.settings import Idle, Settings
 from tests.support.describing import ABOUT as STROLL
 from tests.support.describing import OTHER, QUESTION, here, made
@@ -73,7 +73,7 @@ async def test_lines_before_that_are_shown_are_sources(tmp_path: Path) -> None:
         shown = [request.messages[-1].content for request in at.llm.requests]
         assert "Ines" in shown[1]
         assert "boat" not in shown[2]
-        derived = Derived(at.bench.transcript, "ada")
+        derived = DerivedOutputs(at.bench.transcript, "ada")
         await at.bench.forgetting.forget([first.id], ())
         assert set(derived.of(DESCRIBED)) == {third.id}
 
@@ -97,7 +97,7 @@ async def test_what_nobody_said_is_not_searched(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("describe", "expand"), [("on", "off"), ("off", "on"), ("off", "off")])
 def test_each_can_be_switched_off(describe: str, expand: str) -> None:
     settings = Idle.model_validate({"describe": describe, "expand": expand})
-    wanted = describing.wanted(settings)
+    wanted = idle.wanted(settings)
     assert (ABOUT in wanted, QUESTIONS in wanted) == (describe == "on", expand == "on")
 
 
@@ -112,7 +112,7 @@ async def test_the_settings_say_whether_it_is_done(
         {"idle": {"expand": setting}, "persona": {"language": language}}
     )
     async with here(tmp_path) as at:
-        works = kinds_of(Parts(settings, at.bench.transcript, at.bench.memory, at.llm))
+        works = build_jobs(JobResources(settings, at.bench.transcript, at.bench.memory, at.llm))
         assert [each.kind for each in works if each.kind == DESCRIBED] == kinds
 
 
@@ -208,7 +208,7 @@ async def test_a_store_that_fails_leaves_it_to_be_done(
     async with here(tmp_path) as at:
         exchange = await at.tell()
         with monkeypatch.context() as broken:
-            broken.setattr(Derived, "keep", fails)
+            broken.setattr(DerivedOutputs, "keep", fails)
             with pytest.raises(StoreError):
                 await at.describe(exchange)
         assert await at.work.missing(9) == [exchange.id]

@@ -6,23 +6,23 @@ from typing import Any
 
 import pytest
 
-from assistant.desks import open_desk
+from assistant.compose.memory_requests import open_memory_admin
 from assistant.errors import AssistantError, ModelMissing, SettingsError, StoreError
-from assistant.memory import receipts
-from assistant.memory.desk import MemoryDesk
-from assistant.memory.encoding import QueryEncoder
-from assistant.memory.transcript import Transcript
+from assistant.memory.admin import MemoryAdmin
+from assistant.memory.forgetting import receipts
+from assistant.memory.retrieval.encoding import QueryEncoder
+from assistant.memory.transcript.database import Transcript
 from assistant.paths import Home
 from assistant.settings import Settings
 from tests.support.desks import CELLO, DOG, ROOF, SAID, Row, ask, at_desk, fact, said_of, talked
 from tests.support.remains import found, marked
 
 
-def texts(desk: MemoryDesk) -> set[str]:
+def texts(desk: MemoryAdmin) -> set[str]:
     return {each.text for each in desk.newest().memories if each.speaker == "user"}
 
 
-def everywhere(home: Home, desk: MemoryDesk) -> tuple[Any, ...]:
+def everywhere(home: Home, desk: MemoryAdmin) -> tuple[Any, ...]:
     """All that a preview could have changed."""
     with closing(Transcript.open(home.transcript)) as transcript:
         kept = transcript.exchange_ids("me"), transcript.hidden("me")
@@ -222,7 +222,7 @@ def test_a_topic_is_found_by_its_words_where_there_is_no_encoder(
     def none(_: Settings) -> QueryEncoder:
         raise ModelMissing("The encoder is missing.")
 
-    with open_desk(home, Settings(), none) as desk:
+    with open_memory_admin(home, Settings(), none) as desk:
         shown = ask(desk, "forget", about="dogs", preview=True)
         assert said_of(shown, "going") == {DOG}
         assert shown[-1]["by_words_alone"]

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from assistant.voice.detectors import SparingVoice
+from assistant.voice.turns.detectors import GatedVoiceDetector
 from models.interfaces import Samples
 from tests.support.fakes import LoudVoice, silence, speech
 
@@ -22,14 +22,14 @@ def windows(samples: Samples) -> list[Samples]:
 
 def test_in_a_quiet_room_the_model_rests() -> None:
     model = Counting()
-    voice = SparingVoice(model)
+    voice = GatedVoiceDetector(model)
     assert {voice.probability(window) for window in windows(silence(10))} <= {0.0, 0.01}
     assert len(model.heard) < 30
 
 
 def test_a_voice_is_heard_at_its_first_window_with_what_came_just_before() -> None:
     model = Counting()
-    voice = SparingVoice(model)
+    voice = GatedVoiceDetector(model)
     quiet, loud = windows(silence(5)), windows(speech(0.5))
     for window in quiet:
         voice.probability(window)
@@ -41,7 +41,7 @@ def test_a_voice_is_heard_at_its_first_window_with_what_came_just_before() -> No
 
 def test_a_room_that_grows_louder_slowly_is_learnt() -> None:
     model = Counting()
-    voice = SparingVoice(model)
+    voice = GatedVoiceDetector(model)
     rng = np.random.default_rng(0)
     for step in range(600):
         voice.probability(rng.normal(0, 3 + step / 60, 512).astype(np.int16))

@@ -8,16 +8,16 @@ import psutil
 import pytest
 from numpy.typing import NDArray
 
-from assistant.voice.audio import BLOCK, MIC_RATE, dbfs, to_int16
-from assistant.voice.echo import (
+from assistant.voice.audio.echo import (
     EchoCanceller,
     FarEnd,
     HalfDuplex,
     NoEcho,
     WebRtcCanceller,
-    likeness,
+    echo_similarity,
 )
-from assistant.voice.judgement import OWN_VOICE
+from assistant.voice.audio.interfaces import BLOCK, MIC_RATE, dbfs, to_int16
+from assistant.voice.turns.interruptions import OWN_VOICE
 from models.interfaces import Samples
 from tests.support.voices import echo_of, room, voice
 
@@ -229,15 +229,15 @@ def test_its_own_voice_is_known_and_another_is_not(delay_ms: int, seconds: float
     returned = echo_of(FAR, room(delay_ms / 1000, 1))
     other = voice(SECONDS, 2)
     played = part(FAR, seconds)
-    assert likeness(part(returned, seconds), played) > OWN_VOICE
-    assert likeness(part(other, seconds), played) < 0.1
-    assert likeness(part(other + returned / 2, seconds), played) < OWN_VOICE
+    assert echo_similarity(part(returned, seconds), played) > OWN_VOICE
+    assert echo_similarity(part(other, seconds), played) < 0.1
+    assert echo_similarity(part(other + returned / 2, seconds), played) < OWN_VOICE
 
 
 def test_nothing_is_like_silence() -> None:
-    assert likeness(FAR, np.zeros_like(FAR)) == 0
-    assert likeness(np.zeros_like(FAR), FAR) == 0
-    assert likeness(FAR[:0], FAR[:0]) == 0
+    assert echo_similarity(FAR, np.zeros_like(FAR)) == 0
+    assert echo_similarity(np.zeros_like(FAR), FAR) == 0
+    assert echo_similarity(FAR[:0], FAR[:0]) == 0
 
 
 def test_the_canceller_tells_what_is_played() -> None:
@@ -250,4 +250,4 @@ def test_the_canceller_tells_what_is_played() -> None:
     canceller.near(FAR[:BLOCK])
     canceller.near(FAR[:BLOCK])
     assert canceller.played is not None
-    assert likeness(canceller.played, loud[:BLOCK]) > 0.5
+    assert echo_similarity(canceller.played, loud[:BLOCK]) > 0.5

@@ -11,7 +11,7 @@ from safetensors.numpy import save_file
 
 from assistant.errors import ModelCorrupt
 from models import catalogue
-from models.encoder_weights import ARCHITECTURES, Array, Published, distil, read_adapter
+from models.encoder.weights import ARCHITECTURES, Array, Published, distil, read_adapter
 
 NAME = "encoder.layer.1.output.dense"
 WEIGHTS = {f"{NAME}.weight": np.zeros((3, 5), np.float32)}

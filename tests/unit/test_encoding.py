@@ -10,7 +10,12 @@ import pytest
 from numpy.typing import NDArray
 
 from assistant.errors import ModelFailed
-from assistant.memory.encoding import LONGEST_DOCUMENT, LONGEST_QUERY, RECENT, QueryEncoder
+from assistant.memory.retrieval.encoding import (
+    LONGEST_DOCUMENT,
+    LONGEST_QUERY,
+    RECENT,
+    QueryEncoder,
+)
 
 DIMENSIONS = 8
 WAIT_S = 30

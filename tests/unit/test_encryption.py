@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from assistant import encryption, rekeying
-from assistant.encryption import PASSPHRASE_VARIABLE, open_vault
+from assistant.encryption import keys, rekeying
+from assistant.encryption import vault as encryption
+from assistant.encryption.keys import KeyFile, MasterKey
+from assistant.encryption.vault import PASSPHRASE_VARIABLE, open_vault
 from assistant.errors import SettingsError, StoreInUse, StoreLocked
-from assistant.memory import keys
-from assistant.memory.keys import KeyFile, MasterKey
-from assistant.memory.place import open_place, place_of
-from assistant.memory.transcript import Transcript
+from assistant.memory.store.location import store_location
+from assistant.memory.store.repair import open_store
+from assistant.memory.transcript.database import Transcript
 from assistant.paths import Home
 from assistant.settings import Memory
 from tests.support.homes import (
@@ -111,7 +112,7 @@ def lose_key_file(home: Home, keyring: Path) -> None:
 
 
 def key_file_of_another(home: Home, keyring: Path) -> None:
-    encryption.locked_by(MasterKey.new(), "keyring", encryption.nobody).write(home.key_file)
+    encryption.lock_key(MasterKey.new(), "keyring", encryption.ask_nobody).write(home.key_file)
 
 
 @pytest.mark.parametrize(
@@ -200,7 +201,7 @@ def test_a_store_elsewhere_is_opened_with_the_key_that_it_has(
         with closing(Transcript.open(second.transcript)):
             pass
         with pytest.raises(StoreLocked, match="encrypted and there is no key"):
-            open_place(place_of(second, shared), print)
+            open_store(store_location(second, shared), print)
     with pytest.raises(SettingsError, match="outside of the data folder"):
         rekeying.enable(second, shared, None, knowing(), print, print)
     before = content(second)
@@ -211,21 +212,21 @@ def test_a_store_elsewhere_is_opened_with_the_key_that_it_has(
 
     rekeying.recover(second, shared, None, knowing(recovery_key=locked))
     with closing(open_vault(second, shared)) as vault:
-        open_place(place_of(second, shared, vault.key), print).close()
+        open_store(store_location(second, shared, vault.key), print).close()
         Transcript.open(second.transcript, vault.key).close()
     with pytest.raises(SettingsError, match="outside of the data folder"):
         rekeying.disable(second, shared, knowing(), print)
 
 
 def test_the_state_of_a_home(home: Home, keyring: Path) -> None:
-    assert rekeying.status(home).state == "empty"
+    assert rekeying.encryption_status(home).state == "empty"
     with closing(open_vault(home, settings(), create=True)) as vault:
         talk_in(home, vault)
-    found = rekeying.status(home)
+    found = rekeying.encryption_status(home)
     assert vault.key is not None
     assert (found.state, found.by, found.key_id) == ("encrypted", "keyring", vault.key.id)
     damage_key_file(home, keyring)
-    assert rekeying.status(home).state == "damaged"
+    assert rekeying.encryption_status(home).state == "damaged"
     home.key_file.unlink()
-    assert rekeying.status(home).state == "missing"
+    assert rekeying.encryption_status(home).state == "missing"
     assert KeyFile.read(home.key_file) is None

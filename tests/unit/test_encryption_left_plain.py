@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from assistant import conversion, encryption, rekeying
-from assistant.encryption import open_vault
+from assistant.encryption import conversion, keys, rekeying
+from assistant.encryption import vault as encryption
+from assistant.encryption.home_lock import HomeLock
+from assistant.encryption.vault import open_vault
 from assistant.errors import StoreError
-from assistant.home_lock import HomeLock
-from assistant.memory import keys
-from assistant.memory.place import saving_marker
+from assistant.memory.store.repair import saving_marker
 from assistant.paths import Home
 from tests.support.homes import (
     CHEAP_ARGON2,
@@ -85,7 +85,7 @@ def test_a_conversion_that_cannot_be_settled_keeps_no_lock(
     with monkeypatch.context() as patch:
         patch.setattr(shutil, "rmtree", refused)
         with pytest.raises(StoreError, match="can't be brought to its end") as caught:
-            open_vault(plain, settings(), encryption.nobody)
+            open_vault(plain, settings(), encryption.ask_nobody)
     HomeLock(plain, alone=True).release()  # else it raises: somebody has the home
     assert caught.value.mend is not None
     with closing(open_vault(plain, settings())) as vault:

@@ -1,6 +1,6 @@
 """The endpointer on probabilities alone."""
 
-from assistant.voice.endpointing import WINDOW_S, Endpointer, Signal
+from assistant.voice.turns.endpointing import WINDOW_S, Endpointer, Signal
 
 
 def endpointer() -> Endpointer:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from assistant.memory.ranking import Ranking
+from assistant.memory.retrieval.ranking import Ranking
 from data import located
 from scripts.bench.clue_data import read_linked, read_times
 from scripts.eval_recall import ablated

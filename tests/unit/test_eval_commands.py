@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from assistant.voice.commands import Command, Kind
+from assistant.intents.command import Command, CommandKind
 from scripts.eval_commands import Judged, main, on_utterances, quality
 
 HELD_OUT = "e"
@@ -22,11 +22,11 @@ def test_commands_are_told_from_talk() -> None:
         assert figures["precision"] >= 0.99
         assert figures["recall"] >= 0.97
         assert figures["arguments"] >= 0.97
-    assert set(found["kinds"]) == {kind.value for kind in Kind}
+    assert set(found["kinds"]) == {kind.value for kind in CommandKind}
 
 
 def test_a_command_taken_for_another_is_wrong_in_both() -> None:
-    that, all_ = Command(Kind.FORGET_THAT), Command(Kind.FORGET_ALL)
+    that, all_ = Command(CommandKind.FORGET_THAT), Command(CommandKind.FORGET_ALL)
     judged = [
         Judged("a", "", that, that),
         Judged("a", "", that, all_),
@@ -42,7 +42,7 @@ def test_a_command_taken_for_another_is_wrong_in_both() -> None:
 
 
 def test_a_wrong_name_is_counted() -> None:
-    dog, cat = (Command(Kind.FORGET_ABOUT, about=name) for name in ("my dog", "my cat"))
+    dog, cat = (Command(CommandKind.FORGET_ABOUT, about=name) for name in ("my dog", "my cat"))
 
     figures = quality([Judged("a", "", dog, dog), Judged("a", "", dog, cat)])
 

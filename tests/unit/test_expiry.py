@@ -3,9 +3,10 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from assistant.memory.expiry import Lifetimes, Outline, resting
-from assistant.memory.naming import BY_HAND
-from assistant.memory.record import ASSISTANT, USER, Kind, Memory
+from assistant.memory.curation.expiry import MemoryLinks, expiring_with
+from assistant.memory.records.ids import ADDED_BY_USER
+from assistant.memory.records.lifetimes import Lifetimes
+from assistant.memory.records.memory import ASSISTANT, USER, Memory, MemoryKind
 from assistant.settings import Settings
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
@@ -14,7 +15,14 @@ DEFAULT = Lifetimes.of(Settings().memory)
 
 def memory(importance: float = 0.2, speaker: str = ASSISTANT) -> Memory:
     return Memory(
-        "m", "ada", Kind.EXCHANGE, "I see.", START, speaker, importance=importance, sources=("e",)
+        "m",
+        "ada",
+        MemoryKind.EXCHANGE,
+        "I see.",
+        START,
+        speaker,
+        importance=importance,
+        sources=("e",),
     )
 
 
@@ -22,7 +30,7 @@ def test_by_default_only_what_the_assistant_said_ends_after_a_year_without_use()
     year = START + timedelta(days=365)
     assert DEFAULT.end(memory()) == year
     assert DEFAULT.end(memory(0.5, USER)) is None
-    assert DEFAULT.end(replace(memory(), kind=Kind.FACT)) is None
+    assert DEFAULT.end(replace(memory(), kind=MemoryKind.FACT)) is None
     used = START + timedelta(days=100)
     assert DEFAULT.end(replace(memory(), last_used=used)) == used + timedelta(days=365)
     assert DEFAULT.end(replace(memory(), refreshed=used)) == used + timedelta(days=365)
@@ -34,7 +42,7 @@ def test_by_default_only_what_the_assistant_said_ends_after_a_year_without_use()
 def test_what_somebody_holds_on_to_does_not_end() -> None:
     assert DEFAULT.end(replace(memory(), pinned=True, expires=START)) is None
     assert DEFAULT.end(replace(memory(), feedback=1)) is None
-    assert DEFAULT.end(replace(memory(), sources=(BY_HAND,))) is None
+    assert DEFAULT.end(replace(memory(), sources=(ADDED_BY_USER,))) is None
 
 
 def test_a_date_of_its_own_goes_first() -> None:
@@ -47,12 +55,14 @@ def test_dates_beyond_the_calendar_are_never() -> None:
     assert DEFAULT.end(replace(memory(), last_used=datetime(9999, 12, 1, tzinfo=UTC))) is None
 
 
-def outline(key: str) -> Outline:
-    return Outline(key, Kind.EXCHANGE, USER, (key.partition("-")[0],), (), None, pinned=False)
+def outline(key: str) -> MemoryLinks:
+    return MemoryLinks(
+        key, MemoryKind.EXCHANGE, USER, (key.partition("-")[0],), (), None, pinned=False
+    )
 
 
-def fact(key: str, *sources: str, pinned: bool = False) -> Outline:
-    return replace(outline(key), kind=Kind.FACT, sources=sources, pinned=pinned)
+def fact(key: str, *sources: str, pinned: bool = False) -> MemoryLinks:
+    return replace(outline(key), kind=MemoryKind.FACT, sources=sources, pinned=pinned)
 
 
 def test_what_rests_on_it_goes_along_and_nothing_else() -> None:
@@ -62,11 +72,11 @@ def test_what_rests_on_it_goes_along_and_nothing_else() -> None:
         replace(outline("a-assistant"), speaker=ASSISTANT),
         fact("of-a", "a"),
         fact("of-both", "a", "b"),
-        fact("by-hand", BY_HAND),
+        fact("by-hand", ADDED_BY_USER),
         fact("held", "a", pinned=True),
         replace(outline("before"), superseded_by="a-user"),
         fact("of-before", "before"),
     ]
-    assert resting({"a-user"}, rows) == {"a-user", "of-a", "before", "of-before"}
-    assert resting({"a-assistant"}, rows) == {"a-assistant"}, "facts rest on the user's words"
-    assert resting(set(), rows) == set()
+    assert expiring_with({"a-user"}, rows) == {"a-user", "of-a", "before", "of-before"}
+    assert expiring_with({"a-assistant"}, rows) == {"a-assistant"}, "facts rest on the user's words"
+    assert expiring_with(set(), rows) == set()

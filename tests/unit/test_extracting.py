@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 
 from assistant.errors import ModelFailed, StoreError
-from assistant.idle.extracting import Extracting
-from assistant.memory.derived import Derived
-from assistant.memory.facts import fact_id
-from assistant.memory.naming import short
-from assistant.memory.record import Kind
+from assistant.idle.jobs.fact_extraction import FactExtractionJob
+from assistant.memory.records.ids import fact_id, short
+from assistant.memory.records.memory import MemoryKind
+from assistant.memory.transcript.derived_outputs import DerivedOutputs
 from tests.support.extracting import DOG, MUCH, NO, PEANUTS, SAID, SOME, here, scheduler
 
 # -- made ---------------------------------------------------------------------------------------
@@ -23,8 +22,8 @@ async def test_what_the_user_said_becomes_facts_with_their_source(tmp_path: Path
         assert await at.work.missing(9) == [exchange.id]
         await at.extract(exchange)
         dog, peanuts = sorted(at.facts(), key=lambda each: each.id)
-        assert (dog.id, dog.text, dog.kind) == (fact_id(exchange.id, 0), DOG, Kind.FACT)
-        assert (peanuts.text, peanuts.kind) == (PEANUTS, Kind.FACT)
+        assert (dog.id, dog.text, dog.kind) == (fact_id(exchange.id, 0), DOG, MemoryKind.FACT)
+        assert (peanuts.text, peanuts.kind) == (PEANUTS, MemoryKind.FACT)
         assert dog.sources == peanuts.sources == (exchange.id,)
         assert (dog.created, dog.importance, peanuts.importance) == (exchange.started, 0.8, 0.5)
         assert "2026" in dog.context
@@ -128,7 +127,7 @@ async def test_a_crash_between_the_memories_and_the_note_doubles_nothing(
     async with here(tmp_path) as at:
         exchange = await at.tell()
         with monkeypatch.context() as broken:
-            broken.setattr(Derived, "keep", fails)
+            broken.setattr(DerivedOutputs, "keep", fails)
             with pytest.raises(StoreError):
                 await at.extract(exchange)
         assert at.texts() == {DOG, PEANUTS}
@@ -148,7 +147,7 @@ async def test_what_is_extracted_anew_keeps_its_other_tellings(
     async with here(tmp_path) as at:
         first, second = [await at.tell("My dog is called Maximilian.") for _ in range(2)]
         with monkeypatch.context() as broken:
-            broken.setattr(Derived, "keep", fails)
+            broken.setattr(DerivedOutputs, "keep", fails)
             with pytest.raises(StoreError):
                 await at.extract(first)
         await at.extract(second)
@@ -177,7 +176,7 @@ async def test_of_a_fact_and_its_words_one_is_recalled(tmp_path: Path) -> None:
         of_it = [each for each in recalled.memories if exchange.id in each.sources]
         assert {each.id for each in of_it} != set()
         users = [each for each in of_it if each.speaker == "user"]
-        assert len({each.kind is Kind.EXCHANGE for each in users}) == 1
+        assert len({each.kind is MemoryKind.EXCHANGE for each in users}) == 1
 
 
 async def test_told_again_it_is_one_fact(tmp_path: Path) -> None:
@@ -190,7 +189,7 @@ async def test_told_again_it_is_one_fact(tmp_path: Path) -> None:
 
 async def test_without_a_model_the_rules_decide(tmp_path: Path) -> None:
     async with here(tmp_path, ("",)) as at:
-        work = Extracting(at.bench.transcript, at.bench.memory, None)
+        work = FactExtractionJob(at.bench.transcript, at.bench.memory, None)
         exchange = await at.tell()
         await work.run([exchange.id])
         assert at.texts() == {DOG, PEANUTS}

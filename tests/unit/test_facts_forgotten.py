@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from assistant.context.conversation import Conversation, Exchange
-from assistant.memory.derived import Derived
-from assistant.memory.facts import fact_id
+from assistant.memory.records.ids import fact_id
+from assistant.memory.transcript.derived_outputs import DerivedOutputs
 from tests.support.extracting import DOG, MUCH, NO, PEANUTS, SAID, Here, here
 from tests.support.forgetting import START
 from tests.support.remains import found, vectors_of
@@ -71,7 +71,7 @@ async def test_what_was_forgotten_while_it_was_written_leaves_no_byte(
     async with here(tmp_path) as at:
         exchange = await at.tell()
         with monkeypatch.context() as late:
-            late.setattr(Derived, "keep", lambda *_: False)
+            late.setattr(DerivedOutputs, "keep", lambda *_: False)
             await at.extract(exchange)
         assert at.facts() == []
         assert await at.bench.recalled("peanuts") == {SAID}

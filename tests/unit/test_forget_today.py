@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from assistant.context.conversation import Conversation
-from assistant.voice.commands import Command, Kind
+from assistant.intents.command import Command, CommandKind
 from tests.support.forgetting import bench
 from tests.support.zones import NEW_YORK, in_zone
 
@@ -33,7 +33,7 @@ async def test_today_begins_at_midnight_whatever_the_clocks_did_since(
                 here.tell(words)
             await here.memory.settled()
             here.clock[0] = midnight + timedelta(hours=15)
-            answer = await here.obeying.carry_out(Command(Kind.FORGET_TODAY))
+            answer = await here.obeying.carry_out(Command(CommandKind.FORGET_TODAY))
             assert answer is not None
             assert "cat" in answer
             assert "dog" not in answer

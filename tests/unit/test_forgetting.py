@@ -11,17 +11,17 @@ import pytest
 from assistant.context.conversation import Conversation
 from assistant.errors import StoreError
 from assistant.events import ForgettingBegan, ForgettingDone, ForgettingUndone
-from assistant.memory import receipts
-from assistant.memory.desk import MemoryDesk
-from assistant.memory.erasing import GONE_BEFORE
-from assistant.memory.forgetting import done
-from assistant.memory.forgetting_marks import Hidden
-from assistant.memory.proof import Receipt
-from assistant.memory.recollection import Archive
-from assistant.memory.record import Kind, Memory, new_id
-from assistant.memory.table import MemoryTable
-from assistant.memory.transcript import Transcript
-from assistant.purging import purged_first, purger
+from assistant.memory.admin import MemoryAdmin
+from assistant.memory.due_purges import make_purger, purge_due_at_start
+from assistant.memory.forgetting import receipts
+from assistant.memory.forgetting.executor import done
+from assistant.memory.forgetting.purge import GONE_BEFORE
+from assistant.memory.forgetting.receipts import Receipt
+from assistant.memory.records.hidden import HiddenItems
+from assistant.memory.records.memory import Memory, MemoryKind, new_id
+from assistant.memory.store.table import MemoryTable
+from assistant.memory.transcript.database import Transcript
+from assistant.memory.turn_recall import Archive
 from tests.support.forgetting import LEISURE_S, START, bench, kept
 from tests.support.remains import marked
 
@@ -145,8 +145,8 @@ async def test_what_rests_on_it_goes_with_it_and_a_rebuild_makes_nothing_of_it(
     async with bench(tmp_path, Conversation.begin("ada")) as here:
         dog = here.tell(DOG)
         await here.memory.settled()
-        fact = Memory(new_id(), "ada", Kind.FACT, "The dog is Max.", START, sources=(dog.id,))
-        note = Memory(new_id(), "ada", Kind.FACT, "Max barks.", START, sources=("you",))
+        fact = Memory(new_id(), "ada", MemoryKind.FACT, "The dog is Max.", START, sources=(dog.id,))
+        note = Memory(new_id(), "ada", MemoryKind.FACT, "Max barks.", START, sources=("you",))
         await asyncio.to_thread(here.memory.put, [fact, note])
         await here.forgetting.forget([dog.id], [note.id])
         assert await here.recalled("What of Max the dog?") == set()
@@ -188,7 +188,7 @@ async def test_a_purge_that_fails_is_done_again_and_shows_nothing_meanwhile(
     assert kept(tmp_path) == (set(), set())
 
 
-def _broken(_: Hidden) -> None:
+def _broken(_: HiddenItems) -> None:
     raise StoreError("The disk is full.")
 
 
@@ -266,7 +266,7 @@ async def test_nobody_is_shown_what_is_hidden(tmp_path: Path) -> None:
         await here.memory.settled()
         await here.forgetting.forget([dog.id], ())
         memory, transcript = here.memory, here.transcript
-        desk = MemoryDesk("ada", memory.table, lambda: transcript, lambda: memory, memory=memory)
+        desk = MemoryAdmin("ada", memory.table, lambda: transcript, lambda: memory, memory=memory)
         listed = await asyncio.to_thread(desk.newest)
         assert {each.text for each in listed.memories} == {CAT, "I see."}
         assert listed.total == 2
@@ -307,7 +307,7 @@ async def test_what_is_forgotten_while_the_notes_are_read_stays_forgotten(
         await here.memory.settled()
         quickly = here.transcript.hidden
 
-        def slowly(user: str) -> list[Hidden]:
+        def slowly(user: str) -> list[HiddenItems]:
             found = quickly(user)
             time.sleep(0.2)
             return found
@@ -346,7 +346,7 @@ async def test_another_users_is_purged_at_the_start_too(tmp_path: Path) -> None:
         closing(MemoryTable.open(str(tmp_path / "memories"))) as table,
     ):
         told: list[tuple[str, Receipt]] = []
-        purged_first(
+        purge_due_at_start(
             transcript,
             lambda: START + timedelta(days=30),
             lambda hidden, receipt: told.append((hidden.user, receipt)),
@@ -363,8 +363,8 @@ async def test_without_a_long_term_memory_its_table_is_purged_all_the_same(tmp_p
         await here.memory.settled()
     with closing(Transcript.open(tmp_path / "transcript.sqlite3")) as transcript:
         folder = str(tmp_path / "memories")
-        purge = purger("ada", transcript, None, lambda: MemoryTable.open(folder))
-        receipt = purge(Hidden.of("ada", [dog.id], (), START))
+        purge = make_purger("ada", transcript, None, lambda: MemoryTable.open(folder))
+        receipt = purge(HiddenItems.of("ada", [dog.id], (), START))
     assert receipt is not None
     assert receipt.clean
     assert kept(tmp_path) == (set(), set())

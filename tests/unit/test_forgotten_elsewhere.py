@@ -10,22 +10,23 @@ from pathlib import Path
 
 import pytest
 
+from assistant.compose.memory import _forgotten_elsewhere
 from assistant.context.conversation import Conversation
 from assistant.errors import StoreError
 from assistant.events import Event, EventBus, ForgettingBegan, ForgettingDone, Notice
-from assistant.memory import receipts, store_link
-from assistant.memory.desk import MemoryDesk
-from assistant.memory.lexicon import Lexicon
-from assistant.memory.proof import OTHERS
-from assistant.memory.ranking import Ranking
-from assistant.memory.record import USER, Kind, Memory, new_id
-from assistant.memory.table import MemoryTable
-from assistant.memory.table_schema import exported
-from assistant.memory.transcript import Transcript
-from assistant.memory.user_index import UserIndex
-from assistant.memory.verifying import verify
-from assistant.purging import purged_first
-from assistant.remembering import _forgotten_elsewhere
+from assistant.language.stemming import TextAnalyzer
+from assistant.memory.admin import MemoryAdmin
+from assistant.memory.due_purges import purge_due_at_start
+from assistant.memory.forgetting import receipts
+from assistant.memory.forgetting.audit import verify
+from assistant.memory.forgetting.verify import OTHERS
+from assistant.memory.records.memory import USER, Memory, MemoryKind, new_id
+from assistant.memory.records.serialization import to_json
+from assistant.memory.retrieval.ranking import Ranking
+from assistant.memory.retrieval.user_index import UserIndex
+from assistant.memory.store import write_queue
+from assistant.memory.store.table import MemoryTable
+from assistant.memory.transcript.database import Transcript
 from tests.support.forgetting import START, Bench, Window, bench
 from tests.support.memories import stored
 from tests.support.remains import pages
@@ -50,7 +51,7 @@ class Shared:
             self.told = {text: here.tell(text).id for text in (SECRET, KEPT)}
             await here.memory.settled()
             sources = (self.told[SECRET],)
-            fact = Memory(new_id(), "ada", Kind.FACT, DERIVED, START, sources=sources)
+            fact = Memory(new_id(), "ada", MemoryKind.FACT, DERIVED, START, sources=sources)
             await asyncio.to_thread(here.memory.put, [fact])
         shutil.copytree(self.a, self.b)
 
@@ -130,8 +131,8 @@ async def test_what_one_home_forgets_the_other_forgets_when_it_starts(shared: Sh
 async def test_what_waited_for_a_store_that_was_away_is_not_written(
     shared: Shared, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store_link, "FIRST_RETRY_S", 0.01)
-    monkeypatch.setattr(store_link, "LONGEST_RETRY_S", 0.02)
+    monkeypatch.setattr(write_queue, "FIRST_RETRY_S", 0.01)
+    monkeypatch.setattr(write_queue, "LONGEST_RETRY_S", 0.02)
     away = [True]
 
     def unless_away() -> MemoryTable:
@@ -175,7 +176,7 @@ async def test_a_purge_that_is_killed_after_its_mark_is_finished_by_whoever_star
     with closing(Transcript.open(shared.a / "transcript.sqlite3")) as transcript:
         with closing(MemoryTable.open(str(shared.store))) as table, monkeypatch.context() as deadly:
             deadly.setattr(owner, "forget" if owner is Transcript else "delete", die)
-            desk = MemoryDesk("ada", table, lambda: transcript, lambda: pytest.fail("unasked"))
+            desk = MemoryAdmin("ada", table, lambda: transcript, lambda: pytest.fail("unasked"))
             with pytest.raises(Killed):
                 desk.forget([f"{shared.told[SECRET]}-{USER}"])
             assert table.forgotten.unfinished
@@ -269,10 +270,10 @@ def test_of_another_user_no_turn_is_touched(tmp_path: Path) -> None:
             ids[user] = exchange.id
             table.add([said(user, exchange.id)])
         table.forgotten.write([("bob", ids["ada"], True)])  # an error, or a forgery
-        purged_first(transcript, on_gone=on_gone)(table)
+        purge_due_at_start(transcript, on_gone=on_gone)(table)
         assert gone == []
         table.forgotten.write([("ada", ids["ada"], True)])
-        purged_first(transcript, on_gone=on_gone)(table)
+        purge_due_at_start(transcript, on_gone=on_gone)(table)
         assert gone == [("ada", {ids["ada"]})]
         assert transcript.exchange_ids("ada") == set()
         assert transcript.exchange_ids("bob") == {ids["bob"]}
@@ -285,8 +286,8 @@ def test_what_a_store_refused_for_a_while_waits_no_more(tmp_path: Path) -> None:
     x = new_id()
     with closing(MemoryTable.open(str(tmp_path))) as table:
         table.forgotten.write([("ada", x, True)], finished=True)
-    link = store_link.StoreLink(lambda: MemoryTable.open(str(tmp_path)), print, print)
-    index = UserIndex("ada", Lexicon("en"), 4, Ranking())
+    link = write_queue.WriteQueue(lambda: MemoryTable.open(str(tmp_path)), print, print)
+    index = UserIndex("ada", TextAnalyzer("en"), 4, Ranking())
     other = replace(said("ada", new_id()), text=KEPT)
     link.wait([said("ada", x), other])
     assert link.open()
@@ -309,12 +310,12 @@ async def test_a_transcript_tells_what_it_has_of_what_is_marked(shared: Shared, 
 
 def said(user: str, exchange: str, *others: str) -> Memory:
     sources = (exchange, *others)
-    return Memory(f"{exchange}-{USER}", user, Kind.EXCHANGE, SECRET, START, sources=sources)
+    return Memory(f"{exchange}-{USER}", user, MemoryKind.EXCHANGE, SECRET, START, sources=sources)
 
 
 WRITES: list[Callable[[MemoryTable, list[Memory]], object]] = [
     lambda table, memories: table.add(memories),
-    lambda table, memories: table.import_(map(exported, memories)),
+    lambda table, memories: table.import_(map(to_json, memories)),
 ]
 
 
@@ -324,7 +325,7 @@ def test_no_way_of_writing_brings_it_back(
 ) -> None:
     x, y, fact = new_id(), new_id(), new_id()
     merged = said("ada", y, x)
-    resting = replace(merged, id=new_id(), kind=Kind.FACT, sources=(x,))
+    resting = replace(merged, id=new_id(), kind=MemoryKind.FACT, sources=(x,))
     every = [
         said("ada", x),
         said("ada", x, y),  # its words are the forgotten ones
@@ -348,7 +349,7 @@ def test_no_way_of_writing_brings_it_back(
 async def test_an_import_leaves_out_what_was_forgotten_since(shared: Shared) -> None:
     async with bench(shared.a, shared.talk, store=shared.store) as here:
         memory, transcript = here.memory, here.transcript
-        desk = MemoryDesk("ada", memory.table, lambda: transcript, lambda: memory, memory=memory)
+        desk = MemoryAdmin("ada", memory.table, lambda: transcript, lambda: memory, memory=memory)
         rows = list(desk.export())
         assert len(rows) == 5
         await here.forgetting.forget([shared.told[SECRET]], ())

@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 
 from assistant.context.conversation import Conversation, Summary
-from assistant.memory.derived import Derived, Output
-from assistant.memory.description_rows import DESCRIBED, Description, content_of
-from assistant.memory.desk import MemoryDesk
-from assistant.memory.enriched import fingerprint
-from assistant.memory.hiding import InSession
-from assistant.memory.record import USER, Kind, Memory, new_id
-from assistant.memory.table import MemoryTable
-from assistant.voice.commands import Command
-from assistant.voice.commands import Kind as Said
+from assistant.intents.command import Command
+from assistant.intents.command import CommandKind as Said
+from assistant.memory.admin import MemoryAdmin
+from assistant.memory.forgetting.offline_executor import InSession
+from assistant.memory.records.memory import USER, Memory, MemoryKind, new_id
+from assistant.memory.retrieval.document_expansion import fingerprint
+from assistant.memory.retrieval.stored_expansions import DESCRIBED, Description, content_of
+from assistant.memory.store.table import MemoryTable
+from assistant.memory.transcript.derived_outputs import DerivedOutput, DerivedOutputs
 from data import located
 from tests.support.forgetting import START, Bench, bench
 from tests.support.memories import stored
@@ -60,7 +60,7 @@ async def derive(here: Bench, told: dict[str, str]) -> tuple[list[str], list[str
     for number, exchange in enumerate(list(told.values())[:10]):
         sentence = f"Derived knowledge number {number} of the user, from one telling."
         sentences.append(sentence)
-        made.append(Memory(new_id(), "ada", Kind.FACT, sentence, START, sources=(exchange,)))
+        made.append(Memory(new_id(), "ada", MemoryKind.FACT, sentence, START, sources=(exchange,)))
     await asyncio.to_thread(here.memory.put, made)
     texts = list(told)
     neighbour = f"{told[texts[40]]}-{USER}"
@@ -85,8 +85,8 @@ def describe(here: Bench, told: tuple[str, str], subject: str) -> str:
     vectors = here.memory.vectors([about, f"Which is {about}"])
     of = fingerprint(exchange.user_text)
     made = Description("", (), of, about, (f"Which is {about}",), "hashing", vectors)
-    output = Output(subject, content_of(made), (subject, source))
-    assert Derived(here.transcript, "ada").keep(DESCRIBED, 1, "none", output, START)
+    output = DerivedOutput(subject, content_of(made), (subject, source))
+    assert DerivedOutputs(here.transcript, "ada").keep(DESCRIBED, 1, "none", output, START)
     here.memory.enrich([subject])
     return about
 
@@ -94,7 +94,7 @@ def describe(here: Bench, told: tuple[str, str], subject: str) -> str:
 async def forget_half(here: Bench, told: dict[str, str]) -> set[str]:
     """In every way; returns the facts that are to be gone."""
     texts = list(told)
-    desk = MemoryDesk(
+    desk = MemoryAdmin(
         "ada",
         here.memory.table,
         lambda: here.transcript,
@@ -171,7 +171,7 @@ async def test_a_leak_is_seen(tmp_path: Path, place: str) -> None:
         (tmp_path / "assistant.log").write_text(f"recalled {facts()[0]!r} for turn 3\n")
     elif place == "row":
         with closing(MemoryTable.open(str(tmp_path / "memories"))) as table:
-            table.add([Memory(new_id(), "ada", Kind.FACT, facts()[0], START)])
+            table.add([Memory(new_id(), "ada", MemoryKind.FACT, facts()[0], START)])
             table.delete("ada", [each.id for each in stored(table)])
     else:
         (tmp_path / "cache.bin").write_bytes(b"\0" * 7 + vectors[0])

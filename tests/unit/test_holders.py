@@ -10,25 +10,27 @@ from datetime import UTC, datetime
 
 import pytest
 
-from assistant import conversion
+from assistant.compose.memory_requests import MemoryRequests, load_user_memory
 from assistant.context.conversation import Conversation
-from assistant.desks import Desks, load_memory
-from assistant.encryption import open_vault
+from assistant.encryption import conversion
+from assistant.encryption.keys import KeyFile, MasterKey
+from assistant.encryption.vault import open_vault
 from assistant.events import Latency, TurnEnded
-from assistant.memory import place as place_module
-from assistant.memory.door import Door
-from assistant.memory.encoding import QueryEncoder
-from assistant.memory.holders import HOLDERS, files
-from assistant.memory.keys import KeyFile, MasterKey
-from assistant.memory.place import open_place, place_of
-from assistant.memory.recollection import Archive
-from assistant.memory.transcript import Transcript
+from assistant.ipc.server import RequestServer
+from assistant.memory.forgetting.data_inventory import DATA_INVENTORY, files
+from assistant.memory.retrieval.encoding import QueryEncoder
+from assistant.memory.store import repair as place_module
+from assistant.memory.store.location import store_location
+from assistant.memory.store.repair import open_store
+from assistant.memory.transcript.database import Transcript
+from assistant.memory.turn_recall import Archive
 from assistant.paths import Home
 from assistant.settings import Settings
-from assistant.voice.ledger import Ledger
+from assistant.voice.latency_log import LatencyLog
 from tests.support import homes
 from tests.support.encoders import HashingEncoder, OtherHashing
-from ui import cli, quiet
+from ui.commands import main
+from ui.process import logs
 
 SAID = "My dog Max loves to fetch sticks."
 
@@ -42,8 +44,8 @@ def names(home: Home) -> set[str]:
 
 
 def test_every_holder_has_a_name_of_its_own() -> None:
-    assert len({holder.name for holder in HOLDERS}) == len(HOLDERS)
-    assert all(holder.what for holder in HOLDERS)
+    assert len({holder.name for holder in DATA_INVENTORY}) == len(DATA_INVENTORY)
+    assert all(holder.what for holder in DATA_INVENTORY)
 
 
 def test_a_file_that_nobody_claims_is_seen(home: Home) -> None:
@@ -58,28 +60,28 @@ def test_a_file_that_nobody_claims_is_seen(home: Home) -> None:
 def test_nothing_that_runs_makes_a_file_without_a_holder(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(quiet, "LOG_BYTES", 200)
+    monkeypatch.setattr(logs, "LOG_BYTES", 200)
     settings = Settings()
-    assert cli.main(["config", "set", "general.user", "me"]) == 0
+    assert main.main(["config", "set", "general.user", "me"]) == 0
     with ExitStack() as stack:
-        stack.enter_context(quiet.logs_in(home))
-        stack.enter_context(quiet.quiet(home))
+        stack.enter_context(logs.logs_in(home))
+        stack.enter_context(logs.redirected_output(home))
         vault = stack.enter_context(closing(open_vault(home, settings)))
         transcript = stack.enter_context(closing(Transcript.open(home.transcript, vault.key)))
-        place = place_of(home, settings, vault.key)
-        table = stack.enter_context(closing(open_place(place, lambda _: None)))
+        place = store_location(home, settings, vault.key)
+        table = stack.enter_context(closing(open_store(place, lambda _: None)))
         assert place.marker.exists()
         encoder = stack.enter_context(closing(QueryEncoder(HashingEncoder())))
         encoder.load()
-        memory = load_memory("me", table, encoder, settings, transcript)
+        memory = load_user_memory("me", table, encoder, settings, transcript)
         stack.callback(lambda: asyncio.run(memory.close()))
-        answering = Desks(memory, transcript, lambda _: memory, Settings()).answer
-        stack.enter_context(closing(Door(home.door, answering)))
+        answering = MemoryRequests(memory, transcript, lambda _: memory, Settings()).answer
+        stack.enter_context(closing(RequestServer(home.door, answering)))
         talk = Conversation.begin("me")
         talk.append_user(1, SAID, datetime.now(UTC))
         Archive(transcript, memory).store(talk, talk.complete(1, "How nice."))
         memory.put([])
-        Ledger(home.ledger).write(TurnEnded(1, SAID, "How nice.", False, Latency()))
+        LatencyLog(home.ledger).write(TurnEnded(1, SAID, "How nice.", False, Latency()))
         for number in range(20):
             logging.getLogger("assistant").info("line %d", number)
         assert unclaimed(home) == []
@@ -113,7 +115,7 @@ def test_nor_does_a_conversion_or_a_store_that_is_set_aside(home: Home) -> None:
     assert "key" in names(home)
     (home.root / "converted").mkdir()
     (home.root / "converted" / "transcript.sqlite3").touch()
-    place_module._set_aside(place_of(home, Settings(), key))
+    place_module._set_aside(store_location(home, Settings(), key))
     assert unclaimed(home) == []
     assert names(home) >= {"conversion", "damaged"}
 
@@ -145,16 +147,16 @@ def test_no_text_of_a_forgotten_exchange_stays_in_ram(home: Home) -> None:
     mark = " ".join(("parrot", "hides under"))  # shorter than the secret, which is let go of
     with ExitStack() as stack:
         transcript = stack.enter_context(closing(Transcript.open(home.transcript)))
-        place = place_of(home, settings)
-        table = stack.enter_context(closing(open_place(place, lambda _: None)))
+        place = store_location(home, settings)
+        table = stack.enter_context(closing(open_store(place, lambda _: None)))
         fake = HashingEncoder()
         other = OtherHashing()
         both = QueryEncoder(fake, stronger=QueryEncoder(other))
         encoder = stack.enter_context(closing(both))
         encoder.load()
-        memory = load_memory("me", table, encoder, settings, transcript)
+        memory = load_user_memory("me", table, encoder, settings, transcript)
         stack.callback(lambda: asyncio.run(memory.close()))
-        desks = Desks(memory, transcript, lambda _: memory, Settings())
+        desks = MemoryRequests(memory, transcript, lambda _: memory, Settings())
         talk = Conversation.begin("me")
         talk.append_user(1, secret(), datetime.now(UTC))
         exchange = talk.complete(1, "Good to know.")

@@ -102,7 +102,7 @@ def test_nothing_is_left_undone_put_aside_or_tied_to_a_registry(pattern: re.Patt
 
 
 def test_packages_import_nothing_when_imported_but_what_they_need() -> None:
-    code = "import json, sys, ui.cli; print(json.dumps(sorted(sys.modules)))"
+    code = "import json, sys, ui.commands.main; print(json.dumps(sorted(sys.modules)))"
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
     )

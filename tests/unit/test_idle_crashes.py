@@ -1,6 +1,6 @@
 """A crash in every kind of idle work at every write: nothing is lost, nothing doubled.
 
-All kinds that `kinds_of` makes are tried. A kind that is added needs nothing here as long as
+All kinds that `build_jobs` makes are tried. A kind that is added needs nothing here as long as
 `tests/support/idle_home.py` has something for it to do: an utterance in `TOLD` that it makes
 something of (`test_every_kind_of_work_writes_something` fails where there is none). Its model is
 `FittingModel`, which answers any schema; if it needs answers of some content, give that model a
@@ -18,11 +18,11 @@ from typing import Any
 
 import pytest
 
+from assistant.compose.idle import JobResources, build_jobs
 from assistant.errors import StoreError
-from assistant.idle.embedding import Embedding
-from assistant.idle.extracting import Extracting
-from assistant.idle.tidying import Tidying
-from assistant.idling import Parts, kinds_of
+from assistant.idle.jobs.compaction import CompactionJob
+from assistant.idle.jobs.embedding import EmbeddingJob
+from assistant.idle.jobs.fact_extraction import FactExtractionJob
 from tests.support.fitting_model import FittingModel
 from tests.support.idle_home import (
     IdleHome,
@@ -50,7 +50,9 @@ def kinds() -> list[str]:
             return self
 
     inside: Any = Anything()
-    return [work.kind for work in kinds_of(Parts(all_on(), inside, inside, FittingModel()))]
+    return [
+        work.kind for work in build_jobs(JobResources(all_on(), inside, inside, FittingModel()))
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -106,9 +108,9 @@ async def writes_of(folder: Path, kind: str) -> Writes:
 async def test_every_kind_of_work_writes_something(homes: Path, kind: str) -> None:
     writes = await writes_of(fresh(homes, f"counted-{kind}"), kind)
     assert {"COMMIT", "INSERT"} <= set(writes.kinds)
-    if kind == Embedding.kind:
+    if kind == EmbeddingJob.kind:
         assert "table written" in writes.kinds
-    elif kind != Tidying.kind:  # its output is an order, which the index has in RAM
+    elif kind != CompactionJob.kind:  # its output is an order, which the index has in RAM
         assert writes.kinds.count("INSERT") > 1
 
 
@@ -180,9 +182,9 @@ def test_what_fails_or_dies_at_any_write_is_done_again(
 
 
 async def test_what_there_is_was_worked_on(undisturbed: Undisturbed) -> None:
-    state = await undisturbed.by(Extracting.kind)
+    state = await undisturbed.by(FactExtractionJob.kind)
     assert state["waiting"] == []
     texts = [text for kind, _, text, _ in state["memories"] if kind != "exchange"]
     assert texts.count("The user's dog is called Maximilian.") == 1
     assert len(texts) >= 4
-    assert {kind for kind, *_ in state["derived"]} >= {Extracting.kind}
+    assert {kind for kind, *_ in state["derived"]} >= {FactExtractionJob.kind}

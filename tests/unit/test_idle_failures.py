@@ -18,7 +18,7 @@ from assistant.events import (
 )
 from assistant.idle import backlog
 from assistant.idle.queue import BACKOFF
-from assistant.memory.transcript import Transcript
+from assistant.memory.transcript.database import Transcript
 from tests.support.idling import NOW, Bench, FakeWork, running, talked, until
 
 ENDED = TurnEnded(1, "hi", "there", False, Latency())

@@ -7,25 +7,26 @@ from pathlib import Path
 
 import pytest
 
-from assistant import desks, idling
-from assistant.encryption import open_vault
+from assistant.compose import idle as idling
+from assistant.compose import memory_requests
+from assistant.compose.idle import JobResources, build_jobs, open_idle_scheduler
+from assistant.encryption.vault import open_vault
 from assistant.errors import ModelFailed
-from assistant.idle.prompting import Prompt, answer
-from assistant.idling import Parts, kinds_of, open_idling
-from assistant.memory.encoding import QueryEncoder
-from assistant.memory.record import Kind
-from assistant.memory.transcript import Transcript
-from assistant.on_demand import OnDemand
+from assistant.idle.jobs.structured_output import FewShotPrompt, ask_for_json
+from assistant.memory.records.memory import MemoryKind
+from assistant.memory.retrieval.encoding import QueryEncoder
+from assistant.memory.transcript.database import Transcript
 from assistant.paths import Home
 from assistant.settings import Settings
 from models.interfaces import Generation, Lane, Message
+from models.llm.lazy import LazyLanguageModel
 from tests.support.desks import at_desk, talked
 from tests.support.encoders import HashingEncoder
 from tests.support.scripted_model import ScriptedModel
 from tests.unit.test_measuring import FakeBenchmark
 
 SCHEMA = {"type": "object"}
-PROMPT = Prompt("Judge.", [("1. A", '{"1": 2}')])
+PROMPT = FewShotPrompt("Judge.", [("1. A", '{"1": 2}')])
 
 
 @dataclass
@@ -51,8 +52,8 @@ class Closed(ScriptedModel):
 
 async def test_the_prompt_is_the_same_from_one_question_to_the_next() -> None:
     llm = ScriptedModel(['{"1": 5}'])
-    assert await answer(llm, PROMPT, "1. B", SCHEMA, 24) == {"1": 5}
-    assert await answer(llm, PROMPT, "1. C", SCHEMA, 24) == {"1": 5}
+    assert await ask_for_json(llm, PROMPT, "1. B", SCHEMA, 24) == {"1": 5}
+    assert await ask_for_json(llm, PROMPT, "1. C", SCHEMA, 24) == {"1": 5}
     one, two = llm.requests
     assert one.messages[:-1] == two.messages[:-1]
     assert one.messages[-1] == Message("user", "1. B")
@@ -63,14 +64,14 @@ async def test_the_prompt_is_the_same_from_one_question_to_the_next() -> None:
 @pytest.mark.parametrize("rubbish", ["", '{"1": "secret', "secret"])
 async def test_what_is_no_json_fails_and_is_not_told(rubbish: str) -> None:
     with pytest.raises(ModelFailed) as failed:
-        await answer(ScriptedModel([rubbish]), PROMPT, "?", SCHEMA, 24)
+        await ask_for_json(ScriptedModel([rubbish]), PROMPT, "?", SCHEMA, 24)
     assert "secret" not in str(failed.value)
     assert failed.value.__cause__ is None
 
 
 async def test_cancelled_it_stops_the_model() -> None:
     llm = ScriptedModel(["one two"], waits_for=asyncio.Event())
-    task = asyncio.create_task(answer(llm, PROMPT, "?", SCHEMA, 24))
+    task = asyncio.create_task(ask_for_json(llm, PROMPT, "?", SCHEMA, 24))
     await llm.writing.wait()
     task.cancel()
     with suppress(asyncio.CancelledError):
@@ -83,7 +84,7 @@ async def test_cancelled_it_stops_the_model() -> None:
 
 async def test_it_is_loaded_when_it_is_asked_and_closed_once() -> None:
     model = Closed()
-    lazy = OnDemand(lambda: model)
+    lazy = LazyLanguageModel(lambda: model)
     assert (lazy.name, model.loads) == ("", 0)
     async with aclosing(lazy.stream(Generation([Message("user", "?")]))) as chunks:
         assert "".join([chunk.text async for chunk in chunks]) == '{"1": 5}'
@@ -98,7 +99,7 @@ async def test_one_that_was_never_asked_is_never_built() -> None:
     def build() -> ScriptedModel:
         raise AssertionError
 
-    lazy = OnDemand(build)
+    lazy = LazyLanguageModel(build)
     with lazy.hold():
         await lazy.close()
     with pytest.raises(RuntimeError):
@@ -107,7 +108,7 @@ async def test_one_that_was_never_asked_is_never_built() -> None:
 
 async def test_one_that_does_not_come_up_is_tried_again() -> None:
     model = Closed(error=ModelFailed("It does not start."))
-    lazy = OnDemand(lambda: model)
+    lazy = LazyLanguageModel(lambda: model)
     with pytest.raises(ModelFailed):
         await lazy.load()
     assert model.closes == 1
@@ -123,7 +124,9 @@ async def test_one_that_does_not_come_up_is_tried_again() -> None:
 def model(monkeypatch: pytest.MonkeyPatch) -> Closed:
     made = Closed()
     made.answers = ['{"worth": "much"}']
-    monkeypatch.setattr(desks, "profile_encoder", lambda _: QueryEncoder(HashingEncoder()))
+    monkeypatch.setattr(
+        memory_requests, "profile_encoder", lambda _: QueryEncoder(HashingEncoder())
+    )
     monkeypatch.setattr(idling, "background_model", lambda *_: made)
     monkeypatch.setattr(idling, "open_benchmark", lambda *_: None)
     return made
@@ -132,7 +135,7 @@ def model(monkeypatch: pytest.MonkeyPatch) -> Closed:
 async def run(home: Home, **idle: str) -> int:
     settings = Settings.model_validate({"idle": idle, "encryption": {"mode": "off"}})
     vault = open_vault(home, settings, create=True)
-    async with open_idling(home, settings, vault, lambda _: None) as scheduler:
+    async with open_idle_scheduler(home, settings, vault, lambda _: None) as scheduler:
         done = await scheduler.run_until_empty()
     vault.close()
     return done
@@ -147,8 +150,8 @@ async def test_the_model_is_loaded_only_for_work_that_is_due(home: Home, model: 
     assert await run(home, extract="model") == 0
     assert model.loads == 1
     with at_desk(home) as desk:
-        facts = {each.text for each in desk.newest(Kind.FACT).memories}
-        events = {each.text for each in desk.newest(Kind.EVENT).memories}
+        facts = {each.text for each in desk.newest(MemoryKind.FACT).memories}
+        events = {each.text for each in desk.newest(MemoryKind.EVENT).memories}
         assert "The user's dog Max barks at every postman in the street." in facts | events
 
 
@@ -165,4 +168,4 @@ async def test_speed_is_measured_there_too_without_loading_the_model(
 def test_it_is_registered_where_it_can_work(tmp_path: Path, home: Home) -> None:
     settings = Settings.model_validate({"idle": {"extract": "model"}})
     with closing(Transcript.open(tmp_path / "transcript.sqlite3")) as transcript:
-        assert kinds_of(Parts(settings, transcript, None, ScriptedModel())) == []
+        assert build_jobs(JobResources(settings, transcript, None, ScriptedModel())) == []

@@ -19,11 +19,11 @@ from assistant.events import (
     TurnStarted,
     UserSensed,
 )
-from assistant.idle import quiet as module
-from assistant.idle.policy import Allowed, Machine, Policy, Ticks
-from assistant.idle.quiet import Quiet
+from assistant.idle import activity as module
+from assistant.idle.activity import ActivityMonitor
+from assistant.idle.load_policy import LoadPolicy, MachineLoad, Ticks, WorkAllowed
 from assistant.settings import Idle
-from assistant.voice.endpointing import WINDOW_S, Endpointer, Signal
+from assistant.voice.turns.endpointing import WINDOW_S, Endpointer, Signal
 
 LISTENING = PhaseChanged(Phase.LISTENING)
 HEARING = PhaseChanged(Phase.HEARING)
@@ -37,8 +37,8 @@ class Clock:
         return self.now
 
 
-def watched(*events: Event, clock: Callable[[], float] | None = None) -> Quiet:
-    quiet = Quiet(clock=clock or Clock())
+def watched(*events: Event, clock: Callable[[], float] | None = None) -> ActivityMonitor:
+    quiet = ActivityMonitor(clock=clock or Clock())
     for event in events:
         quiet.watch(event)
     return quiet
@@ -77,7 +77,7 @@ def test_a_doubtful_sign_is_over_soon_and_a_voice_without_an_end_in_the_end() ->
     clock = Clock()
     quiet = watched(LISTENING, clock=clock)
     for event, lasts in (
-        (UserSensed(), module.DOUBT_S),
+        (UserSensed(), module.UNCONFIRMED_SPEECH_S),
         (UserSensed(sure=True), module.LONGEST_S),
     ):
         quiet.watch(event)
@@ -89,7 +89,7 @@ def test_a_doubtful_sign_is_over_soon_and_a_voice_without_an_end_in_the_end() ->
 
 def test_whoever_works_is_told_within_the_event() -> None:
     bus, told = EventBus(), []
-    quiet = Quiet()
+    quiet = ActivityMonitor()
     bus.subscribe(quiet.watch)
     quiet.on_sign(lambda: told.append(quiet.now))
     for event in (UserSensed(), UserSensed(sure=True), TurnStarted(1), HEARING, TurnHeard(1, "a")):
@@ -154,7 +154,7 @@ def test_a_voice_is_sensed_before_it_is_sure() -> None:
 # -- battery and load ---------------------------------------------------------------------------
 
 
-class FakeMachine(Machine):
+class FakeMachine(MachineLoad):
     def __init__(self, *, battery: bool = False, busy: float | None = 0.0) -> None:
         self._battery = battery
         self._busy = busy
@@ -173,36 +173,39 @@ class FakeMachine(Machine):
 @pytest.mark.parametrize(
     ("settings", "machine", "allowed"),
     [
-        ({}, FakeMachine(), Allowed.ALL),
-        ({}, FakeMachine(battery=True), Allowed.LIGHT),
-        ({"on_battery": "nothing"}, FakeMachine(battery=True), Allowed.NOTHING),
-        ({"on_battery": "nothing"}, FakeMachine(), Allowed.ALL),
-        ({"on_battery": "all"}, FakeMachine(battery=True), Allowed.ALL),
-        ({}, FakeMachine(busy=0.5), Allowed.ALL),
-        ({}, FakeMachine(busy=0.7), Allowed.LIGHT),
-        ({"on_battery": "nothing"}, FakeMachine(battery=True, busy=0.7), Allowed.NOTHING),
-        ({"max_load": 0.8}, FakeMachine(busy=0.7), Allowed.ALL),
-        ({"max_load": 1}, FakeMachine(busy=1.0), Allowed.ALL),
-        ({}, FakeMachine(busy=None), Allowed.ALL),
+        ({}, FakeMachine(), WorkAllowed.ALL),
+        ({}, FakeMachine(battery=True), WorkAllowed.LIGHT),
+        ({"on_battery": "nothing"}, FakeMachine(battery=True), WorkAllowed.NOTHING),
+        ({"on_battery": "nothing"}, FakeMachine(), WorkAllowed.ALL),
+        ({"on_battery": "all"}, FakeMachine(battery=True), WorkAllowed.ALL),
+        ({}, FakeMachine(busy=0.5), WorkAllowed.ALL),
+        ({}, FakeMachine(busy=0.7), WorkAllowed.LIGHT),
+        ({"on_battery": "nothing"}, FakeMachine(battery=True, busy=0.7), WorkAllowed.NOTHING),
+        ({"max_load": 0.8}, FakeMachine(busy=0.7), WorkAllowed.ALL),
+        ({"max_load": 1}, FakeMachine(busy=1.0), WorkAllowed.ALL),
+        ({}, FakeMachine(busy=None), WorkAllowed.ALL),
     ],
 )
 async def test_battery_and_load_decide_how_much_is_done(
-    settings: dict[str, object], machine: FakeMachine, allowed: Allowed
+    settings: dict[str, object], machine: FakeMachine, allowed: WorkAllowed
 ) -> None:
-    assert await Policy(Idle.model_validate(settings), machine, 0.0).allowed() is allowed
+    assert await LoadPolicy(Idle.model_validate(settings), machine, 0.0).allowed() is allowed
 
 
 async def test_this_machine_tells_something_or_allows_everything(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    machine = Machine()
+    machine = MachineLoad()
     ticks = machine.ticks()
     assert ticks is None or 0 < ticks.idle <= ticks.total
-    assert await Policy(Idle(), machine, 0.001).allowed() in (Allowed.LIGHT, Allowed.ALL)
+    assert await LoadPolicy(Idle(), machine, 0.001).allowed() in (
+        WorkAllowed.LIGHT,
+        WorkAllowed.ALL,
+    )
 
     def unknown() -> None:
         raise NotImplementedError
 
     monkeypatch.setattr(psutil, "cpu_times", unknown)
     monkeypatch.delattr(psutil, "sensors_battery", raising=False)
-    assert await Policy(Idle(), machine, 0.001).allowed() is Allowed.ALL
+    assert await LoadPolicy(Idle(), machine, 0.001).allowed() is WorkAllowed.ALL

@@ -21,9 +21,9 @@ from assistant.events import (
     UserSensed,
 )
 from assistant.idle import backlog
-from assistant.idle.policy import Allowed
-from assistant.memory.forgetting_marks import Hidden
-from assistant.memory.transcript import Transcript
+from assistant.idle.load_policy import WorkAllowed
+from assistant.memory.records.hidden import HiddenItems
+from assistant.memory.transcript.database import Transcript
 from assistant.settings import Idle
 from tests.support.idling import NOW, Bench, FakeWork, running, talked, until
 
@@ -139,7 +139,7 @@ async def test_what_is_being_forgotten_is_let_go_of_at_once_and_not_taken_up(
     bench = Bench(transcript, [work])
     async with running(bench):
         await work.busy.wait()
-        hidden = Hidden.of("me", ids[:1], (), NOW)
+        hidden = HiddenItems.of("me", ids[:1], (), NOW)
         transcript.hide(hidden)
         bench.bus.emit(ForgettingBegan(hidden.id, hidden.exchanges, (), NOW))
         await asyncio.sleep(0)
@@ -159,7 +159,7 @@ async def test_all_of_it_is_done_without_waiting_when_somebody_asks(transcript: 
     ids = talked(transcript, 5)
     describe, embed = FakeWork(subjects=ids), FakeWork("embed", subjects=ids[:1])
     bench = Bench(transcript, [describe, embed], settings=Idle(every_s=3600, batch=2))
-    bench.policy.says = Allowed.NOTHING
+    bench.policy.says = WorkAllowed.NOTHING
     await bench.scheduler.pause()
     assert await bench.scheduler.run_until_empty("describe", most=1) == 2
     assert await bench.scheduler.run_until_empty("describe") == 3
@@ -255,15 +255,15 @@ async def test_on_battery_only_light_work_is_done(transcript: Transcript) -> Non
     ids = talked(transcript, 2)
     heavy, light = FakeWork(priority=1, subjects=ids), FakeWork("embed", light=True, subjects=ids)
     bench = Bench(transcript, [heavy, light])
-    bench.policy.says = Allowed.LIGHT
+    bench.policy.says = WorkAllowed.LIGHT
     async with running(bench):
         await until(lambda: light.made == ids)
-        bench.policy.says = Allowed.NOTHING
+        bench.policy.says = WorkAllowed.NOTHING
         light.made.clear()
         bench.bus.emit(ENDED)
         await asyncio.sleep(0.02)
         assert (heavy.runs, light.runs) == ([], [tuple(ids)])
-        bench.policy.says = Allowed.ALL
+        bench.policy.says = WorkAllowed.ALL
         bench.bus.emit(ENDED)
         await until(lambda: heavy.made == light.made == ids)
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from assistant.idle.tidying import ALL, IN_VAIN_S, Tidying
+from assistant.idle.jobs.compaction import ALL, IN_VAIN_S, CompactionJob
 
 
 @dataclass
@@ -21,7 +21,7 @@ class Memories:
 
 async def test_it_is_wanted_until_there_is_order() -> None:
     memories = Memories(disorder=1)
-    work = Tidying(memories)
+    work = CompactionJob(memories)
 
     assert await work.missing(9) == (ALL,)
     await work.run([ALL])
@@ -34,7 +34,7 @@ async def test_it_is_wanted_until_there_is_order() -> None:
 async def test_what_can_not_be_put_in_order_keeps_nothing_from_being_done() -> None:
     now = [100.0]
     memories = Memories(disorder=1, writable=False)
-    work = Tidying(memories, lambda: now[0])
+    work = CompactionJob(memories, lambda: now[0])
 
     await work.run([ALL])
     assert await work.missing(9) == ()

@@ -8,25 +8,22 @@ from typing import Any
 
 import pytest
 
-from assistant import rekeying
+from assistant.compose.memory_requests import open_memory_admin
 from assistant.context.conversation import Conversation
-from assistant.desks import open_desk
-from assistant.encryption import Vault, open_vault
-from assistant.memory import keys
-from assistant.memory.desk import MemoryDesk
-from assistant.memory.encoding import QueryEncoder
-from assistant.memory.facts import fact_id
-from assistant.memory.forgetting_marks import Hidden
-from assistant.memory.keys import MasterKey
-from assistant.memory.making import memories_of
-from assistant.memory.naming import BY_HAND
-from assistant.memory.record import Kind, Memory, new_id
-from assistant.memory.sealing import Plain, Seal
-from assistant.memory.shared_marks import mark_of
-from assistant.memory.summaries import subject_of
-from assistant.memory.table import MemoryTable
-from assistant.memory.table_schema import exported
-from assistant.memory.transcript import Transcript
+from assistant.encryption import keys, rekeying
+from assistant.encryption.keys import MasterKey
+from assistant.encryption.vault import Vault, open_vault
+from assistant.memory.admin import MemoryAdmin
+from assistant.memory.curation.materialize import materialize_exchange
+from assistant.memory.records.hidden import HiddenItems
+from assistant.memory.records.ids import ADDED_BY_USER, fact_id, subject_of
+from assistant.memory.records.memory import Memory, MemoryKind, new_id
+from assistant.memory.records.serialization import to_json
+from assistant.memory.retrieval.encoding import QueryEncoder
+from assistant.memory.store.row_encryption import EncryptedRows, PlainRows
+from assistant.memory.store.table import MemoryTable
+from assistant.memory.store.tombstones import mark_of
+from assistant.memory.transcript.database import Transcript
 from assistant.paths import Home
 from assistant.settings import Settings
 from tests.support.encoders import HashingEncoder
@@ -39,7 +36,7 @@ ASK = knowing(new_passphrase=PASSPHRASE, passphrase=PASSPHRASE)
 
 
 def fact(key: str, text: str, **more: Any) -> Memory:
-    return replace(Memory(key, "me", Kind.FACT, text, START), **more)
+    return replace(Memory(key, "me", MemoryKind.FACT, text, START), **more)
 
 
 FOREIGN = (
@@ -47,17 +44,17 @@ FOREIGN = (
         "Annas divorce-fact0",
         "She has moved out.",
         conversation="the lawyer",
-        sources=("Annas divorce", BY_HAND),
+        sources=("Annas divorce", ADDED_BY_USER),
         supersedes=("call on Tuesday",),
     ),
     fact("call on Tuesday", "She wants to stay.", superseded_by="Annas divorce-fact0"),
     replace(
         fact("Annas divorce-user", "Anna moves out.", sources=("Annas divorce",)),
-        kind=Kind.EXCHANGE,
+        kind=MemoryKind.EXCHANGE,
     ),
     replace(
         fact("x-Berlin", "Hello.", speaker="Berlin", sources=("x",)),
-        kind=Kind.EXCHANGE,
+        kind=MemoryKind.EXCHANGE,
     ),
 )
 
@@ -70,13 +67,15 @@ def vault(home: Home, monkeypatch: pytest.MonkeyPatch) -> Iterator[Vault]:
 
 
 @pytest.fixture
-def desk(home: Home, vault: Vault) -> Iterator[MemoryDesk]:
+def desk(home: Home, vault: Vault) -> Iterator[MemoryAdmin]:
     with desk_of(home, vault) as opened:
         yield opened
 
 
-def desk_of(home: Home, vault: Vault | None = None) -> AbstractContextManager[MemoryDesk]:
-    return open_desk(home, Settings(), lambda _: QueryEncoder(HashingEncoder()), vault=vault)
+def desk_of(home: Home, vault: Vault | None = None) -> AbstractContextManager[MemoryAdmin]:
+    return open_memory_admin(
+        home, Settings(), lambda _: QueryEncoder(HashingEncoder()), vault=vault
+    )
 
 
 def own() -> list[Memory]:
@@ -85,42 +84,42 @@ def own() -> list[Memory]:
     said = "My name is Ada. Call me Ada. Please always answer in short sentences."
     talk.append_user(1, said, START)
     exchange = talk.complete(1, "Good to know.")
-    made = memories_of("me", talk.id, exchange)
+    made = materialize_exchange("me", talk.id, exchange)
     assert {each.id.removeprefix(exchange.id) for each in made} >= {
         *("-user", "-assistant", "-name", "-address", "-0-wish"),
     }
     more = {"conversation": talk.id, "sources": (exchange.id,)}
-    by_hand = fact(new_id(), "Tea, never coffee.", sources=(BY_HAND,))
+    by_hand = fact(new_id(), "Tea, never coffee.", sources=(ADDED_BY_USER,))
     derived = fact(fact_id(exchange.id, 12), "She is called Ada.", **more)
     return [
         *made,
         replace(derived, supersedes=(by_hand.id,)),
         replace(by_hand, superseded_by=derived.id),
-        replace(fact(subject_of(talk.id, 3), "Names.", **more), kind=Kind.SUMMARY),
+        replace(fact(subject_of(talk.id, 3), "Names.", **more), kind=MemoryKind.SUMMARY),
     ]
 
 
-def export(desk: MemoryDesk) -> list[dict[str, Any]]:
+def export(desk: MemoryAdmin) -> list[dict[str, Any]]:
     """Of one moment it has any order."""
     return sorted(desk.export(), key=_id)
 
 
 def rows(memories: list[Memory] | tuple[Memory, ...]) -> list[dict[str, Any]]:
-    return [exported(each) for each in memories]
+    return [to_json(each) for each in memories]
 
 
 # -- the names ----------------------------------------------------------------------------------
 
 
 def test_what_this_program_gives_stays_and_nothing_else_does() -> None:
-    seal = Seal(MasterKey(bytes(range(32))))
+    seal = EncryptedRows(MasterKey(bytes(range(32))))
     ours = own()
     assert seal.named(ours) == ours
     named = seal.named(FOREIGN)
     assert all(word not in repr(replace(each, speaker="")) for each in named for word in WORDS)
     assert seal.named(named) == named
     assert [replace(n, **_ids(f)) for n, f in zip(named, FOREIGN, strict=True)] == [*FOREIGN]
-    assert Plain().named(FOREIGN) == [*FOREIGN]
+    assert PlainRows().named(FOREIGN) == [*FOREIGN]
 
 
 def _ids(memory: Memory) -> dict[str, Any]:
@@ -129,16 +128,16 @@ def _ids(memory: Memory) -> dict[str, Any]:
 
 
 def test_they_refer_to_each_other_as_before() -> None:
-    first, second, said, _ = Seal(MasterKey(bytes(range(32)))).named(FOREIGN)
+    first, second, said, _ = EncryptedRows(MasterKey(bytes(range(32)))).named(FOREIGN)
     assert (first.supersedes, second.superseded_by) == ((second.id,), first.id)
-    assert first.sources == (*said.sources, BY_HAND)
+    assert first.sources == (*said.sources, ADDED_BY_USER)
     assert first.id == f"{said.sources[0]}-fact0"
     assert said.id == f"{said.sources[0]}-user"
 
 
 def test_a_name_is_of_its_key_and_its_user() -> None:
     names = {
-        Seal(key).named([replace(FOREIGN[1], user_id=user)])[0].id
+        EncryptedRows(key).named([replace(FOREIGN[1], user_id=user)])[0].id
         for key in (MasterKey(bytes(32)), MasterKey(bytes(range(32))))
         for user in ("me", "kim")
     }
@@ -148,13 +147,13 @@ def test_a_name_is_of_its_key_and_its_user() -> None:
 # -- importing ----------------------------------------------------------------------------------
 
 
-def test_no_imported_id_lies_in_an_encrypted_home(home: Home, desk: MemoryDesk) -> None:
+def test_no_imported_id_lies_in_an_encrypted_home(home: Home, desk: MemoryAdmin) -> None:
     assert desk.import_(rows(FOREIGN)) == len(FOREIGN)
     assert {each["text"] for each in export(desk)} == {each.text for each in FOREIGN}
     assert {word: holds(home.root, word) for word in WORDS} == NOWHERE
 
 
-def test_what_was_exported_comes_back_to_the_letter(desk: MemoryDesk) -> None:
+def test_what_was_exported_comes_back_to_the_letter(desk: MemoryAdmin) -> None:
     ours = rows(own())
     assert desk.import_(ours) == len(ours)
     assert export(desk) == sorted(ours, key=_id)
@@ -184,30 +183,30 @@ def _id(row: dict[str, Any]) -> str:
 # -- forgetting ---------------------------------------------------------------------------------
 
 
-def test_what_was_forgotten_does_not_come_back_under_its_old_id(desk: MemoryDesk) -> None:
+def test_what_was_forgotten_does_not_come_back_under_its_old_id(desk: MemoryAdmin) -> None:
     desk.import_(rows(FOREIGN))
     desk.forget([_named(desk, "She wants to stay.")])
     assert desk.import_(rows(FOREIGN)) == len(FOREIGN) - 1
     assert "She wants to stay." not in {row["text"] for row in export(desk)}
 
 
-def test_nor_does_what_was_forgotten_when_ids_were_kept(desk: MemoryDesk) -> None:
+def test_nor_does_what_was_forgotten_when_ids_were_kept(desk: MemoryAdmin) -> None:
     desk._table.forgotten.write([("me", mark_of("call on Tuesday"), False)], finished=True)
     assert desk.import_(rows(FOREIGN)) == len(FOREIGN) - 1
 
 
-def test_what_is_being_forgotten_stays_hidden(home: Home, desk: MemoryDesk, vault: Vault) -> None:
+def test_what_is_being_forgotten_stays_hidden(home: Home, desk: MemoryAdmin, vault: Vault) -> None:
     """It lies there under its old id, from before the home was encrypted."""
     desk._table.add(FOREIGN)
     with closing(Transcript.open(home.transcript, vault.key)) as transcript:
         now = datetime.now(UTC)
-        transcript.hide(Hidden.of("me", (), ("call on Tuesday",), now, timedelta(hours=1)))
+        transcript.hide(HiddenItems.of("me", (), ("call on Tuesday",), now, timedelta(hours=1)))
     assert desk.import_(rows(FOREIGN)) == len(FOREIGN) - 1
     assert "She wants to stay." not in {row["text"] for row in export(desk)}
     assert [each.id for each in desk._table.get("me", ["call on Tuesday"])] == ["call on Tuesday"]
 
 
-def _named(desk: MemoryDesk, text: str) -> str:
+def _named(desk: MemoryAdmin, text: str) -> str:
     return next(str(row["id"]) for row in export(desk) if row["text"] == text)
 
 

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from assistant.memory import user_index as module
-from assistant.memory.clues import Clues
-from assistant.memory.columns import Columns, Rows
-from assistant.memory.lexicon import Lexicon
-from assistant.memory.question import read_question
-from assistant.memory.ranking import Ranking
-from assistant.memory.record import Kind, Memory
-from assistant.memory.roles import LOOKED_AT
-from assistant.memory.user_index import UserIndex
+from assistant.language.stemming import TextAnalyzer
+from assistant.memory.records.memory import Memory, MemoryKind
+from assistant.memory.retrieval import user_index as module
+from assistant.memory.retrieval.query_constraints import QueryConstraints
+from assistant.memory.retrieval.question import read_question
+from assistant.memory.retrieval.ranking import Ranking
+from assistant.memory.retrieval.relation_index import LOOKED_AT
+from assistant.memory.retrieval.row_metadata import RowMetadata, Rows
+from assistant.memory.retrieval.user_index import UserIndex
 
 NOW = datetime(2026, 4, 10, 12, tzinfo=UTC)
 
@@ -26,7 +26,7 @@ def said(number: int, text: str, speaker: str = "user") -> Memory:
     return Memory(
         id=f"m{number}",
         user_id="ada",
-        kind=Kind.EXCHANGE,
+        kind=MemoryKind.EXCHANGE,
         text=text,
         created=NOW - timedelta(hours=number),
         speaker=speaker,
@@ -35,7 +35,7 @@ def said(number: int, text: str, speaker: str = "user") -> Memory:
 
 
 def index(*memories: Memory) -> UserIndex:
-    made = UserIndex("ada", Lexicon("en"), 8, Ranking())
+    made = UserIndex("ada", TextAnalyzer("en"), 8, Ranking())
     made.add(memories)
     return made
 
@@ -61,7 +61,7 @@ def test_who_forgets_waits_for_a_piece_of_what_is_taken_in_and_not_for_all(
         held.append(True)
         breath(seconds)
 
-    monkeypatch.setattr("assistant.memory.user_index.time.sleep", paused)
+    monkeypatch.setattr("assistant.memory.retrieval.user_index.time.sleep", paused)
     within.add([said(n, f"Apple {n}.") for n in range(1, pieces * module.ADDED_AT_ONCE)])
     assert forgotten.is_set()
     assert len(held) == pieces - 1
@@ -94,17 +94,17 @@ def test_who_is_looked_through_for_a_role_is_bounded(monkeypatch: pytest.MonkeyP
     within = index(*clients)
     within.veil([f"x{n}" for n in range(200)], ())
     asked = list[int]()
-    real = Columns.eligible
+    real = RowMetadata.eligible
 
     def counted(
-        columns: Columns, rows: Rows, exclude: Collection[str], now: datetime
+        columns: RowMetadata, rows: Rows, exclude: Collection[str], now: datetime
     ) -> NDArray[np.bool_]:
         asked.append(len(rows))
         return real(columns, rows, exclude, now)
 
-    monkeypatch.setattr(Columns, "eligible", counted)
+    monkeypatch.setattr(RowMetadata, "eligible", counted)
     question = read_question("What did my client say?", within.speakers())
-    Clues.of(question, within._columns, within._lexical, Ranking(), NOW)
+    QueryConstraints.of(question, within._columns, within._lexical, Ranking(), NOW)
     assert 0 < len(asked) <= LOOKED_AT
 
 

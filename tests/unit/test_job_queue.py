@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from assistant.encryption.keys import MasterKey
 from assistant.errors import StoreError
-from assistant.idle.queue import BACKOFF, CRASHED, Batch, Count, JobQueue
-from assistant.memory.forgetting_marks import Hidden
-from assistant.memory.keys import MasterKey
-from assistant.memory.transcript import Transcript
+from assistant.idle.queue import BACKOFF, CRASHED_ERROR, Batch, Count, JobQueue
+from assistant.memory.records.hidden import HiddenItems
+from assistant.memory.transcript.database import Transcript
 from tests.support.idling import NOW, copied, talked, watch
 
 MINUTE = timedelta(minutes=1)
@@ -159,7 +159,7 @@ def test_what_a_process_ended_in_the_middle_of_counts_as_failed(queue: JobQueue)
             assert batch == Batch("describe", ("b",))
             queue.done(batch)
         assert queue.recover(NOW) == 1
-    assert [(each.subject, each.error) for each in queue.dead(9)] == [("a", CRASHED)]
+    assert [(each.subject, each.error) for each in queue.dead(9)] == [("a", CRASHED_ERROR)]
 
 
 def test_what_was_interrupted_waits_as_before(queue: JobQueue) -> None:
@@ -230,7 +230,7 @@ def test_nothing_is_made_of_what_is_hidden(transcript: Transcript, queue: JobQue
     batch = queue.take({"describe": 1}, NOW)
     assert batch is not None
     queue.failed(batch, "ModelFailed", NOW)
-    hidden = Hidden.of("me", ids[:2], (), NOW, MINUTE)
+    hidden = HiddenItems.of("me", ids[:2], (), NOW, MINUTE)
     transcript.hide(hidden)
     assert states(queue) == {("describe", "waiting"): 1}
     assert drained(queue) == [ids[2]]

@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from assistant.voice.judgement import Evidence, is_backchannel, is_echo, judge, loudness
+from assistant.voice.speech.hallucination import SpeechEvidence, judge, loudness
+from assistant.voice.turns.interruptions import is_backchannel, is_echo
 from models.interfaces import Samples, Transcription
 
-SAID = Evidence(
+SAID = SpeechEvidence(
     text="Thank you.",
     no_speech=0.34,
     log_probability=-0.18,
@@ -78,8 +79,8 @@ class Sound:
 def test_evidence_is_gathered_from_the_words_and_the_sound() -> None:
     samples = np.concatenate([np.zeros(16000, np.int16), np.full(8000, 1000, np.int16)])
     heard = Transcription("Yes.", 1.5, no_speech=0.2, log_probability=-0.3)
-    evidence = Evidence.of(heard, Sound(samples))
-    assert evidence == Evidence("Yes.", 0.2, -0.3, 0.5, 0.9, 1.0, 1000.0, 20.0)
+    evidence = SpeechEvidence.of(heard, Sound(samples))
+    assert evidence == SpeechEvidence("Yes.", 0.2, -0.3, 0.5, 0.9, 1.0, 1000.0, 20.0)
     assert loudness(samples[:100]) == 0.0
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from assistant.encryption import keys
+from assistant.encryption.keys import KeyFile, MasterKey
 from assistant.errors import StoreLocked
-from assistant.memory import keys
-from assistant.memory.keys import KeyFile, MasterKey
 
 FIXED = MasterKey(bytes(range(32)))
 
@@ -58,7 +58,7 @@ def test_no_single_mistyped_letter_goes_unseen() -> None:
 
 
 @pytest.mark.parametrize("by", ["keyring", "passphrase"])
-def test_only_the_secret_opens_the_file(tmp_path: Path, by: keys.By) -> None:
+def test_only_the_secret_opens_the_file(tmp_path: Path, by: keys.KeyProtection) -> None:
     path = tmp_path / "encryption.json"
     KeyFile.locked(FIXED, by, "correct horse").write(path)
     read = KeyFile.read(path)

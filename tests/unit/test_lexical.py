@@ -11,10 +11,10 @@ import pytest
 from bm25s import BM25
 from numpy.typing import NDArray
 
-from assistant.memory import lexical
-from assistant.memory.lexical import LexicalIndex
-from assistant.memory.lexical_segment import Segment
-from assistant.memory.lexicon import LONGEST, Lexicon
+from assistant.language.stemming import LONGEST, TextAnalyzer
+from assistant.memory.retrieval import lexical_index
+from assistant.memory.retrieval.bm25_matrix import Segment
+from assistant.memory.retrieval.lexical_index import LexicalIndex
 
 SYLLABLES = ["ba", "du", "fi", "go", "ke", "lo", "mu", "na", "pi", "ro", "su", "te", "vo", "zi"]
 
@@ -28,14 +28,14 @@ def corpus(rows: int, seed: int = 1) -> list[str]:
 
 
 def index(texts: Sequence[str], contexts: Sequence[str] | None = None) -> LexicalIndex:
-    made = LexicalIndex(Lexicon())
+    made = LexicalIndex(TextAnalyzer())
     made.add(texts, [""] * len(texts) if contexts is None else contexts)
     return made
 
 
 @cache
 def plain_bm25s(texts: tuple[str, ...]) -> tuple[list[list[str]], BM25]:
-    documents = [Lexicon().content(text) for text in texts]
+    documents = [TextAnalyzer().content(text) for text in texts]
     bm25 = BM25(method="lucene", k1=1.5, b=0.75)
     bm25.index(documents, show_progress=False)
     return documents, bm25
@@ -44,7 +44,7 @@ def plain_bm25s(texts: tuple[str, ...]) -> tuple[list[list[str]], BM25]:
 def reference(texts: Sequence[str], query: str) -> NDArray[np.float32]:
     """BM25 by bm25s itself, over the sum of the query's idf by Lucene's formula."""
     documents, bm25 = plain_bm25s(tuple(texts))
-    stems = list(dict.fromkeys(Lexicon().content(query)))
+    stems = list(dict.fromkeys(TextAnalyzer().content(query)))
     having = np.array([sum(stem in document for document in documents) for stem in stems])
     whole = np.log(1 + (len(texts) - having + 0.5) / (having + 0.5)).sum()
     scores: NDArray[np.float32] = bm25.get_scores(stems) / whole
@@ -73,10 +73,10 @@ class TestLexicon:
         ],
     )
     def test_content(self, text: str, stems: list[str]) -> None:
-        assert Lexicon().content(text) == stems
+        assert TextAnalyzer().content(text) == stems
 
     def test_vowel_signs_belong_to_the_word(self) -> None:
-        assert Lexicon("ml").content("എന്റെ നായ") == ["എന്റെ", "നായ"]
+        assert TextAnalyzer("ml").content("എന്റെ നായ") == ["എന്റെ", "നായ"]
 
     @pytest.mark.parametrize(
         ("language", "text", "stems"),
@@ -89,24 +89,24 @@ class TestLexicon:
         ],
     )
     def test_languages(self, language: str, text: str, stems: list[str]) -> None:
-        assert Lexicon(language).content(text) == stems
+        assert TextAnalyzer(language).content(text) == stems
 
     def test_matching_words_are_the_querys_own(self) -> None:
-        lexicon = Lexicon()
+        lexicon = TextAnalyzer()
         there = set(lexicon.content("max WALKED, zoe"))
         terms = lexicon.terms("Does Max enjoy the walks? Walks with Zoë’s")
         found = [word for word, stems in terms.items() if stems & there]
         assert found == ["Max", "walks", "Walks", "Zoë's"]
 
     def test_clear_leaves_no_word(self) -> None:
-        lexicon = Lexicon()
+        lexicon = TextAnalyzer()
         lexicon.content("rhubarb")
         assert b"rhubarb" in pickle.dumps(dict(lexicon._stems))
         lexicon.clear()
         assert b"rhubarb" not in pickle.dumps(dict(lexicon._stems))
 
     def test_what_is_no_word_is_cut_and_not_kept(self) -> None:
-        lexicon = Lexicon()
+        lexicon = TextAnalyzer()
         assert lexicon.content("x" * 1_000_000) == ["x" * LONGEST]
         assert not lexicon._stems
 
@@ -114,7 +114,7 @@ class TestLexicon:
 class TestScores:
     @pytest.mark.parametrize("query", QUERIES)
     def test_one_segment_scores_as_bm25s(self, query: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(lexical, "BULK", 1)
+        monkeypatch.setattr(lexical_index, "BULK", 1)
         texts = corpus(300)
         scores = index(texts).score(query).own
         assert scores == pytest.approx(reference(texts, query), abs=1e-6)
@@ -147,9 +147,9 @@ class TestScores:
         assert made.score(query).own == pytest.approx(reference(texts, query), abs=1e-6)
 
     def test_many_rows_at_once_are_merged_with_those_before(self) -> None:
-        texts = corpus(2 * lexical.BULK + 1)
-        made = index(texts[: lexical.BULK])
-        made.add(texts[lexical.BULK : -1], [""] * lexical.BULK)
+        texts = corpus(2 * lexical_index.BULK + 1)
+        made = index(texts[: lexical_index.BULK])
+        made.add(texts[lexical_index.BULK : -1], [""] * lexical_index.BULK)
         made.add(texts[-1:], [""])
         assert made.unmerged == 1
         made.merge()
@@ -186,7 +186,7 @@ class TestScores:
         assert made.score("cat dog").own == pytest.approx(made.score("cat cat cats dog").own)
 
     def test_an_empty_index(self) -> None:
-        made = LexicalIndex(Lexicon())
+        made = LexicalIndex(TextAnalyzer())
         made.merge()
         assert made.score("cat").own.shape == (0,)
         made.add(["", "?"], ["", ""])
@@ -281,9 +281,9 @@ class TestChanges:
 
     def test_changes_during_a_merge_are_kept(self, monkeypatch: pytest.MonkeyPatch) -> None:
         made = index(["red kite", "blue boat", "green hill", "old house"])
-        carried_out = lexical._Plan.carried_out
+        carried_out = lexical_index._Plan.carried_out
 
-        def meanwhile(plan: lexical._Plan) -> Segment:
+        def meanwhile(plan: lexical_index._Plan) -> Segment:
             segment = carried_out(plan)
             if len(made) == 4:
                 made.remove([0])
@@ -291,7 +291,7 @@ class TestChanges:
                 made.add(["a red fox"], [""])
             return segment
 
-        monkeypatch.setattr(lexical._Plan, "carried_out", meanwhile)
+        monkeypatch.setattr(lexical_index._Plan, "carried_out", meanwhile)
         made.merge()
         for _ in range(2):
             found = [made.score(word).own.nonzero()[0].tolist() for word in ("red", "boat", "hill")]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from assistant.events import Event, Latency, MemoriesRead, Notice, TurnEnded
-from assistant.memory.limits import LEAST_FREE, MOST_MEMORIES, NEAR, Limits
+from assistant.memory.store.capacity import LEAST_FREE, MOST_MEMORIES, NEAR, CapacityWarnings
 
 Usage = namedtuple("Usage", "free")
 TURN = TurnEnded(1, "Hi.", "Hi.", interrupted=False, latency_ms=Latency())
@@ -16,7 +16,7 @@ TURN = TurnEnded(1, "Hi.", "Hi.", interrupted=False, latency_ms=Latency())
 def told(monkeypatch: pytest.MonkeyPatch, folder: Path, free: int, count: int) -> list[str]:
     monkeypatch.setattr(shutil, "disk_usage", lambda _: Usage(free))
     events: list[Event] = []
-    watching = Limits(folder, lambda: count, events.append)
+    watching = CapacityWarnings(folder, lambda: count, events.append)
     for event in (TURN, MemoriesRead(count), TURN, Notice("x")):
         watching.watch(event)
     return [event.text for event in events if isinstance(event, Notice)]
@@ -36,5 +36,5 @@ def test_each_is_told_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> N
 
 def test_a_folder_that_is_gone_is_others_business(tmp_path: Path) -> None:
     events: list[Event] = []
-    Limits(tmp_path / "gone", lambda: 0, events.append).watch(TURN)
+    CapacityWarnings(tmp_path / "gone", lambda: 0, events.append).watch(TURN)
     assert events == []

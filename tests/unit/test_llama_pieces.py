@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from models import llama_pieces
-from models.llama_pieces import STEP_S, TRIED_AFTER, Pieces
-from models.llama_worker import processed
+from models.llm import chunked_prefill
+from models.llm.chunked_prefill import STEP_S, TRIED_AFTER, ChunkedPrefill
+from models.llm.llama_worker import processed
 
 BODY = {"messages": [{"role": "user", "content": "Hello"}], "id_slot": 1, "stream": True}
 PROMPT = 200
@@ -52,9 +52,9 @@ class Engine:
 
 def pieces(
     monkeypatch: pytest.MonkeyPatch, engine: Engine, busy: Callable[[], bool] = lambda: False
-) -> Pieces:
-    monkeypatch.setattr(llama_pieces, "time", engine)
-    return Pieces(engine.complete, engine.post, busy, context=2_048, most=32)
+) -> ChunkedPrefill:
+    monkeypatch.setattr(chunked_prefill, "time", engine)
+    return ChunkedPrefill(engine.complete, engine.post, busy, context=2_048, most=32)
 
 
 @pytest.mark.parametrize(

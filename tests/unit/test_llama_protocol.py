@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from models.llama_worker import answer
+from models.llm.llama_worker import run_request
 
 Reply = dict[str, Any]
 
@@ -53,7 +53,7 @@ def run(
         if cancel_at is not None and reply.get("text") == cancel_at:
             cancelled.set()
 
-    closing = answer(engine, {"max_tokens": max_tokens}, cancelled, send)
+    closing = run_request(engine, {"max_tokens": max_tokens}, cancelled, send)
     return sent, closing, engine.handed
 
 

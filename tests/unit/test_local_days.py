@@ -7,14 +7,14 @@ from datetime import UTC, datetime
 import pytest
 
 from assistant.context.conversation import Exchange
-from assistant.memory.duplicates import same_telling
-from assistant.memory.facts import Fact, content_of, memories_of_facts
-from assistant.memory.lexicon import Lexicon
-from assistant.memory.making import memories_of
-from assistant.memory.question import day_words, local_day
-from assistant.memory.record import Kind, Memory
-from assistant.memory.row_times import RowTimes, time_asked
-from assistant.memory.summaries import memory_of
+from assistant.language.calendar import day_words, local_day
+from assistant.language.stemming import TextAnalyzer
+from assistant.memory.curation.duplicates import same_telling
+from assistant.memory.curation.materialize import materialize_exchange
+from assistant.memory.records.memory import Memory, MemoryKind
+from assistant.memory.retrieval.time_index import RowTimes, time_asked
+from assistant.memory.transcript.fact_rows import Fact, content_of, memories_of_facts
+from assistant.memory.transcript.span_summaries import memory_of
 from tests.support.zones import LOS_ANGELES, in_zone
 
 MONDAY_AT_NOON = datetime(2026, 11, 23, 20, tzinfo=UTC)
@@ -35,7 +35,7 @@ def exchange(at: datetime) -> Exchange:
 
 
 def told(at: datetime) -> Memory:
-    return Memory("m1", "ada", Kind.EXCHANGE, "My exam is tomorrow.", at)
+    return Memory("m1", "ada", MemoryKind.EXCHANGE, "My exam is tomorrow.", at)
 
 
 def test_a_day_in_words_is_the_local_one() -> None:
@@ -47,7 +47,7 @@ def test_so_is_the_day_that_a_memory_is_found_by() -> None:
     said = exchange(MONDAY_AT_FIVE)
     fact = Fact("event", "The user's exam is on Tuesday.", "my exam", 0.5, 0.8)
     made = [
-        *memories_of("ada", "c1", said),
+        *materialize_exchange("ada", "c1", said),
         *memories_of_facts("ada", "c1", said, [each for each in content_of([fact]) if each]),
         memory_of("ada", "c1", "c1-s1", "An exam.", [said, exchange(MONDAY_AT_NOON)]),
     ]
@@ -55,7 +55,7 @@ def test_so_is_the_day_that_a_memory_is_found_by() -> None:
 
 
 def test_tomorrow_of_two_local_days_is_not_the_same() -> None:
-    lexicon = Lexicon("en")
+    lexicon = TextAnalyzer("en")
     evening, morning = told(MONDAY_AT_FIVE), told(TUESDAY_AT_NINE)
     assert evening.told.date() == morning.told.date()
     assert not same_telling(evening, morning, lexicon)
@@ -79,5 +79,5 @@ def test_at_the_ends_of_time_there_are_days_too(zone: str, year: int) -> None:
 def test_such_a_memory_is_compared_like_any_other() -> None:
     last = told(LAST)
     with in_zone("<+14>-14"):
-        assert same_telling(last, last, Lexicon("en"))
-        assert not same_telling(replace(last, created=MONDAY_AT_NOON), last, Lexicon("en"))
+        assert same_telling(last, last, TextAnalyzer("en"))
+        assert not same_telling(replace(last, created=MONDAY_AT_NOON), last, TextAnalyzer("en"))

@@ -9,15 +9,15 @@ from pathlib import Path
 from assistant.context.conversation import Conversation, Exchange
 from assistant.errors import StoreError
 from assistant.events import Event, MemoriesCounted, MemoriesRead, MemoryUsed, Notice
-from assistant.memory.embedder import AT_ONCE
-from assistant.memory.encoding import QueryEncoder
-from assistant.memory.forgetting_marks import Hidden
-from assistant.memory.lexicon import Lexicon
-from assistant.memory.long_term import LongTermMemory
-from assistant.memory.ranking import Ranking
-from assistant.memory.recollection import Archive, Recollection
-from assistant.memory.table import MemoryTable
-from assistant.memory.transcript import Transcript
+from assistant.language.stemming import TextAnalyzer
+from assistant.memory.records.hidden import HiddenItems
+from assistant.memory.retrieval.encoding import QueryEncoder
+from assistant.memory.retrieval.ranking import Ranking
+from assistant.memory.retrieval.vector_backfill import AT_ONCE
+from assistant.memory.store.table import MemoryTable
+from assistant.memory.transcript.database import Transcript
+from assistant.memory.turn_recall import Archive, TurnRecall
+from assistant.memory.user_memory import UserMemory
 from tests.support.encoders import SteeredEncoder
 
 LEISURE_S = 30.0
@@ -38,12 +38,12 @@ class Home:
     @asynccontextmanager
     async def memory(
         self, user: str = "ada", transcript: Transcript | None = None
-    ) -> AsyncIterator[LongTermMemory]:
-        memory = LongTermMemory(
+    ) -> AsyncIterator[UserMemory]:
+        memory = UserMemory(
             user,
             self.open_table,
             QueryEncoder(self.encoder),
-            Lexicon("en"),
+            TextAnalyzer("en"),
             Ranking(),
             self.events.append,
         )
@@ -60,7 +60,7 @@ def exchange(conversation: Conversation, said: str, answer: str = "I see.") -> E
     return conversation.complete(turn, answer)
 
 
-async def recalled(memory: LongTermMemory, query: str) -> list[str]:
+async def recalled(memory: UserMemory, query: str) -> list[str]:
     found = await memory.recall(query, LEISURE_S)
     return [each.text for each in found.memories if each.speaker == "user"]
 
@@ -98,7 +98,7 @@ async def test_their_number_is_told_as_it_changes(tmp_path: Path) -> None:
         told = exchange(talk, "My dog is called Max.")
         memory.remember(talk.id, told)
         await memory.settled()
-        hidden = Hidden.of("ada", [told.id], (), datetime.now(UTC))
+        hidden = HiddenItems.of("ada", [told.id], (), datetime.now(UTC))
         memory.withhold(hidden)
         memory.release(hidden)
         await asyncio.to_thread(memory.drop, list(memory.index.outlines().values()))
@@ -134,7 +134,7 @@ async def test_what_the_prompt_holds_anyway_is_not_recalled(tmp_path: Path) -> N
         memory.remember(talk.id, shown)
         memory.remember(talk.id, exchange(talk, "The dog likes fetch."))
         await memory.settled()
-        recollection = Recollection(memory, lambda: {shown.id})
+        recollection = TurnRecall(memory, lambda: {shown.id})
         found, missed, *_ = await recollection.recall("what of my dog?", LEISURE_S)
         assert [each.text for each in found if each.speaker == "user"] == ["The dog likes fetch."]
         assert not missed
@@ -234,17 +234,17 @@ async def test_where_no_word_and_no_meaning_helps_the_newest_is_told(tmp_path: P
         assert [each.text for each in found.memories] == ["Hm.", "It rains.", "I work in Lisbon."]
         shown = await memory.recall("Zebra", LEISURE_S, exclude=[last.id])
         assert shown.memories[0].text == "It rains."
-        memory.withhold(Hidden.of("ada", [talk.exchanges[-2].id], (), datetime.now(UTC)))
+        memory.withhold(HiddenItems.of("ada", [talk.exchanges[-2].id], (), datetime.now(UTC)))
         hidden = await memory.recall("Zebra", LEISURE_S)
         assert "It rains." not in [each.text for each in hidden.memories]
 
 
 async def test_until_the_store_was_read_a_recall_is_a_miss(tmp_path: Path) -> None:
-    memory = LongTermMemory(
+    memory = UserMemory(
         "ada",
         lambda: MemoryTable.open(str(tmp_path / "memories")),
         QueryEncoder(SteeredEncoder()),
-        Lexicon("en"),
+        TextAnalyzer("en"),
         Ranking(),
         lambda _: None,
     )
@@ -265,11 +265,11 @@ async def test_after_another_encoder_was_chosen_the_rest_is_embedded_while_nobod
     home.encoder = SteeredEncoder()
     home.encoder.name = "another"
     speaking = True
-    memory = LongTermMemory(
+    memory = UserMemory(
         "ada",
         home.open_table,
         QueryEncoder(home.encoder),
-        Lexicon("en"),
+        TextAnalyzer("en"),
         Ranking(),
         home.events.append,
     )

@@ -10,15 +10,15 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from assistant.encryption.keys import MasterKey
 from assistant.errors import StoreDamaged, StoreError
-from assistant.memory import marker_table
-from assistant.memory.keys import MasterKey
-from assistant.memory.marker_table import Marker
-from assistant.memory.record import USER, Kind, Memory, new_id
-from assistant.memory.shared_marks import MARK, Marks, mark_of, to_mark
-from assistant.memory.table import MemoryTable
-from assistant.memory.transcript import Transcript
-from assistant.memory.verifying import verify
+from assistant.memory.forgetting.audit import verify
+from assistant.memory.records.memory import USER, Memory, MemoryKind, new_id
+from assistant.memory.store import tombstone_table
+from assistant.memory.store.table import MemoryTable
+from assistant.memory.store.tombstone_table import TombstoneTable
+from assistant.memory.store.tombstones import MARK, Tombstones, mark_of, to_mark
+from assistant.memory.transcript.database import Transcript
 from assistant.paths import Home
 from tests.support.memories import NOW, memory, stored
 
@@ -27,11 +27,11 @@ X, Y = new_id(), new_id()
 
 def turn(exchange: str, *others: str) -> Memory:
     sources = (exchange, *others)
-    return Memory(f"{exchange}-{USER}", "ada", Kind.EXCHANGE, "said", NOW, sources=sources)
+    return Memory(f"{exchange}-{USER}", "ada", MemoryKind.EXCHANGE, "said", NOW, sources=sources)
 
 
 def fact(*sources: str) -> Memory:
-    return Memory(new_id(), "ada", Kind.FACT, "so it is", NOW, sources=sources)
+    return Memory(new_id(), "ada", MemoryKind.FACT, "so it is", NOW, sources=sources)
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def table(tmp_path: Path) -> Iterator[MemoryTable]:
         yield opened
 
 
-def again(table: MemoryTable) -> Marker:
+def again(table: MemoryTable) -> TombstoneTable:
     """As the next start reads it."""
     table.close()
     with closing(MemoryTable.open(table.uri)) as opened:
@@ -77,7 +77,7 @@ def test_an_id_of_ours_is_its_own_mark_and_any_other_says_nothing() -> None:
     ],
 )
 def test_what_is_left_of_a_memory(kept: Memory, left: tuple[str, ...] | None) -> None:
-    marks = Marks(frozenset({X}), frozenset({mark_of("imported")}))
+    marks = Tombstones(frozenset({X}), frozenset({mark_of("imported")}))
     found = marks.kept(kept)
     assert (found.sources if found is not None else None) == left
     assert found is None or found == replace(kept, sources=found.sources)
@@ -96,15 +96,15 @@ def test_of_memories_only_what_does_not_follow_from_the_exchanges_is_marked() ->
 def test_a_purge_is_marked_first_and_noted_last(table: MemoryTable) -> None:
     mine = fact("you")
     with table.forgotten.during("ada", {X}, [mine]):
-        open_now = Marker(table._db, table.uri, table._changing)
+        open_now = TombstoneTable(table._db, table.uri, table._changing)
         every = frozenset({X, mine.id})
-        assert open_now.of("ada") == Marks(frozenset({X}), frozenset({mine.id}), every)
+        assert open_now.of("ada") == Tombstones(frozenset({X}), frozenset({mine.id}), every)
         assert open_now.unfinished
     assert versions(table) == 1
     found = again(table)
     assert found.of("ada") == table.forgotten.of("ada")
     assert found.of("ada").unfinished == frozenset()
-    assert found.of("bob") == Marks()
+    assert found.of("bob") == Tombstones()
     assert len(found) == 2
 
 
@@ -164,7 +164,7 @@ def test_it_is_verified_too(home: Home) -> None:
             assert found.startswith("Something that was to be forgotten is not removed")
         assert verify(table, transcript, [word]).found == ()
         assert verify(table, transcript).unknown == ()
-        schema = marker_table._schema()
+        schema = tombstone_table._schema()
         columns = [["ada"], [word], [False], [True]]
         table._db.open_table("forgotten").add(pa.table(columns, schema=schema))
         found_now = verify(table, transcript, [word]).found
@@ -192,14 +192,14 @@ def test_read_while_another_drops_its_old_versions_it_is_read_again(
     table: MemoryTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table.forgotten.write([("ada", X, True)])
-    real = Marker._open
+    real = TombstoneTable._open
     failed: list[bool] = []
 
-    def gone(self: Marker) -> Any:
+    def gone(self: TombstoneTable) -> Any:
         if len(failed) < 2:
             failed.append(True)
             raise RuntimeError("lance error: Not found: forgotten.lance/data/1.lance")
         return real(self)
 
-    monkeypatch.setattr(Marker, "_open", gone)
+    monkeypatch.setattr(TombstoneTable, "_open", gone)
     assert again(table).of("ada").exchanges == {X}

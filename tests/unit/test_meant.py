@@ -7,12 +7,11 @@ from datetime import timedelta
 import pytest
 
 from assistant.context.conversation import Exchange
-from assistant.memory.found import Found
-from assistant.memory.lexicon import Lexicon
-from assistant.memory.meant import (
+from assistant.language.stemming import TextAnalyzer
+from assistant.memory.forgetting.selection import (
     LIKE,
     NOTHING,
-    Meant,
+    Selection,
     about,
     all_of,
     everything,
@@ -23,11 +22,12 @@ from assistant.memory.meant import (
     since,
     that,
 )
-from assistant.memory.naming import BY_HAND
-from assistant.memory.record import Kind, Memory
+from assistant.memory.records.ids import ADDED_BY_USER
+from assistant.memory.records.memory import Memory, MemoryKind
+from assistant.memory.retrieval.results import RecalledMemory
 from tests.support.told import NOW, Said, earlier, remembered, turned
 
-LEXICON = Lexicon("en")
+LEXICON = TextAnalyzer("en")
 OLD: Mapping[str, Said] = {
     "o1": ("My dog is called Max.", "A fine name."),
     "o2": ("Hannah rang this morning.", "How is she?"),
@@ -38,7 +38,9 @@ OLD: Mapping[str, Said] = {
 }
 
 
-def made(key: str, text: str, *sources: str, kind: Kind = Kind.FACT, at: int = 0) -> Memory:
+def made(
+    key: str, text: str, *sources: str, kind: MemoryKind = MemoryKind.FACT, at: int = 0
+) -> Memory:
     created = NOW + timedelta(minutes=at)
     return Memory(key, "me", kind, text, created, sources=sources)
 
@@ -48,8 +50,8 @@ def stored(*others: Memory) -> tuple[list[Exchange], dict[str, Memory]]:
     return exchanges, remembered(exchanges) | {each.id: each for each in others}
 
 
-def found(memory: Memory, cosine: float) -> Found:
-    return Found(
+def found(memory: Memory, cosine: float) -> RecalledMemory:
+    return RecalledMemory(
         id=memory.id,
         text=memory.text,
         kind=memory.kind,
@@ -133,7 +135,7 @@ def test_what_is_very_like_a_topic_goes_too_and_what_is_a_little_like_it_stays()
 def test_derived_memories_go_with_what_they_rest_on() -> None:
     alone = made("f1", "The user has a dog.", "o1")
     both = made("f2", "The user has a beagle and a sister.", "o1", "o5")
-    by_hand = made("f3", "The beagle needs pills.", BY_HAND)
+    by_hand = made("f3", "The beagle needs pills.", ADDED_BY_USER)
     exchanges, memories = stored(alone, both, by_hand)
 
     dog = about("dog Max", memories, exchanges, [], LEXICON)
@@ -144,11 +146,11 @@ def test_derived_memories_go_with_what_they_rest_on() -> None:
     assert beagle is not None
     assert set(beagle.exchanges) == {"o1", "o5"}
     assert {"f1", "f2", "f3"} <= set(beagle.memories)
-    assert BY_HAND not in beagle.exchanges
+    assert ADDED_BY_USER not in beagle.exchanges
 
 
 def test_of_a_summarys_many_sources_those_go_that_say_it() -> None:
-    summary = made("s1", "Max, weddings, balconies.", *OLD, kind=Kind.SUMMARY)
+    summary = made("s1", "Max, weddings, balconies.", *OLD, kind=MemoryKind.SUMMARY)
     _, memories = stored(summary)
     turns = turned([("What's my dog called?", "Max.", "s1")], memories)
 
@@ -179,7 +181,7 @@ def test_all_tellings_go() -> None:
 
 
 def test_a_note_by_hand_goes_with_the_question_alone() -> None:
-    note = made("n1", "The wifi password is hunter seven.", BY_HAND)
+    note = made("n1", "The wifi password is hunter seven.", ADDED_BY_USER)
     memories = {note.id: note}
     turns = turned([("What's my wifi password?", "It's hunter seven.", "n1")], memories)
 
@@ -201,8 +203,8 @@ def test_nothing_said_is_nothing_to_forget() -> None:
 
 
 def test_a_span_goes_over_conversations_and_takes_what_was_written_down() -> None:
-    note = made("n1", "Tea, never coffee.", BY_HAND, at=-3)
-    older = made("n2", "No sugar.", BY_HAND, at=-30)
+    note = made("n1", "Tea, never coffee.", ADDED_BY_USER, at=-3)
+    older = made("n2", "No sugar.", ADDED_BY_USER, at=-30)
     exchanges, memories = stored(note, older)
     turns = turned([("My cat is Pip.", "Aw.", ""), ("I'm tired.", "Rest.", "")], memories)
     recent = [turn.exchange for turn in turns]
@@ -223,7 +225,7 @@ def test_a_span_goes_over_conversations_and_takes_what_was_written_down() -> Non
 
 def test_everything_is_asked_whatever_it_is() -> None:
     one = remembered(earlier({"o1": OLD["o1"]}))
-    note = made("n1", "Tea.", BY_HAND)
+    note = made("n1", "Tea.", ADDED_BY_USER)
 
     little, more = everything(["o1"], one, LEXICON), everything(["o1"], one | {"n1": note}, LEXICON)
 
@@ -270,14 +272,14 @@ def test_everything_is_asked_whatever_it_is() -> None:
     ],
 )
 def test_what_is_said(count: int, newest: str, done: str, asked: str) -> None:
-    meant = Meant((), (), newest, count)
+    meant = Selection((), (), newest, count)
 
     assert read_back(meant) == done
     assert question(meant) == asked
 
 
 def test_a_few_things_are_all_named() -> None:
-    meant = Meant((), (), "your dog is called Max", 2, others=("your dog loves…",))
+    meant = Selection((), (), "your dog is called Max", 2, others=("your dog loves…",))
     assert read_back(meant) == (
         "Forgotten: your dog is called Max; your dog loves… Say undo to keep them."
     )
@@ -298,7 +300,7 @@ def test_what_is_known_of_a_topic() -> None:
     assert known(None, [memories["o1-user"]], LEXICON) == (
         "About you I remember one thing: your dog is called Max."
     )
-    many = [made(f"f{n}", f"I own {n} hats.", BY_HAND) for n in range(2, 8)]
+    many = [made(f"f{n}", f"I own {n} hats.", ADDED_BY_USER) for n in range(2, 8)]
     assert known("hats", many, LEXICON) == (
         "About hats I remember 6 things. The newest: you own 2 hats; you own 3 hats;"
         " you own 4 hats."

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import pytest
 
-from assistant.memory.lexicon import Lexicon
-from assistant.memory.meant import that
+from assistant.language.stemming import TextAnalyzer
+from assistant.memory.forgetting.selection import that
 from tests.support.told import Said, earlier, remembered, turned
 
 
@@ -214,12 +214,12 @@ CASES = [
 
 
 @pytest.fixture(scope="module")
-def lexicon() -> Lexicon:
-    return Lexicon("en")
+def lexicon() -> TextAnalyzer:
+    return TextAnalyzer("en")
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
-def test_that(case: Case, lexicon: Lexicon) -> None:
+def test_that(case: Case, lexicon: TextAnalyzer) -> None:
     before = earlier(case.old)
     everything = remembered(before)
     turns = turned(case.talk, everything)

@@ -9,21 +9,21 @@ from pathlib import Path
 
 import pytest
 
-from assistant.engines import chooses_model, open_benchmark
+from assistant.compose.engines import chooses_model, open_benchmark
+from assistant.compose.idle import JobResources, build_jobs
 from assistant.events import Phase, UserSensed
-from assistant.idle.measuring import AGAIN_S, LOOK_S, Measuring
+from assistant.idle.activity import ActivityMonitor
+from assistant.idle.jobs.speed_benchmark import AGAIN_S, LOOK_S, Measuring
 from assistant.idle.queue import JobQueue
-from assistant.idle.quiet import Quiet
 from assistant.idle.scheduler import Scheduler
-from assistant.idling import Parts, kinds_of
-from assistant.memory.transcript import Transcript
+from assistant.memory.transcript.database import Transcript
 from assistant.paths import Home
 from assistant.settings import Settings
 from models import hardware
-from models.benchmark import Benchmark
-from models.machine_notes import notes_in
-from models.profiles import STRONG
-from models.store import ModelStore
+from models.download.cache import ModelStore
+from models.selection.benchmark import Benchmark
+from models.selection.machine_records import notes_in
+from models.selection.profiles import STRONG
 from tests.support.hub_server import hub_server
 from tests.support.idling import NOW, SETTINGS, FakePolicy, until
 from tests.unit.test_profiles import LAPTOP, nothing, shrunk
@@ -75,7 +75,7 @@ def transcript(tmp_path: Path) -> Iterator[Transcript]:
         yield opened
 
 
-def scheduler(transcript: Transcript, work: Measuring, quiet: Quiet) -> Scheduler:
+def scheduler(transcript: Transcript, work: Measuring, quiet: ActivityMonitor) -> Scheduler:
     return Scheduler(
         [work], JobQueue(transcript, "me"), quiet, FakePolicy(), SETTINGS, lambda _: None
     )
@@ -83,7 +83,7 @@ def scheduler(transcript: Transcript, work: Measuring, quiet: Quiet) -> Schedule
 
 async def test_a_calm_measurement_is_made_once(transcript: Transcript) -> None:
     fake = FakeBenchmark()
-    idle = scheduler(transcript, Measuring(fake), Quiet(Phase.LISTENING))
+    idle = scheduler(transcript, Measuring(fake), ActivityMonitor(Phase.LISTENING))
 
     assert await idle.run_until_empty() == 1
     assert await idle.run_until_empty() == 0
@@ -92,7 +92,7 @@ async def test_a_calm_measurement_is_made_once(transcript: Transcript) -> None:
 
 async def test_a_busy_one_is_made_again_later_and_is_no_failure(transcript: Transcript) -> None:
     fake, clock = FakeBenchmark(calm=False), Clock()
-    idle = scheduler(transcript, Measuring(fake, clock=clock), Quiet(Phase.LISTENING))
+    idle = scheduler(transcript, Measuring(fake, clock=clock), ActivityMonitor(Phase.LISTENING))
     for _ in range(8):  # more often than a failure would be forgiven
         assert await idle.run_until_empty() == 1
         assert idle.queue.counts() == []
@@ -128,7 +128,7 @@ async def test_what_another_process_has_measured_meanwhile_is_passed_over() -> N
 
 
 async def test_it_ends_as_soon_as_somebody_speaks(transcript: Transcript) -> None:
-    fake, quiet = FakeBenchmark(holds=True), Quiet(Phase.LISTENING)
+    fake, quiet = FakeBenchmark(holds=True), ActivityMonitor(Phase.LISTENING)
     idle = scheduler(transcript, Measuring(fake), quiet)
     running = asyncio.create_task(idle.run_until_empty())
     await fake.busy.wait()
@@ -164,10 +164,10 @@ def test_only_what_the_program_chooses_is_measured(
 ) -> None:
     wanted = Settings.model_validate(settings)
     measured = open_benchmark(home, wanted)
-    parts = Parts(wanted, transcript, measured=measured)
+    parts = JobResources(wanted, transcript, measured=measured)
 
     assert chooses_model(wanted) is chosen
-    assert [each.kind for each in kinds_of(parts)] == (["measure"] if chosen else [])
+    assert [each.kind for each in build_jobs(parts)] == (["measure"] if chosen else [])
 
 
 @pytest.fixture

@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
+from assistant.compose.memory_requests import open_memory_admin
 from assistant.context.conversation import Conversation, Exchange, Summary
-from assistant.desks import open_desk
 from assistant.errors import AssistantError, SettingsError, StoreError, StoreInUse
-from assistant.memory.desk import MemoryDesk
-from assistant.memory.encoding import QueryEncoder
-from assistant.memory.naming import BY_HAND, short
-from assistant.memory.record import Kind, Memory
-from assistant.memory.table import MemoryTable
-from assistant.memory.table_schema import exported
-from assistant.memory.tiers import Tier
-from assistant.memory.transcript import Transcript
+from assistant.memory.admin import MemoryAdmin
+from assistant.memory.records.ids import ADDED_BY_USER, short
+from assistant.memory.records.memory import Memory, MemoryKind
+from assistant.memory.records.serialization import to_json
+from assistant.memory.retrieval.encoding import QueryEncoder
+from assistant.memory.retrieval.tiers import Tier
+from assistant.memory.store.table import MemoryTable
+from assistant.memory.transcript.database import Transcript
 from assistant.paths import Home
 from assistant.settings import Settings
 from tests.support.encoders import HashingEncoder
@@ -44,8 +44,8 @@ def talked(home: Home, user: str = "me") -> Conversation:
 
 
 @pytest.fixture
-def desk(home: Home) -> Iterator[MemoryDesk]:
-    with open_desk(home, Settings(), lambda _: QueryEncoder(HashingEncoder())) as opened:
+def desk(home: Home) -> Iterator[MemoryAdmin]:
+    with open_memory_admin(home, Settings(), lambda _: QueryEncoder(HashingEncoder())) as opened:
         yield opened
 
 
@@ -55,40 +55,46 @@ def conversation(home: Home) -> Conversation:
 
 
 @pytest.fixture
-def filled(conversation: Conversation, desk: MemoryDesk) -> MemoryDesk:
+def filled(conversation: Conversation, desk: MemoryAdmin) -> MemoryAdmin:
     """The three exchanges are remembered."""
     desk.rebuild()
     return desk
 
 
-def texts(desk: MemoryDesk) -> list[str]:
+def texts(desk: MemoryAdmin) -> list[str]:
     return [memory.text for memory in desk.newest().memories]
 
 
-def id_of(desk: MemoryDesk, words: str) -> str:
+def id_of(desk: MemoryAdmin, words: str) -> str:
     return next(memory.id for memory in desk.newest().memories if words in memory.text)
 
 
 def fact(key: str, text: str, **more: object) -> dict[str, object]:
-    memory = Memory(id=key, user_id="me", kind=Kind.FACT, text=text, created=START)
-    return {**exported(memory), **more}
+    memory = Memory(id=key, user_id="me", kind=MemoryKind.FACT, text=text, created=START)
+    return {**to_json(memory), **more}
 
 
-def test_the_newest_come_first_and_can_be_filtered(filled: MemoryDesk) -> None:
+def test_the_newest_come_first_and_can_be_filtered(filled: MemoryAdmin) -> None:
     filled.add("Tea, never coffee.")
 
     assert texts(filled)[:3] == ["Tea, never coffee.", SAID[2][1], SAID[2][0]]
     assert filled.newest(limit=2).total == 7
     assert len(filled.newest(limit=2).memories) == 2
-    assert [memory.text for memory in filled.newest(Kind.FACT).memories] == ["Tea, never coffee."]
+    assert [memory.text for memory in filled.newest(MemoryKind.FACT).memories] == [
+        "Tea, never coffee."
+    ]
 
 
 def test_what_is_added_is_found_at_once_and_after_a_restart(home: Home) -> None:
-    with open_desk(home, Settings(), lambda _: QueryEncoder(HashingEncoder())) as desk:
+    with open_memory_admin(home, Settings(), lambda _: QueryEncoder(HashingEncoder())) as desk:
         added = desk.add("  The spare key is under the blue pot. ")
         assert desk.search("spare key", 5).memories[0].id == added.id
-        assert (added.kind, added.confidence, added.sources) == (Kind.FACT, 1.0, (BY_HAND,))
-    with open_desk(home, Settings(), lambda _: QueryEncoder(HashingEncoder())) as desk:
+        assert (added.kind, added.confidence, added.sources) == (
+            MemoryKind.FACT,
+            1.0,
+            (ADDED_BY_USER,),
+        )
+    with open_memory_admin(home, Settings(), lambda _: QueryEncoder(HashingEncoder())) as desk:
         (found,) = desk.search("where is the key", 5).memories
         assert found.text == "The spare key is under the blue pot."
         assert "key" in found.words
@@ -97,13 +103,13 @@ def test_what_is_added_is_found_at_once_and_after_a_restart(home: Home) -> None:
 
 
 def test_looking_and_marking_need_no_encoder(home: Home, conversation: Conversation) -> None:
-    with open_desk(home, Settings(), lambda _: QueryEncoder(HashingEncoder())) as desk:
+    with open_memory_admin(home, Settings(), lambda _: QueryEncoder(HashingEncoder())) as desk:
         desk.rebuild()
 
     def none(_: Settings) -> QueryEncoder:
         raise AssertionError("the encoder was asked for")
 
-    with open_desk(home, Settings(), none) as desk:
+    with open_memory_admin(home, Settings(), none) as desk:
         key = id_of(desk, "Max")
         assert desk.show(key).memory.text == SAID[0][0]
         assert desk.mark(key, pinned=True).pinned
@@ -114,7 +120,7 @@ def test_looking_and_marking_need_no_encoder(home: Home, conversation: Conversat
         assert len(texts(desk)) == 4
 
 
-def test_show_tells_where_it_comes_from(filled: MemoryDesk, conversation: Conversation) -> None:
+def test_show_tells_where_it_comes_from(filled: MemoryAdmin, conversation: Conversation) -> None:
     shown = filled.show(id_of(filled, "Lisbon")[:12] + "-u")
 
     assert [each.user_text for each in shown.exchanges] == [SAID[1][0]]
@@ -125,7 +131,7 @@ def test_show_tells_where_it_comes_from(filled: MemoryDesk, conversation: Conver
     assert shown.after.text == SAID[1][1]
 
 
-def test_an_edited_fact_is_found_by_its_new_words_alone(desk: MemoryDesk) -> None:
+def test_an_edited_fact_is_found_by_its_new_words_alone(desk: MemoryAdmin) -> None:
     key = desk.add("I live in Porto.").id
     desk.add("Something else altogether.")
 
@@ -135,14 +141,14 @@ def test_an_edited_fact_is_found_by_its_new_words_alone(desk: MemoryDesk) -> Non
     assert set(desk.stats().without_vector.values()) == {0}
 
 
-def test_what_was_said_cannot_be_edited(filled: MemoryDesk) -> None:
+def test_what_was_said_cannot_be_edited(filled: MemoryAdmin) -> None:
     with pytest.raises(SettingsError, match="to the letter") as refused:
         filled.edit(id_of(filled, "Max"), "My cat Max.")
     assert "forget" in str(refused.value.mend)
     assert SAID[0][0] in texts(filled)
 
 
-def test_marks_count_and_can_be_undone(filled: MemoryDesk) -> None:
+def test_marks_count_and_can_be_undone(filled: MemoryAdmin) -> None:
     key = id_of(filled, "Max")
     filled.mark(key, never_recall=True)
     assert all(found.id != key for found in filled.search("dog Max fetch", 10).memories)
@@ -153,7 +159,7 @@ def test_marks_count_and_can_be_undone(filled: MemoryDesk) -> None:
 
 
 def test_forgetting_takes_the_exchange_and_what_rests_on_it_alone(
-    home: Home, filled: MemoryDesk, conversation: Conversation
+    home: Home, filled: MemoryAdmin, conversation: Conversation
 ) -> None:
     first, second, _ = (exchange.id for exchange in conversation.exchanges)
     filled.import_(
@@ -182,7 +188,7 @@ def test_forgetting_takes_the_exchange_and_what_rests_on_it_alone(
 
 
 def test_forgetting_what_was_derived_keeps_what_was_said_unless_it_is_wanted(
-    filled: MemoryDesk, conversation: Conversation
+    filled: MemoryAdmin, conversation: Conversation
 ) -> None:
     source = conversation.exchanges[0].id
     for key in ("derived-one", "derived-two"):
@@ -197,13 +203,13 @@ def test_forgetting_what_was_derived_keeps_what_was_said_unless_it_is_wanted(
     assert SAID[0][0] not in texts(filled)
 
 
-def test_forgetting_nothing_known_changes_nothing(filled: MemoryDesk) -> None:
+def test_forgetting_nothing_known_changes_nothing(filled: MemoryAdmin) -> None:
     with pytest.raises(StoreError, match="no memory"):
         filled.forget([id_of(filled, "Max"), "0000000000"])
     assert len(texts(filled)) == 6
 
 
-def test_export_and_import_are_each_other_s_inverse(filled: MemoryDesk) -> None:
+def test_export_and_import_are_each_other_s_inverse(filled: MemoryAdmin) -> None:
     filled.add("Käse 🧀 and \u200fעברית")
     filled.mark(id_of(filled, "Max"), pinned=True, feedback=1)
     before = list(filled.export())
@@ -216,7 +222,7 @@ def test_export_and_import_are_each_other_s_inverse(filled: MemoryDesk) -> None:
     assert filled.show(str(before[0]["id"])).memory.importance == 0.9
 
 
-def test_what_was_forgotten_is_not_imported(filled: MemoryDesk) -> None:
+def test_what_was_forgotten_is_not_imported(filled: MemoryAdmin) -> None:
     filled.add("Käse 🧀 and \u200fעברית")
     before = list(filled.export())
     filled.forget([id_of(filled, "Käse"), id_of(filled, "Lisbon")])
@@ -238,14 +244,14 @@ def test_what_was_forgotten_is_not_imported(filled: MemoryDesk) -> None:
         fact("x", "more", colour="red"),
     ],
 )
-def test_a_bad_row_is_named_and_nothing_is_imported(desk: MemoryDesk, row: Any) -> None:
+def test_a_bad_row_is_named_and_nothing_is_imported(desk: MemoryAdmin, row: Any) -> None:
     with pytest.raises(SettingsError, match="Line 2 "):
         desk.import_([fact("good", "A good one."), row])
     assert texts(desk) == []
 
 
 def test_rebuilding_keeps_marks_and_makes_all_vectors(
-    filled: MemoryDesk, conversation: Conversation
+    filled: MemoryAdmin, conversation: Conversation
 ) -> None:
     filled.add("Tea, never coffee.")
     filled.mark(id_of(filled, "Max"), pinned=True)
@@ -257,7 +263,7 @@ def test_rebuilding_keeps_marks_and_makes_all_vectors(
     assert filled.stats().exchanges == 3
 
 
-def test_a_damaged_table_is_mended_by_a_rebuild(home: Home, filled: MemoryDesk) -> None:
+def test_a_damaged_table_is_mended_by_a_rebuild(home: Home, filled: MemoryAdmin) -> None:
     table = filled._table
     table.delete("me", [memory.id for memory in filled.newest().memories])
     assert texts(filled) == []
@@ -267,7 +273,7 @@ def test_a_damaged_table_is_mended_by_a_rebuild(home: Home, filled: MemoryDesk) 
 
 
 @pytest.mark.parametrize("text", ["", "  \n", "a\0b", "x" * 1_048_576])
-def test_what_is_no_text_is_refused_in_a_sentence(desk: MemoryDesk, text: str) -> None:
+def test_what_is_no_text_is_refused_in_a_sentence(desk: MemoryAdmin, text: str) -> None:
     for act in (desk.add, lambda words: desk.search(words, 5)):
         with pytest.raises(SettingsError, match="text") as refused:
             act(text)
@@ -275,7 +281,7 @@ def test_what_is_no_text_is_refused_in_a_sentence(desk: MemoryDesk, text: str) -
         assert len(str(refused.value)) < 100
 
 
-def test_prefixes_must_be_long_known_and_unambiguous(desk: MemoryDesk) -> None:
+def test_prefixes_must_be_long_known_and_unambiguous(desk: MemoryAdmin) -> None:
     desk.import_([fact("abcdef123", "One."), fact("abcdef999", "Two."), fact("ab", "Short.")])
 
     assert desk.show("abcdef1").memory.text == "One."
@@ -285,7 +291,7 @@ def test_prefixes_must_be_long_known_and_unambiguous(desk: MemoryDesk) -> None:
             desk.show(named)
 
 
-def test_both_turns_of_an_exchange_have_short_names(filled: MemoryDesk) -> None:
+def test_both_turns_of_an_exchange_have_short_names(filled: MemoryAdmin) -> None:
     names = [short(memory.id) for memory in filled.newest().memories]
     assert len(set(names)) == 6
     assert {filled.show(name).memory.id for name in names} == {
@@ -296,30 +302,30 @@ def test_both_turns_of_an_exchange_have_short_names(filled: MemoryDesk) -> None:
 def test_users_do_not_see_each_other(home: Home) -> None:
     talked(home, "kim")
     kim = Settings.model_validate({"general": {"user": "kim"}})
-    with open_desk(home, kim, lambda _: QueryEncoder(HashingEncoder())) as desk:
+    with open_memory_admin(home, kim, lambda _: QueryEncoder(HashingEncoder())) as desk:
         assert desk.rebuild() == 6
         key = id_of(desk, "Max")
-    with open_desk(home, Settings(), lambda _: QueryEncoder(HashingEncoder())) as desk:
+    with open_memory_admin(home, Settings(), lambda _: QueryEncoder(HashingEncoder())) as desk:
         assert texts(desk) == []
         assert desk.search("my dog Max", 5).memories == ()
         for act in (desk.show, lambda named: desk.forget([named])):
             with pytest.raises(StoreError, match="no memory"):
                 act(key)
         assert desk.rebuild() == 0
-    with open_desk(home, kim, lambda _: QueryEncoder(HashingEncoder())) as desk:
+    with open_memory_admin(home, kim, lambda _: QueryEncoder(HashingEncoder())) as desk:
         assert len(texts(desk)) == 6
 
 
 def test_an_open_table_is_said_to_be_in_use(home: Home) -> None:
     table = MemoryTable.open(str(home.memories))
     try:
-        with pytest.raises(StoreInUse), open_desk(home, Settings()):
+        with pytest.raises(StoreInUse), open_memory_admin(home, Settings()):
             pass
     finally:
         table.close()
 
 
-def test_what_is_said_while_memories_are_rebuilt_is_not_lost(filled: MemoryDesk) -> None:
+def test_what_is_said_while_memories_are_rebuilt_is_not_lost(filled: MemoryAdmin) -> None:
     memory = filled._memory
     assert memory is not None
     exchange = Exchange("f" * 32, 9, "My bike is green.", START, "Nice.", ended=START)
@@ -355,7 +361,7 @@ def test_the_transcript_forgets_summaries_with_what_they_cover(
         transcript.close()
 
 
-def test_tiers_are_told_where_the_memories_are_in_ram(home: Home, filled: MemoryDesk) -> None:
+def test_tiers_are_told_where_the_memories_are_in_ram(home: Home, filled: MemoryAdmin) -> None:
     stats = filled.stats()
     assert stats.by_tier is not None
     assert sum(stats.by_tier.values()) == stats.total

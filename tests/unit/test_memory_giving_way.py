@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from assistant.memory.giving_way import WritingThread, gently, rest
-from assistant.memory.shared_marks import mark_of
-from assistant.memory.table import MemoryTable
-from assistant.memory.table_schema import exported
+from assistant.memory.records.serialization import to_json
+from assistant.memory.store.table import MemoryTable
+from assistant.memory.store.tombstones import mark_of
+from assistant.memory.store.write_priority import WriterThread, low_priority, yield_to_speech
 from tests.support.memories import rich
 
 PATIENCE_S = 10.0
@@ -23,8 +23,8 @@ A_WHILE_S = 0.3
 
 
 @pytest.fixture
-def writing() -> Iterator[WritingThread]:
-    thread = WritingThread("writing")
+def writing() -> Iterator[WriterThread]:
+    thread = WriterThread("writing")
     yield thread
     thread.shutdown()
 
@@ -38,7 +38,7 @@ class Piecemeal:
     def __call__(self) -> str:
         self.first.set()
         assert self.may_rest.wait(PATIENCE_S)
-        rest()
+        yield_to_speech()
         self.second.set()
         return "done"
 
@@ -53,10 +53,10 @@ class Somebody:
         return self.speaks
 
 
-def test_the_rest_waits_until_nobody_speaks_any_more(writing: WritingThread) -> None:
+def test_the_rest_waits_until_nobody_speaks_any_more(writing: WriterThread) -> None:
     somebody, piecemeal = Somebody(), Piecemeal()
     writing.somebody = somebody
-    with gently():
+    with low_priority():
         done = writing.submit(piecemeal)
     assert piecemeal.first.wait(PATIENCE_S)
     somebody.speaks = True
@@ -66,51 +66,51 @@ def test_the_rest_waits_until_nobody_speaks_any_more(writing: WritingThread) -> 
     assert done.result(PATIENCE_S) == "done"
 
 
-def test_nothing_of_it_is_begun_while_somebody_speaks(writing: WritingThread) -> None:
+def test_nothing_of_it_is_begun_while_somebody_speaks(writing: WriterThread) -> None:
     somebody, piecemeal = Somebody(speaks=True), Piecemeal()
     writing.somebody = somebody
     piecemeal.may_rest.set()
-    with gently():
+    with low_priority():
         done = writing.submit(piecemeal)
     assert not piecemeal.first.wait(A_WHILE_S)
     somebody.speaks = False
     assert done.result(PATIENCE_S) == "done"
 
 
-def test_what_the_conversation_wants_written_waits_for_nobody(writing: WritingThread) -> None:
+def test_what_the_conversation_wants_written_waits_for_nobody(writing: WriterThread) -> None:
     writing.somebody = Somebody(speaks=True)
     piecemeal = Piecemeal()
     piecemeal.may_rest.set()
-    with gently():
+    with low_priority():
         before = writing.submit(piecemeal)
     assert not piecemeal.first.wait(A_WHILE_S)
     assert writing.submit(lambda: "stored").result(PATIENCE_S) == "stored"
     assert before.result(PATIENCE_S) == "done", "it stood before it in the queue"
     again = Piecemeal()
     again.may_rest.set()
-    with gently():
+    with low_priority():
         writing.submit(again)
     assert not again.first.wait(A_WHILE_S), "and then it waits again"
 
 
 def test_an_end_waits_for_nobody_either() -> None:
-    writing = WritingThread("writing")
+    writing = WriterThread("writing")
     writing.somebody = Somebody(speaks=True)
     piecemeal = Piecemeal()
     piecemeal.may_rest.set()
-    with gently():
+    with low_priority():
         done = writing.submit(piecemeal)
     writing.shutdown()
     assert done.result(PATIENCE_S) == "done"
 
 
-def test_what_fails_is_told_and_holds_nobody_up(writing: WritingThread) -> None:
+def test_what_fails_is_told_and_holds_nobody_up(writing: WriterThread) -> None:
     def fails() -> None:
         raise OSError("no")
 
     for how in (0, 1):
         if how:
-            with gently():
+            with low_priority():
                 done = writing.submit(fails)
         else:
             done = writing.submit(fails)
@@ -119,18 +119,18 @@ def test_what_fails_is_told_and_holds_nobody_up(writing: WritingThread) -> None:
     piecemeal = Piecemeal()
     piecemeal.may_rest.set()
     writing.somebody = Somebody(speaks=True)
-    with gently():
+    with low_priority():
         writing.submit(piecemeal)
     assert not piecemeal.first.wait(A_WHILE_S), "nothing is taken to be wanted"
 
 
-async def test_work_in_other_threads_gives_way_too(writing: WritingThread) -> None:
+async def test_work_in_other_threads_gives_way_too(writing: WriterThread) -> None:
     writing.somebody = Somebody(speaks=True)
     piecemeal = Piecemeal()
     piecemeal.may_rest.set()
 
     async def work() -> None:
-        with gently():
+        with low_priority():
             await asyncio.to_thread(lambda: writing.submit(piecemeal).result())
 
     async def in_a_conversation() -> str:
@@ -143,11 +143,11 @@ async def test_work_in_other_threads_gives_way_too(writing: WritingThread) -> No
 
 
 def test_nobody_else_ever_rests() -> None:
-    rest()
+    yield_to_speech()
 
 
 def test_what_is_forgotten_while_it_waits_is_not_written(
-    writing: WritingThread, tmp_path: Path
+    writing: WriterThread, tmp_path: Path
 ) -> None:
     somebody = Somebody()
     writing.somebody = somebody
@@ -158,9 +158,9 @@ def test_what_is_forgotten_while_it_waits_is_not_written(
         def write() -> int:
             began.set()
             assert may_write.wait(PATIENCE_S)
-            return table.import_([exported(secret)])
+            return table.import_([to_json(secret)])
 
-        with gently():
+        with low_priority():
             done = writing.submit(write)
         assert began.wait(PATIENCE_S)
         somebody.speaks = True

@@ -11,13 +11,14 @@ from pathlib import Path
 import pytest
 
 from assistant.events import Event
-from assistant.memory.encoding import QueryEncoder
-from assistant.memory.lexicon import Lexicon
-from assistant.memory.long_term import LongTermMemory
-from assistant.memory.place import open_place, place_of
-from assistant.memory.ranking import Ranking
-from assistant.memory.renewal import in_order
-from assistant.memory.transcript import Transcript
+from assistant.language.stemming import TextAnalyzer
+from assistant.memory.retrieval.encoding import QueryEncoder
+from assistant.memory.retrieval.ranking import Ranking
+from assistant.memory.store.location import store_location
+from assistant.memory.store.repair import open_store
+from assistant.memory.store.table import in_order
+from assistant.memory.transcript.database import Transcript
+from assistant.memory.user_memory import UserMemory
 from assistant.paths import Home
 from assistant.settings import Settings
 from tests.support.encoders import HashingEncoder
@@ -31,8 +32,8 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from assistant.context.conversation import Conversation
-from assistant.memory.recollection import Archive
-from assistant.memory.transcript import Transcript
+from assistant.memory.turn_recall import Archive
+from assistant.memory.transcript.database import Transcript
 from assistant.paths import Home
 from tests.unit.test_memory_killed import remembering
 
@@ -56,13 +57,13 @@ asyncio.run(talk(Home(Path(sys.argv[1]))))
 """
 
 
-def remembering(home: Home, emit: Callable[[Event], None]) -> LongTermMemory:
-    place = place_of(home, Settings())
-    return LongTermMemory(
+def remembering(home: Home, emit: Callable[[Event], None]) -> UserMemory:
+    place = store_location(home, Settings())
+    return UserMemory(
         "ada",
-        lambda: open_place(place, emit),
+        lambda: open_store(place, emit),
         QueryEncoder(HashingEncoder()),
-        Lexicon("en"),
+        TextAnalyzer("en"),
         Ranking(),
         emit,
     )

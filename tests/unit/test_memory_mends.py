@@ -10,12 +10,12 @@ import pytest
 
 from assistant.context.conversation import Conversation
 from assistant.events import MemoriesRead, Notice
-from assistant.memory.desk import MemoryDesk
-from assistant.memory.forgetting_marks import Hidden
-from assistant.memory.making import memories_of
-from assistant.memory.recollection import Archive
-from assistant.memory.transcript import Transcript
-from assistant.memory.user_index import UserIndex
+from assistant.memory.admin import MemoryAdmin
+from assistant.memory.curation.materialize import materialize_exchange
+from assistant.memory.records.hidden import HiddenItems
+from assistant.memory.retrieval.user_index import UserIndex
+from assistant.memory.transcript.database import Transcript
+from assistant.memory.turn_recall import Archive
 from tests.unit.test_long_term import LEISURE_S, Home, exchange, recalled
 
 
@@ -87,13 +87,13 @@ async def test_what_a_fault_left_twice_in_the_table_is_one_and_is_forgotten(tmp_
     said = exchange(talk, "My diary is under the bed.", "")
     with closing(home.open_table()) as table:
         for _ in range(2):
-            table.add(memories_of("ada", talk.id, said))
+            table.add(materialize_exchange("ada", talk.id, said))
         assert table.count("ada") == 2
     async with home.memory() as memory:
         assert memory.count() == 1
-        hidden = Hidden.of("ada", [said.id], (), datetime.now(UTC))
+        hidden = HiddenItems.of("ada", [said.id], (), datetime.now(UTC))
         memory.withhold(hidden)
-        await asyncio.to_thread(memory.drop, memories_of("ada", talk.id, said))
+        await asyncio.to_thread(memory.drop, materialize_exchange("ada", talk.id, said))
         memory.release(hidden)
         assert await recalled(memory, "Where is my diary?") == []
         assert memory.table.count("ada") == 0
@@ -110,11 +110,11 @@ async def test_what_was_told_twice_is_recalled_after_one_telling_is_forgotten(
             archive.store(talk, exchange(talk, "My bicycle is behind the bakery.", ""))
             await memory.settled()
         assert memory.count() == 1
-        hidden = Hidden.of("ada", [talk.exchanges[-1].id], (), datetime.now(UTC))
+        hidden = HiddenItems.of("ada", [talk.exchanges[-1].id], (), datetime.now(UTC))
         memory.withhold(hidden)
         transcript.hide(hidden)
         assert await recalled(memory, "Where is my bicycle?") == []
-        desk = MemoryDesk("ada", memory.table, lambda: transcript, lambda: memory, memory=memory)
+        desk = MemoryAdmin("ada", memory.table, lambda: transcript, lambda: memory, memory=memory)
         await asyncio.to_thread(desk.purge, hidden.exchanges, hidden.memories)
         transcript.show_again("ada", hidden.id)
         memory.release(hidden)

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 from assistant.errors import StoreError
-from assistant.memory import table as table_module
-from assistant.memory import table_pieces, table_queries
-from assistant.memory.record import ASSISTANT, Kind
-from assistant.memory.table import MemoryTable
+from assistant.memory.records.memory import ASSISTANT, MemoryKind
+from assistant.memory.store import fragments, lance_queries
+from assistant.memory.store import table as table_module
+from assistant.memory.store.table import MemoryTable
 from tests.support.memories import NOW, exports, memory, rich, stored
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -53,7 +53,7 @@ def test_every_field_comes_back_after_a_restart(tmp_path: Path) -> None:
         assert sorted(stored(table), key=lambda each: each.text) == sorted(
             told, key=lambda each: each.text
         )
-        assert all(type(each.kind) is Kind for each in stored(table))
+        assert all(type(each.kind) is MemoryKind for each in stored(table))
 
 
 def test_times_of_other_zones_are_stored_as_utc_and_times_without_are_refused(
@@ -174,7 +174,7 @@ def test_get_keeps_the_order_asked_for(table: MemoryTable) -> None:
 
 
 def test_thousands_go_in_one_call(table: MemoryTable, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (table_module, table_queries):
+    for module in (table_module, lance_queries):
         monkeypatch.setattr(module, "IDS_AT_ONCE", 1_000)
     told = [memory(str(number), at=number) for number in range(4_000)]
     table.add(told)
@@ -344,7 +344,7 @@ def files(tmp_path: Path) -> int:
 def test_many_small_writes_are_joined(
     table: MemoryTable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(table_pieces, "AT_MOST", 30)
+    monkeypatch.setattr(fragments, "AT_MOST", 30)
     told = [memory(str(number), at=number) for number in range(30)]
     for one in told[:29]:
         table.add([one])

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from assistant.errors import StoreError
-from assistant.memory import table_open, table_pieces
-from assistant.memory.table import MemoryTable
+from assistant.memory.store import fragments, open_table
+from assistant.memory.store.table import MemoryTable
 from tests.support.memories import memory, rich, stored
 from tests.support.talking import OBEYING
 
@@ -46,7 +46,7 @@ def in_a_child(code: str, *arguments: object, limited: bool = False) -> str:
 OPENER = """
 import sys
 from assistant.errors import StoreError
-from assistant.memory.table import MemoryTable
+from assistant.memory.store.table import MemoryTable
 try:
     MemoryTable.open(sys.argv[1])
     print("open")
@@ -83,7 +83,7 @@ def test_after_closing_there_is_one_sentence(table: MemoryTable) -> None:
 def test_a_table_left_in_pieces_wants_compaction_when_it_is_opened(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(table_pieces, "AT_MOST", 3)
+    monkeypatch.setattr(fragments, "AT_MOST", 3)
     with closing(MemoryTable.open(str(tmp_path / "memory"))) as table:
         for _ in range(3):
             table.add([memory()])
@@ -108,7 +108,7 @@ def test_a_newer_schema_is_refused_and_left_alone(
     folder = tmp_path / "memory"
     ran: list[int] = []
 
-    def add_mood(table: table_open.Table) -> None:
+    def add_mood(table: open_table.Table) -> None:
         ran.append(1)
         table.add_columns({"mood": "'good'"})
 
@@ -116,7 +116,7 @@ def test_a_newer_schema_is_refused_and_left_alone(
     with closing(MemoryTable.open(str(folder))) as table:
         table.add([told])
     with monkeypatch.context() as newer:
-        newer.setattr(table_open, "MIGRATIONS", (*table_open.MIGRATIONS, add_mood))
+        newer.setattr(open_table, "MIGRATIONS", (*open_table.MIGRATIONS, add_mood))
         for _ in range(2):
             with closing(MemoryTable.open(str(folder))) as table:
                 assert stored(table) == [told]
@@ -135,12 +135,12 @@ def test_a_migration_that_was_killed_is_run_again(
 ) -> None:
     calls = []
 
-    def fragile(_table: table_open.Table) -> None:
+    def fragile(_table: open_table.Table) -> None:
         calls.append(1)
         if len(calls) == 1:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(table_open, "MIGRATIONS", (*table_open.MIGRATIONS, fragile))
+    monkeypatch.setattr(open_table, "MIGRATIONS", (*open_table.MIGRATIONS, fragile))
     with pytest.raises(KeyboardInterrupt):
         MemoryTable.open(str(tmp_path / "memory"))
     MemoryTable.open(str(tmp_path / "memory")).close()
@@ -187,8 +187,8 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from assistant.errors import StoreError
-from assistant.memory.record import Kind, Memory, new_id
-from assistant.memory.table import MemoryTable
+from assistant.memory.records.memory import Kind, Memory, new_id
+from assistant.memory.store.table import MemoryTable
 
 def add(text):
     try:
@@ -259,8 +259,8 @@ WRITER = """
 import sys
 from datetime import UTC, datetime
 import numpy as np
-from assistant.memory.record import ASSISTANT, Kind, Memory, new_id
-from assistant.memory.table import MemoryTable
+from assistant.memory.records.memory import ASSISTANT, Kind, Memory, new_id
+from assistant.memory.store.table import MemoryTable
 
 table = MemoryTable.open(sys.argv[1])
 table.add_encoder("small", 8)

@@ -7,7 +7,7 @@ import mlx.core as mx
 import pytest
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
-from models.mlx_engine import _Constraint, _Text
+from models.llm.mlx_engine import _Constraint, _Text
 
 END = 256
 

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from assistant.memory.needles import ANCHOR, Needles
+from assistant.memory.forgetting.pattern_search import ANCHOR, SearchPatterns
 
 SECRET = (
     'My sister Ada said "Zürich" is where she hid the silver parrot; nobody but me knows it yet.'
@@ -15,14 +15,14 @@ SECRET = (
 @pytest.mark.parametrize("code", ["utf-8", "utf-16-le", "utf-16-be"])
 @pytest.mark.parametrize("at", range(ANCHOR + 1))
 def test_a_text_is_found_at_any_offset(code: str, at: int) -> None:
-    needles = Needles.of([SECRET])
+    needles = SearchPatterns.of([SECRET])
     around = bytes(range(256)) * 3
     assert needles.found_in(around[:at] + SECRET.encode(code) + around) == {0}
     assert needles.found_in(around) == set()
 
 
 def test_as_json_and_in_pieces() -> None:
-    needles = Needles.of(["something else altogether", SECRET])
+    needles = SearchPatterns.of(["something else altogether", SECRET])
     for line in (json.dumps({"text": SECRET}), json.dumps([SECRET], ensure_ascii=False)):
         assert needles.found_in(line.encode()) == {1}
     assert needles.found_in(b"he told: nobody but me knows it yet") == {1}
@@ -31,8 +31,8 @@ def test_as_json_and_in_pieces() -> None:
 
 
 def test_only_whole_in_any_case_where_asked() -> None:
-    assert Needles.of(["the silver parrot"]).found_in(b"THE SILVER PARROT") == set()
-    needles = Needles.of(["The silver parrot"], any_case=True)
+    assert SearchPatterns.of(["the silver parrot"]).found_in(b"THE SILVER PARROT") == set()
+    needles = SearchPatterns.of(["The silver parrot"], any_case=True)
     assert needles.found_in(b"..THE SILVER PARROT..") == {0}
     assert needles.found_in_text(["of tHe sIlver paRRot"]) == {0}
 
@@ -40,24 +40,24 @@ def test_only_whole_in_any_case_where_asked() -> None:
 def test_what_is_kept_is_no_trace() -> None:
     texts = ["Yes, of course.", SECRET, "no"]
     kept = ["Yes, of course.", "She said: nobody but me knows it yet and so on", "oh no"]
-    needles = Needles.of(texts, kept=kept)
+    needles = SearchPatterns.of(texts, kept=kept)
     assert needles.common == 2
     assert needles.found_in("\n".join(kept).encode()) == set()
     assert needles.found_in(SECRET.encode()) == {1}
 
 
 def test_short_texts_are_found_in_text_and_not_by_chance() -> None:
-    needles = Needles.of(["Max"])
+    needles = SearchPatterns.of(["Max"])
     assert needles.found_in(b"a line about Max") == {0}
     assert needles.found_in_text(["my dog Max"]) == {0}
     assert needles.found_in("Max".encode("utf-16-le") + b"\0") == {0}
     assert needles.found_in(b"\0\1\2Max") == set()
-    assert Needles.of([f"x{number}" for number in range(200)]).short > 0
+    assert SearchPatterns.of([f"x{number}" for number in range(200)]).short > 0
 
 
 def test_vectors_are_found_whole_and_torn() -> None:
     vectors = np.random.default_rng(2).standard_normal((3, 384), dtype=np.float32)
-    needles = Needles.of(["some words to find"], [vector.tobytes() for vector in vectors])
+    needles = SearchPatterns.of(["some words to find"], [vector.tobytes() for vector in vectors])
     content = vectors[1].tobytes()
     for part in (content, content[:100], content[700:900], content[-70:]):
         assert needles.found_in(b"\1\2\3" + part + b"\4") == {2}
@@ -65,11 +65,11 @@ def test_vectors_are_found_whole_and_torn() -> None:
 
 
 def test_nothing_to_look_for_finds_nothing() -> None:
-    empty = Needles.of(["", "  "], [bytes(1536)])
+    empty = SearchPatterns.of(["", "  "], [bytes(1536)])
     assert not empty
     assert empty.found_in(bytes(10_000)) == set()
     assert empty.overlap == 0
 
 
 def test_its_words_are_not_printed() -> None:
-    assert "parrot" not in repr(Needles.of([SECRET]))
+    assert "parrot" not in repr(SearchPatterns.of([SECRET]))

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 from assistant.context.note import ASSISTANT, Note
 from assistant.context.note_order import newest_first
-from assistant.context.notes import Question, Room, notes_block
+from assistant.context.notes import NotesBudget, QuestionCues, notes_block
 
 NOW = datetime(2026, 4, 10, 12, tzinfo=UTC)
 
@@ -54,7 +54,9 @@ def test_facts_that_may_contradict_each_other_say_when_they_were_told() -> None:
         note("The user is vegan.", 30),
         note("The user's favourite colour is green.", 1),
     ]
-    block = notes_block(notes, NOW, lambda text: len(text.split()), Room(200, 200), Question())
+    block = notes_block(
+        notes, NOW, lambda text: len(text.split()), NotesBudget(200, 200), QuestionCues()
+    )
     assert block.text.splitlines()[1:] == [
         "- yesterday: The user's favourite colour is green.",
         "- The user is vegan.",

@@ -6,14 +6,22 @@ from random import Random
 
 import pytest
 
-from assistant.context.calendar_words import when
 from assistant.context.note import Note
-from assistant.context.notes import FEWEST, OPENING, NotesBlock, Question, Reason, Room, neutral
+from assistant.context.notes import (
+    FEWEST,
+    OPENING,
+    LeftOutReason,
+    NotesBlock,
+    NotesBudget,
+    QuestionCues,
+    sanitised,
+)
 from assistant.context.notes import notes_block as block_of
+from assistant.context.relative_dates import relative_date
 from tests.support.poison import ATTACKS, WISHES
 
 NOW = datetime(2026, 11, 21, 11, 48, tzinfo=UTC)  # a Saturday
-WIDE = Room(800, 800)
+WIDE = NotesBudget(800, 800)
 
 
 def count(text: str) -> int:
@@ -22,9 +30,9 @@ def count(text: str) -> int:
 
 
 def block(
-    notes: Sequence[Note], room: Room = WIDE, *, exact: bool = False, past: bool = False
+    notes: Sequence[Note], room: NotesBudget = WIDE, *, exact: bool = False, past: bool = False
 ) -> NotesBlock:
-    made = block_of(notes, NOW, count, room, Question("", exact=exact, past=past))
+    made = block_of(notes, NOW, count, room, QuestionCues("", exact=exact, past=past))
     assert made.tokens == count(made.text) <= room.most
     left = [note for note, _ in made.left_out]
     assert sorted(map(id, (*made.used, *left))) == sorted(map(id, notes)), "each in or out"
@@ -63,15 +71,15 @@ def ago(days: float) -> datetime:
 )
 def test_days_in_words(said: str, words: str, exact: str) -> None:
     moment = datetime.fromisoformat(said).replace(tzinfo=UTC)
-    assert when(moment, NOW) == words
-    assert when(moment, NOW, exact=True) == exact
+    assert relative_date(moment, NOW) == words
+    assert relative_date(moment, NOW, exact=True) == exact
 
 
 def test_a_day_is_the_users_own() -> None:
     tokyo = timezone(timedelta(hours=9))
     late = datetime(2026, 11, 20, 16, tzinfo=UTC)  # the 21st, one in the morning, there
-    assert when(late, NOW.astimezone(tokyo)) == "today"
-    assert when(late, NOW) == "yesterday"
+    assert relative_date(late, NOW.astimezone(tokyo)) == "today"
+    assert relative_date(late, NOW) == "yesterday"
 
 
 # -- lines --------------------------------------------------------------------------------------
@@ -116,17 +124,17 @@ def test_what_is_superseded_is_shown_to_those_who_look_back_last_and_with_its_da
     ]
     made = block([oldest, old, other, new])
     assert "Bonn" not in made.text
-    assert [reason for _, reason in made.left_out] == [Reason.SUPERSEDED] * 2
+    assert [reason for _, reason in made.left_out] == [LeftOutReason.SUPERSEDED] * 2
 
 
 def test_nothing_is_said_twice_and_nothing_makes_no_line() -> None:
     notes = [Note("Max is a dog."), Note("\u200b\n "), Note("max is  a dog."), Note("Here.")]
-    made = block_of(notes, NOW, count, WIDE, Question(), [" here. "])
+    made = block_of(notes, NOW, count, WIDE, QuestionCues(), [" here. "])
     assert [note.text for note in made.used] == ["Max is a dog."]
     assert [reason for _, reason in made.left_out] == [
-        Reason.EMPTY,
-        Reason.REPEATED,
-        Reason.REPEATED,
+        LeftOutReason.EMPTY,
+        LeftOutReason.REPEATED,
+        LeftOutReason.REPEATED,
     ]
     assert block([]) == NotesBlock()
     assert block([Note(" ")]).text == ""
@@ -137,17 +145,17 @@ def test_nothing_is_said_twice_and_nothing_makes_no_line() -> None:
 
 def test_the_best_that_have_room_are_in_and_the_others_are_named() -> None:
     notes = [Note(f"memory {number} {'word ' * (number % 7)}") for number in range(60)]
-    made = block(notes, Room(120, 120))
+    made = block(notes, NotesBudget(120, 120))
     assert made.used[:FEWEST] == tuple(notes[:FEWEST])
     assert 90 < made.tokens <= 120
-    assert {reason for _, reason in made.left_out} == {Reason.NO_ROOM}
+    assert {reason for _, reason in made.left_out} == {LeftOutReason.NO_ROOM}
 
 
 @pytest.mark.parametrize("quick", [0, 1, 20, 60])
 def test_however_slow_the_model_the_three_best_are_read(quick: int) -> None:
     notes = [Note(f"memory number {number}") for number in range(9)]
-    assert block(notes, Room(800, quick)).used[:FEWEST] == tuple(notes[:FEWEST])
-    assert len(block(notes, Room(800, 20)).used) == FEWEST
+    assert block(notes, NotesBudget(800, quick)).used[:FEWEST] == tuple(notes[:FEWEST])
+    assert len(block(notes, NotesBudget(800, 20)).used) == FEWEST
 
 
 def test_an_enormous_note_ends_between_two_words() -> None:
@@ -157,7 +165,9 @@ def test_an_enormous_note_ends_between_two_words() -> None:
     assert line.endswith((" upon…", " a…", " time…"))
     assert count(line) < 90
     assert count(block([Note("x" * 1_000_000)]).text) < 100
-    slow = block([story] * 1 + [Note(f"{n} " + "word " * 900) for n in range(3)], Room(800, 10))
+    slow = block(
+        [story] * 1 + [Note(f"{n} " + "word " * 900) for n in range(3)], NotesBudget(800, 10)
+    )
     assert len(slow.used) == FEWEST
     assert slow.tokens < 3 * 50
 
@@ -165,10 +175,12 @@ def test_an_enormous_note_ends_between_two_words() -> None:
 def test_a_long_note_begins_where_the_question_points() -> None:
     talk = "It rained all day and we stayed at home. " * 9
     note = Note(f"{talk}Then we adopted a beagle called Max. {talk}")
-    made = block_of([note], NOW, count, Room(90, 40), Question("Which dogs did we adopt?"))
+    made = block_of(
+        [note], NOW, count, NotesBudget(90, 40), QuestionCues("Which dogs did we adopt?")
+    )
     assert made.text.startswith(f"({OPENING}\n- … Then we adopted a beagle called Max. It rained")
     assert made.text.endswith("…)")
-    unasked = block_of([note], NOW, count, Room(90, 40), Question("Who is Ann?"))
+    unasked = block_of([note], NOW, count, NotesBudget(90, 40), QuestionCues("Who is Ann?"))
     assert "- It rained" in unasked.text
 
 
@@ -177,7 +189,7 @@ def test_a_tiny_window_is_never_overrun(most: int) -> None:
     notes = [
         Note(f"memory {number} " + "words and words " * 60, said=ago(2)) for number in (1, 2, 3)
     ]
-    made = block(notes, Room(most, most))
+    made = block(notes, NotesBudget(most, most))
     assert len(made.used) == (3 if most >= 60 else len(made.used))
 
 
@@ -186,7 +198,7 @@ def test_room_is_kept_whatever_is_remembered() -> None:
     texts = [*ATTACKS.values(), *(text for text, _ in WISHES.values())]
     for _ in range(200):
         notes = [Note(text, said=ago(random.random() * 900)) for text in random.choices(texts, k=9)]
-        block(notes, Room(random.randint(1, 400), random.randint(1, 400)))
+        block(notes, NotesBudget(random.randint(1, 400), random.randint(1, 400)))
 
 
 # -- what can't get out -------------------------------------------------------------------------
@@ -194,9 +206,9 @@ def test_room_is_kept_whatever_is_remembered() -> None:
 
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_an_attack_stays_in_its_line(attack: str) -> None:
-    words = neutral(ATTACKS[attack])
+    words = sanitised(ATTACKS[attack])
     assert len(words.splitlines()) <= 1
-    assert words == neutral(words)
+    assert words == sanitised(words)
     assert words.isprintable()
     depth = 0
     for letter in words:
@@ -213,10 +225,12 @@ def test_an_attack_stays_in_its_line(attack: str) -> None:
 @pytest.mark.parametrize("wish", WISHES)
 def test_a_wish_is_still_there(wish: str) -> None:
     text, kept = WISHES[wish]
-    assert kept in neutral(text)
+    assert kept in sanitised(text)
     if "\n" not in text:
         marks = set("()<>[]:#, \u200c")
-        letters = [[each for each in words if each not in marks] for words in (neutral(text), text)]
+        letters = [
+            [each for each in words if each not in marks] for words in (sanitised(text), text)
+        ]
         assert letters[0] == letters[1]
 
 
@@ -249,4 +263,4 @@ def test_a_wish_is_still_there(wish: str) -> None:
     ],
 )
 def test_marks_of_the_block_are_taken_out(text: str, left: str) -> None:
-    assert neutral(text) == left
+    assert sanitised(text) == left

@@ -13,7 +13,7 @@ import pytest
 
 from assistant.errors import ModelFailed
 from models.interfaces import Chunk, Generation, Lane, LanguageModel, Message, Usage
-from models.openai_http import OpenAICompatible
+from models.llm.openai_http import OpenAICompatible
 from tests.support.small_models import closed_port
 
 HELLO = [Message("user", "Hello.")]

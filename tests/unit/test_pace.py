@@ -9,12 +9,20 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from assistant.memory.lexicon import Lexicon
-from assistant.memory.pace import LAST, LEAST_S, MOST, SHARES, Limit, Pace, Steps
-from assistant.memory.question import read_question
-from assistant.memory.ranking import Ranking
-from assistant.memory.record import Kind, Memory
-from assistant.memory.user_index import UserIndex
+from assistant.language.stemming import TextAnalyzer
+from assistant.memory.records.memory import Memory, MemoryKind
+from assistant.memory.retrieval.deadline import (
+    LAST,
+    LEAST_S,
+    MOST,
+    SHARES,
+    SearchDeadline,
+    SearchTimings,
+    StepTimes,
+)
+from assistant.memory.retrieval.question import read_question
+from assistant.memory.retrieval.ranking import Ranking
+from assistant.memory.retrieval.user_index import UserIndex
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 LOOKS = {"lock": 3, "words": 4, "meaning": 5}
@@ -37,7 +45,12 @@ def clock() -> Clock:
 
 
 def search(
-    pace: Pace, clock: Clock, seconds: float, deadline: float = 9e9, *, meaning: bool = True
+    pace: SearchTimings,
+    clock: Clock,
+    seconds: float,
+    deadline: float = 9e9,
+    *,
+    meaning: bool = True,
 ) -> str:
     """Takes so long where nothing cuts it short. Which steps it came to."""
     limit = pace.limit(clock.now + deadline)
@@ -56,7 +69,7 @@ WORDS = "words"
 
 
 def test_of_the_deadline_somewhat_more_is_kept_than_searches_take_as_a_rule(clock: Clock) -> None:
-    pace = Pace(0.003, clock)
+    pace = SearchTimings(0.003, clock)
     first = pace.reserve(0.010)
     assert 0.003 < first < 0.005
     for _ in range(LAST):
@@ -73,14 +86,14 @@ def test_of_the_deadline_somewhat_more_is_kept_than_searches_take_as_a_rule(cloc
 
 
 def test_less_is_enough_for_one_that_is_brief(clock: Clock) -> None:
-    pace = Pace(0.004, clock)
+    pace = SearchTimings(0.004, clock)
     assert LEAST_S < pace.least(0.010) < pace.reserve(0.010)
 
 
 def test_one_slow_moment_is_soon_over(clock: Clock) -> None:
     """Else all that comes after it would be cut short."""
     for slow in (0.02, 0.05, 1.0):
-        pace = Pace(0.003, clock)
+        pace = SearchTimings(0.003, clock)
         for _ in range(LAST):
             search(pace, clock, slow)
         steps = [search(pace, clock, 0.003, 0.006) for _ in range(2 * LAST + 2)]
@@ -89,7 +102,7 @@ def test_one_slow_moment_is_soon_over(clock: Clock) -> None:
 
 
 def test_nor_does_it_stay_where_no_vector_comes_in_time_for_it(clock: Clock) -> None:
-    pace = Pace(0.003, clock)
+    pace = SearchTimings(0.003, clock)
     for _ in range(LAST):
         search(pace, clock, 1.0)
     assert pace.reserve(0.010) == MOST * 0.010, "so much that an encoder may always be late"
@@ -100,7 +113,7 @@ def test_nor_does_it_stay_where_no_vector_comes_in_time_for_it(clock: Clock) -> 
 
 
 def test_what_never_fits_is_tried_ever_less_often(clock: Clock) -> None:
-    pace = Pace(0.001, clock)
+    pace = SearchTimings(0.001, clock)
     for _ in range(LAST):
         search(pace, clock, 0.02, 9.0)
     steps = [search(pace, clock, 0.02, 0.0195) for _ in range(2_000)]
@@ -111,7 +124,7 @@ def test_what_never_fits_is_tried_ever_less_often(clock: Clock) -> None:
 def test_without_a_vector_there_has_to_be_time_for_the_ranking_alone(clock: Clock) -> None:
     for due, allowed in ((4.0, True), (3.9, False)):
         clock.now = 0.0
-        limit = Limit(due, Steps(1.0, 9.0, 3.0, 2.0), clock)
+        limit = SearchDeadline(due, StepTimes(1.0, 9.0, 3.0, 2.0), clock)
         clock.now = 1.0
         assert limit.after_words(meaning=False) is allowed
         limit.over()
@@ -120,10 +133,10 @@ def test_without_a_vector_there_has_to_be_time_for_the_ranking_alone(clock: Cloc
 
 def test_what_does_not_fit_gives_way_to_what_does(clock: Clock) -> None:
     """Steps of 1, 4, 3 and 2 seconds."""
-    expected = Steps(1.0, 4.0, 3.0, 2.0)
+    expected = StepTimes(1.0, 4.0, 3.0, 2.0)
     for due, steps in ((8.0, WHOLE), (7.9, BRIEF), (7.0, BRIEF), (6.9, WORDS), (0.5, WORDS)):
         clock.now = 0.0
-        limit = Limit(due, expected, clock)
+        limit = SearchDeadline(due, expected, clock)
         clock.now = 1.0
         if limit.after_words(meaning=True):
             clock.now = 5.0
@@ -135,10 +148,10 @@ def test_what_does_not_fit_gives_way_to_what_does(clock: Clock) -> None:
 
 
 @pytest.fixture(params=["by meaning", "by words"])
-def cut(request: pytest.FixtureRequest, clock: Clock) -> Callable[[], Limit]:
+def cut(request: pytest.FixtureRequest, clock: Clock) -> Callable[[], SearchDeadline]:
     """One that leaves no time to rank what was found, or to look for the nearest."""
-    steps = Steps(ranking=1.0) if request.param == "by meaning" else Steps(meaning=1.0)
-    return lambda: Limit(clock.now, steps, clock)
+    steps = StepTimes(ranking=1.0) if request.param == "by meaning" else StepTimes(meaning=1.0)
+    return lambda: SearchDeadline(clock.now, steps, clock)
 
 
 # -- the search itself --------------------------------------------------------------------------
@@ -148,7 +161,7 @@ def told(number: int, text: str, superseded_by: str | None = None) -> Memory:
     return Memory(
         id=f"m{number}",
         user_id="ada",
-        kind=Kind.EXCHANGE,
+        kind=MemoryKind.EXCHANGE,
         text=text,
         created=NOW - timedelta(days=100 - number),
         speaker="user",
@@ -168,13 +181,13 @@ TOLD = (
 
 @pytest.fixture
 def index() -> UserIndex:
-    made = UserIndex("ada", Lexicon("en"), 2, Ranking())
+    made = UserIndex("ada", TextAnalyzer("en"), 2, Ranking())
     made.add(TOLD, np.eye(2, dtype=np.float32)[[0, 1, 1, 0]])
     return made
 
 
 def find(
-    index: UserIndex, text: str, limit: Limit | None, exclude: tuple[str, ...] = ()
+    index: UserIndex, text: str, limit: SearchDeadline | None, exclude: tuple[str, ...] = ()
 ) -> list[str]:
     vector = np.array([0, 1] if "live" in text else [1, 0], np.float32)
     question = read_question(text, ())
@@ -189,20 +202,20 @@ def runs_out(after: int) -> Callable[[], float]:
 
 
 def test_past_its_limit_the_words_decide(index: UserIndex) -> None:
-    limit = Limit(1.0, Steps(), runs_out(LOOKS["lock"]))
+    limit = SearchDeadline(1.0, StepTimes(), runs_out(LOOKS["lock"]))
     assert find(index, "What does Max the dog love?", limit) == ["m0"]
     assert (limit.cut, limit.by_meaning) == (True, False)
 
 
 def test_where_the_nearest_were_looked_for_they_count(index: UserIndex) -> None:
-    limit = Limit(1.0, Steps(), runs_out(LOOKS["words"]))
+    limit = SearchDeadline(1.0, StepTimes(), runs_out(LOOKS["words"]))
     found = find(index, "What does Max the dog love?", limit)
     assert (limit.cut, limit.by_meaning) == (True, True)
     assert found[:2] == ["m0", "m3"], "near in meaning"
 
 
 def test_within_its_limit_it_is_the_whole_search(index: UserIndex) -> None:
-    limit = Limit(1.0, Steps(), runs_out(LOOKS["meaning"]))
+    limit = SearchDeadline(1.0, StepTimes(), runs_out(LOOKS["meaning"]))
     whole = find(index, "What does Max the dog love?", None)
     assert find(index, "What does Max the dog love?", limit) == whole
     assert not limit.cut
@@ -215,7 +228,7 @@ def first(found: list[str], *wanted: str) -> bool:
 
 
 def test_in_brief_what_is_no_longer_so_comes_after_what_is(
-    index: UserIndex, cut: Callable[[], Limit]
+    index: UserIndex, cut: Callable[[], SearchDeadline]
 ) -> None:
     assert first(find(index, "Where do I live?", cut()), "m2", "m1")
     assert first(find(index, "Where did I live in Ghent?", cut()), "m2", "m1")
@@ -224,7 +237,7 @@ def test_in_brief_what_is_no_longer_so_comes_after_what_is(
 
 
 def test_in_brief_what_is_hidden_shown_or_expired_does_not_come_up(
-    index: UserIndex, cut: Callable[[], Limit]
+    index: UserIndex, cut: Callable[[], SearchDeadline]
 ) -> None:
     assert "m2" not in find(index, "Where do I live?", cut(), exclude=("x2",))
     index.update(replace(TOLD[2], never_recall=True))
@@ -238,24 +251,26 @@ def test_in_brief_what_is_hidden_shown_or_expired_does_not_come_up(
 
 
 def test_in_brief_no_summary_takes_the_place_of_what_it_sums_up(
-    index: UserIndex, cut: Callable[[], Limit]
+    index: UserIndex, cut: Callable[[], SearchDeadline]
 ) -> None:
-    summary = replace(told(4, "Max the dog loves fetch."), kind=Kind.SUMMARY, sources=("x0", "x3"))
+    summary = replace(
+        told(4, "Max the dog loves fetch."), kind=MemoryKind.SUMMARY, sources=("x0", "x3")
+    )
     index.add([summary], np.eye(2, dtype=np.float32)[[0]])
     assert first(find(index, "What does Max the dog love?", cut()), "m0")
     assert "m4" not in find(index, "What does Max the dog love?", cut())
     assert find(index, "What have we talked about?", cut()) == ["m4"]
 
 
-def test_in_brief_the_newest_of_equals_come_up(cut: Callable[[], Limit]) -> None:
-    index = UserIndex("ada", Lexicon("en"), 2, Ranking())
+def test_in_brief_the_newest_of_equals_come_up(cut: Callable[[], SearchDeadline]) -> None:
+    index = UserIndex("ada", TextAnalyzer("en"), 2, Ranking())
     equal = [told(number, "It rained all day.") for number in range(120)]
     index.add(equal, np.tile(np.array([1, 0], np.float32), (120, 1)))
     assert find(index, "Has it rained?", cut()) == ["m119", "m118", "m117", "m116"]
 
 
 def test_of_a_time_that_alone_is_asked_for_nothing_else_comes_up(
-    index: UserIndex, cut: Callable[[], Limit]
+    index: UserIndex, cut: Callable[[], SearchDeadline]
 ) -> None:
     index.update(replace(TOLD[3], text="What did I say on Monday about the rain?"))
     assert find(index, "What did I say yesterday?", cut()) == []
@@ -272,7 +287,7 @@ def test_who_changes_the_index_does_not_hold_a_turn_up(index: UserIndex) -> None
     thread = threading.Thread(target=change)
     thread.start()
     assert begun.wait(WAIT_S)
-    limit = Limit(0.0)
+    limit = SearchDeadline(0.0)
     assert find(index, "Where do I live?", limit) == []
     assert limit.cut
     over.set()

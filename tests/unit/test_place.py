@@ -14,16 +14,17 @@ import pytest
 from assistant.context.conversation import Conversation
 from assistant.errors import SettingsError, StoreDamaged
 from assistant.events import Notice
-from assistant.memory import place as module
-from assistant.memory.encoding import QueryEncoder
-from assistant.memory.lexicon import Lexicon
-from assistant.memory.long_term import LongTermMemory
-from assistant.memory.naming import BY_HAND
-from assistant.memory.place import Place, open_place, place_of
-from assistant.memory.ranking import Ranking
-from assistant.memory.record import Kind, new_id
-from assistant.memory.table import MemoryTable
-from assistant.memory.transcript import Transcript
+from assistant.language.stemming import TextAnalyzer
+from assistant.memory.records.ids import ADDED_BY_USER
+from assistant.memory.records.memory import MemoryKind, new_id
+from assistant.memory.retrieval.encoding import QueryEncoder
+from assistant.memory.retrieval.ranking import Ranking
+from assistant.memory.store import repair as module
+from assistant.memory.store.location import StoreLocation, store_location
+from assistant.memory.store.repair import open_store
+from assistant.memory.store.table import MemoryTable
+from assistant.memory.transcript.database import Transcript
+from assistant.memory.user_memory import UserMemory
 from assistant.paths import Home
 from assistant.settings import Memory, Settings
 from tests.support.encoders import HashingEncoder
@@ -38,8 +39,8 @@ def stored_at(address: str | None) -> Settings:
 
 
 @pytest.fixture
-def place(home: Home) -> Place:
-    return place_of(home, Settings())
+def place(home: Home) -> StoreLocation:
+    return store_location(home, Settings())
 
 
 @pytest.fixture
@@ -51,7 +52,7 @@ def dying(monkeypatch: pytest.MonkeyPatch, *which: str, code: str = ABORTS) -> N
     """Let the process that reads the store die, as a damaged file makes it."""
     real = module._child
 
-    def child(place: Place, how: str) -> "subprocess.Popen[bytes]":
+    def child(place: StoreLocation, how: str) -> "subprocess.Popen[bytes]":
         if how not in which:
             return real(place, how)
         return subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
@@ -67,10 +68,10 @@ def set_aside(home: Home) -> list[Path]:
 
 
 def test_the_setting_names_a_folder_or_an_address(home: Home) -> None:
-    assert place_of(home, Settings()).folder == home.memories
-    assert place_of(home, stored_at("elsewhere")).folder == home.root / "elsewhere"
-    assert place_of(home, stored_at("/mnt/memories")).folder == Path("/mnt/memories")
-    shared = place_of(home, stored_at("s3://bucket/path"))
+    assert store_location(home, Settings()).folder == home.memories
+    assert store_location(home, stored_at("elsewhere")).folder == home.root / "elsewhere"
+    assert store_location(home, stored_at("/mnt/memories")).folder == Path("/mnt/memories")
+    shared = store_location(home, stored_at("s3://bucket/path"))
     assert (shared.uri, shared.folder) == ("s3://bucket/path", None)
 
 
@@ -79,53 +80,59 @@ def test_the_setting_names_a_folder_or_an_address(home: Home) -> None:
 )
 def test_credentials_in_the_address_are_refused_and_not_repeated(home: Home, address: str) -> None:
     with pytest.raises(SettingsError, match="credentials belong into the environment") as caught:
-        place_of(home, stored_at(address))
+        store_location(home, stored_at(address))
     assert "s3cr3t" not in f"{caught.value} {caught.value.mend}"
 
 
 # -- what kills its reader ----------------------------------------------------------------------
 
 
-def test_the_marker_is_there_while_the_store_is_read(place: Place, told: list[Notice]) -> None:
-    with closing(open_place(place, told.append)) as table:
+def test_the_marker_is_there_while_the_store_is_read(
+    place: StoreLocation, told: list[Notice]
+) -> None:
+    with closing(open_store(place, told.append)) as table:
         assert place.marker.exists()
         table.proved()
         assert not place.marker.exists()
-    with closing(open_place(place, told.append)):
+    with closing(open_store(place, told.append)):
         assert place.marker.exists()
     assert not place.marker.exists(), "an orderly end is no crash"
 
 
-def test_a_kill_alone_sets_nothing_aside(home: Home, place: Place, told: list[Notice]) -> None:
-    with closing(open_place(place, told.append)) as table:
+def test_a_kill_alone_sets_nothing_aside(
+    home: Home, place: StoreLocation, told: list[Notice]
+) -> None:
+    with closing(open_store(place, told.append)) as table:
         table.add([memory()])
     place.marker.touch()
-    with closing(open_place(place, told.append)) as table:
+    with closing(open_store(place, told.append)) as table:
         assert len(stored(table)) == 1
     assert (told, set_aside(home)) == ([], [])
 
 
 def test_a_check_that_somebody_ended_proves_nothing(
-    home: Home, place: Place, told: list[Notice], monkeypatch: pytest.MonkeyPatch
+    home: Home, place: StoreLocation, told: list[Notice], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    open_place(place, told.append).close()
+    open_store(place, told.append).close()
     place.marker.touch()
     dying(monkeypatch, "check", code=f"import os; os.kill(os.getpid(), {int(signal.SIGTERM)})")
-    open_place(place, told.append).close()
+    open_store(place, told.append).close()
     assert (told, set_aside(home)) == ([], [])
 
 
 def test_what_can_be_read_of_it_is_saved(
-    home: Home, place: Place, told: list[Notice], monkeypatch: pytest.MonkeyPatch
+    home: Home, place: StoreLocation, told: list[Notice], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    mine = replace(memory("Tea, never coffee."), kind=Kind.FACT, sources=(BY_HAND,), pinned=True)
+    mine = replace(
+        memory("Tea, never coffee."), kind=MemoryKind.FACT, sources=(ADDED_BY_USER,), pinned=True
+    )
     gone = new_id()
-    with closing(open_place(place, told.append)) as table:
+    with closing(open_store(place, told.append)) as table:
         table.add([mine, memory("The other user's.", user="bob")])
         table.forgotten.write([("ada", gone, True)], finished=True)
     place.marker.touch()
     dying(monkeypatch, "check")
-    with closing(open_place(place, told.append)) as table:
+    with closing(open_store(place, told.append)) as table:
         assert stored(table) == [mine]
         assert len(stored(table, "bob")) == 1
         table.add([replace(memory(), sources=(gone,))])
@@ -138,9 +145,9 @@ def test_what_can_be_read_of_it_is_saved(
 
 
 def test_what_was_said_comes_back_from_the_transcript(
-    home: Home, place: Place, told: list[Notice], monkeypatch: pytest.MonkeyPatch
+    home: Home, place: StoreLocation, told: list[Notice], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with closing(open_place(place, told.append)) as table:
+    with closing(open_store(place, told.append)) as table:
         table.add([memory("Lost.")])
     place.marker.touch()
     dying(monkeypatch, "check", "save")
@@ -148,11 +155,11 @@ def test_what_was_said_comes_back_from_the_transcript(
     talk.append_user(1, "My dog is called Max.", datetime.now(UTC))
     transcript = Transcript.open(home.transcript)
     transcript.store(talk, talk.complete(1, "I see."))
-    long_term = LongTermMemory(
+    long_term = UserMemory(
         "ada",
-        lambda: open_place(place, told.append),
+        lambda: open_store(place, told.append),
         QueryEncoder(HashingEncoder()),
-        Lexicon("en"),
+        TextAnalyzer("en"),
         Ranking(),
         lambda _: None,
     )
@@ -173,11 +180,11 @@ def test_what_was_said_comes_back_from_the_transcript(
 def test_an_object_store_cannot_be_set_aside_and_is_left_alone(
     home: Home, told: list[Notice], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    place = place_of(home, stored_at("s3://bucket/path"))
+    place = store_location(home, stored_at("s3://bucket/path"))
     place.marker.touch()
     dying(monkeypatch, "check", "save")
     with pytest.raises(StoreDamaged, match="is damaged, and can't be read") as caught:
-        open_place(place, told.append)
+        open_store(place, told.append)
     assert caught.value.mend is not None
     assert told == []
 
@@ -187,7 +194,7 @@ import os
 import sys
 from pathlib import Path
 from assistant.memory import table_open
-from assistant.memory.place import open_place, place_of
+from assistant.memory.store.repair import open_place, place_of
 from assistant.paths import Home
 from assistant.settings import Settings
 
@@ -196,7 +203,7 @@ open_place(place_of(Home(Path(sys.argv[1])), Settings()), print)
 """
 
 
-def test_a_real_abort_leaves_the_marker(home: Home, place: Place) -> None:
+def test_a_real_abort_leaves_the_marker(home: Home, place: StoreLocation) -> None:
     done = subprocess.run([sys.executable, "-c", ABORTING, str(home.root)], cwd=ROOT, check=False)
     assert done.returncode == -signal.SIGABRT
     assert place.marker.exists()

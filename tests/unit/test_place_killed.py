@@ -9,14 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from assistant.encryption.keys import MasterKey
 from assistant.errors import StoreError
 from assistant.events import Notice
-from assistant.memory import place as module
-from assistant.memory.keys import MasterKey
-from assistant.memory.naming import BY_HAND
-from assistant.memory.place import Place, open_place, place_of, saving_marker
-from assistant.memory.record import Kind, Memory, new_id
-from assistant.memory.table import MemoryTable
+from assistant.memory.records.ids import ADDED_BY_USER
+from assistant.memory.records.memory import Memory, MemoryKind, new_id
+from assistant.memory.store import repair as module
+from assistant.memory.store.location import StoreLocation, store_location
+from assistant.memory.store.repair import open_store, saving_marker
+from assistant.memory.store.table import MemoryTable
 from assistant.paths import Home
 from assistant.settings import Settings
 from tests.support.homes import holds
@@ -31,8 +32,8 @@ import signal
 import sys
 from pathlib import Path
 from assistant.memory import place
-from assistant.memory.keys import MasterKey
-from assistant.memory.table import MemoryTable
+from assistant.encryption.keys import MasterKey
+from assistant.memory.store.table import MemoryTable
 from assistant.paths import Home
 from assistant.settings import Settings
 
@@ -70,22 +71,22 @@ SAMPLE = "between two rows"
 
 
 @pytest.fixture
-def place(home: Home) -> Place:
-    return place_of(home, Settings())
+def place(home: Home) -> StoreLocation:
+    return store_location(home, Settings())
 
 
 @pytest.fixture
-def kept(place: Place) -> list[Memory]:
+def kept(place: StoreLocation) -> list[Memory]:
     return filled(place)
 
 
-def filled(place: Place) -> list[Memory]:
+def filled(place: StoreLocation) -> list[Memory]:
     """What was added by hand, in a store that killed its reader."""
     rows = [
-        replace(memory(text, at=at), kind=Kind.FACT, sources=(BY_HAND,))
+        replace(memory(text, at=at), kind=MemoryKind.FACT, sources=(ADDED_BY_USER,))
         for at, text in enumerate(["Tea, never Zyzzyvax.", "The key is below the stone.", "No."])
     ]
-    with closing(open_place(place, quietly)) as table:
+    with closing(open_store(place, quietly)) as table:
         table.add(rows)
         table.forgotten.write([("ada", GONE, True)], finished=True)
     place.marker.touch()
@@ -96,7 +97,7 @@ def quietly(_: Notice) -> None:
     """Nobody listens."""
 
 
-def kill(home: Home, place: Place, owner: str, name: str, when: str) -> None:
+def kill(home: Home, place: StoreLocation, owner: str, name: str, when: str) -> None:
     secret = place.key.secret.hex() if place.key is not None else ""
     code = subprocess.run(
         [sys.executable, "-c", KILLED, str(home.root), secret, owner, name, when],
@@ -113,13 +114,13 @@ def kill(home: Home, place: Place, owner: str, name: str, when: str) -> None:
 )
 def test_what_was_added_by_hand_survives_a_kill(home: Home, step: str) -> None:
     key, where = STEPS[step]
-    place = place_of(home, Settings(), key)
+    place = store_location(home, Settings(), key)
     kept = filled(place)
     kill(home, place, *where)
     assert key is None or holds(home.root, "Zyzzyvax") == []
 
     told: list[Notice] = []
-    with closing(open_place(place, told.append)) as table:
+    with closing(open_store(place, told.append)) as table:
         assert stored(table) == kept
         table.add([replace(memory(), sources=(GONE,))])
         assert stored(table) == kept, "what was forgotten stays so"
@@ -129,13 +130,13 @@ def test_what_was_added_by_hand_survives_a_kill(home: Home, step: str) -> None:
         [] if step.startswith("before the folder") else [True]
     )
     told.clear()
-    open_place(place, told.append).close()
+    open_store(place, told.append).close()
     assert told == [], "it is brought over once"
 
 
 @pytest.mark.long
 def test_two_kills_and_a_second_damage_lose_nothing(
-    home: Home, place: Place, kept: list[Memory]
+    home: Home, place: StoreLocation, kept: list[Memory]
 ) -> None:
     """The half that was brought over is set aside too."""
     kill(home, place, *BETWEEN)
@@ -143,13 +144,13 @@ def test_two_kills_and_a_second_damage_lose_nothing(
         earlier = aside.rename(aside.with_name("memories.damaged-20200101-000000"))
         saving_marker(home.memories).write_text(f"{earlier.name}\n")
     kill(home, place, "MemoryTable", "import_", "before call 1")
-    with closing(open_place(place, quietly)) as table:
+    with closing(open_store(place, quietly)) as table:
         assert stored(table) == kept
     assert len(list(home.root.glob("memories.damaged-*"))) == 2
 
 
 def test_what_could_not_be_written_is_not_given_up(
-    place: Place, kept: list[Memory], monkeypatch: pytest.MonkeyPatch
+    place: StoreLocation, kept: list[Memory], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: object) -> int:
         raise StoreError("The disk is full.")
@@ -158,17 +159,17 @@ def test_what_could_not_be_written_is_not_given_up(
         patch.setattr(module, "_bears_reading", lambda _: False)
         patch.setattr(MemoryTable, "import_", full)
         with pytest.raises(StoreError, match="disk is full"):
-            open_place(place, quietly)
-    with closing(open_place(place, quietly)) as table:
+            open_store(place, quietly)
+    with closing(open_store(place, quietly)) as table:
         assert stored(table) == kept
 
 
 def test_a_reader_that_somebody_ends_is_begun_again(
-    place: Place, kept: list[Memory], monkeypatch: pytest.MonkeyPatch
+    place: StoreLocation, kept: list[Memory], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = module._child
 
-    def ended(place: Place, how: str) -> "subprocess.Popen[bytes]":
+    def ended(place: StoreLocation, how: str) -> "subprocess.Popen[bytes]":
         if how == "save":
             code = f"import os; os.kill(os.getpid(), {int(signal.SIGKILL)})"
             return subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
@@ -178,31 +179,31 @@ def test_a_reader_that_somebody_ends_is_begun_again(
         patch.setattr(module, "_bears_reading", lambda _: False)
         patch.setattr(module, "_child", ended)
         with pytest.raises(StoreError, match="was interrupted"):
-            open_place(place, quietly)
-    with closing(open_place(place, quietly)) as table:
+            open_store(place, quietly)
+    with closing(open_store(place, quietly)) as table:
         assert stored(table) == kept
 
 
 def test_a_row_that_is_none_keeps_no_other_out(
-    place: Place, kept: list[Memory], monkeypatch: pytest.MonkeyPatch
+    place: StoreLocation, kept: list[Memory], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Damage that only shows when it is written again."""
     real = module._read_in_child
 
-    def read(place: Place, how: str) -> list[dict[str, object]]:
+    def read(place: StoreLocation, how: str) -> list[dict[str, object]]:
         return [{"id": "x", "text": None}, *real(place, how)]
 
     monkeypatch.setattr(module, "_bears_reading", lambda _: False)
     monkeypatch.setattr(module, "_read_in_child", read)
-    with closing(open_place(place, quietly)) as table:
+    with closing(open_store(place, quietly)) as table:
         assert stored(table) == kept
 
 
-def test_names_of_something_else_are_passed_over(home: Home, place: Place) -> None:
+def test_names_of_something_else_are_passed_over(home: Home, place: StoreLocation) -> None:
     for folder in ("other", "memories.damaged"):
         (home.root / folder).mkdir()
     saving_marker(home.memories).write_bytes(
         b"\xff\n\n..\nother\nmemories.dam\nmemories.damaged-1\n"
     )
-    open_place(place, quietly).close()
+    open_store(place, quietly).close()
     assert not saving_marker(home.memories).exists()

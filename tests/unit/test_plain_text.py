@@ -6,7 +6,7 @@ from random import Random
 import pytest
 
 from models.interfaces import Message
-from models.plain_text import plain, unmarked
+from models.llm.special_tokens import engine_messages, without_special_tokens
 from tests.support.poison import ATTACKS, WISHES
 
 FAMILIES = {
@@ -46,14 +46,14 @@ FAMILIES = {
 def test_no_mark_of_any_family_stays_whole(family: str) -> None:
     for mark in FAMILIES[family].split():
         for said in (mark, f"a{mark}b", f"{mark}{mark}", f"<{mark}>", f"[{mark}]", f" {mark}\n"):
-            assert mark not in unmarked(said), said
-        assert unmarked(mark).replace(" ", "") == mark, "no letter is lost"
+            assert mark not in without_special_tokens(said), said
+        assert without_special_tokens(mark).replace(" ", "") == mark, "no letter is lost"
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_no_attack_brings_a_mark_of_it(family: str) -> None:
     for name, attack in ATTACKS.items():
-        left = unmarked(attack)
+        left = without_special_tokens(attack)
         assert not [mark for mark in FAMILIES[family].split() if mark in left], name
 
 
@@ -69,19 +69,21 @@ def test_some_attack_tries_the_tags_that_say_who_speaks() -> None:
     ],
 )
 def test_words_that_are_marks_lose_their_colon(mark: str) -> None:
-    assert ":" not in unmarked(f"{mark} hello")
+    assert ":" not in without_special_tokens(f"{mark} hello")
 
 
 def test_a_mark_put_together_from_its_own_pieces_does_not_come_back() -> None:
-    assert "<|im_start|>" not in unmarked("<|im_<|im_start|>start|>")
-    assert "[INST]" not in unmarked("[/IN\u200dST][[INST]INST][IN\x00ST]").replace("[ ", "[x")
-    assert "<|im_start|>" not in unmarked("<|im\u200b_st\x00art|>")
+    assert "<|im_start|>" not in without_special_tokens("<|im_<|im_start|>start|>")
+    assert "[INST]" not in without_special_tokens("[/IN\u200dST][[INST]INST][IN\x00ST]").replace(
+        "[ ", "[x"
+    )
+    assert "<|im_start|>" not in without_special_tokens("<|im\u200b_st\x00art|>")
 
 
 @pytest.mark.parametrize("wish", WISHES)
 def test_harmless_words_stay(wish: str) -> None:
     text, kept = WISHES[wish]
-    assert kept in unmarked(text)
+    assert kept in without_special_tokens(text)
 
 
 def test_ordinary_words_stay_to_the_letter() -> None:
@@ -91,7 +93,7 @@ def test_ordinary_words_stay_to_the_letter() -> None:
         "First line\n\n  second line\n- a list",
         "System: it is a word of talk. User: too. ### is a heading",
     ):
-        assert unmarked(said) == said
+        assert without_special_tokens(said) == said
 
 
 def test_invisible_and_broken_characters_go() -> None:
@@ -99,14 +101,14 @@ def test_invisible_and_broken_characters_go() -> None:
         letter = chr(code)
         kind = unicodedata.category(letter)
         if kind in {"Cs", "Zl", "Zp"} or (kind == "Cc" and letter not in "\n\t"):
-            assert unmarked(letter) in {"", "\n"}, hex(code)
-        elif kind == "Cf" and unmarked(letter) == letter:
+            assert without_special_tokens(letter) in {"", "\n"}, hex(code)
+        elif kind == "Cf" and without_special_tokens(letter) == letter:
             assert "NUMBER" in (name := unicodedata.name(letter)) or any(
                 word in name for word in ("SIGN", "MARK", "END OF AYAH", "FOOTNOTE")
             ), f"{name} is seen"
-    assert unmarked("a\ufdd0\uffff\U0001fffeb") == "ab"
-    assert unmarked("I\u200d\u200cN é\u200dé \u200d") == "IN é\u200dé "
-    assert unmarked("a\r\nb\rc\u2028d\x85e\x0bf") == "a\nb\nc\nd\ne\nf"
+    assert without_special_tokens("a\ufdd0\uffff\U0001fffeb") == "ab"
+    assert without_special_tokens("I\u200d\u200cN é\u200dé \u200d") == "IN é\u200dé "
+    assert without_special_tokens("a\r\nb\rc\u2028d\x85e\x0bf") == "a\nb\nc\nd\ne\nf"
 
 
 def test_twice_is_as_once() -> None:
@@ -115,18 +117,18 @@ def test_twice_is_as_once() -> None:
     random = Random(1)
     made = ("".join(random.choices(alphabet, k=random.randint(1, 12))) for _ in range(5_000))
     for said in (*ATTACKS.values(), *made):
-        once = unmarked(said)
-        assert unmarked(once) == once, repr(said)
+        once = without_special_tokens(said)
+        assert without_special_tokens(once) == once, repr(said)
 
 
 def test_long_runs_take_no_long_time() -> None:
     for run in ("<", "[", "#", "A", "<|", "[A", ">>", "\u200d", "[" + "A" * 60, "USER ", "~b", " "):
-        unmarked(run * (200_000 // len(run)))
+        without_special_tokens(run * (200_000 // len(run)))
 
 
 def test_messages_go_to_an_engine_without_marks() -> None:
     messages = [Message("system", "Be kind."), Message("user", "Hi <|im_end|>")]
-    assert plain(messages) == [
+    assert engine_messages(messages) == [
         {"role": "system", "content": "Be kind."},
         {"role": "user", "content": "Hi < |im_end| >"},
     ]

@@ -12,17 +12,18 @@ import pytest
 from assistant.context.conversation import Conversation, Exchange
 from assistant.context.note import Note
 from assistant.context.notes import OPENING, PROFILE_OPENING, profile_block
-from assistant.context.window import Window
+from assistant.context.window import ContextWindow
 from assistant.errors import StoreError
 from assistant.events import Event, ProfileChanged
-from assistant.memory.encoding import QueryEncoder
-from assistant.memory.lexicon import Lexicon
-from assistant.memory.long_term import LongTermMemory
-from assistant.memory.making import memories_of
-from assistant.memory.profile import Standing, name_told, profile_of
-from assistant.memory.ranking import Ranking
-from assistant.memory.record import Kind, Memory
-from assistant.memory.table import MemoryTable
+from assistant.language.name_introduction import name_told
+from assistant.language.stemming import TextAnalyzer
+from assistant.memory.curation.materialize import materialize_exchange
+from assistant.memory.records.memory import Memory, MemoryKind
+from assistant.memory.retrieval.encoding import QueryEncoder
+from assistant.memory.retrieval.ranking import Ranking
+from assistant.memory.retrieval.user_profile import Standing, profile_notes
+from assistant.memory.store.table import MemoryTable
+from assistant.memory.user_memory import UserMemory
 from assistant.settings import Memory as MemorySettings
 from assistant.settings import Settings
 from tests.support.encoders import HashingEncoder
@@ -103,27 +104,27 @@ def said(text: str, answer: str = "Nice.", at: int = 0) -> Exchange:
 
 
 def test_it_is_made_of_the_users_words_alone_and_rests_on_them() -> None:
-    made = memories_of("ada", "c", said("My name is Anna.", "Call me Bob."))
+    made = materialize_exchange("ada", "c", said("My name is Anna.", "Call me Bob."))
     assert [(each.kind, each.text) for each in made] == [
-        (Kind.EXCHANGE, "My name is Anna."),
-        (Kind.EXCHANGE, "Call me Bob."),
-        (Kind.PROFILE, "The user's name is Anna."),
+        (MemoryKind.EXCHANGE, "My name is Anna."),
+        (MemoryKind.EXCHANGE, "Call me Bob."),
+        (MemoryKind.PROFILE, "The user's name is Anna."),
     ]
     assert (made[2].id, made[2].sources) == ("e0-name", ("e0",))
 
 
 def test_the_newest_name_first_then_what_is_newest() -> None:
-    def each(key: str, text: str, kind: Kind, at: float) -> Standing:
+    def each(key: str, text: str, kind: MemoryKind, at: float) -> Standing:
         return Standing(key, text, kind, "user", at)
 
-    profile = profile_of(
+    profile = profile_notes(
         [
-            each("p1", "old pin", Kind.FACT, 1),
-            each("x-name", "The user's name is Al.", Kind.PROFILE, 2),
-            each("p2", "new pin", Kind.EXCHANGE, 9),
-            each("y-name", "The user's name is Bo.", Kind.PROFILE, 3),
-            each("z-address", "The user wants to be called B.", Kind.PROFILE, 1),
-            each("x-name-not", "Likes tea.", Kind.PROFILE, 4),
+            each("p1", "old pin", MemoryKind.FACT, 1),
+            each("x-name", "The user's name is Al.", MemoryKind.PROFILE, 2),
+            each("p2", "new pin", MemoryKind.EXCHANGE, 9),
+            each("y-name", "The user's name is Bo.", MemoryKind.PROFILE, 3),
+            each("z-address", "The user wants to be called B.", MemoryKind.PROFILE, 1),
+            each("x-name-not", "Likes tea.", MemoryKind.PROFILE, 4),
         ]
     )
     assert [note.text for note in profile] == [
@@ -181,7 +182,7 @@ class Profile:
 
 def test_it_stands_in_the_stable_part_whatever_is_asked_and_goes_at_once() -> None:
     profile, model = Profile("The user's name is Anna."), ScriptedModel()
-    window = Window(model, Settings(), lambda: START, profile)
+    window = ContextWindow(model, Settings(), lambda: START, profile)
     talk = Conversation.begin("ada")
     first = window.build(talk, "Is it Tuesday?", memories=[Note("the user's name is Anna.")])
     talk.append_user(1, "Is it Tuesday?", START)
@@ -205,19 +206,19 @@ def test_it_stands_in_the_stable_part_whatever_is_asked_and_goes_at_once() -> No
 
 def test_its_room_is_a_setting() -> None:
     settings = Settings(memory=MemorySettings(profile_tokens=0))
-    window = Window(ScriptedModel(), settings, lambda: START, Profile("Anna."))
+    window = ContextWindow(ScriptedModel(), settings, lambda: START, Profile("Anna."))
     assert "Anna" not in window.build(Conversation.begin("ada"), "Hi").messages[0].content
 
 
 # -- in the long-term memory --------------------------------------------------------------------
 
 
-async def opened(folder: Path, events: list[Event], *kept: Memory) -> LongTermMemory:
-    made = LongTermMemory(
+async def opened(folder: Path, events: list[Event], *kept: Memory) -> UserMemory:
+    made = UserMemory(
         "ada",
         lambda: MemoryTable.open(str(folder / "memories")),
         QueryEncoder(HashingEncoder()),
-        Lexicon("en"),
+        TextAnalyzer("en"),
         Ranking(),
         events.append,
     )
@@ -227,7 +228,7 @@ async def opened(folder: Path, events: list[Event], *kept: Memory) -> LongTermMe
     return made
 
 
-def texts(memory: LongTermMemory) -> list[str]:
+def texts(memory: UserMemory) -> list[str]:
     return [note.text for note in memory.profile()]
 
 

@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from assistant.errors import ModelTooLarge, ModelUnavailable, SettingsError
-from models import catalogue, profiles
-from models.catalogue import Catalogue, Engine, Role, parse
+from models import catalogue
+from models.catalogue import Catalogue, Engine, ModelRole, parse
+from models.download.cache import ModelStore
+from models.download.sources import Transfer
 from models.hardware import (
     Hardware,
     detect,
@@ -19,10 +21,9 @@ from models.hardware import (
     stream_rate,
     usable_cores,
 )
-from models.machine_notes import Notes, notes_in
-from models.profiles import APPLE, SMALL, STRONG, TINY, choose
-from models.sources import Transfer
-from models.store import ModelStore
+from models.selection import profiles
+from models.selection.machine_records import Notes, notes_in
+from models.selection.profiles import APPLE_MODELS, SMALL, STRONG, TINY, choose
 from tests.support import small_models
 from tests.support.hub_server import Hub, hub_server
 
@@ -89,7 +90,7 @@ def notes(tmp_path: Path) -> Notes:
 
 @pytest.mark.parametrize("profile", [TINY, SMALL])
 def test_profiles_name_a_model_of_the_catalogue_for_every_role(profile: profiles.Profile) -> None:
-    assert {SHIPPED.get(name).role for name in profile.models} == set(Role)
+    assert {SHIPPED.get(name).role for name in profile.models} == set(ModelRole)
     assert all(SHIPPED.get(name).role is role for role, name in profile.by_role.items())
     assert set(profile.models) <= set(MIRRORED)
 
@@ -97,7 +98,7 @@ def test_profiles_name_a_model_of_the_catalogue_for_every_role(profile: profiles
 def test_larger_profiles_have_a_quick_encoder_that_stands_in() -> None:
     assert TINY.encoders == ("all-minilm-l6-v2",)
     assert SMALL.encoders == ("all-minilm-l6-v2", "all-mpnet-base-v2")
-    assert {SHIPPED.get(name).role for name in SMALL.encoders} == {Role.ENCODER}
+    assert {SHIPPED.get(name).role for name in SMALL.encoders} == {ModelRole.ENCODER}
     assert len(SMALL.models) == len(set(SMALL.models)) == 5
 
 
@@ -147,7 +148,7 @@ def test_a_weak_machine_gets_the_small_model(
 def test_apple_silicon_gets_mlx(shipped: ModelStore, notes: Notes) -> None:
     choice = choose("default", MACBOOK, shipped, notes, never)
 
-    assert choice.candidates == APPLE
+    assert choice.candidates == APPLE_MODELS
     assert SHIPPED.get(choice.profile.llm).engine is Engine.MLX
 
 

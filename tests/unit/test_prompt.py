@@ -3,12 +3,12 @@ from datetime import UTC, datetime
 import pytest
 
 from assistant.context.prompt import (
+    asks_about_past,
     asks_when,
     date_line,
     joined,
     language_name,
     load_prompt,
-    looks_back,
     may_need_date,
     state_block,
     system_prompt,
@@ -98,4 +98,4 @@ def test_questions_about_time(words: str, asks: bool) -> None:
     ],
 )
 def test_questions_that_look_back(words: str, back: bool) -> None:
-    assert looks_back(words) is back
+    assert asks_about_past(words) is back

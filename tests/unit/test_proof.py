@@ -11,16 +11,18 @@ import numpy as np
 import pytest
 
 from assistant.context.conversation import Conversation
+from assistant.encryption.keys import MasterKey
 from assistant.errors import StoreError
-from assistant.memory import proof, transcript_pages
-from assistant.memory.forgetting_marks import Hidden
-from assistant.memory.keys import MasterKey
-from assistant.memory.needles import Needles
-from assistant.memory.proof import Receipt, needles_of, prove
-from assistant.memory.record import Memory
-from assistant.memory.table import MemoryTable
-from assistant.memory.transcript import Transcript
-from assistant.memory.verifying import Verified, verify
+from assistant.memory.forgetting import verify as proof
+from assistant.memory.forgetting.audit import AuditReport, verify
+from assistant.memory.forgetting.pattern_search import SearchPatterns
+from assistant.memory.forgetting.receipts import Receipt
+from assistant.memory.forgetting.verify import needles_of, verify_gone
+from assistant.memory.records.hidden import HiddenItems
+from assistant.memory.records.memory import Memory
+from assistant.memory.store.table import MemoryTable
+from assistant.memory.transcript import vacuum
+from assistant.memory.transcript.database import Transcript
 from assistant.paths import Home
 from tests.support.memories import NOW, memory
 
@@ -61,9 +63,9 @@ class House:
         assert self.table.rewrite()
 
     def prove(self) -> Receipt:
-        return prove(self.needles, self.table, self.transcript, exchanges=1, memories=1)
+        return verify_gone(self.needles, self.table, self.transcript, exchanges=1, memories=1)
 
-    def verify(self, *texts: str, clean: bool = False) -> Verified:
+    def verify(self, *texts: str, clean: bool = False) -> AuditReport:
         return verify(self.table, self.transcript, texts, clean=clean)
 
     def close(self) -> None:
@@ -158,7 +160,7 @@ def test_a_free_page_is_found(house: House) -> None:
     assert any("free pages" in sentence for sentence in house.verify().unprovable)
     house.transcript.tidy()
     assert house.prove().clean
-    assert house.transcript.pages() == transcript_pages.Pages(0, 0)
+    assert house.transcript.pages() == vacuum.FreePages(0, 0)
 
 
 def test_a_frame_of_the_log_is_found(house: House) -> None:
@@ -247,7 +249,7 @@ def test_what_is_hidden_already_is_looked_for_all_the_same(house: House) -> None
     """Only the transcript has its words: no memory was made of it."""
     gone = house.exchanges[0].id
     house.table.delete("ada", [house.told[0].id])
-    house.transcript.hide(Hidden("h", "ada", NOW, NOW, (gone,), ()))
+    house.transcript.hide(HiddenItems("h", "ada", NOW, NOW, (gone,), ()))
     needles = needles_of(house.table, house.transcript, "ada", [], [gone])
     assert needles.found_in_text([SECRET])
     assert not needles.found_in_text([KEPT])
@@ -261,7 +263,7 @@ def test_what_cannot_be_searched_is_said(house: House) -> None:
 
 def test_who_searches_lets_others_have_a_turn(house: House) -> None:
     turns: list[int] = []
-    prove(house.needles, house.table, house.transcript, breathe=lambda: turns.append(1))
+    verify_gone(house.needles, house.table, house.transcript, breathe=lambda: turns.append(1))
     assert len(turns) > 5
 
 
@@ -274,7 +276,7 @@ def test_clean_leaves_one_version_no_log_and_no_free_page(house: House) -> None:
     verified = house.verify(SECRET, clean=True)
     assert verified.found == verified.unprovable == ()
     assert verified.layout.clean
-    assert verified.pages == transcript_pages.Pages(0, 0)
+    assert verified.pages == vacuum.FreePages(0, 0)
 
 
 def test_ordinary_changes_are_no_finding(house: House) -> None:
@@ -301,11 +303,11 @@ def test_in_a_folder_elsewhere_the_memories_are_searched_too(home: Home, tmp_pat
     ):
         table.add([memory(KEPT)])
         (tmp_path / "elsewhere" / "stray").write_text(SECRET)
-        receipt = prove(Needles.of([SECRET]), table, transcript)
+        receipt = verify_gone(SearchPatterns.of([SECRET]), table, transcript)
         assert places(receipt) == [str(tmp_path / "elsewhere" / "stray")]
         assert verify(table, transcript).unknown == (str(tmp_path / "elsewhere" / "stray"),)
 
 
 def test_an_old_transcript_is_tidied_when_its_last_old_exchange_has_expired(house: House) -> None:
     house.transcript.expire("ada", NOW.replace(year=2100), 9)
-    assert house.transcript.pages() == transcript_pages.Pages(0, 0)
+    assert house.transcript.pages() == vacuum.FreePages(0, 0)

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from assistant.context.conversation import Conversation, Summary
-from assistant.memory import receipts
-from assistant.memory.desk import MemoryDesk
-from assistant.memory.record import USER, Kind, Memory, new_id
-from assistant.memory.verifying import verify
+from assistant.memory.admin import MemoryAdmin
+from assistant.memory.forgetting import receipts
+from assistant.memory.forgetting.audit import verify
+from assistant.memory.records.memory import USER, Memory, MemoryKind, new_id
 from tests.support.forgetting import LEISURE_S, START, Bench, bench, kept
 from tests.support.remains import found, marked, vectors_of
 
@@ -59,7 +59,7 @@ async def tell(here: Bench) -> dict[str, str]:
         told[going], told[staying] = here.tell(going).id, here.tell(staying).id
     await here.memory.settled()
     sources = (told[GOING[0]], told[GOING[1]])
-    fact = Memory(new_id(), "ada", Kind.FACT, DERIVED, START, sources=sources)
+    fact = Memory(new_id(), "ada", MemoryKind.FACT, DERIVED, START, sources=sources)
     await asyncio.to_thread(here.memory.put, [fact])
     neighbour = f"{told[STAYING[2]]}-{USER}"
     await asyncio.to_thread(
@@ -93,7 +93,7 @@ async def remove(folder: Path, say: Say) -> None:
     async with bench(folder, Conversation.begin("ada")) as here:
         told = await tell(here)
         memory, transcript = here.memory, here.transcript
-        desk = MemoryDesk("ada", memory.table, lambda: transcript, lambda: memory, memory=memory)
+        desk = MemoryAdmin("ada", memory.table, lambda: transcript, lambda: memory, memory=memory)
         say(told)
         await asyncio.to_thread(desk.forget, [f"{told[text]}-{USER}" for text in GOING])
         say({})

@@ -4,15 +4,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from assistant.memory.lexicon import Lexicon
-from assistant.memory.question import (
-    Earlier,
-    day_words,
-    follows_up,
-    read_question,
-    stated,
-    understood,
-)
+from assistant.language.calendar import day_words
+from assistant.language.sentences import stated
+from assistant.language.stemming import TextAnalyzer
+from assistant.memory.retrieval.question import Earlier, follows_up, read_question, understood
 
 SPEAKERS = ["Maria", "John", "user", "assistant"]
 
@@ -122,7 +117,7 @@ def test_a_megabyte_without_a_mark_is_read_through_once() -> None:
     ],
 )
 def test_what_leans_on_what_was_said_before(text: str, leans: bool) -> None:
-    assert follows_up(text, Lexicon("en").content(text)) is leans
+    assert follows_up(text, TextAnalyzer("en").content(text)) is leans
 
 
 def test_a_follow_up_is_searched_for_by_the_end_of_what_was_said() -> None:

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from assistant.memory.candidates import NONE, places, to_be_ranked
-from assistant.memory.ranking import (
+from assistant.memory.records.memory import USER
+from assistant.memory.retrieval.candidates import NONE, places, to_be_ranked
+from assistant.memory.retrieval.ranking import (
     Candidates,
     Evidence,
     Features,
@@ -17,7 +18,6 @@ from assistant.memory.ranking import (
     fuse,
     rank,
 )
-from assistant.memory.record import USER
 
 PLAIN = Ranking()
 

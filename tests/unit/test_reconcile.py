@@ -6,27 +6,29 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from assistant.memory.conflicts import read
-from assistant.memory.lexicon import Lexicon
-from assistant.memory.naming import BY_HAND
-from assistant.memory.reconcile import (
+from assistant.language.normalization import content_words
+from assistant.language.stemming import TextAnalyzer
+from assistant.memory.curation.conflicts import read
+from assistant.memory.curation.reconcile import (
     Decision,
-    New,
-    Refreshes,
-    Supersedes,
+    Distinct,
+    Repeats,
+    Replaces,
     reconcile,
     refreshed,
     superseded,
 )
-from assistant.memory.record import ASSISTANT, Kind, Memory
-from assistant.memory.wording import words
+from assistant.memory.records.ids import ADDED_BY_USER
+from assistant.memory.records.memory import ASSISTANT, Memory, MemoryKind
 from data import located
 
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
-LEXICON = Lexicon("en")
+LEXICON = TextAnalyzer("en")
 
 
-def told(text: str, day: int = 0, speaker: str = "user", kind: Kind = Kind.EXCHANGE) -> Memory:
+def told(
+    text: str, day: int = 0, speaker: str = "user", kind: MemoryKind = MemoryKind.EXCHANGE
+) -> Memory:
     key = f"e{day}"
     created = START + timedelta(days=day)
     return Memory(f"{key}-{speaker}", "ada", kind, text, created, speaker, sources=(key,))
@@ -40,7 +42,7 @@ def test_our_own_pairs_are_decided_with_next_to_no_wrong_mark() -> None:
     """The rules alone, as if every cosine were high: what hides or merges wrongly must be rare."""
     lines = located("evaluation/memory_pairs.jsonl").read_text("utf-8").splitlines()
     pairs = [json.loads(line) for line in lines]
-    names: dict[type[Decision], str] = {Refreshes: "duplicate", Supersedes: "replaces"}
+    names: dict[type[Decision], str] = {Repeats: "duplicate", Replaces: "replaces"}
     got = [names.get(type(decided(pair["older"], pair["newer"])), "similar") for pair in pairs]
     wrong = [
         (pair["older"], pair["newer"], each)
@@ -64,8 +66,8 @@ def test_our_own_pairs_are_decided_with_next_to_no_wrong_mark() -> None:
     ],
 )
 def test_the_same_in_other_clothes_refreshes(old: str, new: str) -> None:
-    assert isinstance(decided(old, new), Refreshes)
-    assert isinstance(decided(old, new, cosine=0.91), New), "not near enough"
+    assert isinstance(decided(old, new), Repeats)
+    assert isinstance(decided(old, new, cosine=0.91), Distinct), "not near enough"
 
 
 @pytest.mark.parametrize(
@@ -91,36 +93,36 @@ def test_the_same_in_other_clothes_refreshes(old: str, new: str) -> None:
 def test_what_differs_in_a_word_that_matters_or_means_another_time_stays_apart(
     old: str, new: str
 ) -> None:
-    assert isinstance(decided(old, new, cosine=0.999), New)
+    assert isinstance(decided(old, new, cosine=0.999), Distinct)
 
 
 def test_the_same_tomorrow_told_twice_on_one_day_is_one() -> None:
     old = told("My dentist is tomorrow")
     later = replace(old, id="e", sources=("e",), created=START + timedelta(hours=1))
-    assert isinstance(reconcile(later, [(old, 1)], LEXICON), Refreshes)
+    assert isinstance(reconcile(later, [(old, 1)], LEXICON), Repeats)
 
 
 def test_only_the_same_speaker_and_kind_of_what_still_holds_is_refreshed() -> None:
     new, old = told("My dog is called Max", 9), told("My dog is called Max")
-    assert reconcile(new, [(old, 1)], LEXICON) == Refreshes(old)
+    assert reconcile(new, [(old, 1)], LEXICON) == Repeats(old)
     for other in (
         replace(old, speaker=ASSISTANT),
         replace(old, user_id="bob"),
-        replace(old, kind=Kind.FACT),
+        replace(old, kind=MemoryKind.FACT),
         replace(old, superseded_by="later"),
         replace(old, id=new.id),
     ):
-        assert reconcile(new, [(other, 1)], LEXICON) == New()
-    assert reconcile(replace(new, separate=True), [(old, 1)], LEXICON) == New()
-    assert reconcile(new, [(old, 1)], LEXICON, duplicate_cosine=1.0) == New()
+        assert reconcile(new, [(other, 1)], LEXICON) == Distinct()
+    assert reconcile(replace(new, separate=True), [(old, 1)], LEXICON) == Distinct()
+    assert reconcile(new, [(old, 1)], LEXICON, duplicate_cosine=1.0) == Distinct()
 
 
 def test_what_the_user_wrote_down_is_merged_to_the_letter_alone() -> None:
-    note = replace(told("My dog is called Max", kind=Kind.FACT), sources=(BY_HAND,))
+    note = replace(told("My dog is called Max", kind=MemoryKind.FACT), sources=(ADDED_BY_USER,))
     again = replace(note, id="n2", text="my dog is called MAX ")
     longer = replace(note, id="n3", text="By the way, my dog is called Max")
-    assert isinstance(reconcile(again, [(note, 1)], LEXICON), Refreshes)
-    assert reconcile(longer, [(note, 1)], LEXICON) == New()
+    assert isinstance(reconcile(again, [(note, 1)], LEXICON), Repeats)
+    assert reconcile(longer, [(note, 1)], LEXICON) == Distinct()
 
 
 def test_a_refreshed_memory_keeps_itself_and_gains_the_telling() -> None:
@@ -159,10 +161,10 @@ def test_a_limit_of_the_first_telling_does_not_take_the_second() -> None:
 def test_a_change_that_is_said_supersedes(old: str, new: str) -> None:
     decision = decided(old, new, cosine=0.5)
 
-    assert isinstance(decision, Supersedes)
+    assert isinstance(decision, Replaces)
     first, second = superseded(told(new, 9), decision.old)
     assert (first.supersedes, second.superseded_by) == (("e0-user",), "e9-user")
-    assert isinstance(decided(old, new, cosine=0.1), New), "about something else"
+    assert isinstance(decided(old, new, cosine=0.1), Distinct), "about something else"
 
 
 @pytest.mark.parametrize(
@@ -186,37 +188,37 @@ def test_a_change_that_is_said_supersedes(old: str, new: str) -> None:
     ],
 )
 def test_what_is_not_certain_marks_nothing(old: str, new: str) -> None:
-    assert isinstance(decided(old, new, cosine=0.6), New)
+    assert isinstance(decided(old, new, cosine=0.6), Distinct)
 
 
 def test_nothing_supersedes_what_is_pinned_or_newer_or_its_own_source() -> None:
     new, old = told("I moved to Lisbon", 9), told("I live in Porto")
-    assert isinstance(reconcile(new, [(old, 0.6)], LEXICON), Supersedes)
+    assert isinstance(reconcile(new, [(old, 0.6)], LEXICON), Replaces)
     for other in (
         replace(old, pinned=True),
         replace(old, created=START + timedelta(days=10)),
         replace(old, sources=new.sources),
         replace(old, superseded_by="x"),
     ):
-        assert reconcile(new, [(other, 0.6)], LEXICON) == New()
-    assert reconcile(replace(new, speaker=ASSISTANT), [(old, 0.6)], LEXICON) == New()
+        assert reconcile(new, [(other, 0.6)], LEXICON) == Distinct()
+    assert reconcile(replace(new, speaker=ASSISTANT), [(old, 0.6)], LEXICON) == Distinct()
 
 
 def test_her_name_means_who_was_named_just_before() -> None:
     old = replace(told("My sister's name is Anna"), conversation="c")
     new = replace(told("No, her name is Hannah"), conversation="c", id="n")
     new = replace(new, created=old.created + timedelta(minutes=1), sources=("n",))
-    assert isinstance(reconcile(new, [(old, 0.6)], LEXICON), Supersedes)
-    assert reconcile(replace(new, conversation="d"), [(old, 0.6)], LEXICON) == New()
+    assert isinstance(reconcile(new, [(old, 0.6)], LEXICON), Replaces)
+    assert reconcile(replace(new, conversation="d"), [(old, 0.6)], LEXICON) == Distinct()
 
 
 def test_texts_that_nobody_speaks_are_read_quickly_and_change_nothing() -> None:
     for text in ("", "?!…", "🐕 " * 5_000, "now " * 200_000, "I moved to " + "x" * 300_000):
-        assert isinstance(decided(text, text + " now", cosine=1.0), New)
+        assert isinstance(decided(text, text + " now", cosine=1.0), Distinct)
     assert list(read("I moved to", LEXICON)) == []
 
 
 def test_numbers_are_one_however_they_are_said() -> None:
-    assert words("I'm forty-three") == words("I am 43")
-    assert words("on the twenty-first") == words("on the 21st")
-    assert words("She is the one") != words("She is the 1st time")
+    assert content_words("I'm forty-three") == content_words("I am 43")
+    assert content_words("on the twenty-first") == content_words("on the 21st")
+    assert content_words("She is the one") != content_words("She is the 1st time")

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from assistant.encryption.keys import MasterKey
 from assistant.errors import StoreError, StoreLocked
 from assistant.events import (
     TurnHeard,
 )
-from assistant.memory.keys import MasterKey
-from assistant.memory.recordings import Recordings
+from assistant.memory.transcript.conversation_recordings import Recordings
 from assistant.paths import Home
 from tests.support.recorded import ANSWER, SECRET, gone, rows, turn
 

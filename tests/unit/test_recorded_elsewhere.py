@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from assistant.errors import StoreError
-from assistant.memory.recordings import Recordings
+from assistant.memory.transcript.conversation_recordings import Recordings
 from assistant.paths import Home
 from tests.support.recorded import OTHER, SECRET, gone, rows, turn
 

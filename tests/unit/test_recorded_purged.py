@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from assistant import conversion
 from assistant.context.conversation import Conversation
-from assistant.encryption import open_vault
+from assistant.encryption import conversion
+from assistant.encryption.keys import KeyFile, MasterKey
+from assistant.encryption.vault import open_vault
 from assistant.events import (
     AnswerText,
     Event,
@@ -24,17 +25,16 @@ from assistant.events import (
     Remarked,
     TurnHeard,
 )
-from assistant.memory.desk import MemoryDesk
-from assistant.memory.forgetting_marks import Hidden
-from assistant.memory.keys import KeyFile, MasterKey
-from assistant.memory.long_term import LongTermMemory
-from assistant.memory.recording_words import MARK
-from assistant.memory.recordings import Recordings
-from assistant.memory.table import MemoryTable
-from assistant.memory.transcript import Transcript
-from assistant.memory.verifying import verify
+from assistant.memory.admin import MemoryAdmin
+from assistant.memory.due_purges import make_purger
+from assistant.memory.forgetting.audit import verify
+from assistant.memory.forgetting.redaction import MARK
+from assistant.memory.records.hidden import HiddenItems
+from assistant.memory.store.table import MemoryTable
+from assistant.memory.transcript.conversation_recordings import Recordings
+from assistant.memory.transcript.database import Transcript
+from assistant.memory.user_memory import UserMemory
 from assistant.paths import Home
-from assistant.purging import purger
 from assistant.settings import Settings
 from tests.support import homes
 from tests.support.recorded import ANSWER, AT, NICE, OTHER, SECRET, gone, rows, told, turn
@@ -205,7 +205,7 @@ def _recorded(transcript: Transcript) -> tuple[Path, str]:
 def test_a_purge_reaches_recordings_and_its_receipt_says_so(
     home: Home, mode: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("assistant.memory.keys.ARGON2", homes.CHEAP_ARGON2)
+    monkeypatch.setattr("assistant.encryption.keys.ARGON2", homes.CHEAP_ARGON2)
     answers = homes.knowing(new_passphrase=homes.PASSPHRASE, passphrase=homes.PASSPHRASE)
     vault = open_vault(home, homes.settings(mode), answers, create=True)
     with (
@@ -222,7 +222,7 @@ def test_a_purge_reaches_recordings_and_its_receipt_says_so(
             if each.name == "recordings"
         ]
         assert found.found == (f"recordings/{path.name}",)
-        desk = MemoryDesk("me", table, lambda: transcript, _no_memory)
+        desk = MemoryAdmin("me", table, lambda: transcript, _no_memory)
         receipt = desk.purge([exchange], ()).receipt
         assert receipt is not None
         assert receipt.clean
@@ -234,14 +234,14 @@ def test_a_purge_reaches_recordings_and_its_receipt_says_so(
     assert homes.holds(home.root, "parrot") == []
 
 
-def _no_memory() -> LongTermMemory:
+def _no_memory() -> UserMemory:
     raise AssertionError("nothing is recalled")
 
 
 def test_a_purge_reaches_recordings_where_there_is_a_transcript_alone(home: Home) -> None:
     with closing(Transcript.open(home.transcript)) as transcript:
         path, exchange = _recorded(transcript)
-        purger("me", transcript, None)(Hidden.of("me", [exchange], (), AT))
+        make_purger("me", transcript, None)(HiddenItems.of("me", [exchange], (), AT))
         assert "parrot" not in told(transcript.recordings, path)
         assert OTHER in told(transcript.recordings, path)
     assert homes.holds(home.root, "parrot") == []

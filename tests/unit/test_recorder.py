@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from assistant import wire
 from assistant.errors import StoreError
 from assistant.events import (
     AnswerHeard,
@@ -47,12 +46,13 @@ from assistant.events import (
     TurnStarted,
     UserSensed,
 )
-from assistant.memory.needles import Needles
-from assistant.memory.recording_words import Gone
-from assistant.memory.recordings import Recordings
+from assistant.ipc import event_json
+from assistant.memory.forgetting.pattern_search import SearchPatterns
+from assistant.memory.forgetting.redaction import Redaction
+from assistant.memory.transcript.conversation_recordings import Recordings
+from assistant.memory.transcript.recorder import Recorder
 from assistant.paths import Home
-from assistant.recorder import Recorder
-from ui.replaying import Replay, load
+from ui.session.replay import Replay, load
 
 AT = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)
 SECRET = "The silver parrot sleeps under the third brick."
@@ -113,7 +113,9 @@ class Bench:
 
     def events(self) -> list[Event]:
         """What is in the only recording."""
-        return [wire.decode(row["event"]) for row in self.recordings.read(self.path).rows]
+        return [
+            event_json.event_from_json(row["event"]) for row in self.recordings.read(self.path).rows
+        ]
 
 
 @pytest.fixture
@@ -224,14 +226,14 @@ async def test_words_that_became_no_turn_are_not_recorded(bench: Bench) -> None:
 
 
 async def test_levels_are_thinned(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("assistant.recorder.LEVEL_S", 10.0)
+    monkeypatch.setattr("assistant.memory.transcript.recorder.LEVEL_S", 10.0)
     async with recording(bench):
         bench.tell(*(MicrophoneLevel(-float(n)) for n in range(40)))
     assert 2 <= len(bench.events()) <= 5
 
 
 async def test_what_waits_to_be_written_is_purged_too(bench: Bench) -> None:
-    gone = Gone(frozenset(["e1"]), frozenset(), {}, Needles.of([SECRET]))
+    gone = Redaction(frozenset(["e1"]), frozenset(), {}, SearchPatterns.of([SECRET]))
     async with recording(bench):
         for _ in range(50):
             bench.tell(Notice(SECRET), TurnHeard(1, SECRET))

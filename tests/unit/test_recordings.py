@@ -11,14 +11,14 @@ import pytest
 import soundfile
 
 from assistant.errors import AudioError, RecordingUnreadable
-from assistant.voice.audio import BLOCK, MIC_RATE, Loudspeaker, Microphone, dbfs
-from assistant.voice.recordings import (
-    FastLoudspeaker,
+from assistant.voice.audio.files import (
+    FileMicrophone,
+    InstantLoudspeaker,
     NullLoudspeaker,
-    RecordingMicrophone,
     WavLoudspeaker,
     read_recording,
 )
+from assistant.voice.audio.interfaces import BLOCK, MIC_RATE, Loudspeaker, Microphone, dbfs
 from models.interfaces import Samples
 
 pytestmark = pytest.mark.paced
@@ -113,7 +113,7 @@ class Listener:
 async def test_recordings_are_delivered_whole_one_after_the_other_when_told(tmp_path: Path) -> None:
     first, second = tone(MIC_RATE, 0.11), tone(MIC_RATE, 0.05, 900)
     soundfile.write(tmp_path / "first.wav", first, MIC_RATE)
-    microphone = RecordingMicrophone([tmp_path / "first.wav", second], lead_in_s=0.04)
+    microphone = FileMicrophone([tmp_path / "first.wav", second], lead_in_s=0.04)
     as_protocol: Microphone = microphone
     listener = Listener()
     await as_protocol.open(listener.deliver)
@@ -141,7 +141,7 @@ async def test_recordings_are_delivered_whole_one_after_the_other_when_told(tmp_
 
 
 async def test_blocks_carry_the_time_at_which_they_were_captured() -> None:
-    microphone, listener = RecordingMicrophone([tone(MIC_RATE, 0.1)]), Listener()
+    microphone, listener = FileMicrophone([tone(MIC_RATE, 0.1)]), Listener()
     before = time.monotonic()
     await microphone.open(listener.deliver)
     while len(listener.times) < 10:
@@ -157,7 +157,7 @@ async def test_blocks_carry_the_time_at_which_they_were_captured() -> None:
 
 async def test_a_stalled_loop_loses_nothing() -> None:
     sound = tone(MIC_RATE, 0.2)
-    microphone, listener = RecordingMicrophone([sound], lead_in_s=0), Listener()
+    microphone, listener = FileMicrophone([sound], lead_in_s=0), Listener()
     await microphone.open(listener.deliver)
     await asyncio.sleep(0.05)
     threading.Event().wait(0.1)
@@ -168,7 +168,7 @@ async def test_a_stalled_loop_loses_nothing() -> None:
 
 
 async def test_without_recordings_there_is_silence() -> None:
-    microphone, listener = RecordingMicrophone([]), Listener()
+    microphone, listener = FileMicrophone([]), Listener()
     await microphone.open(listener.deliver)
     await microphone.exhausted.wait()
     while not listener.blocks:
@@ -310,7 +310,7 @@ async def test_the_reference_is_what_is_played() -> None:
 
 
 async def test_the_fast_loudspeaker_takes_all_at_once() -> None:
-    loudspeaker: Loudspeaker = FastLoudspeaker()
+    loudspeaker: Loudspeaker = InstantLoudspeaker()
     await loudspeaker.open(22050)
     await loudspeaker.play(np.zeros(22050 * 60, np.int16))
     await loudspeaker.drain()

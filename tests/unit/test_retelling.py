@@ -2,7 +2,7 @@
 
 import pytest
 
-from assistant.memory.retelling import LONGEST, phrase, second_person, topic_phrase
+from assistant.language.second_person import LONGEST, second_person, spoken_phrase, spoken_topic
 
 TURNED = [
     # my, me, mine, myself
@@ -163,22 +163,24 @@ def test_it_is_turned(said: str, told: str) -> None:
 @pytest.mark.parametrize("said", DOUBTFUL)
 def test_in_doubt_it_is_not_turned(said: str) -> None:
     assert second_person(said) is None
-    assert phrase(said).startswith('"')
+    assert spoken_phrase(said).startswith('"')
 
 
 @pytest.mark.parametrize(("said", "told"), PHRASES)
 def test_a_phrase_is_short_and_stands_inside_of_a_sentence(said: str, told: str) -> None:
-    assert phrase(said) == told
-    assert len(phrase(said).split()) <= LONGEST + len(["your", "question"])
+    assert spoken_phrase(said) == told
+    assert len(spoken_phrase(said).split()) <= LONGEST + len(["your", "question"])
 
 
 def test_the_assistants_own_words_and_others_are_quoted() -> None:
-    assert phrase("I am glad, my friend.", "assistant") == 'what I said, "I am glad, my friend"'
-    assert phrase("I live here.", "Maria") == 'what Maria said, "I live here"'
+    assert (
+        spoken_phrase("I am glad, my friend.", "assistant") == 'what I said, "I am glad, my friend"'
+    )
+    assert spoken_phrase("I live here.", "Maria") == 'what Maria said, "I live here"'
 
 
 def test_other_languages_are_quoted() -> None:
-    assert phrase("Mein Hund heißt Max.", english=False) == '"Mein Hund heißt Max"'
+    assert spoken_phrase("Mein Hund heißt Max.", english=False) == '"Mein Hund heißt Max"'
 
 
 @pytest.mark.parametrize(
@@ -193,11 +195,11 @@ def test_other_languages_are_quoted() -> None:
     ],
 )
 def test_topics(topic: str, told: str) -> None:
-    assert topic_phrase(topic) == told
+    assert spoken_topic(topic) == told
 
 
 @pytest.mark.parametrize(
     "text", ["a " * 50_000, "I was " * 5_000, '"' * 20_001, "my and I " * 9000]
 )
 def test_a_long_text_is_no_trouble(text: str) -> None:
-    assert len(phrase(text).split()) <= LONGEST + 2
+    assert len(spoken_phrase(text).split()) <= LONGEST + 2

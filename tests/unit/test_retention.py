@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from assistant.context.conversation import Conversation, Summary
-from assistant.memory import retention as module
-from assistant.memory.retention import Retention
-from assistant.memory.transcript import Transcript
+from assistant.memory.forgetting import retention as module
+from assistant.memory.forgetting.retention import Retention
+from assistant.memory.transcript.database import Transcript
 from assistant.settings import Settings
 from assistant.settings import Transcript as Keeping
 from tests.unit.test_long_term import Home

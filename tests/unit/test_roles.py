@@ -6,12 +6,13 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from assistant.memory.lexicon import Lexicon
-from assistant.memory.question import read_question
-from assistant.memory.ranking import Ranking
-from assistant.memory.record import ASSISTANT, USER, Kind, Memory
-from assistant.memory.roles import Role, Roles, roles
-from assistant.memory.user_index import UserIndex
+from assistant.language.relations import Role, roles
+from assistant.language.stemming import TextAnalyzer
+from assistant.memory.records.memory import ASSISTANT, USER, Memory, MemoryKind
+from assistant.memory.retrieval.question import read_question
+from assistant.memory.retrieval.ranking import Ranking
+from assistant.memory.retrieval.relation_index import Roles
+from assistant.memory.retrieval.user_index import UserIndex
 
 START = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
@@ -88,11 +89,13 @@ SAID = (
 
 
 def index(said: Sequence[str], ranking: Ranking, speaker: str = USER) -> UserIndex:
-    made = UserIndex("ada", Lexicon("en"), 8, ranking)
+    made = UserIndex("ada", TextAnalyzer("en"), 8, ranking)
     vectors = np.random.default_rng(0).normal(size=(len(said), 8)).astype(np.float32)
     made.add(
         [
-            Memory(f"e{n}-user", "ada", Kind.EXCHANGE, text, START, speaker, sources=(f"e{n}",))
+            Memory(
+                f"e{n}-user", "ada", MemoryKind.EXCHANGE, text, START, speaker, sources=(f"e{n}",)
+            )
             for n, text in enumerate(said)
         ],
         vectors / np.linalg.norm(vectors, axis=1, keepdims=True),

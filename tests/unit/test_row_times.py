@@ -6,12 +6,12 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from assistant.memory.lexicon import Lexicon
-from assistant.memory.question import read_question
-from assistant.memory.ranking import Ranking
-from assistant.memory.record import USER, Kind, Memory
-from assistant.memory.row_times import RowTimes, time_asked
-from assistant.memory.user_index import UserIndex
+from assistant.language.stemming import TextAnalyzer
+from assistant.memory.records.memory import USER, Memory, MemoryKind
+from assistant.memory.retrieval.question import read_question
+from assistant.memory.retrieval.ranking import Ranking
+from assistant.memory.retrieval.time_index import RowTimes, time_asked
+from assistant.memory.retrieval.user_index import UserIndex
 
 NOW = datetime(2026, 7, 2, 18, tzinfo=UTC)
 BOILER = {
@@ -24,13 +24,13 @@ BOILER = {
 
 def index(ranking: Ranking | None = None, more: int = 0) -> UserIndex:
     """With so much small talk of earlier days."""
-    made = UserIndex("ada", Lexicon("en"), 4, ranking or Ranking())
+    made = UserIndex("ada", TextAnalyzer("en"), 4, ranking or Ranking())
     said = BOILER | {
         datetime(2025, 1, 1, tzinfo=UTC) + timedelta(hours=n): f"a boiler, a pump, {n}"
         for n in range(more)
     }
     memories = [
-        Memory(f"e{n}-user", "ada", Kind.EXCHANGE, text, when, USER, sources=(f"e{n}",))
+        Memory(f"e{n}-user", "ada", MemoryKind.EXCHANGE, text, when, USER, sources=(f"e{n}",))
         for n, (when, text) in enumerate(said.items())
     ]
     vectors = np.tile(np.array([1, 0, 0, 0], np.float32), (len(memories), 1))

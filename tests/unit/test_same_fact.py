@@ -2,10 +2,10 @@
 
 import pytest
 
-from assistant.memory.lexicon import Lexicon
-from assistant.memory.same_fact import same_words
+from assistant.language.stemming import TextAnalyzer
+from assistant.memory.curation.fact_equivalence import same_words
 
-LEXICON = Lexicon("en")
+LEXICON = TextAnalyzer("en")
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from assistant.encryption.keys import MasterKey
 from assistant.errors import StoreError, StoreLocked
-from assistant.memory.keys import MasterKey
-from assistant.memory.sealing import COLUMNS, Seal
-from assistant.memory.table import MemoryTable
-from assistant.memory.table_schema import first_schema, rows
+from assistant.memory.store.lance_schema import first_schema, rows
+from assistant.memory.store.row_encryption import COLUMNS, EncryptedRows
+from assistant.memory.store.table import MemoryTable
 from tests.support.memories import exports, memory, rich, stored
 
 KEY = MasterKey(bytes(range(32)))
@@ -115,7 +115,7 @@ def test_every_field_that_can_hold_words_is_sealed() -> None:
 
 def test_nearest_neighbours_are_the_same(table: MemoryTable) -> None:
     """The table's own search works on what it holds."""
-    seal = Seal(KEY)
+    seal = EncryptedRows(KEY)
     some = vectors(40)
     turned = seal.turn(ENCODER, some)
 
@@ -124,7 +124,7 @@ def test_nearest_neighbours_are_the_same(table: MemoryTable) -> None:
 
 
 def test_the_rotation_is_the_same_everywhere_and_each_encoder_has_its_own() -> None:
-    seal, other = Seal(KEY), Seal(MasterKey.new())
+    seal, other = EncryptedRows(KEY), EncryptedRows(MasterKey.new())
     known = [-0.1722549, 1.1631983, -1.0769211, 0.0462395]
 
     np.testing.assert_allclose(
@@ -144,7 +144,7 @@ def test_vectors_rotated_otherwise_are_made_anew(
     table.add_encoder(ENCODER, DIMENSIONS)
     assert len(vectors_of(table)) == 1
 
-    monkeypatch.setattr(Seal, "check", lambda *_: "0.1 0.2 0.3 0.4")
+    monkeypatch.setattr(EncryptedRows, "check", lambda *_: "0.1 0.2 0.3 0.4")
     table.add_encoder(ENCODER, DIMENSIONS)
 
     assert vectors_of(table) == {}
@@ -152,7 +152,7 @@ def test_vectors_rotated_otherwise_are_made_anew(
 
 
 def test_a_value_in_anothers_place_is_refused() -> None:
-    seal = Seal(KEY)
+    seal = EncryptedRows(KEY)
     mine, other = memory("mine"), memory("other")
     closed = seal.close(rows([mine, other], 1))
     names = closed.schema.get_field_index("text")

@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from assistant.memory import searching
-from assistant.memory.candidates import NONE
-from assistant.memory.lexicon import Lexicon
-from assistant.memory.question import read_question, stated
-from assistant.memory.ranking import Evidence, Features, Neighbours, Ranking, fuse
-from assistant.memory.record import Kind, Memory
-from assistant.memory.user_index import UserIndex
+from assistant.language.sentences import stated
+from assistant.language.stemming import TextAnalyzer
+from assistant.memory.records.memory import Memory, MemoryKind
+from assistant.memory.retrieval import search
+from assistant.memory.retrieval.candidates import NONE
+from assistant.memory.retrieval.question import read_question
+from assistant.memory.retrieval.ranking import Evidence, Features, Neighbours, Ranking, fuse
+from assistant.memory.retrieval.user_index import UserIndex
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 COUNT, TURNS, DIMENSIONS = 180, 6, 48
@@ -29,7 +30,7 @@ def memories() -> list[Memory]:
         Memory(
             id=f"m{number}",
             user_id="ada",
-            kind=Kind.EXCHANGE if number % 7 else Kind.FACT,
+            kind=MemoryKind.EXCHANGE if number % 7 else MemoryKind.FACT,
             text=" ".join(draw.choice(WORDS, 7)) + ("?" if number % 5 == 0 else "."),
             created=NOW - 400 * DAY + number * DAY,
             speaker=SPEAKERS[number % 3],
@@ -151,8 +152,8 @@ def plain(
 def test_it_finds_what_the_plain_computation_finds(
     by_meaning: bool, exclude: set[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(searching, "CANDIDATES", COUNT)  # so that no first pass leaves any out
-    index = UserIndex("ada", Lexicon("en"), DIMENSIONS, WEIGHTS)
+    monkeypatch.setattr(search, "CANDIDATES", COUNT)  # so that no first pass leaves any out
+    index = UserIndex("ada", TextAnalyzer("en"), DIMENSIONS, WEIGHTS)
     index.add(memories()[:90], vectors()[:90])
     index.add(memories()[90:], vectors()[90:])
     draw = np.random.default_rng(6)

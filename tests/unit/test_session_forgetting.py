@@ -8,18 +8,19 @@ from typing import Any
 
 import pytest
 
+from assistant.compose.memory_requests import MemoryRequests
 from assistant.context.conversation import Conversation
-from assistant.desks import Desks
 from assistant.errors import StoreError
 from assistant.events import ForgettingBegan, ForgettingDone, ForgettingUndone
-from assistant.memory import door, receipts
-from assistant.memory.door import Door
-from assistant.memory.forgetting_marks import Hidden
-from assistant.memory.hiding import InSession
-from assistant.memory.long_term import LongTermMemory
+from assistant.intents.command import Command, CommandKind
+from assistant.ipc import client
+from assistant.ipc.server import RequestServer
+from assistant.memory.forgetting import receipts
+from assistant.memory.forgetting.offline_executor import InSession
+from assistant.memory.records.hidden import HiddenItems
+from assistant.memory.user_memory import UserMemory
 from assistant.paths import Home
 from assistant.settings import Settings
-from assistant.voice.commands import Command, Kind
 from tests.support.desks import Row, talked
 from tests.support.forgetting import Bench, bench, kept
 from tests.support.remains import found, marked
@@ -28,7 +29,7 @@ DOG = "My dog is called Max."
 CAT = "My cat is called Kim."
 
 
-def no_memory(user: str) -> LongTermMemory:
+def no_memory(user: str) -> UserMemory:
     raise AssertionError(f"{user} needs no vectors")
 
 
@@ -39,15 +40,15 @@ class Session:
         self.here = here
         hiding = InSession(here.forgetting, asyncio.get_running_loop())
         settings = Settings.model_validate({"forget": {"grace_s": 0.05}})
-        desks = Desks(here.memory, here.transcript, no_memory, settings, hiding)
+        desks = MemoryRequests(here.memory, here.transcript, no_memory, settings, hiding)
         self._folder = folder / "door"
-        self.door = Door(self._folder, desks.answer)
+        self.door = RequestServer(self._folder, desks.answer)
 
     async def ask(self, act: str, user: str = "ada", **more: Any) -> list[Row]:
         request = {"act": act, "user": user, **more}
 
         def asked() -> list[Row]:
-            answered = door.ask(self._folder, request)
+            answered = client.send_request(self._folder, request)
             assert answered is not None
             return list(answered)
 
@@ -91,9 +92,9 @@ async def test_it_leaves_window_and_recall_and_comes_back_by_request_or_voice(
         assert [each.user_text for each in talk.exchanges] == [DOG, CAT]
 
         (again,) = await running.ask("forget", ids=[dog.id])
-        assert await here.obeying.carry_out(Command(Kind.UNDO)) == "It is all back."
+        assert await here.obeying.carry_out(Command(CommandKind.UNDO)) == "It is all back."
         assert DOG in await here.recalled("What is my dog called?")
-        with pytest.raises(door.Refused, match="nothing left to bring back"):
+        with pytest.raises(client.RequestRefused, match="nothing left to bring back"):
             await running.ask("undo")
     told = [each for each in here.events if isinstance(each, ForgettingBegan | ForgettingUndone)]
     assert [each.id for each in told] == [row["id"]] * 2 + [again["id"]] * 2
@@ -119,7 +120,7 @@ async def test_when_it_is_due_it_is_purged_and_the_faces_are_shown_what_was_sear
         assert done.files == sum(each.files for each in done.searched) == kept_["files"]
         assert done.bytes == sum(each.bytes for each in done.searched) == kept_["bytes"]
         assert list(done.unprovable) == kept_["unprovable"]
-        with pytest.raises(door.Refused, match="nothing left"):
+        with pytest.raises(client.RequestRefused, match="nothing left"):
             await running.ask("undo")
     assert kept(tmp_path) == ({CAT}, {CAT})
     assert found(tmp_path, {DOG}, []) == []
@@ -150,7 +151,7 @@ async def test_now_is_now_in_the_running_conversation_too(
 async def test_what_can_t_be_removed_now_stays_hidden_and_is_tried_again(
     tmp_path: Path, talk: Conversation
 ) -> None:
-    def broken(_: Hidden) -> None:
+    def broken(_: HiddenItems) -> None:
         raise StoreError("The disk is full.")
 
     async with session(tmp_path, talk) as running:
@@ -158,7 +159,7 @@ async def test_what_can_t_be_removed_now_stays_hidden_and_is_tried_again(
         here.tell(DOG)
         await here.memory.settled()
         real, here.forgetting._purge = here.forgetting._purge, broken
-        with pytest.raises(door.Refused, match="The disk is full"):
+        with pytest.raises(client.RequestRefused, match="The disk is full"):
             await running.ask("forget", about="dog", now=True)
         assert await here.recalled("What is my dog called?") == set()
         assert (await running.ask("pending"))[0]["left_s"] == 0
@@ -202,7 +203,7 @@ async def test_another_user_s_is_hidden_by_their_own_notes(
         assert (await running.ask("pending"))[-1]["count"] == 0
         assert marked(tmp_path) == set(row["exchanges"])
         assert here.transcript.hiding() == []
-        with pytest.raises(door.Refused, match="nothing left"):
+        with pytest.raises(client.RequestRefused, match="nothing left"):
             await running.ask("undo", "kim")
         assert DOG in await here.recalled("What is my dog called?")
 

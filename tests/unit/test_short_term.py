@@ -9,10 +9,10 @@ from assistant.context import short_term
 from assistant.context.conversation import Conversation, Exchange, Summary
 from assistant.context.short_term import ShortTermMemory, Store
 from assistant.context.summary import Summarizer
-from assistant.context.window import Window
+from assistant.context.window import ContextWindow
 from assistant.errors import StoreError
 from assistant.events import Event, Latency, MemoryUsed, Notice, TurnEnded
-from assistant.memory.transcript import Transcript
+from assistant.memory.transcript.database import Transcript
 from assistant.settings import Settings
 from tests.support.scripted_model import ScriptedModel
 
@@ -61,7 +61,7 @@ class Bench:
         self.model = model or ScriptedModel(["They spoke of dogs."])
         self.told: list[Event] = []
         settings = Settings()
-        window = Window(self.model, settings, now=lambda: NOW)
+        window = ContextWindow(self.model, settings, now=lambda: NOW)
         self.memory = ShortTermMemory(
             conversation or Conversation.begin("ada"),
             window,

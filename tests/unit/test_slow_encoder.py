@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from assistant.memory.encoding import QueryEncoder
-from assistant.memory.long_term import LongTermMemory
+from assistant.memory.retrieval.encoding import QueryEncoder
+from assistant.memory.user_memory import UserMemory
 from tests.support.encoders import WAIT_S
 from tests.unit.test_long_term import LEISURE_S
 from tests.unit.test_two_encoders import ANIMAL, Home, strengthened, tell
@@ -25,7 +25,7 @@ class Gate:
 
 
 @asynccontextmanager
-async def slow(home: Home) -> AsyncIterator[tuple[LongTermMemory, QueryEncoder]]:
+async def slow(home: Home) -> AsyncIterator[tuple[UserMemory, QueryEncoder]]:
     """The stronger encoder is known to take a thousand seconds for a question."""
     moments = iter(range(0, 10**9, 1_000))
     stronger = QueryEncoder(home.strong, clock=lambda: next(moments))

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from models.catalogue import Model
-from models.sources import PullStopped, SourceFailed, Step, Transfer, silent
-from models.sources_hub import PUBLIC, HubSource
-from models.sources_wheel import WheelSource
+from models.download.hub import PUBLIC, HubSource
+from models.download.sources import DownloadProgress, PullStopped, SourceFailed, Transfer, silent
+from models.download.wheels import WheelSource
 from tests.support import small_models
 from tests.support.hub_server import Hub, hub_server
 from tests.support.small_models import CONFIG, FILES, HUB_FILES, REPO, REVISION, WEIGHTS
@@ -205,7 +205,7 @@ def test_stopping_keeps_what_came(hub: Hub, tmp_path: Path) -> None:
     hub.hang_at = 1_500_000
     stop = threading.Event()
 
-    def stop_midway(step: Step) -> None:
+    def stop_midway(step: DownloadProgress) -> None:
         if step.done:
             stop.set()
 

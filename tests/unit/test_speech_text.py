@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from assistant.voice.speech_text import Clause, ClauseSplitter, heard_text, speakable
+from assistant.voice.speech.clauses import Clause, ClauseSplitter, heard_text, speakable
 
 SPEAKABLE = {
     "Just plain words.": "Just plain words.",

@@ -32,7 +32,7 @@ from assistant.events import (
     TurnHeard,
     TurnStarted,
 )
-from ui.state import MOST_TURNS, Line, State, fold, percentile
+from ui.session.state import MOST_TURNS, RemarkLine, ScreenState, fold, percentile
 
 AT = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)
 DOG = MemoryUsed("dog", "My dog is called Max.", 0.9)
@@ -40,8 +40,8 @@ RUN = MemoryUsed("run", "I run on Tuesdays.", 0.4)
 SECTIONS = (PromptSection("system", "You are Ada", 100), PromptSection("newest", "hi", 20))
 
 
-def folded(*events: Event) -> State:
-    state = State()
+def folded(*events: Event) -> ScreenState:
+    state = ScreenState()
     for event in events:
         fold(state, event, AT)
     return state
@@ -129,7 +129,9 @@ def test_what_is_no_turn_is_a_line() -> None:
     state = folded(
         Remarked("Good night."), SpeechIgnored("noise", ""), SpeechIgnored("noise", "uh")
     )
-    assert [(entry.kind, entry.text) for entry in state.entries if isinstance(entry, Line)] == [
+    assert [
+        (entry.kind, entry.text) for entry in state.entries if isinstance(entry, RemarkLine)
+    ] == [
         ("remark", "Good night."),
         ("ignored", "uh (noise)"),
     ]
@@ -165,7 +167,7 @@ def test_the_last_forgetting_that_is_open_can_be_undone() -> None:
 
 
 def test_every_event_is_a_new_version() -> None:
-    state = State()
+    state = ScreenState()
     versions = []
     for event in (TurnStarted(1), MicrophoneLevel(-30.0), TurnHeard(1, "x")):
         fold(state, event, AT)

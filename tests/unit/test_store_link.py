@@ -11,12 +11,13 @@ import pytest
 from assistant.context.conversation import Conversation
 from assistant.errors import StoreError
 from assistant.events import Notice
-from assistant.memory import store_link
-from assistant.memory.encoding import Vectors
-from assistant.memory.record import Kind, Memory
-from assistant.memory.table import MemoryTable
-from assistant.memory.table_schema import FIELDS, Batch
-from assistant.memory.transcript import Transcript
+from assistant.memory.records.memory import Memory, MemoryKind
+from assistant.memory.records.serialization import FIELDS
+from assistant.memory.retrieval.encoding import Vectors
+from assistant.memory.store import write_queue
+from assistant.memory.store.lance_schema import Batch
+from assistant.memory.store.table import MemoryTable
+from assistant.memory.transcript.database import Transcript
 from tests.unit.test_long_term import LEISURE_S, Home, exchange, recalled
 
 AWAY = StoreError("The memory can't be reached.", mend="Check the network.")
@@ -25,8 +26,8 @@ BACK = "Memories are being stored again."
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store_link, "FIRST_RETRY_S", 0.01)
-    monkeypatch.setattr(store_link, "LONGEST_RETRY_S", 0.02)
+    monkeypatch.setattr(write_queue, "FIRST_RETRY_S", 0.01)
+    monkeypatch.setattr(write_queue, "LONGEST_RETRY_S", 0.02)
 
 
 @pytest.fixture
@@ -111,7 +112,7 @@ async def test_a_store_that_is_away_at_the_start_is_read_later(
     first = exchange(talk, "My dog is called Max.")
     transcript.store(talk, first)
     async with home.memory(transcript=transcript) as memory:
-        memory.put([Memory("m1", "ada", Kind.FACT, "Tea, never coffee.", datetime.now(UTC))])
+        memory.put([Memory("m1", "ada", MemoryKind.FACT, "Tea, never coffee.", datetime.now(UTC))])
     away.append(how)
     async with home.memory(transcript=transcript) as memory:
         assert await recalled(memory, "What is the dog called?") == ["My dog is called Max."]

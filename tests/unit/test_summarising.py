@@ -8,15 +8,21 @@ from pathlib import Path
 
 import pytest
 
+from assistant.compose.idle import summarising_of
 from assistant.context.conversation import Conversation
 from assistant.errors import ModelFailed, StoreError
-from assistant.idle.summarising import Summarising, composed, summarising_of
-from assistant.memory.derived import Derived
-from assistant.memory.gist import MOST_WORDS, borne_out, chosen, points, written
-from assistant.memory.lexicon import Lexicon
-from assistant.memory.naming import short
-from assistant.memory.record import Kind
-from assistant.memory.summaries import subject_of
+from assistant.idle.jobs.summarisation import SummarisationJob, composed
+from assistant.language.stemming import TextAnalyzer
+from assistant.memory.curation.extractive_summary import (
+    MOST_WORDS,
+    borne_out,
+    extract_sentences,
+    select_sentences,
+    written,
+)
+from assistant.memory.records.ids import short, subject_of
+from assistant.memory.records.memory import MemoryKind
+from assistant.memory.transcript.derived_outputs import DerivedOutputs
 from assistant.settings import Idle, Settings
 from tests.support.forgetting import START
 from tests.support.remains import found, vectors_of
@@ -38,7 +44,7 @@ def said(*utterances: str) -> list[str]:
     for turn, each in enumerate(utterances, start=1):
         talk.append_user(turn, each, START)
         talk.complete(turn, "Anna lives in Rome.", ended=START)
-    return [each.text for each in points(talk.exchanges, Lexicon("en")).kept]
+    return [each.text for each in extract_sentences(talk.exchanges, TextAnalyzer("en")).kept]
 
 
 def test_it_tells_what_was_said_and_asked_and_nothing_of_the_assistants() -> None:
@@ -69,14 +75,14 @@ def test_days_are_written_out_and_the_longest_summary_has_room_in_a_note() -> No
         "The roofer came on 20 November with a ladder."
     ]
     many = [f"The {word} door has a brass lock and a blue handle." for word in "abcdefghij"]
-    assert len(written(chosen(points([], Lexicon("en")).kept))) == 0
+    assert len(written(select_sentences(extract_sentences([], TextAnalyzer("en")).kept))) == 0
     lines = said(*many, *(f"My cousin number {n} lives in street {n} there." for n in range(30)))
     assert len(lines) > 12
     talk = Conversation.begin("ada")
     for turn, each in enumerate(many, start=1):
         talk.append_user(turn, each, START)
         talk.complete(turn, "", ended=START)
-    text = written(chosen(points(talk.exchanges, Lexicon("en")).kept))
+    text = written(select_sentences(extract_sentences(talk.exchanges, TextAnalyzer("en")).kept))
     assert 0 < len(text.split()) <= MOST_WORDS + 1
 
 
@@ -103,8 +109,8 @@ def test_a_sentence_has_to_be_borne_out_by_what_it_names(
     for turn, each in enumerate(TOLD, start=1):
         talk.append_user(turn, each, START)
         talk.complete(turn, "", ended=START)
-    lexicon = Lexicon("en")
-    every = points(talk.exchanges, lexicon).kept
+    lexicon = TextAnalyzer("en")
+    every = extract_sentences(talk.exchanges, lexicon).kept
     assert borne_out(sentence, [every[at] for at in by], lexicon) is right
 
 
@@ -113,8 +119,8 @@ def test_what_a_model_makes_up_is_dropped_and_counted() -> None:
     for turn, each in enumerate(TOLD, start=1):
         talk.append_user(turn, each, START)
         talk.complete(turn, "", ended=START)
-    lexicon = Lexicon("en")
-    every = points(talk.exchanges, lexicon).kept
+    lexicon = TextAnalyzer("en")
+    every = extract_sentences(talk.exchanges, lexicon).kept
     good, bad = "The user moved to Lisbon.", "The user moved to Rome with Anna."
     made = composed(every, json.loads(answered(([1], good), ([1], bad), ([9], good))), lexicon)
     assert (made.text, made.unsupported) == (f"{good} Asked: {ORCHID}", 2)
@@ -131,7 +137,7 @@ async def test_a_full_span_is_summed_up_by_rules_with_all_its_sources(tmp_path: 
         assert await at.sum_up() == [subject_of(at.bench.window.talk.id, 1)]
         [memory] = at.summaries()
         assert (memory.text, memory.sources) == (WHOLE, tuple(each.id for each in told))
-        assert (memory.kind, memory.created) == (Kind.SUMMARY, told[-1].started)
+        assert (memory.kind, memory.created) == (MemoryKind.SUMMARY, told[-1].started)
         assert "Saturday 21 November 2026" in memory.context
         assert short(memory.id).endswith("-summary1")
         assert await at.sum_up() == []
@@ -162,7 +168,7 @@ async def test_spans_of_another_length_take_the_place_of_the_old_ones(tmp_path: 
         await at.tell(*TOLD, *TOLD)
         await at.sum_up()
         assert len(at.summaries()) == 2
-        at.work = Summarising(
+        at.work = SummarisationJob(
             at.bench.transcript, at.bench.memory, None, 8, lambda: at.bench.clock[0]
         )
         await at.sum_up()
@@ -209,7 +215,7 @@ async def test_a_crash_between_the_memory_and_the_note_doubles_nothing(
     async with here(tmp_path) as at:
         await at.tell()
         with monkeypatch.context() as broken:
-            broken.setattr(Derived, "keep", fails)
+            broken.setattr(DerivedOutputs, "keep", fails)
             with pytest.raises(StoreError):
                 await at.sum_up()
         await at.sum_up()
@@ -301,7 +307,7 @@ async def test_what_was_forgotten_while_it_was_written_leaves_no_byte(
     async with here(tmp_path) as at:
         await at.tell()
         with monkeypatch.context() as late:
-            late.setattr(Derived, "keep", lambda *_: False)
+            late.setattr(DerivedOutputs, "keep", lambda *_: False)
             await at.sum_up()
         assert at.summaries() == []
     assert found(tmp_path, {WHOLE, DOG, "Asked:"}, []) == []

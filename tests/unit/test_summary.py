@@ -6,7 +6,7 @@ import pytest
 from assistant.context.conversation import Conversation
 from assistant.context.prompt import load_prompt
 from assistant.context.summary import RETRY_AFTER, Summarizer
-from assistant.context.window import Window
+from assistant.context.window import ContextWindow
 from assistant.errors import ModelFailed
 from assistant.events import Event, Notice
 from assistant.settings import Context, Settings
@@ -22,7 +22,7 @@ class Bench:
     def __init__(self, model: ScriptedModel | None = None, **context: int | str) -> None:
         self.model = model or ScriptedModel(["They spoke of dogs."])
         settings = Settings(context=Context.model_validate(context))
-        self.window = Window(self.model, settings, now=lambda: NOW)
+        self.window = ContextWindow(self.model, settings, now=lambda: NOW)
         self.told: list[Event] = []
         self.summarizer = Summarizer(self.model, settings, self.window, self.told.append)
         self.conversation = Conversation.begin("ada")

@@ -4,13 +4,13 @@ from datetime import UTC, date, datetime
 
 import pytest
 
-from assistant.idle.extracting import candidates
-from assistant.memory.days_meant import dated
-from assistant.memory.lexicon import Lexicon
-from assistant.memory.profile import name_told
-from assistant.memory.statements import LONGEST, statements
-from assistant.memory.support import supported
-from assistant.memory.third_person import third_person
+from assistant.idle.jobs.fact_extraction import candidates
+from assistant.language.absolute_dates import with_absolute_dates
+from assistant.language.name_introduction import name_told
+from assistant.language.statements import LONGEST, statements
+from assistant.language.stemming import TextAnalyzer
+from assistant.language.third_person import third_person
+from assistant.memory.curation.grounding import is_grounded
 from tests.support.poison import ATTACKS
 
 THURSDAY = date(2026, 4, 9)
@@ -18,8 +18,8 @@ AT_NOON = datetime(2026, 4, 9, 12, tzinfo=UTC)
 
 
 @pytest.fixture(scope="module")
-def lexicon() -> Lexicon:
-    return Lexicon("en")
+def lexicon() -> TextAnalyzer:
+    return TextAnalyzer("en")
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_what_is_no_statement_gives_nothing(said: str) -> None:
 
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_what_was_written_to_attack_gives_no_fact_and_no_name(
-    lexicon: Lexicon, attack: str
+    lexicon: TextAnalyzer, attack: str
 ) -> None:
     assert candidates(ATTACKS[attack], AT_NOON, lexicon).kept == ()
     assert name_told(ATTACKS[attack]) == {}
@@ -96,7 +96,7 @@ def test_what_was_written_to_attack_gives_no_fact_and_no_name(
     ],
 )
 def test_days_are_written_out_or_the_fact_is_none(said: str, meant: str | None) -> None:
-    assert dated(said, THURSDAY) == meant
+    assert with_absolute_dates(said, THURSDAY) == meant
 
 
 @pytest.mark.parametrize(
@@ -132,16 +132,16 @@ def test_it_is_told_in_the_third_person(quote: str, told: str) -> None:
     ],
 )
 def test_a_fact_holds_nothing_but_the_users_words(
-    lexicon: Lexicon, text: str, quote: str, stands: bool
+    lexicon: TextAnalyzer, text: str, quote: str, stands: bool
 ) -> None:
     said = "My dog is called Max, my exam is tomorrow, I don't eat mushrooms."
-    assert supported(text, quote, statements(said), THURSDAY, lexicon) == stands
+    assert is_grounded(text, quote, statements(said), THURSDAY, lexicon) == stands
 
 
-def test_no_word_of_the_answer_supports_anything(lexicon: Lexicon) -> None:
+def test_no_word_of_the_answer_supports_anything(lexicon: TextAnalyzer) -> None:
     for text, quote in (
         ("The user has a boat.", "Yes"),
         ("The user collects them.", "I collect them"),
         ("The user has a boat.", ""),
     ):
-        assert not supported(text, quote, statements(quote), THURSDAY, lexicon)
+        assert not is_grounded(text, quote, statements(quote), THURSDAY, lexicon)

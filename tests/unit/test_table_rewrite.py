@@ -13,15 +13,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from assistant.encryption.keys import MasterKey
 from assistant.errors import StoreError
-from assistant.memory import table as table_module
-from assistant.memory import table_rewrite
-from assistant.memory.keys import MasterKey
-from assistant.memory.record import Memory
-from assistant.memory.table import MemoryTable
-from assistant.memory.table_open import Table
-from assistant.memory.table_rewrite import Layout
-from assistant.memory.table_schema import Vectors
+from assistant.memory.records.memory import Memory
+from assistant.memory.store import rewrite
+from assistant.memory.store import table as table_module
+from assistant.memory.store.lance_schema import Vectors
+from assistant.memory.store.open_table import Table
+from assistant.memory.store.rewrite import Layout
+from assistant.memory.store.table import MemoryTable
 from tests.support.memories import memory, rich, stored
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -63,7 +63,7 @@ def raw(table: MemoryTable, key: str) -> bytes:
 
 
 def holding(table: MemoryTable, content: bytes) -> list[str]:
-    folder = table_rewrite.table_folder(table.uri)
+    folder = rewrite.table_folder(table.uri)
     assert folder is not None
     return [
         path.name for path in folder.rglob("*") if path.is_file() if content in path.read_bytes()
@@ -167,7 +167,7 @@ def test_what_is_added_meanwhile_is_not_lost(table: MemoryTable, told: list[Memo
 def test_versions_too_young_by_a_clock_that_was_set_back_go_too(
     table: MemoryTable, told: list[Memory], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(table_rewrite, "TINY", timedelta(days=1))
+    monkeypatch.setattr(rewrite, "TINY", timedelta(days=1))
     content = raw(table, told[0].id)
     table.delete("ada", [told[0].id])
     assert table.rewrite()
@@ -180,11 +180,11 @@ def test_a_version_whose_files_are_gone_is_passed_over(
     table: MemoryTable, told: list[Memory]
 ) -> None:
     """As a kill in the middle of dropping it leaves it."""
-    folder = table_rewrite.table_folder(table.uri)
+    folder = rewrite.table_folder(table.uri)
     assert folder is not None
     before = set((folder / "data").iterdir())
     with table._reading() as inner:
-        table_rewrite.copy_over(inner)
+        rewrite.copy_over(inner)
     for path in before:
         path.unlink()
     assert table.layout().versions == 2
@@ -210,8 +210,8 @@ def test_a_copy_that_came_out_otherwise_does_not_count(
             del rows
             self.inner.add(self.inner.search().limit(3).to_arrow(), **more)
 
-    real = table_rewrite.copy_over
-    monkeypatch.setattr(table_rewrite, "copy_over", lambda inner: real(Losing(inner)))
+    real = rewrite.copy_over
+    monkeypatch.setattr(rewrite, "copy_over", lambda inner: real(Losing(inner)))
     with pytest.raises(StoreError, match="did not come out"):
         table.rewrite()
     assert stored(table) == told
@@ -227,7 +227,7 @@ def test_a_closed_one_says_so(table: MemoryTable) -> None:
 
 REWRITER = """
 import sys
-from assistant.memory.table import MemoryTable
+from assistant.memory.store.table import MemoryTable
 from tests.unit.test_table_rewrite import memory
 table = MemoryTable.open(sys.argv[1])
 print("open", flush=True)

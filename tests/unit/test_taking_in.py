@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from assistant.desks import open_desk
+from assistant.compose.memory_requests import open_memory_admin
 from assistant.errors import SettingsError
-from assistant.memory.encoding import QueryEncoder
-from assistant.memory.record import Kind, Memory
-from assistant.memory.table_schema import exported
-from assistant.memory.taking_in import MOST, read_row
+from assistant.memory.records.memory import Memory, MemoryKind
+from assistant.memory.records.serialization import to_json
+from assistant.memory.records.validation import MOST, memory_from_import
+from assistant.memory.retrieval.encoding import QueryEncoder
 from assistant.paths import Home
 from assistant.settings import Settings
 from tests.support.encoders import HashingEncoder
@@ -21,7 +21,7 @@ FIRST, LAST = "0002-01-01T00:00:00+00:00", "9998-12-31T23:59:59+00:00"
 
 
 def row(**more: object) -> dict[str, Any]:
-    return exported(Memory("m1", "me", Kind.FACT, "I like tea.", SAID)) | more
+    return to_json(Memory("m1", "me", MemoryKind.FACT, "I like tea.", SAID)) | more
 
 
 REFUSED = [
@@ -46,7 +46,7 @@ REFUSED = [
 @pytest.mark.parametrize(("change", "why"), REFUSED)
 def test_what_can_not_be_reckoned_with_is_refused(change: dict[str, object], why: str) -> None:
     with pytest.raises(SettingsError) as refused:
-        read_row(row(**change), 7, "me")
+        memory_from_import(row(**change), 7, "me")
     sentence = str(refused.value)
     assert sentence.startswith(f"Line 7 can't be imported: {why}")
     assert sentence.endswith(". Nothing was imported.")
@@ -55,7 +55,7 @@ def test_what_can_not_be_reckoned_with_is_refused(change: dict[str, object], why
 
 @pytest.mark.parametrize("change", [change for change, _ in REFUSED])
 def test_nothing_is_written_of_what_stands_before_it(home: Home, change: dict[str, object]) -> None:
-    with open_desk(home, Settings(), lambda _: QueryEncoder(HashingEncoder())) as desk:
+    with open_memory_admin(home, Settings(), lambda _: QueryEncoder(HashingEncoder())) as desk:
         with pytest.raises(SettingsError, match="Line 2 "):
             desk.import_([row(id="good"), row(**change)])
         assert desk.newest().memories == ()
@@ -66,7 +66,7 @@ def test_what_is_just_within_can_be_found(home: Home, zone: str) -> None:
     ends: dict[str, object] = {"uses": MOST, "feedback": -MOST, "expires": LAST}
     with (
         in_zone(zone),
-        open_desk(home, Settings(), lambda _: QueryEncoder(HashingEncoder())) as desk,
+        open_memory_admin(home, Settings(), lambda _: QueryEncoder(HashingEncoder())) as desk,
     ):
         rows = [row(id=f"m{n}", created=at, **ends) for n, at in enumerate((FIRST, LAST))]
         assert desk.import_(rows) == 2

@@ -12,17 +12,17 @@ from numpy.typing import NDArray
 
 from assistant.context.conversation import Conversation
 from assistant.errors import StoreError
-from assistant.memory.ageing import Ageing
-from assistant.memory.encoding import QueryEncoder
-from assistant.memory.found import Found
-from assistant.memory.lexicon import Lexicon
-from assistant.memory.long_term import LongTermMemory
-from assistant.memory.question import read_question
-from assistant.memory.ranking import Ranking
-from assistant.memory.record import Kind, Memory
-from assistant.memory.table import MemoryTable
-from assistant.memory.tiers import DAY_S, Marks, Tier, Tiers, assigned, standing
-from assistant.memory.user_index import UserIndex
+from assistant.language.stemming import TextAnalyzer
+from assistant.memory.records.memory import Memory, MemoryKind
+from assistant.memory.retrieval.encoding import QueryEncoder
+from assistant.memory.retrieval.question import read_question
+from assistant.memory.retrieval.ranking import Ranking
+from assistant.memory.retrieval.results import RecalledMemory
+from assistant.memory.retrieval.tier_refresh import TierRefresh
+from assistant.memory.retrieval.tiers import DAY_S, Marks, Tier, Tiers, assigned, standing
+from assistant.memory.retrieval.user_index import UserIndex
+from assistant.memory.store.table import MemoryTable
+from assistant.memory.user_memory import UserMemory
 from tests.support.encoders import HashingEncoder
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
@@ -88,7 +88,7 @@ def memories(count: int) -> list[Memory]:
         Memory(
             id=f"m{number}",
             user_id="ada",
-            kind=Kind.EXCHANGE,
+            kind=MemoryKind.EXCHANGE,
             text=" ".join(draw.choice(words.split(" "), 6)) + f" number {number}",
             created=NOW - timedelta(hours=count - number),
             conversation=f"c{number // 5}",
@@ -104,7 +104,7 @@ def vectors(count: int) -> NDArray[np.float32]:
 
 
 def index(count: int) -> UserIndex:
-    made = UserIndex("ada", Lexicon("en"), DIMENSIONS, Ranking())
+    made = UserIndex("ada", TextAnalyzer("en"), DIMENSIONS, Ranking())
     made.add(memories(count), vectors(count))
     return made
 
@@ -132,7 +132,7 @@ def tier_of(made: UserIndex, numbers: Iterable[int]) -> set[Tier | None]:
     return {made.tier(f"m{number}") for number in numbers}
 
 
-def search(made: UserIndex, query: str, vector: NDArray[np.float32]) -> list[Found]:
+def search(made: UserIndex, query: str, vector: NDArray[np.float32]) -> list[RecalledMemory]:
     return made.search(read_question(query, ()), vector, k=10, now=NOW)
 
 
@@ -229,7 +229,7 @@ def table(tmp_path: Path) -> Iterator[MemoryTable]:
 
 def test_exact_vectors_come_from_the_table_when_it_is_time(table: MemoryTable) -> None:
     time = [0.0]
-    made, ageing = index(30), Ageing(Tiers(hot=5, warm=5, ageing_s=300), lambda: time[0])
+    made, ageing = index(30), TierRefresh(Tiers(hot=5, warm=5, ageing_s=300), lambda: time[0])
     assert ageing.due(made)
     ageing.run(made, [ENCODER], table)
     assert made.tier_counts() == {Tier.HOT: 5, Tier.WARM: 5, Tier.COLD: 20}
@@ -250,11 +250,11 @@ def test_some_rows_of_the_table_can_be_scanned(table: MemoryTable) -> None:
 
 
 async def test_a_running_memory_ages(tmp_path: Path) -> None:
-    memory = LongTermMemory(
+    memory = UserMemory(
         "ada",
         lambda: MemoryTable.open(str(tmp_path / "memories")),
         QueryEncoder(HashingEncoder()),
-        Lexicon("en"),
+        TextAnalyzer("en"),
         Ranking(),
         lambda _: None,
         tiers=Tiers(hot=2, warm=2, ageing_s=1e-9),

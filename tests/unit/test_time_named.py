@@ -4,8 +4,8 @@ from datetime import date
 
 import pytest
 
-from assistant.memory.day_spans import Span, months, nearest, one_day
-from assistant.memory.time_named import named, without_times
+from assistant.language.date_ranges import Span, months, nearest, one_day
+from assistant.language.time_expressions import find_time_expressions, without_times
 
 TODAY = date(2026, 7, 2)
 """A Thursday."""
@@ -13,7 +13,7 @@ TODAY = date(2026, 7, 2)
 
 def spans(text: str, today: date = TODAY) -> list[str]:
     """As "first/last", or the day alone."""
-    found = [(each.first, each.last) for each in named(text, today).spans]
+    found = [(each.first, each.last) for each in find_time_expressions(text, today).spans]
     return [f"{first}/{last}" if first != last else f"{first}" for first, last in found]
 
 
@@ -85,7 +85,7 @@ def test_words_name_spans(text: str, expected: list[str]) -> None:
     ],
 )
 def test_others_name_none(text: str) -> None:
-    found = named(text, TODAY)
+    found = find_time_expressions(text, TODAY)
     assert found.spans == ()
     assert found.rest.split() == text.split()
 
@@ -110,7 +110,7 @@ def test_years_and_leap_years_end_where_they_should() -> None:
 
 @pytest.mark.parametrize(("year", "day"), [(2024, (3, 31)), (2025, (4, 20)), (2038, (4, 25))])
 def test_easter_is_when_it_is(year: int, day: tuple[int, int]) -> None:
-    [easter] = named(f"at Easter {year}", TODAY).spans
+    [easter] = find_time_expressions(f"at Easter {year}", TODAY).spans
     assert (easter.last.month, easter.last.day - 1) == day or easter.last.day == 1
     assert easter.days == 4
 
@@ -124,4 +124,4 @@ def test_the_words_of_time_are_left_out_where_others_are_there() -> None:
 
 
 def test_a_megabyte_takes_no_time() -> None:
-    named("on the first of the last next week before " * 25_000, TODAY)
+    find_time_expressions("on the first of the last next week before " * 25_000, TODAY)

@@ -12,9 +12,9 @@ import pytest
 import regex
 
 from assistant.errors import ModelCorrupt, ModelFailed, ModelMissing
-from models.gguf import Header, read_header
 from models.interfaces import Message
-from models.tokens import (
+from models.llm.gguf import Header, read_header
+from models.llm.token_counting import (
     SPLITS,
     ChatTemplate,
     CountCache,

@@ -12,9 +12,9 @@ import pytest
 from assistant.context.conversation import Conversation, Summary
 from assistant.errors import StoreError
 from assistant.events import Latency
-from assistant.memory import transcript as module
-from assistant.memory.transcript import Transcript
-from assistant.memory.transcript_schema import MIGRATIONS
+from assistant.memory.transcript import database as module
+from assistant.memory.transcript.database import Transcript
+from assistant.memory.transcript.migrations import MIGRATIONS
 
 NOW = datetime(2026, 11, 21, 10, 0, 0, 123456, tzinfo=UTC)
 HOURS = timedelta(hours=4)
@@ -24,7 +24,7 @@ WRITER = """
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from assistant.memory.transcript import Transcript
+from assistant.memory.transcript.database import Transcript
 
 transcript = Transcript.open(Path(sys.argv[1]))
 conversation = transcript.begin_conversation("ada")

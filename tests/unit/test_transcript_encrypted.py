@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from assistant.context.conversation import Conversation, Exchange
+from assistant.encryption.keys import MasterKey
+from assistant.encryption.sealed_sqlite import SEALED_HEADER
 from assistant.errors import StoreError, StoreLocked
-from assistant.memory.keys import MasterKey
-from assistant.memory.transcript import Transcript
-from assistant.memory.transcript_file import SEALED_HEADER
+from assistant.memory.transcript.database import Transcript
 from tests.support.memories import NOW
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -99,7 +99,7 @@ def test_damage_is_damage_and_not_a_wrong_key(
 WRITER = """
 import sys
 from pathlib import Path
-from assistant.memory.transcript import Transcript
+from assistant.memory.transcript.database import Transcript
 from tests.unit.test_transcript_encrypted import KEY, told
 transcript = Transcript.open(Path(sys.argv[1]), KEY)
 for turn in range(1, 100_000):

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from assistant import conversion
 from assistant.context.conversation import Conversation
-from assistant.memory.keys import KeyFile, MasterKey
-from assistant.memory.transcript import Transcript
+from assistant.encryption import conversion
+from assistant.encryption.keys import KeyFile, MasterKey
+from assistant.memory import home_copy
+from assistant.memory.transcript.database import Transcript
 from assistant.paths import Home
 from tests.support.memories import NOW
 
@@ -51,7 +52,7 @@ def test_a_transcript_sorts_in_ram(home: Home, key: MasterKey | None) -> None:
 def test_a_conversion_compares_in_ram(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     Transcript.open(home.transcript).close()
     seen: list[int] = []
-    compared = conversion._equal
+    compared = home_copy._equal
 
     def equal(db: sqlite3.Connection) -> bool:
         seen.append(where(db))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from models.interfaces import Samples
-from models.trimming import LEAD_S, Trimmer
+from models.tts.trimming import LEAD_S, Trimmer
 
 RATE = 16_000
 QUIET = 100.0

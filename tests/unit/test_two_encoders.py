@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 from assistant.context.conversation import Conversation
 from assistant.errors import ModelMissing
 from assistant.events import Event, Notice
-from assistant.idle.embedding import IN_A_PART, OUTDATED, Embedding
-from assistant.memory.encoding import QueryEncoder
-from assistant.memory.lexicon import Lexicon
-from assistant.memory.long_term import LongTermMemory
-from assistant.memory.question import Earlier
-from assistant.memory.ranking import Ranking
-from assistant.memory.recollection import Archive
-from assistant.memory.table import MemoryTable
-from assistant.memory.transcript import Transcript
+from assistant.idle.jobs.embedding import IN_A_PART, OUTDATED, EmbeddingJob
+from assistant.language.stemming import TextAnalyzer
+from assistant.memory.retrieval.encoding import QueryEncoder
+from assistant.memory.retrieval.question import Earlier
+from assistant.memory.retrieval.ranking import Ranking
+from assistant.memory.store.table import MemoryTable
+from assistant.memory.transcript.database import Transcript
+from assistant.memory.turn_recall import Archive
+from assistant.memory.user_memory import UserMemory
 from tests.support.encoders import WAIT_S, HashingEncoder, OtherHashing
 from tests.support.memories import memory as told
 from tests.support.pace import UNHURRIED_S, unhurried
@@ -64,12 +64,12 @@ class Home:
     @asynccontextmanager
     async def memory(
         self, encoder: QueryEncoder | None = None, *, begun: bool = True
-    ) -> AsyncIterator[LongTermMemory]:
-        memory = LongTermMemory(
+    ) -> AsyncIterator[UserMemory]:
+        memory = UserMemory(
             "ada",
             lambda: MemoryTable.open(str(self.folder / "memories")),
             encoder or self.encoder(),
-            Lexicon("en"),
+            TextAnalyzer("en"),
             Ranking(),
             self.events.append,
         )
@@ -83,19 +83,19 @@ class Home:
             await memory.close()
 
 
-async def tell(memory: LongTermMemory, *texts: str) -> None:
+async def tell(memory: UserMemory, *texts: str) -> None:
     talk = Conversation.begin("ada")
     for text in texts:
         memory.remember(talk.id, exchange(talk, text))
     await memory.settled()
 
 
-async def strengthened(memory: LongTermMemory) -> None:
+async def strengthened(memory: UserMemory) -> None:
     while await memory.strengthening.some(8):
         pass
 
 
-async def meaning(memory: LongTermMemory, query: str, text: str = ANIMAL) -> float:
+async def meaning(memory: UserMemory, query: str, text: str = ANIMAL) -> float:
     found = await memory.recall(query, LEISURE_S)
     return next(each.parts.get("meaning", 0.0) for each in found.memories if each.text == text)
 
@@ -281,7 +281,7 @@ async def test_idle_work_gives_them_and_drops_those_of_an_encoder_that_is_chosen
 ) -> None:
     home = Home(tmp_path)
     async with home.memory() as memory:
-        work = Embedding(memory.strengthening)
+        work = EmbeddingJob(memory.strengthening)
         assert list(await work.missing(9)) == []
         await tell(memory, *(f"Fact number {number}." for number in range(IN_A_PART)))
         before = work.light
@@ -293,7 +293,7 @@ async def test_idle_work_gives_them_and_drops_those_of_an_encoder_that_is_chosen
         assert (before, work.light) == (False, True)
         assert memory.table.encoders() == {"hashing": 32, "other": 48}
     async with home.memory(home.encoder(both=False)) as memory:
-        work = Embedding(memory.strengthening)
+        work = EmbeddingJob(memory.strengthening)
         assert list(await work.missing(9)) == [OUTDATED]
         await work.run([OUTDATED])
         assert memory.table.encoders() == {"hashing": 32}

@@ -8,22 +8,24 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from assistant.compose.memory_requests import open_memory_admin
 from assistant.context.conversation import Conversation
-from assistant.desks import open_desk
 from assistant.errors import SettingsError
-from assistant.memory import table_open, table_schema, upkeep
-from assistant.memory.desk import MemoryDesk
-from assistant.memory.desk_requests import carry_out
-from assistant.memory.encoding import QueryEncoder
-from assistant.memory.naming import BY_HAND
-from assistant.memory.record import ASSISTANT, Kind, Memory
-from assistant.memory.table import MemoryTable
-from assistant.memory.transcript import Transcript
+from assistant.memory.admin import MemoryAdmin
+from assistant.memory.admin_requests import handle_request
+from assistant.memory.curation import curator
+from assistant.memory.records import serialization
+from assistant.memory.records.ids import ADDED_BY_USER
+from assistant.memory.records.memory import ASSISTANT, Memory, MemoryKind
+from assistant.memory.retrieval.encoding import QueryEncoder
+from assistant.memory.store import lance_schema, open_table
+from assistant.memory.store.table import MemoryTable
+from assistant.memory.transcript.database import Transcript
 from assistant.paths import Home
 from tests.support.encoders import HashingEncoder
 from tests.support.kept_clean import AGAIN, DAYS_AGO, SAID, SETTINGS, USER, running, said
 from tests.support.memories import memory as a_memory
-from ui.memory_view import lines
+from ui.text.memories import lines
 
 
 def told(home: Home, *texts: str, answer: str = "Good.", start: datetime = DAYS_AGO) -> list[str]:
@@ -38,14 +40,14 @@ def told(home: Home, *texts: str, answer: str = "Good.", start: datetime = DAYS_
 
 
 @contextmanager
-def desk(home: Home) -> Iterator[MemoryDesk]:
+def desk(home: Home) -> Iterator[MemoryAdmin]:
     """The long-term memory is up, as at a start of the program."""
-    with open_desk(home, SETTINGS, lambda _: QueryEncoder(HashingEncoder())) as opened:
+    with open_memory_admin(home, SETTINGS, lambda _: QueryEncoder(HashingEncoder())) as opened:
         opened.search("anything", 1)
         yield opened
 
 
-def of_user(opened: MemoryDesk) -> list[Memory]:
+def of_user(opened: MemoryAdmin) -> list[Memory]:
     return [m for m in reversed(opened.newest().memories) if m.speaker != ASSISTANT]
 
 
@@ -117,15 +119,17 @@ def test_a_merge_can_be_undone_for_good(home: Home) -> None:
 def test_the_command_line_shows_and_splits(home: Home) -> None:
     ids = told(home, SAID, AGAIN)
     with desk(home) as opened:
-        shown = "\n".join(lines(carry_out(opened, {"act": "show", "id": f"{ids[0]}-user"})))
+        shown = "\n".join(lines(handle_request(opened, {"act": "show", "id": f"{ids[0]}-user"})))
         assert "told again" in shown
         assert "expires       never" in shown
-        answer = "\n".join(lines(carry_out(opened, {"act": "show", "id": f"{ids[0]}-assistant"})))
+        answer = "\n".join(
+            lines(handle_request(opened, {"act": "show", "id": f"{ids[0]}-assistant"}))
+        )
         assert f"{DAYS_AGO + timedelta(days=365):%Y-%m}" in answer
         assert shown.count("The exchange it rests on") == 2
-        split = list(lines(carry_out(opened, {"act": "split", "id": f"{ids[0]}-user"})))
+        split = list(lines(handle_request(opened, {"act": "split", "id": f"{ids[0]}-user"})))
         assert split[-1] == "2 memories stand for themselves now."
-        shown = "\n".join(lines(carry_out(opened, {"act": "show", "id": f"{ids[0]}-user"})))
+        shown = "\n".join(lines(handle_request(opened, {"act": "show", "id": f"{ids[0]}-user"})))
         assert "told again" not in shown
 
 
@@ -160,7 +164,7 @@ def test_what_is_written_down_twice_is_one(home: Home) -> None:
     with desk(home) as opened:
         first = opened.add("The spare key is under the pot.")
         again = opened.add("the spare key is under the pot.")
-        assert (again.id, again.sources) == (first.id, (BY_HAND,))
+        assert (again.id, again.sources) == (first.id, (ADDED_BY_USER,))
         assert opened.add("The spare key is under the blue pot.").id != first.id
         assert opened.newest().total == 2
 
@@ -213,8 +217,8 @@ def test_what_has_expired_goes_with_what_rests_on_it_and_is_not_made_again(home:
     ids = told(home, SAID, "It rains.", answer="")
     with desk(home) as opened:
         fact = a_memory("Max is a dog.", USER)
-        fact = replace(fact, id="the-fact", kind=Kind.FACT, sources=(ids[0],))
-        opened.import_([table_schema.exported(fact)])
+        fact = replace(fact, id="the-fact", kind=MemoryKind.FACT, sources=(ids[0],))
+        opened.import_([serialization.to_json(fact)])
     limited(home, f"{ids[0]}-user", datetime.now(UTC) - timedelta(seconds=1))
     for rebuilt in (False, True, False):
         with desk(home) as opened:
@@ -255,12 +259,12 @@ def test_unimportant_old_answers_expire_by_default_and_pinned_ones_never(home: H
 
 
 def test_many_go_in_batches(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(upkeep, "EXPIRED_AT_ONCE", 2)
+    monkeypatch.setattr(curator, "EXPIRED_AT_ONCE", 2)
     rows = [
-        table_schema.exported(
+        serialization.to_json(
             replace(
                 a_memory(f"note {number}", USER),
-                kind=Kind.EVENT,
+                kind=MemoryKind.EVENT,
                 expires=DAYS_AGO if number % 2 else None,
             )
         )
@@ -294,10 +298,10 @@ def test_a_table_of_the_first_version_is_brought_up_to_date(
 ) -> None:
     old = a_memory()
     with monkeypatch.context() as before:
-        before.setattr(table_open, "MIGRATIONS", ())
+        before.setattr(open_table, "MIGRATIONS", ())
         with closing(MemoryTable.open(str(home.memories))) as table, table._adding() as raw:
             assert "refreshed" not in raw.schema.names
-            raw.add(table_schema.rows([old], 1).select(table_schema.first_schema().names))
+            raw.add(lance_schema.rows([old], 1).select(lance_schema.first_schema().names))
     for _ in range(2):
         with closing(MemoryTable.open(str(home.memories))) as table:
             assert table.get("ada", [old.id]) == [old]

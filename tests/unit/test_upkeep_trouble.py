@@ -8,10 +8,10 @@ import pytest
 
 from assistant.context.conversation import Conversation
 from assistant.errors import StoreError
-from assistant.memory.facts import fact_id
-from assistant.memory.record import Kind, Memory
-from assistant.memory.shared_marks import mark_of
-from assistant.memory.table import MemoryTable
+from assistant.memory.records.ids import fact_id
+from assistant.memory.records.memory import Memory, MemoryKind
+from assistant.memory.store.table import MemoryTable
+from assistant.memory.store.tombstones import mark_of
 from assistant.paths import Home
 from tests.support.kept_clean import AGAIN, DAYS_AGO, SAID, USER, running, said
 
@@ -58,7 +58,9 @@ async def test_nor_does_it_where_the_newer_fact_stays(
             archive.store(Conversation.begin(USER), exchange)
         await memory.settled()
         facts = [
-            Memory(fact_id(each.id, 0), USER, Kind.FACT, text, each.started, sources=(each.id,))
+            Memory(
+                fact_id(each.id, 0), USER, MemoryKind.FACT, text, each.started, sources=(each.id,)
+            )
             for each, text in (
                 (first, "The user's favourite colour is blue."),
                 (second, "The user's favourite colour is now blue."),

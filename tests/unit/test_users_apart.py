@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from assistant.errors import StoreError
-from assistant.memory.lexicon import Lexicon
-from assistant.memory.ranking import Ranking
-from assistant.memory.table import MemoryTable
-from assistant.memory.transcript import Transcript
-from assistant.memory.user_index import UserIndex
+from assistant.language.stemming import TextAnalyzer
+from assistant.memory.retrieval.ranking import Ranking
+from assistant.memory.retrieval.user_index import UserIndex
+from assistant.memory.store.table import MemoryTable
+from assistant.memory.transcript.database import Transcript
 from tests.support.memories import memory
 
 NAMES_NO_USER = {
@@ -56,7 +56,7 @@ def test_whatever_reads_or_changes_what_is_kept_names_the_user(kind: type) -> No
 def test_an_index_takes_in_nobody_else_not_even_from_a_table(tmp_path: Path) -> None:
     table = MemoryTable.open(str(tmp_path / "memories"))
     table.add([memory("I am Bob.", user="bob")])
-    index = UserIndex("ada", Lexicon("en"), 8, Ranking())
+    index = UserIndex("ada", TextAnalyzer("en"), 8, Ranking())
     with pytest.raises(StoreError, match="another user"):
         index.load(table.scan("bob"), None)
     assert len(index) == 0

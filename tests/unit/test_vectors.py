@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from assistant.memory import vectors
-from assistant.memory.vector_blocks import Rows, Vectors
-from assistant.memory.vectors import VectorIndex
+from assistant.memory.retrieval import vector_index
+from assistant.memory.retrieval.quantized_blocks import Rows, Vectors
+from assistant.memory.retrieval.vector_index import VectorIndex
 
 DIMENSIONS = 96
 ROUNDING = 0.005
@@ -41,12 +41,12 @@ def held(made: VectorIndex) -> bytes:
 
 
 def small_blocks(monkeypatch: pytest.MonkeyPatch, rows: int = 64) -> None:
-    monkeypatch.setattr(vectors, "BLOCK", rows)
+    monkeypatch.setattr(vector_index, "BLOCK", rows)
 
 
 class TestSearch:
     @pytest.mark.parametrize("dimensions", [64, 96, 100, 384, 768])
-    @pytest.mark.parametrize("block", [64, vectors.BLOCK])
+    @pytest.mark.parametrize("block", [64, vector_index.BLOCK])
     def test_the_nearest_are_found_in_order(
         self, dimensions: int, block: int, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -163,7 +163,7 @@ class TestChanges:
 
     def test_it_grows_by_blocks_and_batches(self, monkeypatch: pytest.MonkeyPatch) -> None:
         small_blocks(monkeypatch)
-        monkeypatch.setattr(vectors, "BATCH", 50)
+        monkeypatch.setattr(vector_index, "BATCH", 50)
         given, made = unit(500), VectorIndex(DIMENSIONS)
         for start in range(0, 500, 100):
             made.add(given[start : start + 100])
@@ -290,12 +290,12 @@ class TestHotTier:
 
 
 def test_vectors_can_be_had_back_rounded() -> None:
-    vectors = np.random.default_rng(5).normal(size=(3, 32)).astype(np.float32)
-    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    vector_index = np.random.default_rng(5).normal(size=(3, 32)).astype(np.float32)
+    vector_index /= np.linalg.norm(vector_index, axis=1, keepdims=True)
     index = VectorIndex(32)
-    index.add(vectors)
+    index.add(vector_index)
     index.add_without(1)
     index.remove([1])
     about = index.about([2, 0, 1, 3])
-    assert np.abs(about[:2] - vectors[[2, 0]]).max() < 0.005
+    assert np.abs(about[:2] - vector_index[[2, 0]]).max() < 0.005
     assert not about[2:].any()

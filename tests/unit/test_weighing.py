@@ -10,20 +10,26 @@ from pathlib import Path
 import pytest
 
 from assistant.context.conversation import Conversation
-from assistant.idle.weighing import AGAIN, Weighing
-from assistant.memory.derived import Derived
-from assistant.memory.record import ASSISTANT, USER, Kind, Memory
-from assistant.memory.weighing import LEAST, STEP, Given, noted, weight
+from assistant.idle.jobs.importance import AGAIN, ImportanceJob
+from assistant.memory.curation.importance import (
+    LEAST,
+    STEP,
+    ImportanceRecord,
+    importance_of,
+    importance_record,
+)
+from assistant.memory.records.memory import ASSISTANT, USER, Memory, MemoryKind
+from assistant.memory.transcript.derived_outputs import DerivedOutputs
 from tests.support.forgetting import START, Bench, bench
 from tests.support.memories import stored
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
-FRESH = Memory("e-user", "ada", Kind.EXCHANGE, "i like rhubarb", NOW, importance=0.5)
+FRESH = Memory("e-user", "ada", MemoryKind.EXCHANGE, "i like rhubarb", NOW, importance=0.5)
 OLD = replace(FRESH, created=NOW - timedelta(days=720))
 
 
 def weighs(memory: Memory) -> float:
-    return weight(memory, noted(memory, None), NOW)
+    return importance_of(memory, importance_record(memory, None), NOW)
 
 
 # -- the rules ----------------------------------------------------------------------------------
@@ -67,23 +73,25 @@ def test_it_stays_within_bounds() -> None:
 
 def test_what_was_set_by_hand_is_not_undercut() -> None:
     assert weighs(replace(OLD, importance=0.75, feedback=-2)) == 0.75
-    fact = replace(OLD, kind=Kind.FACT, importance=0.6)
+    fact = replace(OLD, kind=MemoryKind.FACT, importance=0.6)
     assert weighs(fact) == pytest.approx(0.6)
 
 
 def test_a_change_by_hand_is_told_from_ones_own() -> None:
-    given = Given(0.5, by_hand=False, last=0.5, now=0.45)
+    given = ImportanceRecord(0.5, by_hand=False, last=0.5, now=0.45)
     for own in (0.5, 0.45):  # a kill may have come before the second
-        assert noted(replace(FRESH, importance=own), given) == given
-    assert noted(replace(FRESH, importance=0.3), given) == Given(0.3, True, 0.3, 0.3)
+        assert importance_record(replace(FRESH, importance=own), given) == given
+    assert importance_record(replace(FRESH, importance=0.3), given) == ImportanceRecord(
+        0.3, True, 0.3, 0.3
+    )
 
 
 def test_it_depends_on_nothing_that_it_gave_before() -> None:
     memory = replace(OLD, uses=3, last_used=NOW)
-    given = noted(memory, None)
-    first = weight(memory, given, NOW)
+    given = importance_record(memory, None)
+    first = importance_of(memory, given, NOW)
     again = replace(memory, importance=first)
-    assert weight(again, noted(again, replace(given, now=first)), NOW) == first
+    assert importance_of(again, importance_record(again, replace(given, now=first)), NOW) == first
 
 
 # -- the work -----------------------------------------------------------------------------------
@@ -92,7 +100,7 @@ def test_it_depends_on_nothing_that_it_gave_before() -> None:
 @dataclass
 class Here:
     bench: Bench
-    work: Weighing
+    work: ImportanceJob
 
     async def weigh(self) -> int:
         """Until nothing is missing; returns how many exchanges had to be touched."""
@@ -110,7 +118,9 @@ class Here:
 @asynccontextmanager
 async def here(folder: Path) -> AsyncIterator[Here]:
     async with bench(folder, Conversation.begin("ada"), START) as session:
-        yield Here(session, Weighing(session.transcript, session.memory, lambda: session.clock[0]))
+        yield Here(
+            session, ImportanceJob(session.transcript, session.memory, lambda: session.clock[0])
+        )
 
 
 async def told(at: Here, *texts: str) -> list[str]:
@@ -149,7 +159,7 @@ async def test_a_second_time_changes_nothing(tmp_path: Path) -> None:
         assert await at.weigh() == 3
         once = at.importance()
         assert await at.weigh() == 0
-        again = Weighing(at.bench.transcript, at.bench.memory, lambda: at.bench.clock[0])
+        again = ImportanceJob(at.bench.transcript, at.bench.memory, lambda: at.bench.clock[0])
         assert await again.missing(9) == []
         at.bench.pass_time(AGAIN.total_seconds() + 1)
         assert await at.weigh() == 0
@@ -177,13 +187,13 @@ async def test_a_kill_between_note_and_memory_is_made_good(tmp_path: Path) -> No
         [subject] = await at.work.missing(9)
         assert await asyncio.to_thread(at.work._note, [subject])
         assert at.importance()["rhubarb is mine"] == 0.5
-        again = Weighing(at.bench.transcript, at.bench.memory, lambda: at.bench.clock[0])
+        again = ImportanceJob(at.bench.transcript, at.bench.memory, lambda: at.bench.clock[0])
         assert await again.missing(9) == [subject]
         await again.run([subject])
         faded = at.importance()["rhubarb is mine"]
         assert faded < 0.5
         await asyncio.to_thread(at.bench.memory.change, [key], lambda old: replace(old, feedback=2))
-        await Weighing(at.bench.transcript, at.bench.memory, lambda: at.bench.clock[0]).run(
+        await ImportanceJob(at.bench.transcript, at.bench.memory, lambda: at.bench.clock[0]).run(
             [subject]
         )
         assert at.importance()["rhubarb is mine"] == pytest.approx(0.5 + 4 * STEP)
@@ -195,7 +205,7 @@ async def test_the_note_goes_with_the_exchange(tmp_path: Path) -> None:
         at.bench.pass_time(400 * 86_400)
         await at.weigh()
         exchange = key.removesuffix(f"-{USER}")
-        derived = Derived(at.bench.transcript, "ada")
+        derived = DerivedOutputs(at.bench.transcript, "ada")
         assert set(derived.of("importance")) == {exchange}
         await at.bench.forgetting.forget([exchange], ())
         at.bench.pass_time(61)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from assistant.errors import ModelCorrupt, ModelFailed, ModelMissing
-from models.whisper import FasterWhisper, begins_again, compression_ratio, copies
+from models.stt.whisper import FasterWhisper, compression_ratio, repeats_itself, repetition_count
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ from models.whisper import FasterWhisper, begins_again, compression_ratio, copie
     ],
 )
 def test_one_thing_said_again(text: str, times: int) -> None:
-    assert copies(text) == times
+    assert repetition_count(text) == times
 
 
 def test_runaway_text_compresses_well() -> None:
@@ -65,4 +65,4 @@ def test_it_has_to_be_loaded_first(tmp_path: Path) -> None:
     ],
 )
 def test_a_sentence_that_begins_again_is_a_decoder_that_ran_on(text: str, again: bool) -> None:
-    assert begins_again(text) is again
+    assert repeats_itself(text) is again

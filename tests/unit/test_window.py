@@ -7,7 +7,7 @@ from assistant.context.conversation import Conversation, Summary
 from assistant.context.note import Note
 from assistant.context.notes import OPENING as NOTES_OPENING
 from assistant.context.prompt import Prompt, system_prompt
-from assistant.context.window import MARGIN, SHORTENED, Window
+from assistant.context.window import MARGIN, SHORTENED, ContextWindow
 from assistant.errors import SettingsError
 from assistant.settings import Context, Llm, Persona, Settings
 from models.interfaces import Message
@@ -19,9 +19,9 @@ DATE = "(It is Saturday 21 November 2026 11:48.)"
 
 def window_of(
     *, tokens: int = 8000, max_turns: int | None = None, model: ScriptedModel | None = None
-) -> Window:
+) -> ContextWindow:
     settings = Settings(context=Context(max_context_tokens=tokens, max_turns=max_turns))
-    return Window(model or ScriptedModel(), settings, now=lambda: START)
+    return ContextWindow(model or ScriptedModel(), settings, now=lambda: START)
 
 
 def say(
@@ -162,7 +162,7 @@ def test_steps_of_an_exchange_stand_between_question_and_answer() -> None:
 def test_the_prefix_stays_the_same_and_only_grows() -> None:
     conversation = Conversation.begin("ada")
     clock = [START]
-    window = Window(ScriptedModel(), Settings(), now=lambda: clock[0])
+    window = ContextWindow(ScriptedModel(), Settings(), now=lambda: clock[0])
     before: tuple[Message, ...] = ()
     for number in range(30):
         clock[0] += timedelta(minutes=7)
@@ -367,7 +367,7 @@ def test_instructions_that_leave_no_room_are_refused() -> None:
         persona=Persona(instructions="word " * 400), context=Context(max_context_tokens=450)
     )
     with pytest.raises(SettingsError, match="too little is left") as error:
-        Window(ScriptedModel(), settings)
+        ContextWindow(ScriptedModel(), settings)
     assert error.value.mend is not None
 
 

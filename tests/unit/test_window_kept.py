@@ -9,10 +9,15 @@ from typing import Any
 import pytest
 
 from assistant.context.conversation import Conversation, Exchange, Summary
-from assistant.context.window import Window
+from assistant.context.window import ContextWindow
 from assistant.errors import StoreError
-from assistant.memory.importance import PINNED, WISH, Weights, weight_of
-from assistant.memory.record import Kind, Memory
+from assistant.memory.curation.exchange_importance import (
+    PINNED,
+    WISH,
+    ExchangeImportance,
+    weight_of,
+)
+from assistant.memory.records.memory import Memory, MemoryKind
 from assistant.settings import Context, Settings
 from tests.support.forgetting import bench
 from tests.support.scripted_model import ScriptedModel
@@ -37,9 +42,11 @@ class Ratings:
         }
 
 
-def window_of(ratings: Ratings, *, tokens: int = 4_000, room: int = 200) -> Window:
+def window_of(ratings: Ratings, *, tokens: int = 4_000, room: int = 200) -> ContextWindow:
     context = Context(max_context_tokens=tokens, keep_important_tokens=room)
-    return Window(ScriptedModel(), Settings(context=context), lambda: START, importance=ratings)
+    return ContextWindow(
+        ScriptedModel(), Settings(context=context), lambda: START, importance=ratings
+    )
 
 
 def say(talk: Conversation, question: str, words: int = 30) -> str:
@@ -55,7 +62,7 @@ def talked(turns: int) -> Conversation:
     return talk
 
 
-def asked(window: Window, talk: Conversation) -> list[str]:
+def asked(window: ContextWindow, talk: Conversation) -> list[str]:
     prompt = window.build(talk, "And now?")
     assert prompt.tokens <= prompt.budget
     return [each.content for each in prompt.stable_messages if each.role == "user"]
@@ -151,16 +158,18 @@ def test_what_it_holds_is_read_ahead_too() -> None:
 
 
 def memory(**known: Any) -> Memory:
-    given: dict[str, Any] = {"kind": Kind.FACT, "importance": 0.8, **known}
+    given: dict[str, Any] = {"kind": MemoryKind.FACT, "importance": 0.8, **known}
     return Memory("m", "ada", text="x", created=START, **given)
 
 
 def test_pins_facts_and_uses_weigh_and_being_said_hardly() -> None:
     assert weight_of(memory(pinned=True, importance=0.1)) == PINNED
     assert weight_of(memory()) == pytest.approx(0.8)
-    assert weight_of(memory(kind=Kind.EXCHANGE)) < weight_of(memory(kind=Kind.EXCHANGE, uses=3))
-    assert weight_of(memory(kind=Kind.EXCHANGE, uses=99)) < weight_of(memory(uses=1))
-    assert weight_of(memory(kind=Kind.SUMMARY)) == 0.0
+    assert weight_of(memory(kind=MemoryKind.EXCHANGE)) < weight_of(
+        memory(kind=MemoryKind.EXCHANGE, uses=3)
+    )
+    assert weight_of(memory(kind=MemoryKind.EXCHANGE, uses=99)) < weight_of(memory(uses=1))
+    assert weight_of(memory(kind=MemoryKind.SUMMARY)) == 0.0
 
 
 async def test_weights_are_read_of_what_is_remembered(tmp_path: Path) -> None:
@@ -170,12 +179,12 @@ async def test_weights_are_read_of_what_is_remembered(tmp_path: Path) -> None:
             for each in ("Always give me Fahrenheit.", "My dog is called Max.", "Nice weather.")
         )
         await here.memory.settled()
-        found = Weights(here.memory)([wish, pinned, plain])
+        found = ExchangeImportance(here.memory)([wish, pinned, plain])
         assert found[wish.id] == WISH
         assert found[plain.id] < WISH / 2
         here.memory.mark_used([f"{plain.id}-user"], START)
         await here.memory.settled()
-        assert Weights(here.memory)([plain])[plain.id] > found[plain.id]
+        assert ExchangeImportance(here.memory)([plain])[plain.id] > found[plain.id]
 
 
 def test_while_nothing_is_read_the_words_alone_tell() -> None:
@@ -187,4 +196,4 @@ def test_while_nothing_is_read_the_words_alone_tell() -> None:
     closed: Any = Closed()
     talk = Conversation.begin("ada")
     say(talk, "From now on call me Annie.")
-    assert list(Weights(closed)(talk.exchanges).values()) == [WISH]
+    assert list(ExchangeImportance(closed)(talk.exchanges).values()) == [WISH]

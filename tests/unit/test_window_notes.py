@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from assistant.context.conversation import Conversation
 from assistant.context.note import Note
 from assistant.context.prompt import Prompt
-from assistant.context.window import Window
+from assistant.context.window import ContextWindow
 from assistant.settings import Memory, Settings
 from tests.support.scripted_model import ScriptedModel
 
@@ -13,8 +13,8 @@ START = datetime(2026, 11, 21, 11, 48, tzinfo=UTC)
 DATE = "(It is Saturday 21 November 2026 11:48.)"
 
 
-def window() -> Window:
-    return Window(ScriptedModel(), Settings(), now=lambda: START)
+def window() -> ContextWindow:
+    return ContextWindow(ScriptedModel(), Settings(), now=lambda: START)
 
 
 def talk(turns: int) -> Conversation:

@@ -5,7 +5,6 @@ from datetime import UTC, datetime
 
 import pytest
 
-from assistant import wire
 from assistant.errors import StoreError
 from assistant.events import (
     Event,
@@ -24,6 +23,7 @@ from assistant.events import (
     Severity,
     TurnEnded,
 )
+from assistant.ipc import event_json
 
 SAID = datetime(2026, 5, 1, 12, 30, 0, 5, tzinfo=UTC)
 MEMORY = MemoryUsed(
@@ -44,12 +44,12 @@ EVENTS: list[Event] = [
 
 @pytest.mark.parametrize("event", EVENTS, ids=lambda event: type(event).__name__)
 def test_an_event_is_the_same_after_the_journey(event: Event) -> None:
-    row = json.loads(json.dumps(wire.encode(event)))
-    assert wire.decode(row) == event
+    row = json.loads(json.dumps(event_json.event_to_json(event)))
+    assert event_json.event_from_json(row) == event
 
 
 def test_every_event_can_travel() -> None:
-    assert set(wire._adapters()) == {kind.__name__ for kind in Event.__subclasses__()}
+    assert set(event_json._adapters()) == {kind.__name__ for kind in Event.__subclasses__()}
 
 
 @pytest.mark.parametrize(
@@ -58,4 +58,4 @@ def test_every_event_can_travel() -> None:
 )
 def test_what_is_no_event_is_told(row: dict[str, object]) -> None:
     with pytest.raises(StoreError, match="this version knows"):
-        wire.decode(row)
+        event_json.event_from_json(row)

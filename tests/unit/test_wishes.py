@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from assistant.context.conversation import Conversation
-from assistant.memory.forgetting_marks import Hidden
-from assistant.memory.making import memories_of
-from assistant.memory.record import Kind
-from assistant.memory.transcript import Transcript
-from assistant.memory.wishes import wishes
+from assistant.memory.curation.materialize import materialize_exchange
+from assistant.memory.curation.profile_facts import wishes
+from assistant.memory.records.hidden import HiddenItems
+from assistant.memory.records.memory import MemoryKind
+from assistant.memory.transcript.database import Transcript
 from tests.unit.test_long_term import Home, exchange
 
 DATA = Path(__file__).resolve().parents[2] / "data" / "evaluation"
@@ -88,11 +88,17 @@ def test_of_the_harmless_wishes_those_that_order_for_good_are_kept() -> None:
 def test_it_is_a_preference_that_rests_on_its_exchange() -> None:
     talk = Conversation.begin("ada")
     said = exchange(talk, "Always answer in one sentence. Never wake me before eight.")
-    made = [each for each in memories_of("ada", talk.id, said) if each.kind is not Kind.EXCHANGE]
-    assert [each.kind for each in made] == [Kind.PREFERENCE, Kind.PREFERENCE]
+    made = [
+        each
+        for each in materialize_exchange("ada", talk.id, said)
+        if each.kind is not MemoryKind.EXCHANGE
+    ]
+    assert [each.kind for each in made] == [MemoryKind.PREFERENCE, MemoryKind.PREFERENCE]
     assert all(each.sources == (said.id,) for each in made)
     assert len({each.id for each in made}) == 2
-    assert made == [each for each in memories_of("ada", talk.id, said) if each in made], "again"
+    assert made == [each for each in materialize_exchange("ada", talk.id, said) if each in made], (
+        "again"
+    )
 
 
 async def test_it_is_in_every_prompt_until_it_is_forgotten(tmp_path: Path) -> None:
@@ -106,7 +112,7 @@ async def test_it_is_in_every_prompt_until_it_is_forgotten(tmp_path: Path) -> No
     async with home.memory(transcript=transcript) as memory:
         [note] = memory.profile()
         assert note.text == "The user wants the assistant to always answer in one sentence."
-        memory.withhold(Hidden.of("ada", [said.id], (), datetime.now(UTC)))
+        memory.withhold(HiddenItems.of("ada", [said.id], (), datetime.now(UTC)))
         assert memory.profile() == ()
     async with home.memory("bob") as memory:
         assert memory.profile() == ()

@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from models.alignment import PhonemeGroup, align_words
-from models.word_times import estimate_word_times
+from models.tts.alignment import PhonemeGroup, align_words
+from models.tts.word_times import estimate_word_times
 
 RATE = 16_000
 

@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from assistant.encryption import Vault
+from assistant.encryption.home_lock import HomeLock
+from assistant.encryption.vault import Vault
 from assistant.errors import AssistantError, ModelFailed
 from assistant.events import Event, Phase, PhaseChanged, Remarked, TurnEnded
-from assistant.home_lock import HomeLock
 from assistant.paths import Home
 from assistant.settings import Settings
 from data import located
-from ui.hosting import COMMAND, Hosted
 from ui.network_audit.audit import Attempt, NetworkAudit
-from ui.session import Plan
+from ui.session.assistant_process import COMMAND, AssistantProcess
+from ui.session.session import Plan
 
 TOLD = "My locker code is 4471."
 ASKED = "What is my locker code?"
@@ -48,7 +48,7 @@ async def converse_under_watch(
     It happens in a home of its own, which is deleted afterwards, with the models of the settings.
 
     Args:
-        command: runs `ui.hosted`.
+        command: runs `ui.session.assistant_worker`.
         lasting_s: how long the second session takes at least.
 
     Raises:
@@ -89,7 +89,7 @@ class _Visit:
     ) -> None:
         self._spoken = bool(plan.recordings)
         self._events: asyncio.Queue[Event | AssistantError] = asyncio.Queue()
-        self._hosted = Hosted(
+        self._hosted = AssistantProcess(
             home,
             vault,
             plan,

@@ -22,7 +22,7 @@ from typing import TextIO
 
 from ui.network_audit import seccomp
 from ui.network_audit.libraries import native_library
-from ui.network_audit.memory import callers, read
+from ui.network_audit.process_memory import callers, read
 from ui.network_audit.targets import beyond, destinations
 
 PR_SET_CHILD_SUBREAPER = 36

@@ -1,1 +1,1 @@
-"""The terminal screen: draws `ui.state`, and asks a `ui.session` for what its user wants."""
+"""The terminal screen: draws `ui.session.state`, and asks its session for what the user wants."""

@@ -18,22 +18,22 @@ from assistant.events import Event, Notice, Phase, PhaseChanged, Severity
 from assistant.paths import Home
 from assistant.settings import Loaded
 from assistant.settings import Screen as ScreenSettings
-from ui.screen.conversation import Conversation
-from ui.screen.first_run import FirstRun
+from ui.screen.diagnostics.latency_tab import LatencyTab
+from ui.screen.diagnostics.logs_tab import LogsTab
+from ui.screen.first_run.first_run import FirstRun
 from ui.screen.keys import KEYS
-from ui.screen.latency_tab import LatencyTab
-from ui.screen.logs_tab import LogsTab
-from ui.screen.memory_tab import MemoryTab
-from ui.screen.messages import OpenMemory, OpenTurn, SettingsChanged, Trouble
-from ui.screen.pane import Pane
-from ui.screen.settings_tab import SettingsTab
-from ui.screen.small import LEAST_HEIGHT, LEAST_WIDTH, SMALL_CSS, TooSmall
+from ui.screen.memory.tab import MemoryTab
+from ui.screen.notice_line import NoticeLine
+from ui.screen.safe_app import SafeApp
+from ui.screen.settings.tab import SettingsTab
 from ui.screen.status_line import StatusLine
-from ui.screen.sturdy import Sturdy
-from ui.screen.talk_tab import NARROW_CSS, TalkTab
-from ui.screen.trouble_line import TroubleLine
-from ui.session import Session
-from ui.state import State, fold
+from ui.screen.talk.conversation_pane import Conversation
+from ui.screen.talk.tab import NARROW_CSS, TalkTab
+from ui.screen.too_small import LEAST_HEIGHT, LEAST_WIDTH, SMALL_CSS, TooSmall
+from ui.screen.widgets.messages import ErrorOccurred, OpenMemory, OpenTurn, SettingsChanged
+from ui.screen.widgets.pane import Pane
+from ui.session.session import Session
+from ui.session.state import ScreenState, fold
 
 FRAME_S = 1 / 15
 """Between two drawings of the state."""
@@ -47,7 +47,7 @@ LAST_LINE_S = 0.1
 PACE = {Phase.HEARING: WAITING_S, Phase.THINKING: WAITING_S, Phase.SPEAKING: SPEAKING_S}
 
 
-class AssistantScreen(Sturdy):
+class AssistantScreen(SafeApp):
     """Draws the state that the session's events fold into. Exits with a code, as a command does."""
 
     TITLE = "assistant"
@@ -87,7 +87,7 @@ class AssistantScreen(Sturdy):
         self.loaded = loaded
         self.now = now
         self.first_run = first_run
-        self.state = State()
+        self.state = ScreenState()
         self.error: AssistantError | None = None
         """Why the assistant ended, if it did."""
         self._drawn = -1
@@ -99,7 +99,7 @@ class AssistantScreen(Sturdy):
 
     def compose(self) -> ComposeResult:
         yield StatusLine(self.session.live)
-        yield TroubleLine()
+        yield NoticeLine()
         with TabbedContent(initial="talk"):
             with TabPane("1 Talk", id="talk"):
                 yield TalkTab(self.session, self.now)
@@ -187,7 +187,7 @@ class AssistantScreen(Sturdy):
         """In the line of troubles, until it is dismissed."""
         self.hear(Notice(str(error), severity, error.mend), datetime.now(UTC))
 
-    def on_trouble(self, message: Trouble) -> None:
+    def on_trouble(self, message: ErrorOccurred) -> None:
         self.tell(message.error)
 
     @property
@@ -380,7 +380,7 @@ class AssistantScreen(Sturdy):
 
     def _keep_theme(self, _: object) -> None:
         if self.theme != self.loaded.settings.screen.theme:
-            from ui.config_command import set_setting
+            from ui.session.settings_file import set_setting
 
             try:
                 set_setting(self.home, "screen.theme", self.theme)

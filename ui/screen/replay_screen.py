@@ -15,8 +15,8 @@ from assistant.errors import AssistantError
 from assistant.events import Severity
 from assistant.paths import Home
 from assistant.settings import Loaded
-from ui.replaying import Replay
 from ui.screen.app import AssistantScreen
+from ui.session.replay import Replay
 
 TICK_S = 0.25
 BAR = 20

@@ -6,8 +6,9 @@ from rich.text import Text
 from textual.app import RenderResult
 
 from assistant.events import Phase
-from ui.screen.pane import Pane
-from ui.state import State
+from ui.screen.widgets.level_meter import CLOSED, meter
+from ui.screen.widgets.pane import Pane
+from ui.session.state import ScreenState
 
 SIGNS = {
     Phase.STARTING: ("…", "starting", "dim"),
@@ -20,11 +21,6 @@ SIGNS = {
     Phase.PAUSED: ("‖", "no sound", "red"),
     Phase.STOPPED: ("■", "stopped", "bold red"),
 }
-METER = 8
-"""Cells."""
-QUIET_DBFS, LOUD_DBFS = -60.0, -6.0
-EIGHTHS = " ▏▎▍▌▋▊▉"
-CLOSED = (Phase.STARTING, Phase.MUTED, Phase.PAUSED, Phase.STOPPED)
 
 
 class StatusLine(Pane):
@@ -37,7 +33,7 @@ class StatusLine(Pane):
         self._live = live
         self._text = Text("")
 
-    def show(self, state: State) -> None:
+    def show(self, state: ScreenState) -> None:
         text = self._line(state)
         if text != self._text or text.spans != self._text.spans:
             self._text = text
@@ -49,7 +45,7 @@ class StatusLine(Pane):
     def on_resize(self) -> None:
         self.refresh()
 
-    def _line(self, state: State) -> Text:
+    def _line(self, state: ScreenState) -> Text:
         text = Text(no_wrap=True, overflow="ellipsis")
         sign, word, style = SIGNS[state.phase]
         text.append(f" {sign} {word} ", style=f"{style} reverse")
@@ -71,19 +67,7 @@ class StatusLine(Pane):
         return text
 
 
-def meter(dbfs: float, *, closed: bool = False, cells: int = METER) -> Text:
-    """A level as a bar; with words where there is no colour to tell."""
-    if closed:
-        return Text("mic closed".ljust(cells), style="dim")
-    share = (dbfs - QUIET_DBFS) / (LOUD_DBFS - QUIET_DBFS)
-    eighths = round(min(max(share, 0.0), 1.0) * cells * 8)
-    full, rest = divmod(eighths, 8)
-    bar = "█" * full + (EIGHTHS[rest] if rest else "")
-    style = "red" if dbfs > LOUD_DBFS else "yellow" if dbfs > -15 else "green"
-    return Text.assemble("mic ", (bar, style), ("·" * (cells - len(bar)), "dim"))
-
-
-def _details(state: State) -> Iterator[str]:
+def _details(state: ScreenState) -> Iterator[str]:
     """What matters most first."""
     if state.phase is Phase.STARTING:
         yield f"loading {', '.join(state.loading.values())}" if state.loading else "getting ready"

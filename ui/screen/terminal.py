@@ -25,11 +25,11 @@ def require_terminal() -> None:
         )
 
 
-LOOKED_S = 0.5
+PROBE_INTERVAL_S = 0.5
 """Between two looks at whether the terminal is still there."""
 
 
-class Lasting:
+class HangupSafeTerminal:
     """A terminal that may go away: what is written from then on is lost, and SIGHUP ends the
     program. Textual's writing thread would end instead, and all wait for it for ever."""
 
@@ -65,7 +65,7 @@ def drawing_on(out: TextIO) -> type[Driver] | None:
     class TerminalDriver(LinuxDriver):
         def __init__(self, *args: Any, **options: Any) -> None:
             super().__init__(*args, **options)
-            vars(self)["_file"] = Lasting(out)
+            vars(self)["_file"] = HangupSafeTerminal(out)
 
         def _get_terminal_size(self) -> tuple[int, int]:
             try:
@@ -89,7 +89,7 @@ def drawing_on(out: TextIO) -> type[Driver] | None:
             ever; and SIGHUP goes only to whom the terminal controls."""
             terminal = select.poll()
             terminal.register(self.fileno, 0)
-            while not self.exit_event.wait(LOOKED_S):
+            while not self.exit_event.wait(PROBE_INTERVAL_S):
                 if any(what & select.POLLHUP for _, what in terminal.poll(0)):
                     self._gone()
                     return

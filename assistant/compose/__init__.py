@@ -1,0 +1,1 @@
+"""Builds the concrete parts of a running assistant from its settings."""

@@ -1,0 +1,121 @@
+"""The ears and the mouth of a session: by plan, or as much of them as the machine has."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from assistant.errors import AudioError
+from assistant.events import EventBus, Notice, Severity, SoundReady
+from assistant.settings import Settings
+from assistant.voice.audio.devices import SoundDevices
+from assistant.voice.audio.echo import EchoCanceller, HalfDuplex, NoEcho, WebRtcCanceller
+from assistant.voice.audio.files import (
+    FileMicrophone,
+    InstantLoudspeaker,
+    NullLoudspeaker,
+    WavLoudspeaker,
+)
+from assistant.voice.audio.interfaces import Microphone
+from assistant.voice.audio.portaudio import Device, find_input, find_output
+from assistant.voice.pipeline import AudioIO
+from assistant.voice.turns.detectors import (
+    EndOfTurn,
+    GatedVoiceDetector,
+    SileroVoice,
+    SmartTurn,
+    VoiceDetector,
+)
+
+
+def _detectors() -> tuple[VoiceDetector, EndOfTurn]:
+    return GatedVoiceDetector(SileroVoice()), SmartTurn()
+
+
+Find = Callable[[str | None], Device]
+"""Looks for a device by name; raises AudioError."""
+
+
+@dataclass(frozen=True, slots=True)
+class AudioPlan:
+    """Where a session's sound comes from and goes to."""
+
+    recordings: tuple[Path, ...] = ()
+    """Played to the assistant in place of a microphone."""
+    output: Path | None = None
+    """Record what it says here, in place of a loudspeaker."""
+    typed: bool = False
+    """Turns are typed; nothing is listened to."""
+    speak: bool = True
+    """Without it the answers are written only."""
+
+    @property
+    def speaks(self) -> bool:
+        return self.speak or self.output is not None
+
+
+async def open_audio(
+    settings: Settings,
+    plan: AudioPlan,
+    bus: EventBus,
+    recordings: FileMicrophone | None,
+    on_works: Callable[[bool], None],
+) -> AudioIO:
+    """
+    Args:
+        on_works: told when the devices are lost, and when they are back.
+
+    Raises:
+        AudioError: a device that the settings name is not there.
+    """
+    if recordings is None and not (plan.typed and (plan.output is not None or not plan.speaks)):
+        return await _live(settings, plan, bus, on_works)
+    if plan.output is not None:
+        return AudioIO(recordings, WavLoudspeaker(plan.output), NoEcho())
+    if plan.speaks:
+        return AudioIO(recordings, NullLoudspeaker(), NoEcho())
+    return AudioIO(recordings, InstantLoudspeaker(), NoEcho(), speaks=False)
+
+
+async def _live(
+    settings: Settings, plan: AudioPlan, bus: EventBus, on_works: Callable[[bool], None]
+) -> AudioIO:
+    """The machine's own devices; what is missing is told in a sentence and done without."""
+
+    def on_state(sentence: str, ok: bool) -> None:
+        on_works(ok)
+        bus.emit(Notice(sentence, Severity.INFO if ok else Severity.WARNING))
+
+    async def found(find: Find, wanted: str | None, instead: str) -> str | None:
+        try:
+            return (await asyncio.to_thread(find, wanted)).name
+        except AudioError as error:
+            if wanted is not None:
+                raise
+            bus.emit(Notice(f"{error} {instead}", Severity.WARNING, error.mend))
+            return None
+
+    audio, devices = settings.audio, SoundDevices(on_state)
+    microphone: Microphone | None = None
+    heard = spoken = None
+    if not plan.typed:
+        heard = await found(find_input, audio.input_device, "Type instead.")
+    if plan.speaks and plan.output is None:
+        spoken = await found(find_output, audio.output_device, "Answers are written only.")
+    bus.emit(SoundReady(heard, spoken))
+    if heard is not None:
+        microphone = devices.microphone(audio.input_device)
+    if plan.output is not None:
+        return AudioIO(microphone, WavLoudspeaker(plan.output), NoEcho())
+    if spoken is not None:
+        loudspeaker = devices.loudspeaker(audio.output_device)
+        echo = await asyncio.to_thread(_echo, settings) if microphone else NoEcho()
+        loudspeaker.set_reference(echo.far)
+        return AudioIO(microphone, loudspeaker, echo)
+    return AudioIO(microphone, InstantLoudspeaker(), NoEcho(), speaks=False)
+
+
+def _echo(settings: Settings) -> EchoCanceller:
+    if settings.audio.echo == "off":
+        return NoEcho()
+    return WebRtcCanceller() if settings.audio.echo == "cancel" else HalfDuplex()

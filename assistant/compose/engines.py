@@ -1,0 +1,234 @@
+"""Which concrete models stand behind the interfaces, by profile and settings."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from threadpoolctl import threadpool_limits
+
+from assistant.errors import SettingsError
+from assistant.events import EventBus, Loading, ModelsReady, Notice, Severity
+from assistant.memory.retrieval.encoding import QueryEncoder
+from assistant.paths import Home, models_cache
+from assistant.settings import Settings
+from models import catalogue
+from models.catalogue import ModelRole
+from models.download.cache import ModelStore
+from models.hardware import detect, require_ram
+from models.interfaces import LanguageModel, ModelSet, SentenceEncoder, SpeechToText, TextToSpeech
+from models.selection.benchmark import Benchmark
+from models.selection.machine_records import notes_in
+from models.selection.requested import ModelSelection, _engine_for, model_path, select_models
+
+QUERY_THREADS = 2
+"""More don't make a dozen tokens any faster; where others are at work a second one, which has to be
+woken, makes them slower: of two cores one is used."""
+QUERY_TOKENS = 32
+"""Of a longer question the end is encoded: time grows with length, and recall has 10 ms."""
+
+
+def chooses_model(settings: Settings) -> bool:
+    """Whether it is this program that chooses the language model: by the profile `default`, and
+    unless the settings name another one."""
+    llm = settings.llm
+    named = llm.model is not None or llm.endpoint is not None or llm.engine == "openai"
+    return settings.general.profile == "default" and not named
+
+
+async def load_models(
+    home: Home, settings: Settings, bus: EventBus, *, hears: bool, speaks: bool
+) -> ModelSet:
+    """Build and load what a session needs, all at once.
+
+    Args:
+        hears: load the recogniser; a typed session does without.
+        speaks: load the voice.
+
+    Raises:
+        ModelError: one is missing, damaged, too large or does not come up.
+    """
+    # NumPy's threads wait by spinning, on the very cores that the engines need in the next moment.
+    threadpool_limits(limits=1, user_api="blas")
+    shop = await asyncio.to_thread(select_models, settings)
+    stt, tts = _recogniser(shop, settings), _voice(shop, settings)
+    llm = await asyncio.to_thread(
+        _language_model, shop, settings, home, lambda told: bus.emit(_restarted(told))
+    )
+    names = {"llm": llm.name}
+    names |= {"stt": stt.name} if hears else {}
+    names |= {"tts": tts.name} if speaks else {}
+    loads: dict[str, Callable[[], Awaitable[None]]] = {
+        "llm": llm.load,
+        "stt": lambda: asyncio.to_thread(stt.load),
+        "tts": lambda: asyncio.to_thread(tts.load),
+    }
+    loading = [
+        asyncio.create_task(_told(bus, role, name, loads[role])) for role, name in names.items()
+    ]
+    try:
+        await asyncio.gather(*loading)
+        await _tell_choice(shop, settings, bus)
+    except BaseException:
+        for task in loading:
+            task.cancel()
+        await asyncio.wait(loading)
+        await llm.close()
+        raise
+    bus.emit(ModelsReady(names))
+    return ModelSet(stt, llm, tts)
+
+
+def build_background_model(
+    home: Home, settings: Settings, on_restart: Callable[[str], None]
+) -> LanguageModel:
+    """The language model of the settings, for idle work where no session has one; `load` it before
+    use. Blocking.
+
+    Args:
+        on_restart: told what became of its process, from a thread.
+
+    Raises:
+        ModelError: it is not on this machine, or too large for it. SettingsError: there is none.
+    """
+    return _language_model(select_models(settings), settings, home, on_restart)
+
+
+def open_benchmark(home: Home, settings: Settings) -> Benchmark | None:
+    """What measures the model on whose speed the choice depends; None where the choice is not this
+    program's. Blocking."""
+    if not chooses_model(settings):
+        return None
+    cache = models_cache()
+    return Benchmark(
+        ModelStore(cache, catalogue.read()),
+        detect(),
+        notes_in(cache),
+        threads=settings.llm.threads,
+        log=home.native_log,
+    )
+
+
+async def _told(bus: EventBus, role: str, name: str, load: Callable[[], Awaitable[None]]) -> None:
+    bus.emit(Loading(role, name))
+    await load()
+    bus.emit(Loading(role, name, done=True))
+
+
+def build_query_encoder(shop: ModelSelection, wanted: str | None = None) -> QueryEncoder:
+    """The profile's sentence encoder, or the quick one with the stronger one that it stands in for;
+    `load` it before use. Blocking.
+
+    What is remembered is encoded in full precision, on one thread; what is asked with the quantised
+    weights, on all that the language model leaves alone while it has nothing to write.
+
+    Args:
+        wanted: one that works alone, in place of the profile's.
+
+    Raises:
+        ModelMissing, ModelCorrupt: the quick one has to be pulled; without the other it goes.
+        SettingsError: the wanted one is no encoder.
+    """
+    from models.encoder.onnx import OnnxEncoder
+    from models.encoder.worker import EncoderProcess
+
+    if wanted is not None:
+        folder = model_path(shop, wanted, ModelRole.ENCODER, ModelStore.location)
+        return QueryEncoder(_for_queries(shop, folder), OnnxEncoder(folder))
+    quick, *others = (shop.store.folder(name) for name in shop.profile.encoders)
+    shop.store.location(quick.name)
+    stronger = None
+    for folder in others:
+        documents = EncoderProcess(folder)
+        stronger = QueryEncoder(_for_queries(shop, folder), documents, rest=documents.rest)
+    return QueryEncoder(_for_queries(shop, quick), OnnxEncoder(quick), stronger=stronger)
+
+
+def _for_queries(shop: ModelSelection, folder: Path) -> SentenceEncoder:
+    from models.encoder.onnx import OnnxEncoder
+
+    return OnnxEncoder(
+        folder,
+        quantised=True,
+        threads=min(QUERY_THREADS, max(1, shop.hardware.cores - 1)),
+        max_tokens=QUERY_TOKENS,
+        keep_end=True,
+    )
+
+
+async def _tell_choice(shop: ModelSelection, settings: Settings, bus: EventBus) -> None:
+    """Say which language model was chosen, if that is not what was said last."""
+    if not chooses_model(settings):
+        return
+    if await asyncio.to_thread(shop.choice.is_news, shop.hardware, shop.notes):
+        mend = "assistant models pull" if shop.choice.absent else None
+        bus.emit(Notice(f"The language model is {shop.reason}", mend=mend))
+
+
+def _restarted(told: str) -> Notice:
+    return Notice(told, Severity.WARNING)
+
+
+def _recogniser(shop: ModelSelection, settings: Settings) -> SpeechToText:
+    from models.stt.whisper import FasterWhisper
+
+    folder = model_path(
+        shop, settings.stt.model or shop.profile.stt, ModelRole.STT, ModelStore.location
+    )
+    threads = shop.hardware.listening_threads
+    return FasterWhisper(folder, threads=threads, language=settings.persona.language)
+
+
+def _voice(shop: ModelSelection, settings: Settings) -> TextToSpeech:
+    from models.tts.piper import Piper
+
+    weights = model_path(
+        shop, settings.tts.model or shop.profile.tts, ModelRole.TTS, ModelStore.weights
+    )
+    return Piper(weights, speed=settings.tts.speed)
+
+
+def _language_model(
+    shop: ModelSelection, settings: Settings, home: Home, on_restart: Callable[[str], None]
+) -> LanguageModel:
+    llm = settings.llm
+    wanted = llm.model or shop.profile.llm
+    engine = llm.engine if llm.engine != "auto" else _engine_for(shop, settings, wanted)
+    if engine == "openai":
+        from models.llm.openai_http import OpenAICompatible
+
+        if llm.endpoint is None:
+            raise SettingsError(
+                "The engine `openai` needs the address of a server.",
+                mend="assistant config set llm.endpoint http://127.0.0.1:11434/v1",
+            )
+        return OpenAICompatible(
+            llm.endpoint,
+            llm.model or "default",
+            api_key=llm.api_key,
+            context_tokens=llm.context_tokens,
+            timeout_s=llm.timeout_s,
+        )
+    if engine == "mlx":
+        from models.llm.mlx import MlxModel
+        from models.llm.mlx_repository import repository
+
+        named = shop.knows(wanted) or Path(wanted).expanduser().exists()
+        folder = (
+            model_path(shop, wanted, ModelRole.LLM, ModelStore.location)
+            if named
+            else repository(wanted)
+        )
+        return MlxModel(folder, name=wanted, context_tokens=llm.context_tokens)
+    from models.llm.llama import LlamaCpp
+
+    weights = model_path(shop, wanted, ModelRole.LLM, ModelStore.weights)
+    if shop.knows(wanted):
+        require_ram(shop.store.catalogue.get(wanted), shop.hardware)
+    return LlamaCpp(
+        weights,
+        name=wanted if shop.knows(wanted) else None,
+        context_tokens=llm.context_tokens,
+        threads=llm.threads or shop.hardware.threads,
+        log=home.native_log,
+        on_restart=on_restart,
+    )

@@ -1,0 +1,1 @@
+"""Keys, and files that are sealed with them."""

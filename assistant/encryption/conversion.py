@@ -1,0 +1,149 @@
+"""A home from plain to encrypted, or back: all of it or nothing, whenever the process is killed.
+
+A copy is written to a folder of its own and compared with what it was made of. Renaming that folder
+is the moment in which it counts: before it, what is left over is thrown away; after it,
+`finish_or_roll_back` goes on putting the new files in the old ones' place, as often as it takes.
+Both is done by whoever uses the home next.
+"""
+
+import json
+import os
+import shutil
+import sqlite3
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from assistant.encryption.keys import KeyFile, MasterKey
+from assistant.errors import StoreError
+from assistant.memory.home_copy import _copy_memories, _copy_transcript
+from assistant.memory.store.repair import saving_marker
+from assistant.memory.transcript.conversation_recordings import Recordings
+from assistant.paths import Home
+
+UNFINISHED = "converting"
+FINISHED = "converted"
+PLAN = "plan.json"
+
+
+def is_unfinished(home: Home) -> bool:
+    """Whether a conversion was begun and not brought to its end."""
+    return (home.root / UNFINISHED).exists() or is_committed(home)
+
+
+def is_committed(home: Home) -> bool:
+    """Whether a conversion is past the moment in which it can be taken back."""
+    return (home.root / FINISHED).exists()
+
+
+def finish_or_roll_back(home: Home) -> None:
+    """Finish a conversion, or take it back. The caller has the home alone.
+
+    Raises:
+        StoreError: the folder can't be written.
+    """
+    try:
+        if (home.root / UNFINISHED).exists():
+            shutil.rmtree(home.root / UNFINISHED)
+        fresh = home.root / FINISHED
+        if (fresh / PLAN).exists():
+            _swap(home, Home(fresh))
+        if fresh.exists():
+            shutil.rmtree(fresh)
+    except OSError as error:
+        raise StoreError(
+            f"The conversion of {home.root} can't be brought to its end: {error.strerror}.",
+            mend="Make the folder writable, or free some space, and try again.",
+        ) from error
+
+
+def convert(
+    home: Home,
+    old: MasterKey | None,
+    new: MasterKey | None,
+    locked: KeyFile | None,
+    tell: Callable[[str], None] = lambda _: None,
+) -> None:
+    """Write everything anew under another key. The caller has the home alone, and it is settled.
+
+    Args:
+        locked: the key file that goes with `new`.
+        tell: hears what is being done.
+
+    Raises:
+        StoreError: something can't be read or written, or did not come out as it went in; nothing
+            was changed.
+    """
+    if saving_marker(home.memories).exists():  # what it names could not be read with the new key
+        raise StoreError(
+            f"Memories in {home.root} were damaged, and are still to be saved. Nothing was"
+            " changed.",
+            mend="assistant memory list, which saves them; then try again.",
+        )
+    fresh = Home(home.root / UNFINISHED)
+    try:
+        fresh.root.mkdir(mode=0o700)
+        tell("The transcript …")
+        if home.transcript.exists():
+            _copy_transcript(home.transcript, old, fresh.transcript, new)
+        tell("The memories …")
+        readable = 0
+        if home.memories.exists():
+            readable = _copy_memories(home.memories, old, fresh.memories, new)
+        Recordings(home.recordings, old).copy_to(fresh.recordings, new)
+        if locked is not None:
+            locked.write(fresh.key_file)
+        (fresh.root / PLAN).write_text(json.dumps({"encrypted": new is not None}), "utf-8")
+        _to_disk(fresh.root)
+        fresh.root.rename(home.root / FINISHED)
+    except (OSError, sqlite3.Error) as error:
+        shutil.rmtree(fresh.root, ignore_errors=True)
+        raise StoreError(
+            f"{home.root} can't be converted: {error}. Nothing was changed."
+        ) from error
+    except BaseException:
+        shutil.rmtree(fresh.root, ignore_errors=True)
+        raise
+    finish_or_roll_back(home)
+    if readable:
+        tell(
+            f"{readable:,} memories have ids of another program, or refer to such: these stay"
+            " readable until they are exported and imported again."
+        )
+
+
+def _swap(home: Home, fresh: Home) -> None:
+    """Each step may be the last before a kill, and is done or left out the next time."""
+    _to_disk(home.root, deep=False)
+    encrypted = bool(json.loads((fresh.root / PLAN).read_text("utf-8"))["encrypted"])
+    if fresh.transcript.exists():
+        for ending in ("-wal", "-shm"):
+            home.transcript.with_name(home.transcript.name + ending).unlink(missing_ok=True)
+        fresh.transcript.replace(home.transcript)
+    if fresh.memories.exists():
+        if home.memories.exists():
+            shutil.rmtree(home.memories)
+        fresh.memories.rename(home.memories)
+    if fresh.recordings.exists():
+        if home.recordings.exists():
+            shutil.rmtree(home.recordings)
+        fresh.recordings.rename(home.recordings)
+    if fresh.key_file.exists():
+        fresh.key_file.replace(home.key_file)
+    elif not encrypted:
+        home.key_file.unlink(missing_ok=True)
+    _to_disk(home.root, deep=False)
+    (fresh.root / PLAN).unlink()
+
+
+def _to_disk(folder: Path, *, deep: bool = True) -> None:
+    """A power cut must not find the new name and old contents."""
+    if sys.platform == "win32":  # there folders can't be opened
+        return
+    paths = [folder, *(folder.rglob("*") if deep else ())]
+    for path in paths:
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

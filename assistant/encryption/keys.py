@@ -1,0 +1,236 @@
+"""The key of a home, and the file that holds it locked.
+
+A home has one master key of 256 bits. Written out for its owner it is the recovery key, so that
+words on paper are enough to open the stores when the key file is lost or damaged, or on another
+machine that shares them. What encrypts is derived from it by HKDF-SHA256, one subkey a purpose.
+
+The key file holds the master key under AES-256-GCM; what opens that is a random key in the
+operating system's keyring, or a passphrase stretched by Argon2id (RFC 9106, second recommendation).
+"""
+
+import base64
+import hashlib
+import hmac
+import json
+import os
+import secrets
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from assistant.errors import StoreError, StoreLocked
+
+BYTES = 32
+NONCE_BYTES = 12
+SALT_BYTES = 16
+VERSION = 1
+ARGON2 = {"iterations": 3, "lanes": 4, "memory_kib": 1 << 16}
+MOST_ARGON2 = {"iterations": 100, "lanes": 64, "memory_kib": 1 << 21}
+"""A damaged file must not ask for more."""
+CHECK_BYTES = 3
+GROUP = 4
+"""Characters of a recovery key between two dashes."""
+
+KeyProtection = Literal["keyring", "passphrase"]
+
+
+@dataclass(frozen=True, slots=True)
+class MasterKey:
+    secret: bytes = field(repr=False)
+
+    @classmethod
+    def new(cls) -> "MasterKey":
+        return cls(secrets.token_bytes(BYTES))
+
+    @property
+    def id(self) -> str:
+        """Tells keys apart and says nothing of them; it stands in the key file and the table."""
+        return self.derive("id", 8).hex()
+
+    def derive(self, purpose: str, size: int = BYTES) -> bytes:
+        """A subkey."""
+        from cryptography.hazmat.primitives.hashes import SHA256
+        from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+        info = f"local-voice-assistant/1/{purpose}".encode()
+        return HKDF(SHA256(), size, salt=None, info=info).derive(self.secret)
+
+    def recovery(self) -> str:
+        """The key as its owner keeps it: base32 in groups, the last characters a checksum."""
+        text = base64.b32encode(self.secret + _checksum(self.secret)).decode().rstrip("=")
+        return "-".join(text[at : at + GROUP] for at in range(0, len(text), GROUP))
+
+    @classmethod
+    def from_recovery(cls, typed: str) -> "MasterKey":
+        """
+        Raises:
+            StoreLocked: this can't be a recovery key; something is mistyped.
+        """
+        text = "".join(typed.split()).replace("-", "").upper()
+        try:
+            raw = base64.b32decode(text + "=" * (-len(text) % 8))
+        except ValueError:
+            raw = b""
+        secret, check = raw[:BYTES], raw[BYTES:]
+        if len(raw) != BYTES + CHECK_BYTES or not hmac.compare_digest(check, _checksum(secret)):
+            raise StoreLocked(
+                "This is not a recovery key: a character is missing or mistyped.",
+                mend="Type it as it was printed, dashes and capitals don't matter.",
+            )
+        return cls(secret)
+
+
+@dataclass(frozen=True, slots=True)
+class KeyFile:
+    """A locked master key: its id, by what it is locked, and what unlocking takes."""
+
+    id: str
+    by: KeyProtection
+    nonce: bytes
+    sealed: bytes
+    salt: bytes = b""
+    """Of a passphrase."""
+    argon2: tuple[int, int, int] = (0, 0, 0)
+    """Iterations, lanes, KiB of memory."""
+
+    @classmethod
+    def locked(cls, key: MasterKey, by: KeyProtection, secret: str) -> "KeyFile":
+        """
+        Args:
+            secret: the passphrase, or the keyring's entry.
+        """
+        salt = secrets.token_bytes(SALT_BYTES) if by == "passphrase" else b""
+        cost = (ARGON2["iterations"], ARGON2["lanes"], ARGON2["memory_kib"])
+        cost = cost if by == "passphrase" else (0, 0, 0)
+        open_file = cls(key.id, by, secrets.token_bytes(NONCE_BYTES), b"", salt, cost)
+        sealed = open_file._cipher(secret).encrypt(open_file.nonce, key.secret, open_file._bound())
+        return cls(key.id, by, open_file.nonce, sealed, salt, cost)
+
+    def unlock(self, secret: str) -> MasterKey:
+        """
+        Raises:
+            StoreLocked: it is the wrong passphrase or keyring entry.
+        """
+        from cryptography.exceptions import InvalidTag
+
+        try:
+            key = MasterKey(self._cipher(secret).decrypt(self.nonce, self.sealed, self._bound()))
+        except InvalidTag:
+            raise self._refused() from None
+        if not hmac.compare_digest(key.id, self.id):
+            raise self._refused()
+        return key
+
+    def dumps(self) -> str:
+        lock: dict[str, Any] = {"by": self.by, "nonce": self.nonce.hex(), "key": self.sealed.hex()}
+        if self.by == "passphrase":
+            iterations, lanes, memory = self.argon2
+            lock |= {"kdf": "argon2id", "salt": self.salt.hex(), "iterations": iterations}
+            lock |= {"lanes": lanes, "memory_kib": memory}
+        return json.dumps({"version": VERSION, "id": self.id, "lock": lock}, indent=1) + "\n"
+
+    @classmethod
+    def read(cls, path: Path) -> "KeyFile | None":
+        """None where there is no such file.
+
+        Raises:
+            StoreLocked: it is damaged, or of a newer version.
+            StoreError: it can't be read.
+        """
+        try:
+            content = path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise StoreError(f"The key file {path} can't be read: {error.strerror}.") from error
+        except UnicodeDecodeError as error:
+            raise _damaged(path) from error
+        try:
+            found = json.loads(content)
+            newer = int(found["version"]) > VERSION
+            known = None if newer else _parsed(found)
+        except (ValueError, TypeError, LookupError, AttributeError) as error:
+            raise _damaged(path) from error
+        if known is None:
+            raise StoreLocked(
+                f"The key file {path} was written by a newer version of this program.",
+                mend="Update the program.",
+            )
+        return known
+
+    def write(self, path: Path) -> None:
+        """In one step, on the disk when it returns.
+
+        Raises:
+            StoreError: it can't be written; what was there still is.
+        """
+        fresh = path.with_suffix(".new")
+        try:
+            fresh.unlink(missing_ok=True)
+            descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                file.write(self.dumps())
+                file.flush()
+                os.fsync(file.fileno())
+            fresh.replace(path)
+        except OSError as error:
+            why = f"The key file {path} can't be written: {error.strerror}."
+            raise StoreError(why, mend="Make its folder writable, or free some space.") from error
+
+    # -- inside ---------------------------------------------------------------------------------
+
+    def _cipher(self, secret: str) -> Any:
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+        if self.by == "keyring":
+            return AESGCM(hashlib.sha256(secret.encode("utf-8", "replace")).digest())
+        from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
+
+        iterations, lanes, memory = self.argon2
+        kdf = Argon2id(
+            salt=self.salt, length=BYTES, iterations=iterations, lanes=lanes, memory_cost=memory
+        )
+        return AESGCM(kdf.derive(secret.encode("utf-8", "replace")))
+
+    def _bound(self) -> bytes:
+        """What must not be exchanged unseen."""
+        return json.dumps([VERSION, self.id, self.by, self.salt.hex(), *self.argon2]).encode()
+
+    def _refused(self) -> StoreLocked:
+        what = "passphrase" if self.by == "passphrase" else "key in the system's keyring"
+        return StoreLocked(
+            f"The {what} is not the right one for this data; nothing was touched.",
+            mend="Try again, or with the recovery key: assistant encryption recover",
+        )
+
+
+def _parsed(found: Any) -> KeyFile:
+    lock = found["lock"]
+    by: KeyProtection = "passphrase" if lock["by"] == "passphrase" else "keyring"
+    if lock["by"] != by:
+        raise ValueError("it is locked by something unknown")
+    cost = (0, 0, 0)
+    salt = b""
+    if by == "passphrase":
+        salt = bytes.fromhex(lock["salt"])
+        cost = (int(lock["iterations"]), int(lock["lanes"]), int(lock["memory_kib"]))
+        most = (MOST_ARGON2["iterations"], MOST_ARGON2["lanes"], MOST_ARGON2["memory_kib"])
+        if len(salt) < SALT_BYTES or any(n < 1 or n > m for n, m in zip(cost, most, strict=True)):
+            raise ValueError("the passphrase's parameters are out of range")
+        if cost[2] < 8 * cost[1]:
+            raise ValueError("Argon2 wants 8 KiB a lane")
+    nonce, sealed = bytes.fromhex(lock["nonce"]), bytes.fromhex(lock["key"])
+    if len(nonce) != NONCE_BYTES or len(sealed) != BYTES + 16 or not isinstance(found["id"], str):
+        raise ValueError("a length is wrong")
+    return KeyFile(found["id"], by, nonce, sealed, salt, cost)
+
+
+def _damaged(path: Path) -> StoreLocked:
+    return StoreLocked(
+        f"The key file {path} is damaged; nothing was touched.",
+        mend="Make it anew from the recovery key: assistant encryption recover",
+    )
+
+
+def _checksum(secret: bytes) -> bytes:
+    return hashlib.sha256(b"recovery" + secret).digest()[:CHECK_BYTES]

@@ -1,0 +1,93 @@
+"""The transcript's file: SQLite where it is plain, SQLCipher where there is a key.
+
+SQLCipher encrypts every page, of the file and of its log, with AES-256 and an HMAC. It is given the
+key itself, so that nothing has to be stretched when the file is opened; and, since the key is
+random, a salt of ours, which stands at the file's beginning and tells an encrypted file from a
+damaged one.
+"""
+
+import sqlite3
+import sys
+from pathlib import Path
+from typing import Any
+
+from assistant.encryption.keys import MasterKey
+from assistant.errors import StoreLocked
+
+PLAIN_HEADER = b"SQLite format 3\0"
+SEALED_HEADER = b"assistant sealed"
+"""16 bytes, as SQLCipher's salt must be."""
+SORTS_IN_RAM = "PRAGMA temp_store = MEMORY"
+"""What SQLite has to put in order it would else write to files in /var/tmp, in plain words."""
+
+
+def connect(path: Path, key: MasterKey | None, busy_s: float) -> sqlite3.Connection:
+    """An open connection in autocommit mode; may be used by any thread, one at a time. No file
+    beside the transcript and its log gets any of its words.
+
+    Raises:
+        StoreLocked: the key is not the file's, or the one is encrypted and the other is not there.
+        One of `failures`, or OSError.
+    """
+    header = header_of(path)
+    if key is None and header == SEALED_HEADER:
+        raise StoreLocked(
+            f"The transcript {path} is encrypted, and there is no key; nothing was touched.",
+            mend="With the recovery key: assistant encryption recover",
+        )
+    if key is None:
+        plain = sqlite3.connect(path, timeout=busy_s, isolation_level=None, check_same_thread=False)
+        plain.execute(SORTS_IN_RAM)
+        return plain
+    if header == PLAIN_HEADER:
+        raise StoreLocked(
+            f"The transcript {path} is not encrypted, though there is a key; nothing was touched.",
+            mend="Move the key file encryption.json away, or restore both from one copy.",
+        )
+    from sqlcipher3 import dbapi2
+
+    db: sqlite3.Connection = dbapi2.connect(
+        str(path), timeout=busy_s, isolation_level=None, check_same_thread=False
+    )
+    try:
+        # Its log goes to standard error, beside the sentence that the user gets.
+        db.execute("PRAGMA cipher_log_level = NONE")
+        db.execute(f"PRAGMA key = {literal(key)}")
+        db.execute(SORTS_IN_RAM)
+        _try_key(db, path, header)
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def literal(key: MasterKey | None) -> str:
+    """As SQLCipher takes a raw key and its salt in SQL; an empty one stands for a plain file."""
+    return "''" if key is None else f"\"x'{(key.derive('transcript') + SEALED_HEADER).hex()}'\""
+
+
+def header_of(path: Path) -> bytes:
+    """Empty where there is no file, or nothing in it. Raises OSError."""
+    try:
+        with path.open("rb") as file:
+            return file.read(len(PLAIN_HEADER))
+    except FileNotFoundError:
+        return b""
+
+
+def failures() -> tuple[type[Exception], ...]:
+    """What either library raises; SQLCipher's is only loaded where there is a key."""
+    module: Any = sys.modules.get("sqlcipher3.dbapi2")
+    return (sqlite3.Error,) if module is None else (sqlite3.Error, module.Error)
+
+
+def _try_key(db: sqlite3.Connection, path: Path, header: bytes) -> None:
+    try:
+        db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except failures() as error:
+        if header != SEALED_HEADER or getattr(error, "sqlite_errorname", "") != "SQLITE_NOTADB":
+            raise
+        raise StoreLocked(
+            f"The transcript {path} does not open with this key; nothing was touched.",
+            mend="With the recovery key: assistant encryption recover",
+        ) from error

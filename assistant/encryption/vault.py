@@ -1,0 +1,213 @@
+"""The key of a home: where it comes from, and what changes it.
+
+A home is encrypted when it has a key file; the settings say what a new home gets. Every process
+that opens the stores of a home opens its vault first, and keeps it open meanwhile.
+"""
+
+import logging
+import os
+import secrets
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Literal
+
+from assistant.encryption import conversion, system_keyring
+from assistant.encryption.home_lock import HomeLock
+from assistant.encryption.keys import KeyFile, KeyProtection, MasterKey
+from assistant.encryption.sealed_sqlite import SEALED_HEADER, connect, failures, header_of
+from assistant.errors import StoreError, StoreLocked
+from assistant.paths import Home
+from assistant.settings import Settings
+
+logger = logging.getLogger(__name__)
+
+PASSPHRASE_VARIABLE = "ASSISTANT_PASSPHRASE"
+NEW_PASSPHRASE_VARIABLE = "ASSISTANT_NEW_PASSPHRASE"
+LEAST_PASSPHRASE = 8
+"""Characters."""
+BUSY_S = 2.0
+
+SecretKind = Literal["passphrase", "new passphrase", "recovery key"]
+AskSecret = Callable[[SecretKind], str | None]
+"""Asks the person for it; None where there is nobody to ask."""
+
+
+def ask_nobody(_: SecretKind) -> None:
+    return None
+
+
+@dataclass(slots=True)
+class Vault:
+    """An open home.
+
+    Args:
+        key: None where the home is plain.
+        recovery: the recovery key, of a home that has just got its key; to be shown once.
+        told: what went otherwise than the settings want it.
+    """
+
+    key: MasterKey | None
+    lock: HomeLock
+    recovery: str | None = None
+    told: str | None = None
+
+    def close(self) -> None:
+        """Idempotent; when the stores are closed."""
+        self.lock.release()
+
+
+def open_vault(
+    home: Home, settings: Settings, ask: AskSecret = ask_nobody, *, create: bool = False
+) -> Vault:
+    """The key of a home, or the knowledge that it needs none. Blocking.
+
+    Args:
+        create: make a key for a new home if the settings want one; `recovery` is then to be shown.
+
+    Raises:
+        StoreLocked: there is a key file or encrypted data, and no key or the wrong one; or the
+            settings want encryption and the data is plain. Nothing was touched.
+        StoreInUse: it is just being converted.
+        StoreError: a conversion that was begun can't be brought to its end.
+    """
+    home.create()
+    if conversion.is_unfinished(home):
+        alone = HomeLock(home, alone=True)
+        try:
+            conversion.finish_or_roll_back(home)
+        finally:
+            alone.release()
+    mode = settings.encryption.mode
+    if mode == "auto" and settings.memory.store:
+        create = False  # what is kept elsewhere may have a key: which one, its owner has to say
+    if create and not home.key_file.exists() and not has_data(home) and _wanted(mode):
+        return _create(home, mode, ask)
+    lock = HomeLock(home, alone=False)
+    if conversion.is_unfinished(home):  # somebody began one just now, and was killed
+        lock.release()
+        return open_vault(home, settings, ask, create=create)
+    with ExitStack() as on_failure:
+        on_failure.callback(lock.release)
+        locked = KeyFile.read(home.key_file)
+        key = None
+        if locked is not None:
+            key = unlock_key(locked, ask)
+            check_transcript(home, key)
+        else:
+            _check_plain(home, mode)
+        on_failure.pop_all()
+    return Vault(key, lock)
+
+
+def has_data(home: Home) -> bool:
+    memories = home.memories / "memories.lance"
+    return bool(header_of(home.transcript)) or memories.exists()
+
+
+def unlock_key(locked: KeyFile, ask: AskSecret) -> MasterKey:
+    """Raises StoreLocked: there is no secret, or it is the wrong one."""
+    if locked.by == "keyring":
+        return locked.unlock(system_keyring.entry(locked.id))
+    return locked.unlock(_secret("passphrase", ask, PASSPHRASE_VARIABLE))
+
+
+def lock_key(key: MasterKey, by: KeyProtection, ask: AskSecret, *, anew: bool = False) -> KeyFile:
+    """A key file for the key; with the keyring, its entry is written there.
+
+    Args:
+        anew: the passphrase of the environment is the old one, and not to be taken.
+
+    Raises:
+        StoreLocked: there is no keyring or no passphrase.
+    """
+    if by == "passphrase":
+        variables = [NEW_PASSPHRASE_VARIABLE, *(() if anew else (PASSPHRASE_VARIABLE,))]
+        return KeyFile.locked(key, by, _long_enough(_secret("new passphrase", ask, *variables)))
+    secret = secrets.token_hex(32)
+    system_keyring.write(key.id, secret)
+    return KeyFile.locked(key, by, secret)
+
+
+def check_transcript(home: Home, key: MasterKey) -> None:
+    """Raises StoreLocked: it is encrypted with another key, or not at all. Damage is told when it
+    is opened to be used."""
+    if not header_of(home.transcript):
+        return
+    try:
+        connect(home.transcript, key, BUSY_S).close()
+    except failures() as error:
+        logger.warning("the transcript can't be tried: %s", error)
+
+
+# -- inside -------------------------------------------------------------------------------------
+
+
+def _wanted(mode: str) -> bool:
+    return mode != "off" and (mode != "auto" or system_keyring.find_keyring() is not None)
+
+
+def _create(home: Home, mode: str, ask: AskSecret) -> Vault:
+    """A key for a new home; plain, with a word on it, where `auto` finds a keyring that fails."""
+    lock = HomeLock(home, alone=True)
+    with ExitStack() as on_failure:
+        on_failure.callback(lock.release)
+        key, told = MasterKey.new(), None
+        try:
+            locked = lock_key(key, "passphrase" if mode == "passphrase" else "keyring", ask)
+        except StoreLocked as error:
+            if mode != "auto":
+                raise
+            told = f"{error} What is said is kept unencrypted."
+        else:
+            locked.write(home.key_file)
+        on_failure.pop_all()
+    lock.share()
+    return Vault(None, lock, told=told) if told else Vault(key, lock, key.recovery())
+
+
+def _check_plain(home: Home, mode: str) -> None:
+    """Raises StoreLocked: a home without a key file that should have one."""
+    if header_of(home.transcript) == SEALED_HEADER:
+        raise StoreLocked(
+            f"The data in {home.root} is encrypted, and its key file is missing;"
+            " nothing was touched.",
+            mend=f"Put {home.key_file.name} back, or: assistant encryption recover",
+        )
+    if mode in ("keyring", "passphrase") and has_data(home):
+        raise StoreLocked(
+            f"The setting `encryption.mode` is {mode}, and the data in {home.root} is plain.",
+            mend="assistant encryption enable",
+        )
+
+
+def _secret(question: SecretKind, ask: AskSecret, *variables: str) -> str:
+    """Raises StoreLocked: it is in none of these variables, and there is nobody to ask."""
+    given = next(filter(None, map(os.environ.get, variables)), None) or ask(question)
+    if given is None:
+        raise StoreLocked(
+            "A passphrase is wanted, and there is nobody to ask for it; nothing was touched.",
+            mend=f"Start it in a terminal, or set the environment variable {variables[-1]}.",
+        )
+    return given
+
+
+def _long_enough(passphrase: str) -> str:
+    if len(passphrase) < LEAST_PASSPHRASE:
+        raise StoreLocked(
+            f"A passphrase of fewer than {LEAST_PASSPHRASE} characters protects nothing;"
+            " nothing was touched.",
+            mend="Take a longer one: some words that you don't use elsewhere.",
+        )
+    return passphrase
+
+
+def recovery_key(ask: AskSecret) -> MasterKey:
+    """Raises StoreLocked: there is nobody to ask, or it is mistyped."""
+    typed = ask("recovery key")
+    if typed is None:
+        raise StoreError(
+            "The recovery key is wanted, and there is nobody to ask for it.",
+            mend="Start it in a terminal, or give the key on standard input.",
+        )
+    return MasterKey.from_recovery(typed)

@@ -1,0 +1,117 @@
+"""Whether it is quiet, told from events: nobody speaks or types, and nothing is being answered."""
+
+import asyncio
+import time
+from collections.abc import Callable
+
+from assistant.events import (
+    Event,
+    Phase,
+    PhaseChanged,
+    SpeechIgnored,
+    TurnHeard,
+    TurnStarted,
+    UserSensed,
+)
+
+QUIET = frozenset({Phase.LISTENING, Phase.ASLEEP, Phase.MUTED, Phase.PAUSED})
+UNCONFIRMED_SPEECH_S = 5.0
+"""After a sign that nothing followed: a door, a key of the keyboard."""
+LONGEST_S = 600.0
+"""A voice whose end was not told is over by then: the longest turn has half as long."""
+
+OnSign = Callable[[], None]
+
+
+def _ever() -> float:
+    return float("-inf")
+
+
+class ActivityMonitor:
+    """Belongs to the event loop; `watch` is subscribed to the event bus.
+
+    Args:
+        phase: as it is now; a process that nobody talks to is `LISTENING` all along.
+        clock: in seconds, never set back, as the event loop's.
+    """
+
+    def __init__(
+        self, phase: Phase = Phase.STARTING, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.clock = clock
+        self._phase = phase
+        self._since = clock()
+        self._doubtful = float("-inf")
+        """When the last sign came that may have been nothing."""
+        self._voice = False
+        self._changed = asyncio.Event()
+        self._listeners: list[OnSign] = []
+
+    def on_sign(self, act: OnSign) -> None:
+        """`act` is called within the very event that is the first sign of somebody, and of each
+        change of phase. It must be quick and must not raise."""
+        self._listeners.append(act)
+
+    def watch(self, event: Event) -> None:
+        match event:
+            case PhaseChanged(phase):
+                self._phase = phase
+                self._stirred()
+            case UserSensed(sure=False):
+                self._doubtful = self.clock()
+                self._tell()
+            case UserSensed() | TurnStarted():
+                self._voice = True
+                self._doubtful = float("-inf")
+                self._stirred()
+            case TurnHeard() | SpeechIgnored():  # how a voice ends
+                self._voice = False
+                self._stirred()
+
+    @property
+    def since(self) -> float | None:
+        """On the clock; in the future while somebody may be speaking. None where only an event can
+        make it quiet."""
+        if self._phase not in QUIET:
+            return None
+        return self._since + (LONGEST_S if self._voice else 0.0)
+
+    @property
+    def now(self) -> bool:
+        """Nobody is there at this moment, nor may be."""
+        return (left := self._left(0.0)) is not None and left <= 0
+
+    async def lasting(self, seconds: float, after: Callable[[], float] = _ever) -> None:
+        """Wait until it has been quiet for so long.
+
+        Args:
+            after: what was quiet before then, on the clock, does not count; asked again whenever
+                something happens.
+        """
+        while (left := self._left(seconds, after())) is None or left > 0:
+            self._changed.clear()
+            try:
+                async with asyncio.timeout(left):
+                    await self._changed.wait()
+            except TimeoutError:
+                continue
+
+    def look_again(self) -> None:
+        """Something else has changed that `lasting` waits for."""
+        self._changed.set()
+
+    def _left(self, seconds: float, after: float = float("-inf")) -> float | None:
+        if (since := self.since) is None:
+            return None
+        return (
+            max(max(since, after) + seconds, self._doubtful + UNCONFIRMED_SPEECH_S) - self.clock()
+        )
+
+    def _stirred(self) -> None:
+        self._since = self.clock()
+        self._tell()
+
+    def _tell(self) -> None:
+        self._changed.set()
+        for act in tuple(self._listeners):
+            act()

@@ -1,0 +1,1 @@
+"""One kind of idle work in each module."""

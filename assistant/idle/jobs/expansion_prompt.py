@@ -1,0 +1,149 @@
+"""What a model is asked to say about a line of a conversation, and what is made of its answer: a
+description, and questions that the line answers. Pure.
+
+One call gives either or both, since reading the lines costs a model as much as writing them.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+from assistant.context.prompt import load_prompt
+from assistant.errors import ModelFailed
+from assistant.idle.jobs.structured_output import FewShotPrompt, examples
+from assistant.language.sentences import stated
+from assistant.language.stemming import TextAnalyzer
+from assistant.memory.curation.description_check import borne_out
+
+ABOUT, QUESTIONS = "about", "questions"
+EVERYTHING = (ABOUT, QUESTIONS)
+PARTS: Mapping[str, Mapping[str, Any]] = {
+    ABOUT: {"type": "string", "maxLength": 140},
+    QUESTIONS: {
+        "type": "array",
+        "items": {"type": "string", "maxLength": 80},
+        "minItems": 2,
+        "maxItems": 2,
+    },
+}
+PROMPTS = {ABOUT: "describe", QUESTIONS: "expand"}
+TOKENS = {ABOUT: 80, QUESTIONS: 100}
+"""Of each part of the answer, if it has all the letters that it may."""
+PROMPT_VERSION = 1
+"""Of what is in the files."""
+SHOWN_BEFORE = 2
+"""Lines before a new one that leans on them. Where none are needed, none are shown: small models
+mix them up with the new one, and they cost as much to read as a description to write."""
+LEANS = re.compile(
+    r"\b(?:he|she|it|they|him|her|his|hers|its|them|theirs?|there|that|this|those|these|ones?|"
+    r"same|too|both)\b",
+    re.IGNORECASE,
+)
+LONGEST_BEFORE, LONGEST_NEW = 240, 600
+"""Characters of a line."""
+LEAST_STATED = 4
+"""Words outside of questions: of what has fewer there is nothing to tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpokenLine:
+    """What one speaker said in one turn."""
+
+    speaker: str
+    text: str
+
+    def shown(self, longest: int) -> str:
+        return f"{self.speaker}: {' '.join(self.text.split())[:longest]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """As the model gave it."""
+
+    about: str = ""
+    questions: tuple[str, ...] = ()
+
+
+def tells(text: str) -> bool:
+    """Whether there is anything to describe in it."""
+    return stated(text) >= LEAST_STATED
+
+
+def needs_context(text: str) -> bool:
+    """Whether it takes the lines before it to know who and what is meant."""
+    return LEANS.search(text) is not None
+
+
+def shown(before: Sequence[SpokenLine], new: SpokenLine) -> Sequence[SpokenLine]:
+    """The lines that are shown before a new one.
+
+    Args:
+        before: all of the conversation before it.
+    """
+    return before[-SHOWN_BEFORE:] if needs_context(new.text) else ()
+
+
+def question(before: Sequence[SpokenLine], new: SpokenLine) -> str:
+    """
+    Args:
+        before: those that are shown.
+    """
+    return _asked([line.shown(LONGEST_BEFORE) for line in before], new.shown(LONGEST_NEW))
+
+
+def _asked(before: Sequence[str], new: str) -> str:
+    return "\n".join([*(["Before:"] if before else []), *before, "New:", new])
+
+
+def schema(wanted: Sequence[str] = EVERYTHING) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": {part: PARTS[part] for part in wanted},
+        "required": list(wanted),
+        "additionalProperties": False,
+    }
+
+
+def tokens(wanted: Sequence[str] = EVERYTHING) -> int:
+    return sum(TOKENS[part] for part in wanted)
+
+
+def prompt(wanted: Sequence[str] = EVERYTHING) -> FewShotPrompt:
+    """What ships with the project."""
+    parts = [load_prompt(PROMPTS[part]) for part in wanted]
+    shown = [_example(each, wanted) for each in examples("describe")]
+    return FewShotPrompt("\n".join([load_prompt("describe_frame"), *parts]), shown)
+
+
+def _example(raw: Mapping[str, Any], wanted: Sequence[str]) -> tuple[str, str]:
+    return _asked(raw["before"], raw["new"]), json.dumps({part: raw[part] for part in wanted})
+
+
+def made(answered: object) -> Made:
+    """
+    Raises:
+        ModelFailed: that is no answer to the question.
+    """
+    if not isinstance(answered, Mapping) or answered.keys().isdisjoint((ABOUT, QUESTIONS)):
+        raise ModelFailed("The model did not describe what it was asked to.")
+    about, questions = answered.get(ABOUT, ""), answered.get(QUESTIONS, [])
+    if not isinstance(about, str) or not isinstance(questions, list):
+        raise ModelFailed("The model did not describe what it was asked to.")
+    asked = tuple(dict.fromkeys(each.strip() for each in questions if isinstance(each, str)))
+    return Made(about.strip(), tuple(each for each in asked if each))
+
+
+def grounded(made: Made, said: Sequence[SpokenLine], on: date, lexicon: TextAnalyzer) -> Made:
+    """Without what the lines don't bear out."""
+    sources = [f"{line.speaker} {line.text}" for line in said]
+    about = borne_out(made.about, sources, on, lexicon)
+    kept = (borne_out(each, sources, on, lexicon) for each in made.questions)
+    return Made(about, tuple(dict.fromkeys(each for each in kept if each)))
+
+
+def texts(made: Made) -> list[str]:
+    """What has a vector, in its order: the description, if there is one, and the questions."""
+    return [*([made.about] if made.about else []), *made.questions]

@@ -1,0 +1,122 @@
+"""Keeps the importance of memories up with what became of them: `memory/weighing.py` has the rules.
+
+What was given is noted beside the exchange (ids and numbers, no words), so that what somebody set
+by hand is told from what was given here. The note comes first: after a kill in between it is done
+again, and comes to the same.
+"""
+
+import asyncio
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from assistant.memory.curation.importance import ImportanceRecord, importance_of, importance_record
+from assistant.memory.records.memory import Memory
+from assistant.memory.transcript.database import Transcript
+from assistant.memory.transcript.derived_outputs import DerivedOutput, DerivedOutputs
+from assistant.memory.user_memory import UserMemory
+
+AGAIN = timedelta(hours=1)
+"""Between two times of looking through all memories."""
+AT_ONCE = 200
+"""Exchanges that are looked through in one go: five milliseconds."""
+TOLERANCE = 0.01
+"""Less is what rounding makes of a number in the store."""
+
+
+class ImportanceJob:
+    """One user's.
+
+    Args:
+        now: wall time, UTC.
+    """
+
+    kind = "importance"
+    priority = 80
+    recurs = False
+    light = True
+    version = 1
+
+    def __init__(
+        self,
+        transcript: Transcript,
+        memory: UserMemory,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._transcript = transcript
+        self._memory = memory
+        self._user = memory.user_id
+        self._derived = DerivedOutputs(transcript, memory.user_id)
+        self._now = now
+        self._left: list[str] = []
+        """Exchanges that are still to be looked through this time."""
+        self._due: list[str] = []
+        """Found, and not asked for yet; kept over a cancellation."""
+        self._next: datetime | None = None
+
+    async def missing(self, limit: int) -> Sequence[str]:
+        now = self._now()
+        # A clock that was set back begins anew.
+        if not self._left and (self._next is None or not self._next - AGAIN <= now < self._next):
+            self._left = sorted(await asyncio.to_thread(self._transcript.exchange_ids, self._user))
+            self._next = now + AGAIN
+        while self._left and len(self._due) < limit:
+            part = self._left[:AT_ONCE]
+            self._due += await asyncio.to_thread(self._unbalanced, part)
+            self._left = self._left[len(part) :]
+        found, self._due = self._due[:limit], self._due[limit:]
+        return found
+
+    async def run(self, subjects: Sequence[str]) -> None:
+        given = await asyncio.to_thread(self._note, subjects)
+        if given:
+            await asyncio.to_thread(self._memory.change, list(given), lambda old: _with(old, given))
+
+    # -- inside ---------------------------------------------------------------------------------
+
+    def _unbalanced(self, exchanges: Collection[str]) -> list[str]:
+        """Those of whose memories one weighs otherwise by now."""
+        return [exchange for exchange, given in self._weighed(exchanges).items() if given]
+
+    def _weighed(self, exchanges: Collection[str]) -> dict[str, dict[str, ImportanceRecord]]:
+        """By exchange what its memories are to be given, as far as that is news."""
+        now, before = self._now(), self._before(exchanges)
+        found: dict[str, dict[str, ImportanceRecord]] = {each: {} for each in exchanges}
+        for memory in self._memory.index.outlines(exchanges).values():
+            # Where it was told again it has several sources: its own gave it its name.
+            exchange = next((each for each in memory.sources if memory.id.startswith(each)), "")
+            if exchange not in found:
+                continue
+            known = importance_record(memory, before.get(memory.id))
+            wanted = importance_of(memory, known, now)
+            if abs(wanted - memory.importance) > TOLERANCE:
+                found[exchange][memory.id] = replace(known, last=memory.importance, now=wanted)
+        return found
+
+    def _before(self, exchanges: Collection[str]) -> dict[str, ImportanceRecord]:
+        contents: Mapping[str, Mapping[str, Any]] = self._derived.of(self.kind, exchanges)
+        return {
+            key: ImportanceRecord(*each)
+            for content in contents.values()
+            for key, each in content.items()
+        }
+
+    def _note(self, exchanges: Sequence[str]) -> dict[str, float]:
+        """Returns what each memory is to be given, of all that could be noted."""
+        given: dict[str, float] = {}
+        for exchange, news in self._weighed(exchanges).items():
+            if not news:
+                continue
+            content = self._before([exchange]) | news
+            raw = {
+                key: [each.base, each.by_hand, each.last, each.now] for key, each in content.items()
+            }
+            output = DerivedOutput(exchange, raw, (exchange,))
+            if self._derived.keep(self.kind, self.version, "", output, self._now()):
+                given |= {key: each.now for key, each in news.items()}
+        return given
+
+
+def _with(memory: Memory, given: Mapping[str, float]) -> Memory:
+    return replace(memory, importance=given[memory.id])

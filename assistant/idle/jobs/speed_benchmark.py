@@ -1,0 +1,71 @@
+"""How fast the language model is on this machine, measured while nobody needs it.
+
+What the profile `default` takes rests on this. A turn says little about it: the recogniser, the
+voice and whatever else the user runs want the processor at the same moment.
+"""
+
+import asyncio
+import math
+import time
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import Protocol
+
+AGAIN_S = 600.0
+"""After a measurement, whatever came of it: the machine may have been too busy, or the result could
+not be written."""
+LOOK_S = 300.0
+"""Between two looks at whether a measurement is due: each reads some files."""
+
+
+class Measured(Protocol):
+    """What there is to measure; see `models.selection.benchmark.Benchmark`."""
+
+    def due(self, now: datetime) -> str | None: ...
+
+    async def run(self, model: str) -> object: ...
+
+
+class Measuring:
+    """Its subjects are names of the catalogue. A measurement made while the machine was busy is
+    thrown away.
+
+    Args:
+        now: wall time, UTC.
+        clock: in seconds, never set back.
+    """
+
+    kind = "measure"
+    priority = 30
+    recurs = True
+    light = False
+    version = 1
+
+    def __init__(
+        self,
+        measured: Measured,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._measured = measured
+        self._now = now
+        self._clock = clock
+        self._not_before = -math.inf
+
+    async def missing(self, limit: int) -> Sequence[str]:
+        if self._clock() < self._not_before:
+            return ()
+        model = await self._due()
+        if model is None:
+            self._not_before = self._clock() + LOOK_S
+            return ()
+        return (model,)[:limit]
+
+    async def run(self, subjects: Sequence[str]) -> None:
+        for subject in subjects:
+            if subject == await self._due():
+                await self._measured.run(subject)
+                self._not_before = self._clock() + AGAIN_S
+
+    async def _due(self) -> str | None:
+        return await asyncio.to_thread(self._measured.due, self._now())

@@ -1,0 +1,245 @@
+"""A small notation for what people say, and what of a language the spoken commands are read with.
+
+The languages are files in `data/commands`; their first lines explain the notation. Patterns become
+regular expressions over words that each end in a space, so that what may be missing takes its space
+along.
+"""
+
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from itertools import chain
+from typing import Any
+
+from assistant.intents.durations import Durations
+from data import located
+
+LONGEST_NAME = 10
+"""Words of what a user names; a span of time has fewer."""
+LONGEST_OBJECT = 24
+"""Words of all that is to be forgotten: "everything that I told you about ..."."""
+OBJECTS = frozenset({"object", "memory"})
+"""Slots that hold an object of forgetting."""
+_TOKEN = re.compile(r"<\w+>|\{\w+\}|[\[\]()|?*]|[\w']+")
+_BRACKETS = {"[": "(?:", "]": ")?", "(": "(?:", ")": ")", "|": "|", "*": "*"}
+
+
+class GrammarError(ValueError):
+    """A pattern can't be read. Such a file was never shipped: it is found when it is written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """One way to say a command."""
+
+    regex: re.Pattern[str]
+    asked: bool
+    """Whether it may be said as a question."""
+    slot: str
+    """Which kind of thing it lets the user name; empty for none."""
+
+
+class Notation:
+    """Patterns to regular expressions, with parts that patterns share."""
+
+    def __init__(self, parts: Mapping[str, str]) -> None:
+        self._parts = parts
+
+    def pattern(self, text: str) -> Pattern:
+        """
+        Raises:
+            GrammarWrong: a part is unknown or contains itself, or brackets don't match.
+        """
+        try:
+            regex = re.compile(self.expression(text.rstrip(" ?")))
+        except re.error as error:
+            raise GrammarError(f"{text!r}: {error}") from error
+        return Pattern(regex, text.rstrip().endswith("?"), next(iter(regex.groupindex), ""))
+
+    def any_of(self, text: str) -> str:
+        """The expression for a list; its longest entries are tried first."""
+        return "(?:" + "|".join(map(self.expression, longest_first(text))) + ")"
+
+    def expression(self, text: str, within: tuple[str, ...] = ()) -> str:
+        """The regular expression, not yet compiled."""
+        return "".join(self._element(token, within) for token in _TOKEN.findall(text))
+
+    def _element(self, token: str, within: tuple[str, ...]) -> str:
+        if token in _BRACKETS:
+            return _BRACKETS[token]
+        if token.startswith("{"):
+            slot = token[1:-1]
+            longest = LONGEST_OBJECT if slot in OBJECTS else LONGEST_NAME
+            return rf"(?P<{slot}>(?:\S+ ){{1,{longest}}}?)"
+        if not token.startswith("<"):
+            return re.escape(bare(token)) + " "
+        name = token[1:-1]
+        if name in within or name not in self._parts:
+            raise GrammarError(f"there is no part {name!r} to stand here")
+        one_of = " | ".join(longest_first(self._parts[name]))
+        return f"(?:{self.expression(one_of, (*within, name))})"
+
+
+@dataclass(frozen=True, slots=True)
+class CommandLanguage:
+    """All that is known of one language; expressions match words that each end in a space."""
+
+    hesitations: frozenset[str]
+    heard: Mapping[tuple[str, ...], tuple[str, ...]]
+    """What a recogniser writes in place of which words."""
+    pointers: frozenset[str]
+    please: frozenset[str]
+    heard_of_requests: Mapping[tuple[str, ...], tuple[str, ...]]
+    """The same for the first word of a request."""
+    spelled: tuple[str, ...]
+    not_misspelled: frozenset[str]
+    lead: re.Pattern[str]
+    tail: re.Pattern[str]
+    asking_tail: re.Pattern[str]
+    requests: Mapping[str, re.Pattern[str]]
+    """By the form of the verb that follows: `plain`, `doing` or `did`."""
+    forms: Mapping[str, str]
+    """The plain verb of other forms."""
+    idioms: tuple[Pattern, ...]
+    frames: tuple[Pattern, ...]
+    """How it is said that an object be forgotten."""
+    objects: tuple[tuple[str, Pattern], ...]
+    """What can be forgotten, by the name of the kind."""
+    pointed: tuple[tuple[str, Pattern], ...]
+    """What is only pointed at: not in every frame is it something that was said."""
+    commands: tuple[tuple[str, Pattern], ...]
+    """The other commands, by the name of the kind, in the order in which they are tried."""
+    undo: frozenset[str]
+    """What else is undo, right after "say undo"."""
+    comment_before: re.Pattern[str]
+    comment_after: re.Pattern[str]
+    """How a sentence begins that says why something is to be forgotten."""
+    not_named: frozenset[str]
+    not_clear: tuple[str, ...]
+    pronouns: frozenset[str]
+    unnamed_first: frozenset[str]
+    user: frozenset[str]
+    own: frozenset[str]
+    clause_first: frozenset[str]
+    asked_of: frozenset[str]
+    asking: frozenset[str]
+    not_asking: frozenset[str]
+    details: frozenset[str]
+    articles: frozenset[str]
+    ands: frozenset[str]
+    titles: frozenset[str]
+    durations: Durations
+    yes: re.Pattern[str]
+    no: re.Pattern[str]
+    beside: re.Pattern[str]
+
+
+@cache
+def language(code: str) -> CommandLanguage:
+    """Read and compile `data/commands/CODE.toml`, once: it takes some tens of milliseconds.
+
+    Raises:
+        FileNotFoundError: there is none for this language.
+        GrammarWrong: it can't be read.
+    """
+    found = tomllib.loads(located(f"commands/{code}.toml").read_text(encoding="utf-8"))
+    return _compiled(found)
+
+
+def _compiled(found: Mapping[str, Any]) -> CommandLanguage:
+    notation = Notation(found["parts"])
+    requests, subjects, answers = found["requests"], found["subjects"], found["answers"]
+    return CommandLanguage(
+        hesitations=words(found["hesitations"]),
+        heard=_replacements(found["heard"]),
+        pointers=words(found["pointers"]),
+        please=words(found["please"]),
+        heard_of_requests=_replacements(found["heard_of_requests"]),
+        spelled=tuple(sorted(words(found["spelling"]["words"]))),
+        not_misspelled=words(found["spelling"]["but_not"]),
+        lead=re.compile(notation.any_of(found["leads"])),
+        tail=_at_the_end(notation.any_of(found["tails"])),
+        asking_tail=_at_the_end(notation.any_of(found["asking_tails"])),
+        requests={form: re.compile(notation.any_of(text)) for form, text in requests.items()},
+        forms={form: bare(verb) for verb, text in found["forms"].items() for form in words(text)},
+        idioms=tuple(map(notation.pattern, found["idioms"]["patterns"])),
+        frames=tuple(map(notation.pattern, found["frames"]["patterns"])),
+        objects=_by_kind(found["objects"], notation),
+        pointed=_by_kind(found["pointed"], notation),
+        commands=_by_kind(
+            {kind: entry["patterns"] for kind, entry in found["commands"].items()}, notation
+        ),
+        undo=frozenset(map(bare, listed(answers["undo"]))),
+        comment_before=re.compile(notation.any_of(found["comments"]["before"])),
+        comment_after=re.compile(notation.any_of(found["comments"]["after"])),
+        not_named=words(subjects["not_named"]),
+        not_clear=tuple(map(bare, listed(subjects["not_clear"]))),
+        pronouns=words(subjects["pronouns"]),
+        unnamed_first=words(subjects["unnamed_first"]),
+        user=words(subjects["user"]),
+        own=words(subjects["own"]),
+        asked_of=words(subjects["asked_of"]),
+        asking=words(subjects["asking"]),
+        not_asking=words(subjects["not_asking"]),
+        details=words(subjects["details"]),
+        clause_first=words(subjects["clause_first"]),
+        articles=words(subjects["articles"]),
+        ands=words(subjects["ands"]),
+        titles=words(subjects["titles"]),
+        durations=Durations.of(found["time"]),
+        yes=re.compile(notation.any_of(answers["yes"])),
+        no=re.compile(notation.any_of(answers["no"])),
+        beside=re.compile(notation.any_of(answers["beside"])),
+    )
+
+
+def _by_kind(
+    texts: Mapping[str, Iterable[str]], notation: Notation
+) -> tuple[tuple[str, Pattern], ...]:
+    return tuple((kind, notation.pattern(text)) for kind, each in texts.items() for text in each)
+
+
+def _at_the_end(expression: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<= ){expression}$")
+
+
+def _replacements(entries: Mapping[str, str]) -> dict[tuple[str, ...], tuple[str, ...]]:
+    return {
+        tuple(bare(wrong).split()): tuple(bare(right).split())
+        for right, text in entries.items()
+        for wrong in listed(text)
+    }
+
+
+def listed(text: str) -> list[str]:
+    """The entries of a list; one with brackets may hold `|` of its own."""
+    entries, depth, entry = [], 0, ""
+    for sign in chain(text, "\n"):
+        depth += (sign in "([") - (sign in ")]")
+        if sign in "|\n" and depth == 0:
+            entries.append(" ".join(entry.split()))
+            entry = ""
+        else:
+            entry += sign
+    return [each for each in entries if each]
+
+
+def longest_first(text: str) -> list[str]:
+    """A list's entries in the order in which they are to be tried: "throw away" before "throw"."""
+    return sorted(listed(text), key=lambda entry: len(entry.split()), reverse=True)
+
+
+def words(text: str) -> frozenset[str]:
+    return frozenset(map(bare, listed(text)))
+
+
+def bare(text: str) -> str:
+    """As words are compared: without apostrophes, which recognisers leave out at will."""
+    return text.replace("’", "'").replace("'", "").lower()
+
+
+def line(of: Iterable[str]) -> str:
+    """Words as the expressions want them: each with a space after it."""
+    return "".join(f"{word} " for word in of)

@@ -1,0 +1,259 @@
+"""What was said, as words that commands can be matched against, and its ways of being addressed.
+
+First the words are read: lower case, without hesitations and stutter, recognisers' usual errors
+mended. Then `readings` takes off what only leads to a command, follows it, asks for it politely or
+names the assistant, one piece after the other, and gives every stage: what belongs to the command
+itself can't be told before it is matched.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from rapidfuzz import process
+from rapidfuzz.distance import OSA
+
+from assistant.intents.grammar import CommandLanguage, bare, line
+
+
+def normalised(text: str) -> str:
+    """Lower case, without punctuation and doubled spaces: what commands are matched against."""
+    return " ".join(re.sub(r"[^\w\s']", " ", text.lower().replace("’", "'")).split())
+
+
+def _called(names: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+    """The words of each name."""
+    return tuple(tuple(bare(normalised(name)).split()) for name in names if normalised(name))
+
+
+MOST_WORDS = 24
+"""No command is longer; talk is told from commands by its length first."""
+LONGEST_HEARD = 3
+"""Words in a row that a recogniser may have written for others."""
+LONGEST_STUTTER = 4
+"""Words that are said twice in a row by mistake, or for emphasis."""
+LEAST_MISSPELT = 6
+"""Letters of a word in which one may be wrong."""
+LEAST_NAME = 3
+"""Letters of a name in which one may be wrong."""
+
+_TOKEN = re.compile(r"\d+(?:[.,]\d+)?|[^\W\d_]+(?:['’][^\W\d_]+)*")
+_PAUSE = re.compile(r"[,.;:!?…—–]| -")
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """One word; `place` counts what was said, `start` and `end` are its characters there."""
+
+    plain: str
+    place: int
+    start: int
+    end: int
+    pause: str = ""
+    """The mark of punctuation after it, if any."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommandReading:
+    """What may be the command, once what is around it is off."""
+
+    words: tuple[Word, ...]
+    polite: bool
+    """It was asked for; then a question mark makes it no question."""
+
+    @property
+    def line(self) -> str:
+        return line(word.plain for word in self.words)
+
+
+class CommandText:
+    """What was said, read in one language."""
+
+    def __init__(self, text: str, language: CommandLanguage) -> None:
+        self.text = text
+        self.is_question = text.rstrip(" \"'”’)").endswith("?")
+        self._language = language
+        spoken = [
+            Word(bare(found.group()), place, found.start(), found.end())
+            for place, found in enumerate(_TOKEN.finditer(text))
+        ]
+        self.too_long = len(spoken) > MOST_WORDS
+        self.words = () if self.too_long else tuple(self._without_stutter(self._mended(spoken)))
+
+    def _mended(self, spoken: list[Word]) -> list[Word]:
+        """Pauses noted, hesitations left out, errors of recognition undone."""
+        ends = [*(word.start for word in spoken[1:]), len(self.text)]
+        noted = [
+            replace(word, pause=_mark(self.text[word.end : end]))
+            for word, end in zip(spoken, ends, strict=False)
+        ]
+        dropped = self._language.hesitations
+        kept = [word for word in self._heard(noted) if word.plain not in dropped]
+        asked = any(word.plain in self._language.please for word in noted)
+        meant = self._language.heard_of_requests.get((kept[0].plain,)) if kept and asked else None
+        if meant:
+            kept[0] = replace(kept[0], plain=meant[0])
+        return [self._spelled(word) for word in kept]
+
+    def _heard(self, spoken: list[Word]) -> list[Word]:
+        made: list[Word] = []
+        at = 0
+        while at < len(spoken):
+            for count in range(LONGEST_HEARD, 0, -1):
+                taken = spoken[at : at + count]
+                meant = self._language.heard.get(tuple(word.plain for word in taken))
+                if meant is not None:
+                    first, last = taken[0], taken[-1]
+                    whole = replace(first, end=last.end)
+                    made += [replace(whole, plain=plain) for plain in meant[:-1]]
+                    made.append(replace(whole, plain=meant[-1], place=last.place, pause=last.pause))
+                    at += count
+                    break
+            else:
+                made.append(spoken[at])
+                at += 1
+        return made
+
+    def _without_stutter(self, words: list[Word]) -> list[Word]:
+        """Once for twice: "forget that, forget that", and of "un, un, undo" the first two."""
+        made: list[Word] = []
+        for word in words:
+            made.append(word)
+            for count in range(1, LONGEST_STUTTER + 1):
+                last, before = made[-count:], made[-2 * count : -count]
+                same = [each.plain for each in last] == [each.plain for each in before]
+                if same and not (count == 1 and self._begins_anew(before[0])):
+                    del made[-2 * count : -count]
+                    break
+        return made
+
+    def _begins_anew(self, word: Word) -> bool:
+        """Whether the same word after it begins another sentence."""
+        return bool(word.pause) and word.plain in self._language.pointers
+
+    def _spelled(self, word: Word) -> Word:
+        if len(word.plain) < LEAST_MISSPELT or word.plain in self._language.not_misspelled:
+            return word
+        best = process.extractOne(
+            word.plain, self._language.spelled, scorer=OSA.distance, score_cutoff=1
+        )
+        same_start = best is not None and best[0][0] == word.plain[0]
+        return replace(word, plain=best[0]) if best is not None and same_start else word
+
+    def unaddressed(self, names: tuple[tuple[str, ...], ...]) -> tuple[Word, ...]:
+        """The words without the assistant's name at either end."""
+        words = self.words[_name_first(self.words, names) :]
+        return words[: len(words) - _name_last(words, names)]
+
+    def named(self, words: tuple[Word, ...]) -> str:
+        """These words as they were said, without hesitations between them."""
+        parts = [self.text[words[0].start : words[0].end]]
+        for before, word in pairwise(words):
+            if word.place != before.place:
+                following = word.place == before.place + 1
+                parts.append(self.text[before.end : word.start] if following else " ")
+                parts.append(self.text[word.start : word.end])
+        return "".join(parts)
+
+    def readings(
+        self, words: tuple[Word, ...], names: tuple[tuple[str, ...], ...]
+    ) -> Iterator[CommandReading]:
+        """Every stage of taking off what is around, the barest first."""
+        fronts = list(self._fronts(CommandReading(words, polite=False), names))
+        for front in reversed(fronts):
+            yield from reversed(list(self._tails(front, names)))
+
+    def _fronts(
+        self, reading: CommandReading, names: tuple[tuple[str, ...], ...]
+    ) -> Iterator[CommandReading]:
+        while reading.words:
+            yield reading
+            text = reading.line
+            lead = self._language.lead.match(text)
+            form, request = self._request(text)
+            name = _name_first(reading.words, names)
+            if name:
+                reading = replace(reading, words=reading.words[name:])
+            elif lead and (not request or request.end() < lead.end()):
+                reading = replace(reading, words=reading.words[_count(lead.group()) :])
+            elif request:
+                rest = reading.words[_count(request.group()) :]
+                plain = self._plain_verbs(rest, form)
+                reading = CommandReading(plain, polite=True)
+            else:
+                return
+
+    def _tails(
+        self, reading: CommandReading, names: tuple[tuple[str, ...], ...]
+    ) -> Iterator[CommandReading]:
+        while reading.words:
+            yield reading
+            text = reading.line
+            tail = self._language.tail.search(text)
+            asking = self._language.asking_tail.search(text)
+            name = _name_last(reading.words, names)
+            if name:
+                reading = replace(reading, words=reading.words[:-name])
+            elif asking or tail:
+                found = asking or tail
+                count = _count(found.group()) if found else 0
+                polite = reading.polite or asking is not None
+                reading = CommandReading(reading.words[:-count], polite)
+            else:
+                return
+
+    def _request(self, text: str) -> tuple[str, re.Match[str] | None]:
+        """The longest request at the beginning, and the form of the verb that it wants."""
+        best: tuple[str, re.Match[str] | None] = ("", None)
+        for form, pattern in self._language.requests.items():
+            found = pattern.match(text)
+            if found and (best[1] is None or found.end() > best[1].end()):
+                best = (form, found)
+        return best
+
+    def _plain_verbs(self, words: tuple[Word, ...], form: str) -> tuple[Word, ...]:
+        """The form that a command has by itself, after "would you mind forgetting"."""
+        if form == "plain":
+            return words
+        forms = self._language.forms
+        return tuple(
+            replace(word, plain=forms.get(word.plain, word.plain)) if at < 2 else word
+            for at, word in enumerate(words)
+        )
+
+
+def _mark(gap: str) -> str:
+    found = _PAUSE.search(gap)
+    return found.group().strip() if found else ""
+
+
+def _count(expression: str) -> int:
+    return expression.count(" ")
+
+
+def _name_first(words: tuple[Word, ...], names: tuple[tuple[str, ...], ...]) -> int:
+    """How many words at the beginning are a name of the assistant."""
+    for name in names:
+        if len(words) > len(name) and all(map(_same_name, words, name)):
+            return len(name)
+    return 0
+
+
+def _name_last(words: tuple[Word, ...], names: tuple[tuple[str, ...], ...]) -> int:
+    """And how many at the end; there it may only be misheard where a pause goes before it."""
+    for name in names:
+        if len(words) > len(name):
+            last, before = words[-len(name) :], words[-len(name) - 1]
+            exact = all(word.plain == part for word, part in zip(last, name, strict=True))
+            if exact or (before.pause and all(map(_same_name, last, name))):
+                return len(name)
+    return 0
+
+
+def _same_name(word: Word, name: str) -> bool:
+    """A letter may be wrong or too many, but none may be missing: "Aida", not "ad" for "Ada"."""
+    if word.plain == name:
+        return True
+    longer = len(word.plain) >= len(name) >= LEAST_NAME
+    return longer and OSA.distance(word.plain, name, score_cutoff=1) <= 1

@@ -1,0 +1,1 @@
+"""How other processes of the same user reach a running assistant."""

@@ -1,0 +1,78 @@
+"""Where a running assistant is reached."""
+
+import json
+import os
+import shutil
+import socket
+import stat
+import tempfile
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+TEMPORARY = "assistant-door-"
+
+
+UNIX = hasattr(socket, "AF_UNIX")
+
+
+@dataclass(frozen=True, slots=True)
+class _Address:
+    """One of both: the path of a socket, or a port of this machine and its secret. `folder` is the
+    device and the number of the folder that the door is in."""
+
+    path: str | None = None
+    port: int = 0
+    secret: str = ""
+    folder: tuple[int, int] = (0, 0)
+
+
+def _write(file: Path, address: _Address) -> None:
+    """Whole or not at all, and never readable by others."""
+    content = asdict(address)
+    fresh = file.with_suffix(".new")
+    fresh.unlink(missing_ok=True)
+    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+        json.dump(content, stream)
+    fresh.replace(file)
+
+
+def _read_address(file: Path) -> _Address | None:
+    """None where there is none, or none that is to be trusted, or only that of another home."""
+    try:
+        address = _Address(**json.loads(file.read_text(encoding="utf-8")))
+        if tuple(address.folder) != _identity(file.parent):
+            return None
+    except (OSError, ValueError, TypeError):
+        return None
+    if address.path is None:
+        return address
+    return address if UNIX and _ours(Path(address.path).parent) else None
+
+
+def _identity(folder: Path) -> tuple[int, int]:
+    """Of no other folder, also not of a copy."""
+    found = folder.stat()
+    return found.st_dev, found.st_ino
+
+
+def _ours(folder: Path) -> bool:
+    """Nobody else can have put a socket there: a temporary folder that was cleared away might be
+    somebody else's by now."""
+    try:
+        found = folder.lstat()
+    except OSError:
+        return False
+    mine = found.st_uid == os.getuid() and stat.S_ISDIR(found.st_mode)
+    return mine and not found.st_mode & 0o077
+
+
+def _clear(folder: Path) -> None:
+    """Remove what an assistant left that was killed."""
+    left = _read_address(folder / "address")
+    if left is not None and left.path is not None:
+        parent = Path(left.path).parent
+        if parent.name.startswith(TEMPORARY) and parent.parent == Path(tempfile.gettempdir()):
+            shutil.rmtree(parent, ignore_errors=True)
+    (folder / "address").unlink(missing_ok=True)
+    (folder / "socket").unlink(missing_ok=True)

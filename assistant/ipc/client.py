@@ -1,0 +1,64 @@
+"""Asks a running assistant for something."""
+
+import json
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+from assistant.errors import AssistantError, StoreError
+from assistant.ipc.address import _Address, _read_address
+from assistant.ipc.messages import PATIENCE_S, Request, Row, _send
+
+
+class RequestRefused(AssistantError):
+    """What the running assistant answered in place of doing what was asked."""
+
+    def __init__(self, message: str, mend: str | None, exit_code: int) -> None:
+        super().__init__(message, mend=mend)
+        self.exit_code = exit_code
+
+
+def send_request(folder: Path, request: Request) -> Iterator[Row] | None:
+    """What the assistant that runs in this home answers, or None if none runs there.
+
+    Raises:
+        Refused: the assistant's error, as it would have been raised here.
+        StoreError: it ended, or fell silent, in the middle.
+    """
+    address = _read_address(folder / "address")
+    visit = _connect(address) if address is not None else None
+    if visit is None or address is None:
+        return None
+    return _converse(visit, {**request, "secret": address.secret})
+
+
+def _converse(visit: socket.socket, request: Request) -> Iterator[Row]:
+    gone = StoreError("The assistant ended before it had answered.", mend="Ask again.")
+    try:
+        with visit, visit.makefile("rwb") as stream:
+            _send(stream, request)
+            for line in stream:
+                answer = json.loads(line)
+                if "row" in answer:
+                    yield answer["row"]
+                elif "error" in answer:
+                    raise RequestRefused(**answer["error"])
+                else:
+                    return
+    except (OSError, ValueError) as error:
+        raise gone from error
+    raise gone
+
+
+def _connect(address: _Address) -> socket.socket | None:
+    """A connection, or None where nobody is at home."""
+    family = socket.AF_UNIX if address.path is not None else socket.AF_INET
+    visit = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        visit.settimeout(PATIENCE_S)
+        visit.connect(address.path if address.path is not None else ("127.0.0.1", address.port))
+        visit.settimeout(None)  # a rebuild takes its time; if the assistant dies, this ends
+    except OSError:
+        visit.close()
+        return None
+    return visit

@@ -1,0 +1,23 @@
+"""What is sent between processes: JSON objects, one a line."""
+
+import json
+from collections.abc import Mapping
+from io import BufferedRWPair
+from typing import Any
+
+Request = Mapping[str, Any]
+
+
+Row = dict[str, Any]
+
+
+Stream = BufferedRWPair
+
+
+PATIENCE_S = 10.0
+"""For a request to arrive, and for each piece of the answer to be taken."""
+
+
+def _send(stream: Stream, value: Request) -> None:
+    stream.write(json.dumps(value).encode("ascii") + b"\n")
+    stream.flush()

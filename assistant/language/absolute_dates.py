@@ -1,0 +1,155 @@
+"""The days that the user's words mean, written out: "tomorrow" becomes "on Friday 10 April 2026",
+so that it is true by tomorrow as well. English alone."""
+
+import re
+from collections.abc import Callable
+from datetime import date, timedelta
+from functools import partial
+
+from assistant.language.calendar import MONTHS, WEEKDAYS
+from assistant.language.numbers import NUMBERS
+
+_WEEKDAY = rf"(?P<weekday>{'|'.join(WEEKDAYS)})"
+_COUNT = (
+    r"(?P<count>an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|"
+    r"fourteen|fifteen|twenty|\d{1,3})"
+)
+_UNIT = r"(?P<unit>day|week|fortnight|month|year)s?"
+_PART = r"(?: (?:morning|afternoon|evening|night|lunchtime))?"
+PAST = re.compile(
+    r"\b(?:was|were|had|did|went|got|gave|came|saw|took|made|left|met|lost|won|bought|sold|broke|"
+    r"fell|found|told|said|ran|began|split|buried|died|ate|drank|slept|grew|flew|drove|wrote|read|"
+    r"cut|put|let|hit|hurt|felt|kept|sent|spent|paid|thought|heard|held|stood|sat|wore|caught|"
+    r"(?!need|feed|bleed|speed|breed)[a-z]{2,}ed)\b",
+    re.IGNORECASE,
+)
+"""The user tells of what has been."""
+_LEFT = re.compile(
+    rf"\b(?:today|tonight|tomorrow|yesterday|this (?:morning|afternoon|evening|week|month|year|time"
+    rf"|coming|spring|summer|autumn|winter|weekend)|(?:next|last) (?!name\b|time\b)\w+|ago"
+    rf"|the other (?:day|week|night)|just now|"
+    rf"in (?:an? )?(?:{_COUNT.replace('?P<count>', '?:')}|few)"
+    rf" (?:minute|hour|moment|day|week|month)s?|later|soon|at the weekend"
+    rf"|{_WEEKDAY.replace('?P<weekday>', '?:')}(?! \d|s\b)(?:week)?)\b",
+    re.IGNORECASE,
+)
+"""Means another time on another day."""
+_HABIT = re.compile(
+    rf"\b(?:every|each|an?|most|on an?) {_WEEKDAY}\b|\b{_WEEKDAY.replace('weekday', 'many')}s\b",
+    re.IGNORECASE,
+)
+_MANY = "\0"
+"""Stands before a weekday that is not one day but all of them, while others are written out."""
+
+How = Callable[[date, re.Match[str]], str]
+
+
+def with_absolute_dates(text: str, said: date) -> str | None:
+    """`text` with its days written out; None where it would mean another time on another day.
+
+    >>> dated("My exam is tomorrow", date(2026, 4, 9))
+    'My exam is on Friday 10 April 2026'
+    """
+    text = _HABIT.sub(lambda match: re.sub(r"(?=\w+$)", _MANY, match.group()), text)
+    for pattern, how in _RULES:
+        text = pattern.sub(partial(how, said), text)
+    return None if _LEFT.search(text) else text.replace(_MANY, "")
+
+
+def written(day: date) -> str:
+    return f"{WEEKDAYS[day.weekday()]} {day.day} {MONTHS[day.month - 1]} {day.year}"
+
+
+# -- inside -------------------------------------------------------------------------------------
+
+
+def _on(days: int, said: date, match: re.Match[str]) -> str:
+    return f"{match.groupdict().get('before') or ''}on {written(said + timedelta(days=days))}"
+
+
+def _far(sign: int, said: date, match: re.Match[str]) -> str:
+    """ "in three weeks", "two days ago"."""
+    word = match["count"].lower()
+    count = sign * (1 if word in ("a", "an") else NUMBERS.get(word) or int(word))
+    unit = match["unit"].lower()
+    if unit == "year":
+        return f"in {said.year + count}"
+    if unit == "month":
+        return f"in {_month(said, count)}"
+    days = {"day": 1, "week": 7, "fortnight": 14}[unit]
+    return f"on {written(said + timedelta(days=days * count))}"
+
+
+def _month(said: date, count: int) -> str:
+    year, month = divmod(said.year * 12 + said.month - 1 + count, 12)
+    return f"{MONTHS[month]} {year}"
+
+
+def _weekday(said: date, match: re.Match[str]) -> str:
+    """The one that was last or comes next. Of a day named on itself nobody knows."""
+    way = (match["way"] or "").lower()
+    wanted = [name.lower() for name in WEEKDAYS].index(match["weekday"].lower())
+    past = way == "last" or (way != "next" and PAST.search(match.string) is not None)
+    days = (wanted - said.weekday()) % 7
+    if not days and not way:
+        return match.group()
+    days = days - 7 if past and (days or way == "last") else days or 7 * (way == "next")
+    return f"on {written(said + timedelta(days=days))}"
+
+
+def _span(said: date, match: re.Match[str]) -> str:
+    step = {"last": -1, "this": 0, "next": 1}[match["way"].lower()]
+    unit = match["unit"].lower()
+    if unit == "year":
+        return f"in {said.year + step}"
+    if unit == "month":
+        return f"in {_month(said, step)}"
+    monday = said + timedelta(days=7 * step - said.weekday())
+    return f"in the week of {written(monday)}"
+
+
+def _of_month(said: date, match: re.Match[str]) -> str:
+    """ "on the third": of this month, or the nearest one that fits."""
+    number = NUMBERS.get(match["nth"].lower()) or int(re.sub(r"\D", "", match["nth"]) or 0)
+    past = PAST.search(match.string) is not None
+    for step in range(3):
+        year, month = divmod(said.year * 12 + said.month - 1 + (-step if past else step), 12)
+        try:
+            day = date(year, month + 1, number)
+        except ValueError:
+            continue
+        if (day <= said) if past else (day >= said):
+            return f"on {written(day)}"
+    return match.group()
+
+
+def _rule(pattern: str, how: How) -> tuple[re.Pattern[str], How]:
+    return re.compile(pattern, re.IGNORECASE), how
+
+
+_NTH = (
+    r"first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|eleventh|twelfth|thirteenth"
+    r"|fourteenth|fifteenth|sixteenth|seventeenth|eighteenth|nineteenth|twentieth|\d{1,2}(?:st|"
+    r"nd|rd|th)"
+)
+_TOMORROW = r"\b(?P<before>)(?:on )?tomorrow(?!'s)" + _PART + r"\b"
+_RULES = (
+    _rule(r"\bthe day after tomorrow\b", partial(_on, 2)),
+    _rule(r"\bthe day before yesterday\b", partial(_on, -2)),
+    _rule(_TOMORROW, partial(_on, 1)),
+    _rule(rf"\byesterday(?!'s){_PART}\b|\blast night\b", partial(_on, -1)),
+    _rule(r"\btoday(?!'s)\b|\btonight\b|\bthis (?:morning|afternoon|evening)\b", partial(_on, 0)),
+    _rule(rf"\bin {_COUNT} {_UNIT}(?:'? time)?(?: now)?\b", partial(_far, 1)),
+    _rule(rf"\b{_COUNT} {_UNIT} ago(?: now)?\b", partial(_far, -1)),
+    _rule(
+        rf"\b(?:on )?(?:(?P<way>last|next|this)(?: coming)? )?{_WEEKDAY}(?!s\b| week\b|"
+        rf" \d){_PART}\b",
+        _weekday,
+    ),
+    _rule(r"\b(?P<way>last|this|next) (?P<unit>week|month|year)\b", _span),
+    _rule(
+        rf"\bon the (?P<nth>{_NTH})(?! of\b| floor\b| day\b| \w+day\b| (?:morning|afternoon|evening"
+        r"|night|week|weekend|try|attempt|lap|page|date)\b)(?=\W|$)",
+        _of_month,
+    ),
+)

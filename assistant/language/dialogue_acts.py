@@ -1,0 +1,62 @@
+"""What a turn of the user's is: a question, thanks, or something told."""
+
+import re
+
+from assistant.language.normalization import content_words
+from assistant.language.word_lists import listed
+
+LONGEST_COURTESY = 6
+"""Words."""
+COURTEOUS = frozenset(
+    listed(
+        "thanks thank you yes yeah yep no nope ok okay great good cool nice wow fine right perfect"
+        " lovely brilliant interesting sure alright all well i see got it is so what how much very"
+        " many cheers awesome excellent true exactly funny for telling me my dear bye goodbye oh"
+        " hm mhm sounds indeed correct not bad at"
+    )
+)
+"""Words of which thanks and assent are made."""
+
+_BE = (
+    "am|is|are|was|were|do|does|did|have|has|had|can|could|should|will|would|may|shall|must|isn't"
+    "|aren't|don't|doesn't|didn't|haven't|can't|won't"
+)
+_ASKS = re.compile(
+    rf"^(?:(?:what|which|whose|how)(?! (?:i|we|he|she|they|it|my|a|an)\b)(?: \w+){{0,3}}? (?:{_BE})"
+    rf"|(?:who|where|when|why) (?:{_BE})"
+    r"|(?:what|who|where|when|how|why)(?:'s|'re|'d)"
+    r"|what happened|who (?:gave|told|sent|called|won|wrote|made)"
+    rf"|(?:{_BE}) (?:i|we|you|he|she|it|they|my|our|your|there|any(?:one|body|thing)?)"
+    r"|(?:(?:please|can you|could you|would you) )*(?:tell me|remind me(?! to)|do you know"
+    r"|do you remember|remember (?:what|who|where|when|how|which|whether|if)))\b",
+    re.IGNORECASE,
+)
+_LEADING = re.compile(
+    r"^\W*(?:(?:oh|well|so|and|but|okay|ok|hey|hi|hello|um|uh|sorry|wait|by the way|then)\b"
+    r"[\s,.:;!-]*)+",
+    re.IGNORECASE,
+)
+_SENTENCES = re.compile(r"(?<=[.!?])\s+")
+
+
+def is_question(text: str) -> bool:
+    """Whether a turn ends with a question, or is little else. In English it is known without its
+    mark too, as some recognisers write it."""
+    sentences = [each for each in _SENTENCES.split(text.replace("’", "'").strip()) if each]
+    if not sentences:
+        return False
+    if _question(sentences[-1]):
+        return True
+    told = sum(len(each.split()) for each in sentences if not _question(each))
+    return told <= 2 and any(map(_question, sentences))
+
+
+def _question(sentence: str) -> bool:
+    asked = sentence.rstrip("\"”') ").endswith("?")
+    return asked or _ASKS.match(_LEADING.sub("", sentence)) is not None
+
+
+def is_courtesy(text: str) -> bool:
+    """ "Thanks.", "OK, great.": it is about nothing."""
+    few = len(text.split()) <= LONGEST_COURTESY and not is_question(text)
+    return few and COURTEOUS.issuperset(content_words(text))

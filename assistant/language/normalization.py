@@ -1,0 +1,98 @@
+"""The words of a statement in one form, so that two tellings can be compared without a model.
+
+English alone has contractions, fillers and numerals taken care of; in other languages words are
+compared as they are, which finds less and confuses nothing.
+"""
+
+import re
+import unicodedata
+
+from assistant.language.numbers import _digits
+from assistant.language.word_lists import listed
+
+_WORD = re.compile(r"[^\W_]+(?:['.,:][^\W_]+)*")
+_APOSTROPHES = str.maketrans("’‘ʼ＇", "''''")
+
+_CONTRACTED = (
+    (r"\b(can)'t\b|\b(can)not\b", "can not"),
+    (r"\bwon't\b", "will not"),
+    (r"\b(\w+)n't\b", r"\1 not"),
+    (r"\bi'm\b", "i am"),
+    (r"\b(\w+)'re\b", r"\1 are"),
+    (r"\b(\w+)'ve\b", r"\1 have"),
+    (r"\b(\w+)'ll\b", r"\1 will"),
+    (r"\b(i|you|he|she|we|they)'d\b", r"\1 would"),
+    (r"\b(it|he|she|that|there|here|what|who|where|name)'s\b", r"\1 is"),
+    (r"\b(have|has) got\b", r"\1"),
+    (r"\b(?:any ?more|no longer)\b", "anymore"),
+    (r"\bgonna\b", "going to"),
+    (r"\bwanna\b", "want to"),
+    (r"\bo ?k\b|\bo'?clock\b", " "),
+    (r"\b(mr|mrs|ms|dr)\.", r"\1"),
+)
+CONTRACTED = tuple((re.compile(pattern), full) for pattern, full in _CONTRACTED)
+
+ASIDES = re.compile(
+    r"\b(?:by the way|you know|i mean|you see|as i said|like i said|(?:as )?i(?:'ve)? told you"
+    r"|did i (?:tell|mention)(?: to)?(?: you)?(?: that)?|have i (?:told|mentioned)(?: to)?(?: you)?"
+    r"|(?:just )?(?:so you know|for your information)|don't forget(?: that)?"
+    r"|(?:please )?remember(?: that)?(?= (?:i|my|we|our|the)\b)|let me tell you|of course)\b"
+    r"|^\W*(?:(?:oh|well|so|yeah|yes|okay|ok|hey|right|look|listen|sure|and|but)\b\W*)+"
+    r"|, (?:right|okay|ok|yeah|yes|you see|huh)\W*$"
+)
+"""What is said about the telling, and not about its matter."""
+
+FILLERS = listed(
+    "oh um uh er erm hm hmm mhm ah eh actually really just please anyway basically honestly also"
+    " too again still very a an the of that do does have has be is am are"
+)
+"""Words that two tellings of one thing may differ in. `not`, tenses other than the present and
+whatever could be the point (`right`, `well`, `like`) are not among them."""
+
+SAME = {
+    "mother": "mum", "mom": "mum", "mommy": "mum", "mummy": "mum", "father": "dad",
+    "daddy": "dad", "kid": "child", "kids": "child", "children": "child", "called": "name",
+    "named": "name", "tv": "television", "telly": "television", "bike": "bicycle",
+    "phone": "telephone", "adore": "love", "detest": "hate", "me": "i", "mine": "my",
+}  # fmt: skip
+
+
+_BRITISH = re.compile(
+    r"\b(behavi|col|endeav|fav|flav|harb|hon|hum|lab|neighb|od|rum|splend|vap)our"
+)
+
+
+def american_spelling(text: str) -> str:
+    """`colour` as `color`, in lower case: a recogniser writes either.
+
+    >>> american("my neighbour's favourite colour, for four hours")
+    "my neighbor's favorite color, for four hours"
+    """
+    return _BRITISH.sub(r"\1or", text)
+
+
+def normalize(text: str) -> str:
+    """Lower case, plain apostrophes, contractions written out, one spelling of `colour`."""
+    text = american_spelling(unicodedata.normalize("NFC", text).translate(_APOSTROPHES).lower())
+    for pattern, full in CONTRACTED:
+        text = pattern.sub(full, text)
+    return text
+
+
+def content_words(text: str, *, english: bool = True) -> tuple[str, ...]:
+    """The words that a statement consists of, fillers left out, numbers as digits.
+
+    >>> words("Oh by the way, I don't have twenty-one cats.")
+    ('i', 'not', '21', 'cats')
+    """
+    if not english:
+        return tuple(_WORD.findall(unicodedata.normalize("NFC", text).lower()))
+    lowered = unicodedata.normalize("NFC", text).translate(_APOSTROPHES).lower()
+    found = _WORD.findall(normalize(ASIDES.sub(" ", lowered)).replace("-", " "))
+    kept: list[str] = []
+    for each in found:
+        word = each.removesuffix("'s")
+        word = SAME.get(word, word)
+        if word not in FILLERS:
+            kept.append(word)
+    return tuple(_digits(kept))

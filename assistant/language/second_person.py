@@ -1,0 +1,290 @@
+"""What the user said, said back to them: "my dog is called Max" becomes "your dog is called Max".
+
+Rules of English alone. Where they might say something wrong, nothing is turned and the words are
+quoted as they are; so is all that was said in other languages.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from assistant.language.numbers import NUMBERS
+from assistant.language.word_lists import listed
+from assistant.memory.records.memory import ASSISTANT, USER
+
+LONGEST = 12
+"""Words of a phrase that is read back."""
+LOOKED_AT = 400
+"""Characters of a text: whoever pastes a megabyte gets its beginning read back."""
+SHORTEST_CUT = 5
+"""Words that a phrase has at least where it is cut between two clauses."""
+
+TURNED = {
+    "i": "you", "i'm": "you're", "im": "you're", "i've": "you've", "ive": "you've",
+    "i'd": "you'd", "i'll": "you'll", "me": "you", "my": "your", "mine": "yours",
+    "myself": "yourself", "we": "you", "we're": "you're", "we've": "you've", "we'd": "you'd",
+    "we'll": "you'll", "us": "you", "our": "your", "ours": "yours", "ourselves": "yourselves",
+    "am": "are", "was": "were", "wasn't": "weren't",
+}  # fmt: skip
+SUBJECTS = frozenset({"i", "we"})
+OTHER_SUBJECTS = frozenset(listed("he she it they that which who there this these those what"))
+CLAUSE = frozenset(listed("and but or then so"))
+BETWEEN = frozenset(
+    listed("also always never really just still only once already both almost often usually")
+)
+"""What may stand between `I` and its verb."""
+SECOND = frozenset(
+    listed("you your yours yourself yourselves you're you've you'd you'll youre let's lets")
+)
+TO_YOU = frozenset(
+    listed("tell told telling ask asked asking show showed gave give remind reminded thank love")
+)
+"""Verbs of the user's whose `you` is the assistant."""
+SPOKEN_TO = frozenset(listed("say said talk talked talking speak spoke explained mentioned"))
+MINES = frozenset(listed("a an the this that old coal gold salt silver copper tin land diamond"))
+"""Before a mine in the ground."""
+RULERS = frozenset(
+    listed("war elizabeth charles james henry george part type phase class level chapter volume")
+)
+"""Before `I` that is a number."""
+EXCLAIMED = frozenset(listed("god goodness gosh word lord days"))
+THEIRS = frozenset(
+    listed("he she they his her hers their theirs him them himself herself themselves")
+)
+IMPERATIVE = frozenset(
+    listed(
+        "call tell remind wake let give show help play set make send bring don't do never always"
+        " please stop note write read put turn be keep get take go come stay pretend ignore"
+    )
+)
+FUNCTION = frozenset(
+    listed(
+        "the a an on in at to for of with from by this that these those there here it its it's"
+        " he she they his her their he's she's they're yesterday today tomorrow tonight next last"
+        " every each some no not when if because after before since while all both one two three"
+        " please so only just never always sometimes nobody everybody there's that's what who"
+    )
+)
+"""First words that get a small letter inside of a sentence."""
+
+_WORD = re.compile(r"(?<![\w-])[^\W\d_]+(?:'[^\W\d_]+)*(?![\w-])")
+_QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”|«[^»]*»")
+_QUOTE = re.compile(r"[\"“”«»]")
+_BEGINS = re.compile(r"(?:^|[.!?…]\s)[\s\"“«(]*$")
+_NUMBER_BEFORE = re.compile(r"\d\W*$")
+_SENTENCES = re.compile(r"(?<!\bDr\.)(?<!\bMr\.)(?<!\bMrs\.)(?<!\bMs\.)(?<!\bSt\.)(?<=[.!?…])\s+")
+_COUPLE = re.compile(
+    r"(^|[.!?,;] |\b(?i:that|when|because|but|so|if|while|where|as|yesterday|today|then) )"
+    r"([Mm]y [a-z]+|[A-Z][a-z]+) and I\b"
+)
+_USERS = re.compile(r"\b[Tt]he user's\b")
+_USER = re.compile(r"\b[Tt]he user((?: (?:also|always|never|really|often|usually))?) ([\w']+)")
+_OPENING = re.compile(
+    r"^\W*(?:(?:oh|well|so(?! (?:far|much|many|long|that))|okay|ok|hey|hi|hello|and|but|um|uh|er|ah"
+    r"|hmm|(?:no|yes|yeah|right|look|listen|sure)(?=[,.!:;])|(?:my )?(?:god|goodness|gosh)|anyway"
+    r"|actually|by the way|you know(?=,)|you see(?=,)|i mean|like i said|as i said"
+    r"|as i(?:'ve)? told you|i(?:'ve)? (?:already )?told you(?: already)?(?: that)?"
+    r"(?= (?:i|i'm|i've|my|we|our|the)\b)|just so you know|for your information|let me tell you"
+    r"|of course|(?:please )?(?:remember|note|keep in mind|don't forget|bear in mind)(?: that)?"
+    r"(?= (?:i|i'm|i've|my|we|our|the|it|it's)\b))(?![\w'-])[\s,.:;!-]*)+",
+    re.IGNORECASE,
+)
+_CLOSING = re.compile(
+    r"(?:[,\s]+(?:right|okay|ok|yeah|you see|huh|you know|by the way|please|remember))+\W*$",
+    re.IGNORECASE,
+)
+_VERBS = {
+    "has": "have", "is": "am", "was": "was", "does": "do", "goes": "go",
+    "hasn't": "haven't", "isn't": "am not", "doesn't": "don't",
+}  # fmt: skip
+_CLAUSES = frozenset(
+    listed("and but because so since which who when while although though until unless if where")
+)
+
+
+class _Token(NamedTuple):
+    start: int
+    end: int
+    word: str
+    """In small letters."""
+
+
+def second_person(text: str) -> str | None:
+    """The user's words as the assistant says them to the user; None where that is in doubt.
+
+    Quoted speech inside stays as it is.
+
+    >>> second_person("I'm sure that my dog loves me.")
+    "You're sure that your dog loves you."
+    """
+    plain = text.replace("’", "'")
+    quoted = [match.span() for match in _QUOTED.finditer(plain)]
+    if _QUOTE.search(_QUOTED.sub("", plain)):
+        return None  # a quotation that doesn't end
+    if not quoted:
+        described = _described(plain)
+        if described is None:
+            return None
+        plain = _COUPLE.sub(r"\1I and \2", described)
+    tokens = [
+        _Token(*match.span(), match.group().lower())
+        for match in _WORD.finditer(plain)
+        if not any(start <= match.start() < end for start, end in quoted)
+    ]
+    made: list[str] = []
+    at = 0
+    for place, token in enumerate(tokens):
+        new = _turned(plain, tokens, place)
+        if new is None:
+            return None
+        if new == token.word:
+            continue
+        first = _BEGINS.search(plain[: token.start]) is not None
+        made += [plain[at : token.start], _capital(new) if first else new]
+        at = token.end
+    return "".join([*made, plain[at:]])
+
+
+def _capital(word: str) -> str:
+    return word[:1].upper() + word[1:]
+
+
+def _described(text: str) -> str | None:
+    """What was derived from the user's words in theirs: "The user likes" as "I like"."""
+    if not _USERS.search(text) and not _USER.search(text):
+        return text
+    if THEIRS & {match.group().lower() for match in _WORD.finditer(text)}:
+        return None  # hers may be the user's, or another's
+    text = _USERS.sub("my", text)
+    return _USER.sub(lambda match: f"I{match[1]} {_plural(match[2])}", text)
+
+
+def _plural(verb: str) -> str:
+    """`likes` → `like`."""
+    if verb in _VERBS:
+        return _VERBS[verb]
+    if verb.endswith("ies") and len(verb) > 4:
+        return f"{verb[:-3]}y"
+    if re.search(r"(?:ss|sh|ch|x|zz)es$", verb):
+        return verb[:-2]
+    return verb[:-1] if verb.endswith("s") and not verb.endswith("ss") else verb
+
+
+def _turned(text: str, tokens: Sequence[_Token], place: int) -> str | None:
+    """What stands for one word; None where that is in doubt."""
+    token = tokens[place]
+    word, written = token.word, text[token.start : token.end]
+    before = tokens[place - 1].word if place else ""
+    after = tokens[place + 1].word if place + 1 < len(tokens) else ""
+    if word in SECOND:
+        return _of_second(tokens, place)
+    if word not in TURNED or (len(written) > 1 and written.isupper()):
+        return word
+    if word in ("was", "wasn't"):
+        return _was(tokens, place)
+    number = _NUMBER_BEFORE.search(text[max(0, token.start - 4) : token.start]) or before in NUMBERS
+    kept = (
+        (word == "am" and bool(number))
+        or (word == "mine" and before in MINES)
+        or (word == "i" and before in RULERS)
+        or (word == "my" and (after in EXCLAIMED or not after))
+    )
+    return word if kept else TURNED[word]
+
+
+def _of_second(tokens: Sequence[_Token], place: int) -> str | None:
+    """ "I told you" → "you told me"; of any other `you` it isn't known who is meant."""
+    word = tokens[place].word
+    before = [token.word for token in tokens[:place]]
+    if word != "you" or not SUBJECTS & {each.partition("'")[0] for each in before}:
+        return None
+    spoken = len(before) > 1 and before[-1] in ("to", "with") and before[-2] in SPOKEN_TO
+    return "me" if before[-1] in TO_YOU or spoken else None
+
+
+def _was(tokens: Sequence[_Token], place: int) -> str | None:
+    word = tokens[place].word
+    earlier = [token.word for token in tokens[:place]]
+    if place + 1 < len(tokens) and tokens[place + 1].word == "i":
+        return TURNED[word]
+    while earlier and earlier[-1] in BETWEEN:
+        earlier.pop()
+    if earlier and earlier[-1] == "i":
+        return word if earlier[-2:-1] and earlier[-2] in RULERS else TURNED[word]
+    if not earlier or earlier[-1] not in CLAUSE or not any(_is_i(each) for each in earlier):
+        return word
+    since = earlier[len(earlier) - 1 - [_is_i(each) for each in reversed(earlier)].index(True) :]
+    return None if OTHER_SUBJECTS & set(since) else TURNED[word]
+
+
+def _is_i(word: str) -> bool:
+    return word.partition("'")[0] == "i"
+
+
+# -- phrases ------------------------------------------------------------------------------------
+
+
+def spoken_phrase(text: str, speaker: str = USER, *, english: bool = True) -> str:
+    """One thing that was said, short, as it stands inside of a sentence of the assistant's.
+
+    >>> phrase("Oh, by the way, my dog is called Max.")
+    'your dog is called Max'
+    >>> phrase("What's the capital of Norway?")
+    'your question "What\\'s the capital of Norway?"'
+    """
+    sentence = _telling(text)
+    if speaker == ASSISTANT:
+        return f'what I said, "{_short(sentence)}"'
+    if speaker != USER:
+        return f'what {speaker} said, "{_short(sentence)}"'
+    if sentence.endswith("?"):
+        return f'your question "{_short(sentence)}"'
+    first = _WORD.search(sentence.replace("’", "'"))
+    doubt = not english or first is None or first.group().lower() in IMPERATIVE
+    turned = None if doubt else second_person(sentence)
+    if turned is None:
+        return f'"{_short(sentence).replace(chr(34), chr(39))}"'
+    return _lowered(_short(turned))
+
+
+def spoken_topic(topic: str, *, english: bool = True) -> str:
+    """ "my dog" → "your dog"; as it is, where that is in doubt."""
+    plain = " ".join(topic.split()).strip(" .,!?;:")
+    turned = second_person(plain) if english else None
+    return plain if turned is None else _lowered(turned)
+
+
+def _telling(text: str) -> str:
+    """The first sentence that tells something, without what leads in."""
+    beginning = text if len(text) <= LOOKED_AT else text[:LOOKED_AT].rpartition(" ")[0]
+    text = " ".join(beginning.split()) or text[:LOOKED_AT]
+    found = [_bare(each) for each in _SENTENCES.split(text)]
+    whole = [each for each in found if each]
+    told = [each for each in whole if not each.endswith("?") and len(each.split()) > 1]
+    return next(iter(told or whole), text.strip())
+
+
+def _bare(sentence: str) -> str:
+    plain = _OPENING.sub("", sentence.replace("’", "'"))
+    asks = plain.rstrip().endswith("?")
+    plain = _CLOSING.sub("?" if asks else "", plain)
+    return plain.strip().rstrip(".!,;: ")
+
+
+def _short(sentence: str) -> str:
+    """At most `LONGEST` words, cut between two clauses if there is such a place."""
+    words = sentence.split()
+    if len(words) <= LONGEST:
+        return sentence
+    places = range(SHORTEST_CUT, LONGEST + 1)
+    clauses = [at for at in places if words[at - 1][-1] in ",;:" or words[at].lower() in _CLAUSES]
+    kept = " ".join(words[: clauses[-1] if clauses else LONGEST]).rstrip(",;: ")
+    return f"{kept}…" if kept.count('"') % 2 == 0 else f'{kept}…"'
+
+
+def _lowered(sentence: str) -> str:
+    """With a small first letter, unless it may be a name."""
+    first, space, rest = sentence.partition(" ")
+    plain = first.lower().rstrip(",")
+    small = plain in FUNCTION or plain in TURNED.values()
+    return f"{first.lower()}{space}{rest}" if small else sentence

@@ -1,0 +1,176 @@
+"""From text to the stems that are searched, and back to the words that matched."""
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable
+from functools import cached_property
+
+import Stemmer
+
+from assistant.language.normalization import american_spelling
+
+LONGEST = 40
+"""Characters of a word that count: what is longer is no word, and need not fill the memory."""
+REMEMBERED = 200_000
+"""Words whose stems are kept, before they are all dropped."""
+
+STEMMERS = {
+    "ar": "arabic", "ca": "catalan", "cs": "czech", "da": "danish", "de": "german", "el": "greek",
+    "en": "english", "eo": "esperanto", "es": "spanish", "et": "estonian", "eu": "basque",
+    "fa": "persian", "fi": "finnish", "fr": "french", "ga": "irish", "hi": "hindi",
+    "hu": "hungarian", "hy": "armenian", "id": "indonesian", "it": "italian", "lt": "lithuanian",
+    "ne": "nepali", "nl": "dutch", "no": "norwegian", "pl": "polish", "pt": "portuguese",
+    "ro": "romanian", "ru": "russian", "sr": "serbian", "sv": "swedish", "ta": "tamil",
+    "tr": "turkish", "yi": "yiddish",
+}  # fmt: skip
+"""Snowball's algorithms by ISO 639-1 code."""
+
+STOP_WORDS = {
+    "da": "STOPWORDS_DANISH",
+    "de": "STOPWORDS_GERMAN",
+    "en": "STOPWORDS_EN_PLUS",
+    "es": "STOPWORDS_SPANISH",
+    "fr": "STOPWORDS_FRENCH",
+    "it": "STOPWORDS_ITALIAN",
+    "nl": "STOPWORDS_DUTCH",
+    "no": "STOPWORDS_NORWEGIAN",
+    "pt": "STOPWORDS_PORTUGUESE",
+    "ru": "STOPWORDS_RUSSIAN",
+    "sv": "STOPWORDS_SWEDISH",
+    "tr": "STOPWORDS_TURKISH",
+}
+
+SPOKEN = frozenset(
+    {"could", "would", "may", "might", "must", "shall", "cannot", "let", "us", "also", "ah", "eh"}
+    | {"er", "hey", "hm", "hmm", "mhm", "oh", "ok", "okay", "uh", "uhm", "um", "yeah", "yes"}
+)
+"""English words that tell nothing of a topic, beyond the usual list: modal verbs, hesitations."""
+CLITICS = frozenset({"s", "d", "m", "t", "ll", "re", "ve"})
+"""What may follow an apostrophe in English without being part of the word."""
+
+_ASCII_WORD = re.compile(r"[A-Za-z0-9]+(?:'[A-Za-z0-9]+)*")
+_APOSTROPHES = str.maketrans("’‘ʼ＇", "''''")
+_LATIN_ACCENTS = re.compile("[\u0300-\u036f]")
+
+
+class TextAnalyzer:
+    """The words of one language.
+
+    Args:
+        language: ISO 639-1 code. Where it has no stemmer (or is `auto`), words are compared as
+            they are; where it has no list of stop words, all of them count.
+    """
+
+    def __init__(self, language: str = "en") -> None:
+        self.language = language
+        self._letters = _Letters()
+
+    @cached_property
+    def _stems(self) -> "_Stems":
+        """When first needed: bm25s, which has the lists, takes half a second to import."""
+        return _Stems(self.language)
+
+    def content(self, text: str) -> list[str]:
+        """The stems of `text` in their order, repetitions included, without stop words."""
+        return list(filter(None, map(self._stems.__getitem__, self._split(self._fold(text)))))
+
+    def terms(self, query: str) -> dict[str, set[str]]:
+        """The words of a query as they are written there, and the stems of each."""
+        words = self._split(unicodedata.normalize("NFC", query).translate(_APOSTROPHES))
+        return {word: set(self.content(word)) for word in words}
+
+    def clear(self) -> None:
+        """Drop the stems that were kept for speed: they tell which words were ever said."""
+        self._stems.clear()
+
+    def _fold(self, text: str) -> str:
+        """Lower case, one form of apostrophe and of each accented letter.
+
+        English keeps no accents: a recogniser writes Zoë and café with or without.
+        """
+        if text.isascii():
+            return text.lower()
+        text = unicodedata.normalize("NFKD", text.translate(_APOSTROPHES))
+        if self.language == "en":
+            text = _LATIN_ACCENTS.sub("", text)
+        return unicodedata.normalize("NFC", text).lower()
+
+    def _split(self, text: str) -> Iterable[str]:
+        if text.isascii():
+            return _ASCII_WORD.findall(text)
+        words = (word.strip("'") for word in text.translate(self._letters).split())
+        return [word for word in words if word]
+
+
+class _Letters(dict[int, str]):
+    """A translation that leaves words with spaces between; it learns a character at a time.
+
+    Marks belong to words, since many scripts write their vowels with them. Scripts that put no
+    spaces between words are searched by the character.
+    """
+
+    def __missing__(self, code: int) -> str:
+        character = chr(code)
+        if _unspaced(code):
+            result = f" {character} "
+        elif character.isalnum() or character == "'" or unicodedata.category(character)[0] == "M":
+            result = character
+        else:
+            result = " "
+        self[code] = result
+        return result
+
+
+def _unspaced(code: int) -> bool:
+    """Thai, Lao, Burmese, Khmer, kana, Han."""
+    return (
+        0x0E00 <= code <= 0x0EFF
+        or 0x1000 <= code <= 0x109F
+        or 0x1780 <= code <= 0x17FF
+        or 0x3040 <= code <= 0x30FF
+        or 0x3400 <= code <= 0x9FFF
+        or 0xF900 <= code <= 0xFAFF
+        or 0x20000 <= code <= 0x3FFFF
+    )
+
+
+class _Stems(dict[str, str]):
+    """Word → stem, or nothing for a stop word; worked out when first asked for."""
+
+    def __init__(self, language: str) -> None:
+        from bm25s import stopwords
+
+        super().__init__()
+        self._english = language == "en"
+        words = getattr(stopwords, STOP_WORDS[language]) if language in STOP_WORDS else ()
+        self._stop = frozenset(words) | (SPOKEN if self._english else set())
+        self._stem: Callable[[str], str] = str
+        if language in STEMMERS:
+            # No cache of its own (0): it could not be emptied of what was forgotten.
+            self._stem = Stemmer.Stemmer(STEMMERS[language], 0).stemWord
+
+    def __missing__(self, word: str) -> str:
+        stem = self._worked_out(word[:LONGEST])
+        if len(word) <= LONGEST:
+            if len(self) >= REMEMBERED:
+                self.clear()
+            self[word] = stem
+        return stem
+
+    def _worked_out(self, word: str) -> str:
+        if word in self._stop:
+            return ""
+        if "'" in word:
+            word = self._without_apostrophe(word)
+        if word in self._stop:
+            return ""
+        return self._stem(american_spelling(word) if self._english else word)
+
+    def _without_apostrophe(self, word: str) -> str:
+        """mum's → mum, don't → nothing, o'brien → obrien; l'amour → amour where it elides."""
+        if not self._english:
+            return max(word.split("'"), key=len)
+        if word.endswith("n't"):
+            return ""
+        head, _, tail = word.rpartition("'")
+        return (head if tail in CLITICS else word).replace("'", "")

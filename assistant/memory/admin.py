@@ -1,0 +1,395 @@
+"""What a face may do with one user's memories: look into them, mark, change and forget them."""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from assistant.errors import SettingsError
+from assistant.language.stemming import TextAnalyzer
+from assistant.memory.admin_results import Listed, Shown, Stats
+from assistant.memory.browse import MemoryBrowser, MemoryEntry, MemoryFilter
+from assistant.memory.curation.fact_equivalence import same_words
+from assistant.memory.curation.merges import Derived, ExchangesById, split_tellings, unlinked
+from assistant.memory.forgetting.audit import AuditReport, verify
+from assistant.memory.forgetting.cascade import named_memories, removal
+from assistant.memory.forgetting.offline_executor import Hiding, OnDisk
+from assistant.memory.forgetting.purge import receipt_of
+from assistant.memory.forgetting.receipts import Forgotten, Receipt
+from assistant.memory.forgetting.redaction import Redaction
+from assistant.memory.forgetting.resolver import DeskForgetting, ForgetRequest
+from assistant.memory.forgetting.verify import needles_of
+from assistant.memory.records import serialization
+from assistant.memory.records.hidden import HiddenItems, Veil
+from assistant.memory.records.ids import ADDED_BY_USER, no_such_memory, repeated, resolve_id, short
+from assistant.memory.records.lifetimes import Lifetimes
+from assistant.memory.records.memory import Memory, MemoryKind, new_id, said
+from assistant.memory.records.validation import memory_from_import, validated_text
+from assistant.memory.retrieval.results import Recalled
+from assistant.memory.store.table import MemoryTable, in_order, rewrite
+from assistant.memory.transcript import fact_rows
+from assistant.memory.transcript.database import Transcript
+from assistant.memory.user_memory import UserMemory
+from models.download.disk import folder_bytes
+
+
+class MemoryAdmin:
+    """All calls block, some for seconds; none may be made on the event loop. Not thread-safe.
+
+    Args:
+        open_memory: brings up the user's long-term memory, for what needs its indexes or vectors.
+        memory: the same, where it is up already; RAM and disk change together through it.
+        lifetimes: by the settings; default: nothing expires but by its own date.
+        folder: where the table lies, if it lies in one.
+        lexicon: default: of English.
+        hiding: how things are forgotten; default: on the disk, with a grace time of `grace_s`.
+
+    Every method may raise StoreError; those that take an id do so where there is no such memory.
+    """
+
+    def __init__(
+        self,
+        user_id: str,
+        table: MemoryTable,
+        open_transcript: Callable[[], Transcript],
+        open_memory: Callable[[], UserMemory],
+        *,
+        memory: UserMemory | None = None,
+        lifetimes: Lifetimes | None = None,
+        folder: Path | None = None,
+        lexicon: TextAnalyzer | None = None,
+        hiding: Hiding | None = None,
+        grace_s: float = 0.0,
+    ) -> None:
+        self.user_id = user_id
+        self._table = table
+        self._open_transcript = open_transcript
+        self._open_memory = open_memory
+        self._memory = memory
+        self._lifetimes = lifetimes or Lifetimes()
+        self._folder = folder
+        self.browsing = MemoryBrowser(user_id, table, open_transcript)
+        self._lexicon = lexicon or TextAnalyzer("en")
+        grace = timedelta(seconds=grace_s)
+        self.forgetting = DeskForgetting(
+            user_id,
+            table,
+            open_transcript,
+            self._ready,
+            hiding or OnDisk(user_id, open_transcript, lambda: self._memory, self._purged, grace),
+            self._lexicon,
+            memory.written if memory is not None else _nothing,
+        )
+
+    # -- looking --------------------------------------------------------------------------------
+
+    def newest(self, kind: MemoryKind | None = None, limit: int | None = None) -> Listed:
+        """The newest first. Reads texts only of what it returns."""
+        wanted = self.browsing.chosen(MemoryFilter(kind))
+        found = self._table.get(self.user_id, [each.id for each in wanted[:limit]])
+        return Listed(tuple(found), len(wanted))
+
+    def memories(self, entries: Iterable[MemoryEntry]) -> list[Memory]:
+        """In full, in this order."""
+        return self._table.get(self.user_id, [each.id for each in entries])
+
+    def search(self, text: str, limit: int) -> Recalled:
+        """What the voice would recall, without its deadline.
+
+        Raises:
+            SettingsError: there is no text, or too much.
+            ModelError: there is no encoder.
+        """
+        return self._ready().find(validated_text(text), limit, both=True)
+
+    def show(self, named: str) -> Shown:
+        memory = self._named(named)
+        sources = set(memory.sources) - {ADDED_BY_USER}
+        exchanges = self._open_transcript().exchanges(self.user_id, sources) if sources else ()
+        before, after = self._neighbours(memory)
+        replaced = self._get(memory.supersedes)
+        by = self._get([memory.superseded_by] if memory.superseded_by else [])
+        return Shown(
+            memory,
+            tuple(e for _, e in exchanges),
+            before,
+            after,
+            tuple(replaced),
+            next(iter(by), None),
+            self._lifetimes.end(memory),
+            self._memory.index.tier(memory.id) if self._memory is not None else None,
+        )
+
+    def stats(self) -> Stats:
+        veil, rows = self._veil(), list(self._shown("kind", "pinned", "never_recall"))
+        kinds: Counter[MemoryKind] = Counter(kind for kind, _, _ in rows)
+
+        def waiting(encoder: str) -> int:
+            everything = max(self._table.count(self.user_id), 1)
+            found = self._table.without_vectors(self.user_id, encoder, everything)
+            return sum(not veil.covers(memory.id, memory.sources) for memory in found)
+
+        return Stats(
+            len(rows),
+            dict(kinds.most_common()),
+            sum(pinned for _, pinned, _ in rows),
+            sum(never for _, _, never in rows),
+            {name: waiting(name) for name in self._table.encoders()},
+            self._memory.index.tier_counts() if self._memory is not None else None,
+            len(self._open_transcript().exchange_ids(self.user_id)),
+            folder_bytes(self._folder) if self._folder is not None else None,
+            self._table.uri,
+        )
+
+    def export(self) -> Iterator[dict[str, Any]]:
+        """All memories, oldest first, as `import_` takes them."""
+        veil = self._veil()
+        shown = (m for m in in_order(self._table, self.user_id) if not veil.covers(m.id, m.sources))
+        return map(serialization.to_json, shown)
+
+    # -- changing -------------------------------------------------------------------------------
+
+    def add(self, text: str, kind: MemoryKind = MemoryKind.FACT) -> Memory:
+        """Remember what the user wrote down; returns what there was, if it says the same.
+
+        Raises:
+            SettingsError: there is no text, or it can't be kept.
+            ModelError: there is no encoder.
+        """
+        memory = Memory(
+            id=new_id(),
+            user_id=self.user_id,
+            kind=kind,
+            text=validated_text(text),
+            created=datetime.now(UTC),
+            sources=(ADDED_BY_USER,),
+        )
+        (key,) = self._ready().put([memory], told=True)
+        return next(iter(self._table.get(self.user_id, [key])), memory)
+
+    def edit(self, named: str, text: str) -> Memory:
+        """Another text in place of the old one. Raises as `add`, and for what was really said."""
+        new, memory = validated_text(text), self._named(named)
+        if memory.kind is MemoryKind.EXCHANGE:
+            raise SettingsError(
+                "What was said is kept to the letter and can't be edited: forget it, and add what"
+                " is right.",
+                mend=f"assistant memory forget {short(memory.id)}; assistant memory add TEXT",
+            )
+
+        def how(old: Memory) -> Memory:
+            # What it was understood by belonged to the old words.
+            return replace(old, text=new, context="", confidence=1.0)
+
+        fact_rows.withdraw(self._open_transcript(), self.user_id, [memory], self._same_facts)
+        return self._changed(self._ready(), memory, how)
+
+    def mark(
+        self,
+        named: str,
+        *,
+        pinned: bool | None = None,
+        never_recall: bool | None = None,
+        feedback: int = 0,
+    ) -> Memory:
+        """Pin it, keep it from ever being recalled (or undo that), or say whether it was recalled
+        rightly (+1) or wrongly (-1)."""
+
+        def how(old: Memory) -> Memory:
+            return replace(
+                old,
+                pinned=old.pinned if pinned is None else pinned,
+                never_recall=old.never_recall if never_recall is None else never_recall,
+                feedback=old.feedback + feedback,
+            )
+
+        return self._changed(self._memory, self._named(named), how)
+
+    def import_(self, rows: Iterable[Mapping[str, Any]]) -> int:
+        """Take in what `export` gave, in place of what has the same id, but for what was forgotten
+        since; returns how many. In an encrypted home ids that are not our own are hashed.
+
+        Raises:
+            SettingsError: a row is not as it must be; nothing was taken in.
+            ModelError: there is no encoder.
+        """
+        memories = [
+            memory_from_import(row, number, self.user_id)
+            for number, row in enumerate(rows, start=1)
+        ]
+        distinct = {memory.id: memory for memory in memories}  # of several the last
+        came = self._table.forgotten.kept(distinct.values())
+        named = dict(zip((each.id for each in came), self._table.named(came), strict=True))
+        others = [each for each in came if named[each.id] != each]
+        veil = self._veil() if others else Veil(())
+        for each in others:  # under another id it would not be hidden
+            if veil.covers(each.id, each.sources):
+                del named[each.id]
+        kept = self._table.forgotten.kept({each.id: each for each in named.values()}.values())
+        if kept:
+            self._ready().put(sorted(kept, key=said))
+        self._drop_renamed(named, {each.id for each in kept})
+        return len(kept)
+
+    def rebuild(self) -> int:
+        """Make anew what the transcript tells, all vectors and the indexes; returns how many
+        memories there are. Raises ModelError where there is no encoder."""
+        return self._ready().rebuild(self._open_transcript())
+
+    def forget(self, names: Sequence[str], *, with_sources: bool = False) -> Forgotten:
+        """Remove memories, and with what was said the whole exchange, both speakers' turns: from
+        the transcript too, or the next start would remember it again. What was derived from nothing
+        else goes with it; what else rests on it or quotes it loses that. `forgetting` can do more.
+
+        Args:
+            with_sources: of derived memories too the exchanges that they rest on.
+        """
+        wish = ForgetRequest(ids=tuple(names), sources=with_sources)
+        return self.forgetting.remove(self.forgetting.plan(wish))
+
+    def purge(self, exchanges: Collection[str], ids: Collection[str]) -> Forgotten:
+        """Remove exchanges, and memories, by their ids; those that are not there any more are gone
+        already. Can be called again after whatever interrupted it."""
+        everything = {memory.id: memory for memory in in_order(self._table, self.user_id)}
+        going = set(exchanges)
+        chosen = named_memories(everything, ids, going)
+        sources = {source for memory in chosen for source in memory.sources} - {ADDED_BY_USER}
+        plan = removal(everything, chosen, going, self._told, self._facts_of)
+        transcript = self._open_transcript()
+        gone, changed = ([each.id for each in part] for part in (plan.gone, plan.changed))
+        needles = needles_of(self._table, transcript, self.user_id, gone, going, changed)
+        words = Redaction.of(transcript, self.user_id, going, gone, needles)
+        transcript.recordings.purge(words)  # while the transcript still knows which turns they are
+        with self._table.forgotten.during(self.user_id, going, plan.gone):
+            if going:
+                transcript.forget(self.user_id, going)
+            fact_rows.withdraw(transcript, self.user_id, chosen, self._same_facts)
+            fact_rows.unmake(
+                transcript, self.user_id, fact_rows.told_elsewhere(plan.gone, chosen, going)
+            )
+            self._remove(plan.gone, plan.changed)
+        transcript.recordings.purge(words)  # what a turn under way has added since
+        receipt = receipt_of(needles, self._table, transcript, len(going), len(plan.ids))
+        staying = tuple(sorted(sources - going))
+        return Forgotten(plan.ids, tuple(sorted(going)), staying, receipt)
+
+    def _purged(self, hidden: HiddenItems) -> Receipt:
+        return self.purge(hidden.exchanges, hidden.memories).receipt
+
+    def split(self, named: str) -> tuple[Memory, ...]:
+        """Undo what was merged into a memory or taken as superseded by it, or of it; for good.
+        Returns what stands for itself now, the memory first.
+
+        Raises:
+            SettingsError: nothing was.
+            ModelError: there is no encoder.
+        """
+        memory = self._named(named)
+        told = self._told(repeated(memory))
+        linked = (*memory.supersedes, *([memory.superseded_by] if memory.superseded_by else []))
+        if not told and not linked:
+            raise SettingsError(
+                f"Nothing was merged into {short(memory.id)}, and nothing supersedes it.",
+                mend=f"assistant memory show {short(memory.id)}",
+            )
+        others = self._table.get(self.user_id, linked)
+        freed = [unlinked(each, {memory.id}) for each in others]
+        first, *restored = split_tellings(unlinked(memory, set(linked)), told)
+        self._ready().put([first, *restored, *freed])
+        return (first, *restored, *freed)
+
+    def verify_forgotten(self, texts: Sequence[str] = (), *, clean: bool = False) -> AuditReport:
+        """Whether what was forgotten can still be anywhere: see `verifying`."""
+        return verify(self._table, self._open_transcript(), texts, clean=clean)
+
+    # -- inside ---------------------------------------------------------------------------------
+
+    def _shown(self, *columns: str) -> Iterator[tuple[Any, ...]]:
+        """These of each memory that is not hidden."""
+        veil, read = self._veil(), ("id", "sources", *columns)
+        for batch in self._table.scan(self.user_id, tuple(dict.fromkeys(read))):
+            for key, sources, *wanted in zip(*map(batch.values, read), strict=True):
+                if not veil.covers(key, sources):
+                    yield tuple(wanted)
+
+    def _get(self, ids: Sequence[str]) -> list[Memory]:
+        """Those of these that are not hidden."""
+        veil = self._veil()
+        found = self._table.get(self.user_id, ids)
+        return [each for each in found if not veil.covers(each.id, each.sources)]
+
+    def _veil(self) -> Veil:
+        return Veil(self._open_transcript().hidden(self.user_id))
+
+    def _facts_of(self, exchanges: Collection[str]) -> Derived:
+        return fact_rows.read(self._open_transcript(), self.user_id, exchanges) if exchanges else {}
+
+    def _same_facts(self, one: str, two: str) -> bool:
+        return one == two or same_words(one, two, self._lexicon)
+
+    def _told(self, exchanges: Collection[str]) -> ExchangesById:
+        if not exchanges:
+            return {}
+        found = self._open_transcript().exchanges(self.user_id, set(exchanges))
+        return {exchange.id: (conversation, exchange) for conversation, exchange in found}
+
+    def _ready(self) -> UserMemory:
+        if self._memory is None:
+            self._memory = self._open_memory()
+        return self._memory
+
+    def _named(self, named: str) -> Memory:
+        ids = [key for (key,) in self._shown("id")]
+        found = self._table.get(self.user_id, resolve_id(ids, named))
+        if not found:
+            raise no_such_memory(named)
+        return found[0]
+
+    def _changed(
+        self, memory: UserMemory | None, which: Memory, how: Callable[[Memory], Memory]
+    ) -> Memory:
+        if memory is not None:
+            changed = memory.change([which.id], how)
+        else:
+            changed = [how(which)]
+            self._table.update(changed)
+        if not changed:
+            raise no_such_memory(which.id)
+        return changed[0]
+
+    def _drop_renamed(self, named: Mapping[str, Memory], kept: Collection[str]) -> None:
+        """What had been taken in before under the old ids."""
+        old = [key for key, new in named.items() if new.id != key and new.id in kept]
+        if before := self._table.get(self.user_id, old):
+            self._ready().drop(before)
+
+    def _remove(self, gone: Sequence[Memory], changed: Sequence[Memory]) -> None:
+        if self._memory is not None:
+            if changed:
+                self._memory.put(changed)
+            self._memory.drop(gone)
+            self._memory.index.purge()
+        else:
+            self._table.import_(map(serialization.to_json, changed))
+            self._table.delete(self.user_id, [memory.id for memory in gone])
+        rewrite(self._table)
+
+    def _neighbours(self, memory: Memory) -> tuple[Memory | None, Memory | None]:
+        if memory.kind is not MemoryKind.EXCHANGE or not memory.conversation:
+            return None, None
+        ids = [
+            key
+            for key, conversation, kind in self._shown("id", "conversation", "kind")
+            if conversation == memory.conversation and kind is MemoryKind.EXCHANGE
+        ]
+        around = sorted(self._table.get(self.user_id, ids), key=said)
+        at = next((at for at, each in enumerate(around) if each.id == memory.id), None)
+        if at is None:
+            return None, None
+        return (around[at - 1] if at else None), (around[at + 1] if at + 1 < len(around) else None)
+
+
+def _nothing() -> None:
+    """Where no session runs all of it is in the table."""

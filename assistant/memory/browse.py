@@ -1,0 +1,175 @@
+"""Leafing through all memories of a user: which ones, and a page of them at a time.
+
+What is read of all of them at once holds no words, and is kept until something changes; texts are
+read of the page alone. Only looking for a text reads all texts, and keeps none.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import blake2b
+from typing import Any
+
+from assistant.memory.forgetting import receipts
+from assistant.memory.records.hidden import HiddenItems, Veil
+from assistant.memory.records.memory import MemoryKind, MemoryState
+from assistant.memory.store.table import MemoryTable
+from assistant.memory.transcript.database import Transcript
+
+COLUMNS = ("id", "created", "kind", "speaker", "sources", "pinned", "never_recall", "superseded_by")
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryFilter:
+    """Which memories are wanted; `text` is looked for letter by letter, whatever the case.
+
+    `since` is the first moment that counts, `before` the first that does not any more.
+    """
+
+    kind: MemoryKind | None = None
+    since: datetime | None = None
+    before: datetime | None = None
+    standing: MemoryState | None = None
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryEntry:
+    """A memory without its words."""
+
+    id: str
+    created: datetime
+    kind: MemoryKind
+    speaker: str
+    sources: tuple[str, ...]
+    pinned: bool
+    never_recall: bool
+    superseded_by: str | None
+
+    def fits(self, which: MemoryFilter) -> bool:
+        """Whatever its text, and whether or not it is hidden."""
+        return (
+            which.kind in (None, self.kind)
+            and (which.since is None or self.created >= which.since)
+            and (which.before is None or self.created < which.before)
+            and self._stands(which.standing)
+        )
+
+    def _stands(self, standing: MemoryState | None) -> bool:
+        match standing:
+            case MemoryState.PINNED:
+                return self.pinned
+            case MemoryState.NEVER_RECALLED:
+                return self.never_recall
+            case MemoryState.SUPERSEDED:
+                return self.superseded_by is not None
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryPage:
+    """Some of the memories that were wanted, newest first, from `offset` on, of `total`."""
+
+    entries: tuple[MemoryEntry, ...]
+    offset: int
+    total: int
+    place: int | None
+    """Of the one that was asked for by name; None where it is not among them."""
+
+
+class MemoryBrowser:
+    """One user's; as a desk, not thread-safe. Every method may raise StoreError."""
+
+    def __init__(
+        self, user_id: str, table: MemoryTable, open_transcript: Callable[[], Transcript]
+    ) -> None:
+        self._user_id = user_id
+        self._table = table
+        self._open_transcript = open_transcript
+        self._read: tuple[int, tuple[MemoryEntry, ...]] | None = None
+        """By the table's version."""
+        self._chosen: tuple[str, tuple[MemoryEntry, ...]] | None = None
+        """The last that were wanted, by a hash: what was looked for is nobody's to keep."""
+
+    def page(
+        self, which: MemoryFilter, offset: int, limit: int, around: str | None = None
+    ) -> MemoryPage:
+        """
+        Args:
+            around: the id of a memory; the page that has it is given, if it is among them.
+        """
+        found = self.chosen(which)
+        place = next((at for at, each in enumerate(found) if each.id == around), None)
+        if place is not None:
+            offset = place // limit * limit
+        return MemoryPage(found[offset : offset + limit], offset, len(found), place)
+
+    def chosen(self, which: MemoryFilter) -> tuple[MemoryEntry, ...]:
+        """All that are wanted, newest first."""
+        hidden = self._hidden()
+        key = blake2b(f"{self._version(hidden)} {which!r}".encode()).hexdigest()
+        if self._chosen is None or self._chosen[0] != key:
+            self._chosen = (key, tuple(self._choose(which, Veil(hidden))))
+        return self._chosen[1]
+
+    def texts(self, ids: Sequence[str]) -> dict[str, str]:
+        """By id, of those that are there."""
+        found: dict[str, str] = {}
+        for batch in self._table.scan(self._user_id, ("text",), ids=ids) if ids else ():
+            found |= zip(batch.values("id"), batch.values("text"), strict=True)
+        return found
+
+    def version(self) -> str:
+        """Another one once there is something else to see."""
+        return self._version(self._hidden())
+
+    def users(self) -> list[tuple[str, int]]:
+        """Who has memories here, and how many."""
+        return [(user, self._table.count(user)) for user in self._table.users()]
+
+    def receipts(self) -> list[dict[str, Any]]:
+        """Of all purges in this home, oldest first."""
+        return receipts.read(self._open_transcript().path.parent)
+
+    # -- inside ---------------------------------------------------------------------------------
+
+    def _hidden(self) -> Sequence[HiddenItems]:
+        return self._open_transcript().hidden(self._user_id)
+
+    def _version(self, hidden: Sequence[HiddenItems]) -> str:
+        ids = " ".join(each.id for each in hidden)
+        return f"{self._table.version}-{blake2b(ids.encode(), digest_size=8).hexdigest()}"
+
+    def _choose(self, which: MemoryFilter, veil: Veil) -> list[MemoryEntry]:
+        covered = which.standing is MemoryState.FORGETTING
+        found = [
+            each
+            for each in self._entries()
+            if each.fits(which) and veil.covers(each.id, each.sources) == covered
+        ]
+        if not which.text or not found:
+            return found
+        having = self._having(which.text)
+        return [each for each in found if each.id in having]
+
+    def _entries(self) -> tuple[MemoryEntry, ...]:
+        version = self._table.version
+        if self._read is None or self._read[0] != version:
+            read: list[MemoryEntry] = []
+            for batch in self._table.scan(self._user_id, COLUMNS):
+                read += map(MemoryEntry, *map(batch.values, COLUMNS))
+            self._read = (version, tuple(reversed(read)))
+        return self._read[1]
+
+    def _having(self, text: str) -> set[str]:
+        wanted = _plain(text)
+        return {
+            key
+            for batch in self._table.scan(self._user_id, ("text",))
+            for key, said in zip(batch.values("id"), batch.values("text"), strict=True)
+            if wanted in _plain(said)
+        }
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().split())

@@ -1,0 +1,1 @@
+"""Keeping memories clean: duplicates, conflicts, importance, expiry, facts."""

@@ -1,0 +1,373 @@
+"""Whether a newer statement of the user puts an older one out of force: `I moved to Lisbon` after
+`I live in Porto`.
+
+Read by patterns, of English alone, and only where the newer one says itself that something has
+changed or was wrong (now, not any more, moved, new, no, …). What is superseded is no longer put
+into prompts: a wrong guess hides what is true, and where nothing is marked, the newer one still
+comes first by its date. So whatever is doubtful is left alone: wishes, plans, other people, an
+older text that tells more than the one thing.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from assistant.language.normalization import ASIDES, content_words, normalize
+from assistant.language.stemming import TextAnalyzer
+from assistant.language.word_lists import listed
+from assistant.memory.records.memory import USER, Memory
+
+LONGEST = 400
+"""Characters of a statement that is read."""
+MOST_CONTENT = 5
+"""Words of content of an older text: one that has more tells other things too."""
+AT_ONCE = timedelta(minutes=5)
+"""`No, her name is Hannah` means whoever was named so long before."""
+SOON = timedelta(days=60)
+"""What was to be at some time is forgotten by then, or it is another appointment."""
+
+UNREAL = re.compile(
+    r"\b(?:if|when|want|wants|wish|would|could|might|may|maybe|perhaps|will|shall|going to|plan"
+    r"|planning|planned|hope|hoping|thinking|think|considering|dream|dreamt|dreamed|almost|nearly"
+    r"|used to|before|as a child|until|till|said|says|told|heard|pretend|imagine|suppose|unless"
+    r"|next|for a while|temporarily|tomorrow|today|tonight|on holiday|for the weekend)\b"
+)
+CHANGED = re.compile(
+    r"\b(?:now|these days|nowadays|by now|instead|again|from now on|new|changed|moved|finally"
+    r"|since (?:last |this )?\w+|switched|turned)\b"
+)
+CORRECTED = re.compile(r"^\W*(?:no+|nope|sorry|actually|wait|correction|i meant?|not \w+)\b[\s,.]+")
+LOOSE = re.compile(
+    r"\b(?:now|these days|nowadays|by now|instead|again|from now on|finally|just|recently|anymore"
+    r"|really|actually|always|usually|since (?:last |this )?\w+"
+    r"|(?:last|this) (?:week|month|year|spring|summer|autumn|winter)"
+    r"|(?:a|two|three|few) (?:weeks?|months?|years?) ago)\b"
+)
+"""Left out before a clause is read."""
+SENTENCE = re.compile(r"[^.!?;]+[.!?;]*")
+CLAUSE = re.compile(
+    r"\s*,\s*(?:(?:and|but|so)\s+)?|\s+(?:and|but|so|because|since)\s+(?=i\b|we\b|my\b)"
+)
+
+ONE_HOLDER = listed(
+    "boss manager girlfriend boyfriend partner wife husband fiance landlord landlady doctor"
+    " dentist therapist gp supervisor flatmate roommate hairdresser"
+)
+"""A new one takes the place of the old; a new cat does not."""
+THING = r"car|telephone|phone|laptop|computer|gym|bank"
+LIKE = frozenset({"love", "like", "enjoy", "ador", "adore"})
+DISLIKE = re.compile(r"(?:i|we) (?:hate|dislike|detest|can not (?:stand|bear)) (?P<value>.+)$")
+ALWAYS = frozenset(
+    listed("everi day daili week weekend morn even night summer winter regular sometim lot often")
+)
+"""Stems of how often something is done."""
+TIME = (
+    r"(?P<value>(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|noon|midnight|\d{1,2}(?:[:.]\d\d)?"
+    r"|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|half past \w+"
+    r"|quarter \w+ \w+)"
+    r"(?: (?:am|pm|morning|afternoon|evening))?)\W*$"
+)
+COUNT = r"(?:\d+|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
+STATUS = r"single|engaged|married|divorced|separated|widowed"
+MINE = r"my (?:new )?"
+NO_FAVOURITE = (
+    r"(?:i|don't|know|thinks?|thought|says?|not|never|no|nothing|neither|nobody|none|what|which|who"
+    r"|that|this|it|one|or|favorite)"
+)
+"""Before "is my favourite", these name none."""
+THIRD_PERSON = (
+    (re.compile(r"\b[Tt]he user['’]s\b"), "my"),
+    (re.compile(r"\b[Tt]he user is\b"), "I am"),
+    (re.compile(r"\b[Tt]he user has\b"), "I have"),
+    (re.compile(r"\b[Tt]he user does\b"), "I do"),
+    (re.compile(r"\b[Tt]he user (\w+?)s\b"), r"I \1"),
+    (re.compile(r"\b[Tt]he user\b"), "I"),
+)
+"""How derived facts are written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What a clause says of one thing.
+
+    `slot` is what it is about, `value` what it says of it, `holds` whether that is so, `change`
+    whether it says that this was otherwise.
+    """
+
+    slot: tuple[str, ...]
+    value: tuple[str, ...]
+    holds: bool = True
+    change: bool = False
+
+
+def changes(memory: Memory, lexicon: TextAnalyzer) -> bool:
+    """Whether the user says that something has changed; what else is said supersedes nothing."""
+    if memory.speaker != USER or lexicon.language != "en" or len(memory.text) > LONGEST:
+        return False
+    return any(claim.change for claim in read(memory.text, lexicon))
+
+
+def supersedes(newer: Memory, older: Memory, lexicon: TextAnalyzer) -> bool:
+    """Whether the newer of two statements of one speaker certainly ends the older one's truth."""
+    if lexicon.language != "en" or max(len(newer.text), len(older.text)) > LONGEST:
+        return False
+    news = [claim for claim in read(newer.text, lexicon) if claim.change]
+    if not news or len(set(lexicon.content(older.text))) > MOST_CONTENT:
+        return False
+    known = list(read(older.text, lexicon))
+    if len(known) != 1:
+        return False
+    return any(_ends(claim, known[0], newer, older) for claim in news)
+
+
+ONE_OF_EACH = frozenset({"home", "role", "my", "favourite", "status"})
+"""What one has one of; of most other things, such as work or hobbies, there may be several."""
+
+
+def changed_since(newer: Memory, older: Memory, lexicon: TextAnalyzer) -> bool:
+    """Whether the newer of two statements may end the older one's truth, though it doesn't say that
+    anything has changed: both are of one thing that there is only one of. Somebody has to confirm
+    it."""
+    if lexicon.language != "en" or max(len(newer.text), len(older.text)) > LONGEST:
+        return False
+    told, known = list(read(newer.text, lexicon)), list(read(older.text, lexicon))
+    if len(told) != 1 or len(known) != 1:
+        return False
+    one = told[0].slot[0] in ONE_OF_EACH or (
+        told[0].slot[0] == "name" and told[0].slot[1] in ONE_HOLDER
+    )
+    return one and _ends(replace(told[0], change=True), known[0], newer, older)
+
+
+def _ends(new: Claim, old: Claim, newer: Memory, older: Memory) -> bool:
+    apart = newer.told - older.told
+    if new.slot == ("name", ""):
+        close = newer.conversation == older.conversation and apart <= AT_ONCE
+        return close and old.slot[0] == "name" and new.value != old.value
+    if new.slot != old.slot or (new.slot[0] == "when" and apart > SOON):
+        return False
+    if new.slot[0] == "do":
+        # `I quit smoking` is not about salmon, but it is about every morning.
+        all_of_it = bool(new.value) or ALWAYS.issuperset(old.value)
+        return new.holds != old.holds and _begins(old.value, new.value) and all_of_it
+    if not new.holds:
+        return old.holds and _begins(old.value, new.value)
+    return old.holds and not (_begins(old.value, new.value) or _begins(new.value, old.value))
+
+
+def _begins(value: tuple[str, ...], beginning: tuple[str, ...]) -> bool:
+    return value[: len(beginning)] == beginning
+
+
+# -- reading -----------------------------------------------------------------------------------
+
+
+def read(text: str, lexicon: TextAnalyzer) -> Iterator[Claim]:
+    """The claims that a text of the user makes about their own affairs, as far as they fit a
+    pattern; those of doubtful sentences are left out."""
+    for sentence in SENTENCE.findall(_in_first_person(text)):
+        plain = ASIDES.sub(" ", normalize(sentence)).strip()
+        if sentence.rstrip().endswith("?") or UNREAL.search(plain):
+            continue
+        corrected = CORRECTED.search(plain) is not None
+        plain = CORRECTED.sub("", plain)
+        capitals = re.findall(r"(?<![.!?] )\b[A-Z]\w+", sentence)
+        names = frozenset(name.lower() for name in capitals)
+        previous_changed = False
+        for clause in CLAUSE.split(plain):
+            reader = _Clause(clause, corrected or previous_changed, names, lexicon)
+            yield from reader.claims()
+            previous_changed = clause.endswith("has changed")
+
+
+def _in_first_person(text: str) -> str:
+    """`The user's boss` is `my boss`."""
+    for written, spoken in THIRD_PERSON:
+        text = written.sub(spoken, text)
+    return text
+
+
+class _Clause:
+    def __init__(
+        self, text: str, corrected: bool, names: frozenset[str], lexicon: TextAnalyzer
+    ) -> None:
+        self._gone = "anymore" in text
+        self._change = corrected or self._gone or CHANGED.search(text) is not None
+        self._corrected = corrected
+        self._text = " ".join(LOOSE.sub(" ", text).split()).rstrip(" .!;,")
+        self._names = names
+        self._lexicon = lexicon
+
+    def claims(self) -> Iterator[Claim]:
+        """The first reading that fits."""
+        for how in (
+            *(self._home, self._work, self._role, self._number, self._favourite, self._name),
+            *(self._thing, self._when, self._count, self._status, self._given_up, self._do),
+        ):
+            found = how()
+            if found is not None:
+                yield found
+                return
+
+    def _match(self, pattern: str) -> re.Match[str] | None:
+        return re.match(pattern, self._text)
+
+    def _stems(self, text: str) -> tuple[str, ...]:
+        stems = (" ".join(self._lexicon.content(word)) for word in content_words(text))
+        return tuple(stem for stem in stems if stem)
+
+    def _claim(self, slot: tuple[str, ...], value: str, *, change: bool = False) -> Claim | None:
+        stems = self._stems(value)
+        return Claim(slot, stems, not self._gone, change or self._change) if stems else None
+
+    def _home(self) -> Claim | None:
+        moved = self._match(
+            r"(?:i|we) (?:have )?(?:moved|relocated)(?: house)?(?: back)?(?: from \w+)?"
+            r"(?: over)? to (?P<value>[\w'-]+(?: [\w'-]+)?)"
+        )
+        if moved:
+            # `I moved to the next question`, `to marketing`: a place has a name.
+            named = moved["value"].split()[0] in self._names
+            return (
+                self._claim(("home",), self._place(moved["value"]), change=True) if named else None
+            )
+        lives = self._match(
+            r"(?:i|we) (?:live|am living|are living) in (?P<value>[\w'-]+(?: [\w'-]+)?)"
+        )
+        if lives and lives["value"].split()[0] in self._names:
+            return self._claim(("home",), self._place(lives["value"]))
+        return None
+
+    def _place(self, value: str) -> str:
+        """`lisbon with` → `lisbon`, `new york` as it is."""
+        return " ".join(word for word in value.split() if word in self._names)
+
+    def _work(self) -> Claim | None:
+        left = self._match(r"i (?:have )?(?:quit|left|lost) my job(?: (?:at|with) (?P<value>.+))?$")
+        if left:
+            return Claim(("work",), self._stems(left["value"] or ""), False, True)
+        begun = self._match(
+            r"i (?:have )?(?:started|begun|got|have|found|took)"
+            r" (?:a new job|working|a job|work) (?:at|for|with) (?P<value>.+)"
+        )
+        if begun and self._text.split("job")[0].endswith("new "):
+            return self._claim(("work",), begun["value"], change=True)
+        works = begun or self._match(r"i (?:work|am working|do not work) (?:at|for) (?P<value>.+)")
+        return self._claim(("work",), works["value"]) if works else None
+
+    def _role(self) -> Claim | None:
+        found = self._match(r"i (?:work|am working) as an? (?P<value>.+)")
+        return self._claim(("role",), found["value"]) if found else None
+
+    def _number(self) -> Claim | None:
+        pattern = (
+            rf"{MINE}(?P<what>(?:tele)?phone number|address|e-?mail(?: address)?|postcode|pin"
+            r"|birthday|age) is(?: on)? (?P<value>.+)"
+        )
+        found = self._match(pattern)
+        if found:
+            return self._claim(("my", found["what"].replace("tele", "")), found["value"])
+        aged = self._match(r"i (?:am|turned) (?P<value>[\w-]+)(?: years old)?$")
+        if aged and (" years old" in self._text or " turned " in self._text):
+            return self._claim(("my", "age"), aged["value"])
+        return None
+
+    def _favourite(self) -> Claim | None:
+        found = self._match(rf"{MINE}favorite (?P<what>\w+(?: \w+)?) is (?P<value>.+)")
+        found = found or self._match(
+            rf"(?!(?:.* )?{NO_FAVOURITE}(?: .*)? is my )(?P<value>[\w'-]+(?: [\w'-]+){{0,2}})"
+            r" is my (?:new )?favorite (?P<what>\w+(?: \w+)?)$"
+        )
+        return self._claim(("favourite", found["what"]), found["value"]) if found else None
+
+    def _name(self) -> Claim | None:
+        whose = self._match(
+            rf"{MINE}(?P<what>[a-z]+(?: [a-z]+)?)(?:'s name is| is called| is named|'s called)"
+            r" (?:(?:mrs?|ms|miss|dr|doctor) )?(?P<value>[\w'-]+)$"
+        )
+        if whose:
+            new = self._change and (self._corrected or whose["what"] in ONE_HOLDER)
+            return Claim(("name", whose["what"]), (whose["value"],), True, new)
+        named = self._match(
+            r"(?:(?:his|her|its) name is|(?:she|he|it) is called) (?P<value>[\w'-]+)$"
+        )
+        if named and self._corrected:
+            return Claim(("name", ""), (named["value"],), True, True)
+        return None
+
+    def _thing(self) -> Claim | None:
+        found = self._match(rf"{MINE}(?P<what>{THING}) is an? (?P<value>.+)")
+        if found:
+            return self._claim(("thing", found["what"]), found["value"])
+        driven = self._match(r"i drive an? (?P<value>.+)")
+        return self._claim(("thing", "car"), driven["value"]) if driven else None
+
+    def _when(self) -> Claim | None:
+        moved = self._match(
+            r"(?:my|the|our) (?P<what>[\w' -]+?) (?:has been |was |has |is |got |have been )?"
+            rf"(?:moved|changed|postponed|rescheduled|brought forward|put back) to {TIME}"
+        )
+        found = moved or self._match(
+            rf"(?:my|the|our) (?P<what>[\w' -]+?) (?:is|are|starts?|comes?)(?: coming)?"
+            rf" (?:on|at) {TIME}"
+        )
+        found = found or self._match(rf"(?P<what>i [\w' -]+?) at {TIME}")
+        if not found or self._gone:
+            return None
+        at = found["value"]
+        kind = "day" if "day" in at.split()[0] else "hour"
+        what = " ".join(self._stems(found["what"]))
+        return Claim(("when", kind, what), content_words(at), True, self._change or bool(moved))
+
+    def _count(self) -> Claim | None:
+        found = self._match(rf"(?:i|we) have (?P<value>{COUNT}) (?P<what>[\w' -]+)$")
+        if not found or self._gone:
+            return None
+        return Claim(
+            ("count", *self._stems(found["what"])),
+            content_words(found["value"]),
+            True,
+            self._change,
+        )
+
+    def _status(self) -> Claim | None:
+        found = self._match(rf"(?:i|we) (?P<how>(?:am|are|have|got|been| )+)(?P<value>{STATUS})$")
+        if not found or self._gone:
+            return None
+        return self._claim(("status",), found["value"], change="got" in found["how"])
+
+    def _given_up(self) -> Claim | None:
+        parted = self._match(
+            r"(?:i|we) (?:have )?(?:broke|broken|split) up with my (?P<value>\w+)$"
+        )
+        if parted:
+            return Claim(("do", "have"), self._stems(parted["value"]), False, True)
+        found = self._match(
+            r"(?:i|we) (?:have )?(?:stopped|quit|gave up|given up)(?: on)?"
+            r" (?P<verb>\w+)(?P<value>.*)$"
+        )
+        if not found or not found["verb"].endswith("ing"):
+            return None
+        slot = ("do", self._verb(found["verb"]))
+        return Claim(slot, self._stems(found["value"]), False, True)
+
+    def _do(self) -> Claim | None:
+        if disliked := DISLIKE.match(self._text):
+            value = self._stems(disliked["value"])
+            return Claim(("do", "like"), value, self._gone, self._change)
+        found = self._match(
+            r"(?:i|we) (?P<am>am |are )?(?P<no>(?:do )?not )?(?P<verb>[a-z]+)(?P<value>.*)$"
+        )
+        if not found:
+            return None
+        progressive = found["verb"].endswith("ing")
+        if bool(found["am"]) != progressive or found["verb"].endswith("ed"):
+            return None
+        holds = not (found["no"] or self._gone)
+        value = self._stems(found["value"])
+        return Claim(("do", self._verb(found["verb"])), value, holds, self._change)
+
+    def _verb(self, word: str) -> str:
+        stem = " ".join(self._stems(word)) or word
+        return "like" if stem in LIKE else stem

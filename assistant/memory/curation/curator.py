@@ -1,0 +1,236 @@
+"""Keeping one user's memories clean: what is told again is one memory, what no longer holds says
+so, what has expired goes. Runs on the thread that writes, so that nobody waits for it."""
+
+import threading
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+from assistant.language.stemming import TextAnalyzer
+from assistant.memory.curation.expiry import OUTLINE, MemoryLinks, expiring_with
+from assistant.memory.curation.materialize import Transcript
+from assistant.memory.curation.reconcile import (
+    DUPLICATE_COSINE,
+    Decision,
+    Distinct,
+    Repeats,
+    ReplacedBy,
+    least_cosine,
+    may_matter,
+    reconcile,
+    refreshed,
+    superseded,
+    tells_of_change,
+)
+from assistant.memory.records.ids import telling
+from assistant.memory.records.lifetimes import Lifetimes
+from assistant.memory.records.memory import Memory, MemoryKind, said
+from assistant.memory.retrieval.user_index import UserIndex
+from assistant.memory.store.table import MemoryTable
+from assistant.memory.transcript import fact_rows
+from assistant.settings import Memory as MemorySettings
+
+NEAR = 64
+"""Nearest memories that a new one is compared with."""
+LOOKED_AT_AGAIN = 32
+"""The last ones that are compared at a start: a kill may have come before they were."""
+MOST_COMPARED = 20_000
+"""New memories of one go, the newest: a minute, where a lost table is made again."""
+EXPIRED_AT_ONCE = 500
+"""In one write."""
+SWEPT_EVERY_S = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class CurationPolicy:
+    """What is merged and what expires; by default nothing expires by itself."""
+
+    duplicate_cosine: float = DUPLICATE_COSINE
+    lifetimes: Lifetimes = field(default_factory=Lifetimes)
+
+    @classmethod
+    def of(cls, settings: MemorySettings) -> "CurationPolicy":
+        return cls(settings.duplicate_cosine, Lifetimes.of(settings))
+
+
+class Curator:
+    """Of one user's memories.
+
+    Args:
+        forget: drops what is kept of these texts beside table and index.
+    """
+
+    def __init__(
+        self,
+        user_id: str,
+        lexicon: TextAnalyzer,
+        policy: CurationPolicy,
+        forget: Callable[[Iterable[str]], None],
+    ) -> None:
+        self._policy = policy
+        self._user_id = user_id
+        self._lexicon = lexicon
+        self._forget = forget
+        self._told: dict[str, None] = {}
+        self._stands: dict[str, str] = {}
+        self._leaving: dict[str, str] = {}
+        """Merged memories that the table has no more, or perhaps not: by their ids the ones that
+        stay."""
+        self._lock = threading.Lock()
+        self._next_sweep = 0.0
+
+    def told(self, ids: Iterable[str]) -> None:
+        """New memories, to be compared once they have vectors. Any thread."""
+        with self._lock:
+            self._told.update(dict.fromkeys(ids))
+
+    def standing(self, ids: Iterable[str]) -> list[str]:
+        """What these are called now: a merged memory by the id of the one that was there."""
+        return list(dict.fromkeys(self._stands.get(key, key) for key in ids))
+
+    # -- told again, or changed -----------------------------------------------------------------
+
+    def settle(self, index: UserIndex, table: MemoryTable) -> None:
+        """Compare what is new with what was there, in the order in which it was said.
+
+        Raises:
+            StoreError: the table failed. What is left is compared another time.
+        """
+        with self._lock:
+            told = list(self._told)[-MOST_COMPARED:]
+        wanted = list(dict.fromkeys([*told, *self._leaving]))
+        rows = {each.id: each for each in table.get(self._user_id, wanted)} if wanted else {}
+        found = sorted((rows[key] for key in told if key in rows), key=said)
+        waiting = {memory.id for memory in found}
+        for memory in found:
+            waiting.discard(memory.id)
+            if not index.has_vector(memory.id):
+                continue
+            if may_matter(memory, self._lexicon):
+                near = index.alike(memory.id, NEAR)
+                others = {key: cosine for key, cosine in near if key not in waiting}
+                self._compare(memory, others, index, table)
+            self._done([memory.id])
+        # What is gone by now, or could not be written; what only waits to be written stays.
+        for key in [key for key in self._leaving if key not in rows]:
+            self._left(key, index)
+        self._done(k for k in told if k not in rows and (k not in index or index.has_vector(k)))
+
+    def _done(self, ids: Iterable[str]) -> None:
+        with self._lock:
+            for key in ids:
+                self._told.pop(key, None)
+
+    def _compare(
+        self, memory: Memory, near: Mapping[str, float], index: UserIndex, table: MemoryTable
+    ) -> None:
+        least = least_cosine(memory, self._lexicon, self._policy.duplicate_cosine)
+        wanted = [key for key, cosine in near.items() if cosine >= least]
+        if not wanted:
+            return
+        others = [(old, near[old.id]) for old in table.get(self._user_id, wanted)]
+        decision = self._decided(memory, others)
+        while isinstance(decision, Repeats) and tells_of_change(
+            memory, decision.old, self._lexicon
+        ):
+            gone = decision.old
+            memory = self._merge(memory, gone, index, table)
+            others = [each for each in others if each[0].id != gone.id]
+            decision = self._decided(memory, others)
+        if isinstance(decision, Repeats):
+            self._merge(decision.old, memory, index, table)
+        elif not isinstance(decision, Distinct):
+            if isinstance(decision, ReplacedBy):
+                changed = superseded(decision.by, [memory])
+            else:
+                changed = superseded(memory, decision.old)
+            table.update(changed)
+            _update(index, table, changed)
+
+    def _decided(self, memory: Memory, others: Sequence[tuple[Memory, float]]) -> Decision:
+        return reconcile(memory, others, self._lexicon, self._policy.duplicate_cosine)
+
+    def _merge(self, old: Memory, new: Memory, index: UserIndex, table: MemoryTable) -> Memory:
+        """`old` stays, as it is then returned."""
+        # In this order: whatever interrupts it, the new one is there or among the sources.
+        kept = refreshed(old, new)
+        if not table.update([kept]):  # it was forgotten meanwhile, and the new one was not
+            return old
+        _update(index, table, [kept])
+        # Of a change that failed nobody knows whether it arrived all the same.
+        self._leaving[new.id] = old.id
+        table.delete(self._user_id, [new.id])
+        self._left(new.id, index)
+        if new.text != old.text:
+            self._forget([new.text])
+        return kept
+
+    def _left(self, key: str, index: UserIndex) -> None:
+        """The table does not have it any more."""
+        self._stands[key] = self._leaving.pop(key)
+        if key in index:
+            index.remove([key])
+
+    # -- expired --------------------------------------------------------------------------------
+
+    def due(self) -> bool:
+        """Whether it is time to look for what has expired."""
+        now = time.monotonic()
+        if now < self._next_sweep:
+            return False
+        self._next_sweep = now + SWEPT_EVERY_S
+        return True
+
+    def sweep(self, index: UserIndex, transcript: Transcript | None, table: MemoryTable) -> None:
+        """Remove what has expired, with what rests on it.
+
+        Raises:
+            StoreError: the table or the transcript failed; it can be called again.
+        """
+        now = datetime.now(UTC)
+        expired = set(index.expired(now))
+        if not expired:
+            return
+        outlines = [
+            MemoryLinks(*row)
+            for batch in table.scan(self._user_id, OUTLINE)
+            for row in zip(*map(batch.values, OUTLINE), strict=True)
+        ]
+        gone = expiring_with(expired, outlines)
+        if transcript is not None:
+            # First of all: a memory that is gone and not noted would be made again.
+            turns = [
+                each for each in outlines if each.id in gone and each.kind is MemoryKind.EXCHANGE
+            ]
+            pairs = [(key, telling(key, each.speaker)) for each in turns for key in each.sources]
+            pairs += fact_rows.tellings(
+                (each.id, each.sources) for each in outlines if each.id in gone
+            )
+            transcript.note_expired(self._user_id, pairs, now)
+        after = [each.id for each in outlines if each.id not in gone and gone & {*each.supersedes}]
+        changed = [_without(memory, gone) for memory in table.get(self._user_id, after)]
+        if changed:
+            table.update(changed)
+            _update(index, table, changed)
+        # The expired ones last: as long as they are there, a kill leaves no trace of the rest out.
+        ids = [*sorted(gone - expired), *sorted(expired)]
+        for start in range(0, len(ids), EXPIRED_AT_ONCE):
+            self._remove(ids[start : start + EXPIRED_AT_ONCE], index, table)
+
+    def _remove(self, ids: Sequence[str], index: UserIndex, table: MemoryTable) -> None:
+        texts = {memory.text for memory in table.get(self._user_id, ids)}
+        table.delete(self._user_id, ids)
+        index.remove(ids)
+        self._forget(texts)
+
+
+def _without(memory: Memory, gone: Collection[str]) -> Memory:
+    return replace(memory, supersedes=tuple(key for key in memory.supersedes if key not in gone))
+
+
+def _update(index: UserIndex, table: MemoryTable, memories: Sequence[Memory]) -> None:
+    """As they were written: writing waits for silence, and something may be forgotten meanwhile."""
+    for memory in table.forgotten.kept(memories):
+        if memory.id in index:
+            index.update(memory)

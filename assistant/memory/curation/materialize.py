@@ -1,0 +1,89 @@
+"""Memories made of an exchange, without any model."""
+
+import sqlite3
+from collections.abc import Collection, Iterable
+from contextlib import AbstractContextManager
+from datetime import datetime
+from typing import Protocol
+
+from assistant.context.conversation import Exchange
+from assistant.language.calendar import day_words
+from assistant.memory.curation.profile_facts import told_of_name, told_of_wishes
+from assistant.memory.records.hidden import HiddenItems
+from assistant.memory.records.memory import ASSISTANT, USER, Memory, MemoryKind
+from assistant.memory.transcript import fact_rows, span_summaries
+
+IMPORTANCE = {USER: 0.5, ASSISTANT: 0.2}
+"""What the user said is what the user will ask for."""
+
+
+class Transcript(Protocol):
+    """The source from which memories can be made again."""
+
+    def exchange_ids(self, user: str) -> set[str]: ...
+
+    def exchanges(self, user: str, ids: Collection[str]) -> Iterable[tuple[str, Exchange]]: ...
+
+    def note_expired(
+        self, user: str, tellings: Iterable[tuple[str, str]], at: datetime
+    ) -> None: ...
+
+    def expired(self, user: str, now: datetime) -> set[str]: ...
+
+    def hidden(self, user: str) -> Iterable[HiddenItems]: ...
+
+    def reading(self) -> AbstractContextManager[sqlite3.Connection]: ...
+
+
+def materialize_all(
+    user_id: str, transcript: Transcript, now: datetime, beyond: Collection[str] = frozenset()
+) -> list[Memory]:
+    """Of all that the user's transcript holds, and of the facts and summaries derived of it, but
+    the exchanges `beyond` which it is wanted, and but for memories that have expired.
+
+    Raises:
+        StoreError: the transcript can't be read.
+    """
+    wanted = transcript.exchange_ids(user_id) - set(beyond)
+    if not wanted:
+        return []
+    expired, derived = transcript.expired(user_id, now), fact_rows.read(transcript, user_id, wanted)
+    told = {each.id: (talk, each) for talk, each in transcript.exchanges(user_id, wanted)}
+    made = [
+        memory
+        for conversation, exchange in told.values()
+        for memory in (
+            *materialize_exchange(user_id, conversation, exchange),
+            *fact_rows.memories_of_facts(
+                user_id, conversation, exchange, derived.get(exchange.id, ())
+            ),
+        )
+    ]
+    with transcript.reading() as db:
+        made += span_summaries.stored_summaries(db, user_id, told)
+    return [memory for memory in made if memory.id not in expired]
+
+
+def materialize_exchange(user_id: str, conversation: str, exchange: Exchange) -> list[Memory]:
+    """One of each speaker's turn, in the order in which they were said. Their ids follow from the
+    exchange's, so that they can be made again without being doubled. Last what the user told of
+    their name, and how they want to be answered, if they did."""
+    turns = {USER: exchange.user_text.strip(), ASSISTANT: exchange.assistant_text.strip()}
+    made = [
+        Memory(
+            id=f"{exchange.id}-{speaker}",
+            user_id=user_id,
+            kind=MemoryKind.EXCHANGE,
+            text=text,
+            created=exchange.started,
+            speaker=speaker,
+            conversation=conversation,
+            context=day_words(exchange.started),
+            importance=IMPORTANCE[speaker],
+            sources=(exchange.id,),
+        )
+        for speaker, text in turns.items()
+        if text
+    ]
+    told = (user_id, conversation, exchange)
+    return made + told_of_name(*told) + told_of_wishes(*told)

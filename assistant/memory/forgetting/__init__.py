@@ -1,0 +1,1 @@
+"""The only way by which anything is deleted: resolve, hide, purge, verify, receipt."""

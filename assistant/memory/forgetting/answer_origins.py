@@ -1,0 +1,217 @@
+"""From an answer back to what it was made of: in the running conversation, and before."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from assistant.context.conversation import Exchange
+from assistant.events import MemoryUsed
+from assistant.language.dialogue_acts import is_question
+from assistant.language.normalization import content_words
+from assistant.language.stemming import TextAnalyzer
+from assistant.memory.forgetting.attribution import (
+    Source,
+    attributed_sources,
+    distinct,
+    may_have,
+    stems,
+)
+from assistant.memory.records.ids import ADDED_BY_USER, own_exchange, telling
+from assistant.memory.records.memory import ASSISTANT, USER, Memory, MemoryKind
+from assistant.memory.retrieval.question import follows_up
+
+LONGEST_TEXT = 2000
+"""Characters of a text that are looked at."""
+FEW_SOURCES = 3
+"""A memory that rests on more exchanges, such as a summary, takes those along that say the same."""
+
+TURN = "turn "
+"""What is no memory, in a source's key: no id has a space."""
+
+Everything = Mapping[str, Memory]
+"""All of the user's memories by their ids."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweredTurn:
+    """An exchange of the running conversation, and the memories that were in its prompt."""
+
+    exchange: Exchange
+    used: tuple[MemoryUsed, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ToldItem:
+    """Something that the user told, or was told."""
+
+    text: str
+    speaker: str
+    when: datetime
+
+
+class AnswerTracer:
+    """From an answer to what it was made of, in this conversation and before."""
+
+    def __init__(
+        self, turns: Sequence[AnsweredTurn], everything: Everything, lexicon: TextAnalyzer
+    ) -> None:
+        self._turns = turns
+        self._everything = everything
+        self._lexicon = lexicon
+        self._told: set[str] = set()
+        self._followed: dict[int, bool] = {}
+        self.exchanges: set[str] = set()
+        self.memories: set[str] = set()
+        self.things: list[ToldItem] = []
+
+    def follow(self, place: int) -> bool:
+        """Whether the answer of this turn was made of anything else."""
+        if place not in self._followed:
+            self._followed[place] = self._follow(place)
+        return self._followed[place]
+
+    def _follow(self, place: int) -> bool:
+        turn = self._turns[place]
+        memories = [self._everything[each.id] for each in turn.used if each.id in self._everything]
+        near = {each.id: each.near for each in turn.used}
+        sources = [Source(each.id, each.text[:LONGEST_TEXT], near[each.id]) for each in memories]
+        before = range(place - 1, -1, -1)
+        sources += [Source(f"{TURN}{at}", self._contribution(at), near=False) for at in before]
+        question = turn.exchange.user_text[:LONGEST_TEXT]
+        earlier = ""
+        if place and follows_up(question, self._lexicon.content(question)):
+            earlier = self._turns[place - 1].exchange.user_text
+        answer = turn.exchange.assistant_text[:LONGEST_TEXT]
+        found, told = attributed_sources(question, answer, sources, self._lexicon, earlier)
+        for each in found:
+            self._told |= told
+            if not each.key.startswith(TURN):
+                self._take_memory(self._everything[each.key], told)
+                continue
+            at = int(each.key.removeprefix(TURN))
+            if is_question(self._turns[at].exchange.user_text):
+                self._take_answer(at)
+            else:
+                self.take_exchange(self._turns[at].exchange)
+        if found:
+            self.exchanges |= {turn.exchange.id, *self._asked_before(place)}
+        return bool(found)
+
+    def _asked_before(self, place: int) -> set[str]:
+        """The same question, asked before in this conversation."""
+        asked = content_words(self._turns[place].exchange.user_text)
+        exchanges = [turn.exchange for turn in self._turns[:place]]
+        return {each.id for each in exchanges if content_words(each.user_text) == asked}
+
+    def _contribution(self, place: int) -> str:
+        """What an exchange adds to what is known."""
+        exchange = self._turns[place].exchange
+        asked = is_question(exchange.user_text)
+        return (exchange.assistant_text if asked else exchange.user_text)[:LONGEST_TEXT]
+
+    def _take_answer(self, place: int) -> None:
+        exchange = self._turns[place].exchange
+        if not self.follow(place):
+            self.exchanges.add(exchange.id)
+            self.things.append(ToldItem(exchange.assistant_text, ASSISTANT, exchange.started))
+
+    def take_exchange(self, exchange: Exchange) -> None:
+        """With the other tellings of the same."""
+        self.exchanges |= {exchange.id, *told_too(exchange.id, self._everything)}
+        self.things.append(ToldItem(exchange.user_text, USER, exchange.started))
+
+    def _take_memory(self, memory: Memory, told: set[str]) -> None:
+        self.memories.add(memory.id)
+        self.exchanges |= sources_of(memory, told, self._everything, self._lexicon)
+        origins = self._origins(memory, told) if memory.speaker == ASSISTANT else []
+        for each in origins:
+            self.exchanges |= sources_of(each, told, self._everything, self._lexicon)
+        self.things += [thing_of(each) for each in origins or [memory]]
+
+    def _origins(self, answer: Memory, told: set[str]) -> list[Memory]:
+        """What the user had said before the assistant said it."""
+        named = told & distinct(answer.text, self._lexicon)
+        own = stems(answer.text, self._lexicon)
+        return [
+            memory
+            for memory in self._everything.values()
+            if memory.speaker == USER
+            and memory.kind is MemoryKind.EXCHANGE
+            and memory.created < answer.created
+            and may_have(memory.text, named, self._lexicon)
+            and named <= (there := stems(memory.text, self._lexicon))
+            and len(there & own) > 1
+        ]
+
+    def echoes(self, gone: Collection[str]) -> set[str]:
+        """Other exchanges in which the assistant said it, and the user had not."""
+        texts = [thing.text for thing in self.things]
+        named = {stem for text in texts for stem in distinct(text, self._lexicon)} & self._told
+        said_elsewhere = (each for each in self._exchanges() if each[0] not in gone)
+        return echoes(said_elsewhere, texts, named, self._lexicon)
+
+    def _exchanges(self) -> Iterable[tuple[str, str, str]]:
+        """Ids, and both sides' words."""
+        for turn in self._turns:
+            yield turn.exchange.id, turn.exchange.user_text, turn.exchange.assistant_text
+        for memory in self._everything.values():
+            if memory.speaker == ASSISTANT and (key := own_exchange(memory)) is not None:
+                said = self._everything.get(telling(key, USER))
+                yield key, said.text if said is not None else "", memory.text
+
+
+def echoes(
+    exchanges: Iterable[tuple[str, str, str]],
+    texts: Iterable[str],
+    named: Collection[str],
+    lexicon: TextAnalyzer,
+) -> set[str]:
+    """Ids of the exchanges in which the assistant said what stands in these texts, and the user had
+    not: it names one of `named`, and more words are the texts' own.
+
+    Args:
+        exchanges: ids, and both sides' words.
+        named: stems of names and numbers in the texts.
+    """
+    about = {stem for text in texts for stem in stems(text, lexicon)}
+    wanted = set(named)
+    return {
+        key
+        for key, said, answered in exchanges
+        if wanted
+        and may_have(answered, wanted, lexicon)
+        and wanted & (stems(answered, lexicon) - (own := stems(said, lexicon)))
+        and len(about & (stems(answered, lexicon) | own)) > 1
+    }
+
+
+def thing_of(memory: Memory) -> ToldItem:
+    return ToldItem(memory.text, memory.speaker, memory.told)
+
+
+def sources_of(
+    memory: Memory, told: Collection[str], everything: Everything, lexicon: TextAnalyzer
+) -> set[str]:
+    """The exchanges that a memory was taken from; of many those that say most of `told`."""
+    sources = set(memory.sources) - {ADDED_BY_USER}
+    if memory.kind is MemoryKind.EXCHANGE or len(sources) <= FEW_SOURCES:
+        return sources
+    wanted = set(told)
+    said = dict.fromkeys(sources, 0)
+    for each in everything.values():
+        key = own_exchange(each)
+        if key in said:
+            said[key] = max(said[key], len(wanted & stems(each.text, lexicon)))
+    most = max(said.values())
+    return {key for key, count in said.items() if count == most} if most else set()
+
+
+def told_too(exchange: str, everything: Everything) -> set[str]:
+    """The other exchanges in which the user said the same."""
+    return {
+        source
+        for memory in everything.values()
+        if memory.speaker == USER and memory.refreshed and exchange in memory.sources
+        for source in memory.sources
+        if source != ADDED_BY_USER
+    }

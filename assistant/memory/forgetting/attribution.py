@@ -1,0 +1,256 @@
+"""Which of the things that a prompt held an answer was made of, told by its words.
+
+A model doesn't say which note it used. But what an answer says beyond the question came from
+somewhere: a note that has these words, in whatever inflection, is where. Names and numbers count
+more, since nearly every fact that is asked for is one.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from assistant.language.normalization import content_words
+from assistant.language.numbers import NUMBERS
+from assistant.language.stemming import TextAnalyzer
+from assistant.language.word_lists import listed
+from assistant.memory.retrieval.question import ASSISTANT_DID
+
+DISTINCT = 3.0
+"""What a name or a number weighs, against 1 of any other word."""
+ENOUGH = 2.0
+"""Weight of the words that a note shares with an answer: two words, or one that is a name."""
+MOST_OF_IT = 0.5
+"""Share of an answer's new words, by weight, that tell of a note which has them."""
+FEWEST_FOR_SAME = 5
+"""Letters of a stem that may stand for a longer one: allerg, allergi."""
+LONGEST_TAIL = 3
+BEGINNING = 8
+"""Characters before a word that tell whether it begins a sentence."""
+LEAST_ASKED = 0.5
+"""Share of a question's words that a note needs which answered it by yes or no."""
+
+SAYING = frozenset(
+    listed(
+        "tell told say said mention rememb know think believ recal note mean sure yes no right"
+        " actual cours great nice love happi glad sorri help pleas thank hello welcom"
+    )
+)
+"""Stems of what is said about the telling, and of courtesy."""
+SAME = {
+    "call": "name", "mother": "mum", "mom": "mum", "father": "dad", "daddi": "dad", "kid": "child",
+    "children": "child", "bike": "bicycl", "phone": "telephon",
+}  # fmt: skip
+"""Stems in which a question and its answer's source may differ."""
+_NUMERAL = re.compile(rf"\d|\b(?:{'|'.join(NUMBERS)})\b", re.IGNORECASE)
+CHANGED = frozenset({"die", "lie", "tie"})
+"""English stems that begin otherwise than some of their words."""
+_WORD = re.compile(r"[^\W_][\w'’.-]*\w|[^\W_]")
+_BEGINS = re.compile(r"(?:^|[.!?…]\s)[\s\"“«(-]*$")
+_MINE = re.compile(r"\b(i|i'm|i've|i'd|my|mine|myself|we|our|ours|us|the user)\b", re.IGNORECASE)
+_FAVOUR = re.compile(
+    r"\b(can|could|will|would) (i|we) (have|get|hear|ask)\b|\b(shall|should) we\b", re.IGNORECASE
+)
+_UNKNOWING = re.compile(
+    r"\b(i (?:do not|don't|cannot|can't|couldn't) (?:know|remember|recall|tell|say|have|find)"
+    r"|i'm not (?:sure|aware|certain)|i am not (?:sure|aware|certain)|(?:i have )?no (?:idea|record"
+    r"|memory|information|notes?)|you (?:haven't|have not|didn't|did not|never) (?:yet )?"
+    r"(?:told|tell|mention|mentioned|say|said|shared?)|not (?:that )?i know of)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Something that the answer may have used; `key` is the caller's."""
+
+    key: str
+    text: str
+    near: bool = True
+    """Whether it is like enough to the question to have been taken where no word decides."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Fit:
+    source: Source
+    place: int
+    shared: frozenset[str]
+    """Of the answer's new words."""
+    asked: frozenset[str]
+    """Of the question's."""
+    weight: float
+
+
+def distinct(text: str, lexicon: TextAnalyzer) -> set[str]:
+    """Stems of the names and the numbers of a text: capitals within its sentences, digits,
+    numerals. Where nothing but a name is said it begins the sentence, and goes unseen."""
+    found = {f"#{each}" for each in _numbers(text)}
+    for match in _WORD.finditer(text):
+        word = match.group()
+        first = _BEGINS.search(text[max(0, match.start() - BEGINNING) : match.start()])
+        if word[0].isupper() and not first and word.partition("'")[0] != "I":
+            found.update(lexicon.content(word))
+    return found - SAYING
+
+
+def stems(text: str, lexicon: TextAnalyzer) -> set[str]:
+    """What a text is about: stems of its words, `#` and digits for its numbers."""
+    return {*lexicon.content(text), *(f"#{each}" for each in _numbers(text))} - SAYING
+
+
+def may_have(
+    text: str, wanted: Iterable[str], lexicon: TextAnalyzer, *, every: bool = False
+) -> bool:
+    """Whether it is worth while to take the stems of a text, to find one of these, or all: a look
+    at its letters takes a hundredth of the time."""
+    if lexicon.language != "en" or not text.isascii():
+        return True
+    small = text.lower().replace("'", "")
+    seen = (any(form in small for form in _beginnings(stem)) for stem in wanted)
+    return all(seen) if every else any(seen)
+
+
+def _beginnings(stem: str) -> tuple[str, ...]:
+    """Letters that every word of a stem has: city → citi, dying → die."""
+    if stem in CHANGED:
+        return (stem[0],)
+    if stem[0] != "#":
+        return (stem[:-1] if stem[-1] in "ie" and len(stem) > 1 else stem,)
+    if not stem[1:].isdigit():
+        return (stem[1:],)
+    number = int(stem[1:])
+    tens = number // 10 * 10 or number
+    return (stem[1:], *(word for word, value in NUMBERS.items() if value in (number, tens)))
+
+
+def _stems(text: str, lexicon: TextAnalyzer) -> set[str]:
+    return {SAME.get(each, each) for each in stems(text, lexicon)}
+
+
+def _numbers(text: str) -> set[str]:
+    """`one` is mostly a pronoun, and no number here."""
+    if not _NUMERAL.search(text):
+        return set()
+    found = {each for each in content_words(text) if each[0].isdigit()}
+    return found if re.search(r"\b1\b", text) else found - {"1"}
+
+
+def attributed_sources(
+    question: str,
+    answer: str,
+    sources: Sequence[Source],
+    lexicon: TextAnalyzer,
+    earlier: str = "",
+) -> tuple[list[Source], set[str]]:
+    """The sources that the answer was made of, best first, and the words that told so.
+
+    Several, where each says something that no other does, or where they say the same as fully:
+    forgetting one of them would change nothing. None, where the answer says that it doesn't know,
+    or has its words from elsewhere.
+
+    Args:
+        sources: the likeliest first.
+        earlier: what a question leans on that says little by itself ("And how old is he?").
+    """
+    said = answer.replace("’", "'")
+    if not said.strip() or _UNKNOWING.search(said):
+        return [], set()
+    asked = _stems(question, lexicon)
+    new = {each for each in _stems(answer, lexicon) if not _among(each, asked)}
+    named = distinct(answer, lexicon).union(*(distinct(each.text, lexicon) for each in sources))
+    weights = {each: DISTINCT if each in named or each[0] == "#" else 1.0 for each in new}
+    asked |= _stems(earlier, lexicon)
+    whose = f"{earlier} {question}"
+    mine = bool(_MINE.search(whose) or ASSISTANT_DID.search(whose)) and not _FAVOUR.search(question)
+    fits = [_fit(each, place, asked, weights, lexicon) for place, each in enumerate(sources)]
+    chosen = _covering(fits, weights, mine=mine)
+    if chosen:
+        return _of(chosen), {stem for fit in chosen for stem in fit.shared}
+    if mine and (fit := _by_question(fits, asked, weights)) is not None:
+        return [fit.source], set(fit.asked)
+    return [], set()
+
+
+def _fit(
+    source: Source, place: int, asked: set[str], weights: Mapping[str, float], lexicon: TextAnalyzer
+) -> _Fit:
+    own = _stems(source.text, lexicon)
+    shared = frozenset(each for each in weights if _among(each, own))
+    also = frozenset(each for each in asked if _among(each, own))
+    return _Fit(source, place, shared, also, sum(weights[each] for each in shared))
+
+
+def _among(stem: str, others: Iterable[str]) -> bool:
+    return any(_same(stem, other) for other in others)
+
+
+def _same(one: str, two: str) -> bool:
+    if one == two:
+        return True
+    short, long = sorted((one, two), key=len)
+    return (
+        len(short) >= FEWEST_FOR_SAME
+        and short[0] != "#"
+        and long.startswith(short)
+        and len(long) - len(short) <= LONGEST_TAIL
+    )
+
+
+def _covering(fits: Sequence[_Fit], weights: Mapping[str, float], *, mine: bool) -> list[_Fit]:
+    """The best, then whatever explains as much again of what is left."""
+    whole = sum(weights.values())
+    best = max(fits, key=_order, default=None)
+    if best is None or not _tells(best, whole, mine=mine):
+        return []
+    chosen: list[_Fit] = []
+    left = set(weights)
+    while best is not None:
+        chosen += [fit for fit in fits if _equal(fit, best)]
+        left -= best.shared
+        rest = [_rest(fit, left, weights) for fit in fits if fit.source not in _of(chosen)]
+        best = max((fit for fit in rest if fit.weight >= DISTINCT), key=_order, default=None)
+    return chosen
+
+
+def _of(fits: Iterable[_Fit]) -> list[Source]:
+    return [fit.source for fit in fits]
+
+
+def _order(fit: _Fit) -> tuple[float, int, int]:
+    return fit.weight, len(fit.asked), -fit.place
+
+
+def _equal(one: _Fit, best: _Fit) -> bool:
+    """Whether it says all that the best one does."""
+    return one.source == best.source or (
+        one.shared >= best.shared and len(one.asked) >= len(best.asked)
+    )
+
+
+def _rest(fit: _Fit, left: set[str], weights: Mapping[str, float]) -> _Fit:
+    shared = fit.shared & left
+    return _Fit(fit.source, fit.place, shared, fit.asked, sum(weights[each] for each in shared))
+
+
+def _tells(fit: _Fit, whole: float, *, mine: bool) -> bool:
+    """Whether the words it shares are no accident. What isn't asked about the user is mostly
+    answered from general knowledge."""
+    if not fit.shared:
+        return False
+    if mine:
+        return fit.weight >= ENOUGH or bool(fit.asked) or fit.weight >= MOST_OF_IT * whole
+    return fit.weight >= ENOUGH and bool(fit.asked)
+
+
+def _by_question(
+    fits: Sequence[_Fit], asked: set[str], weights: Mapping[str, float]
+) -> _Fit | None:
+    """ "Do I like coffee?" "No.": the likeliest that is about what was asked. An answer with names
+    or numbers of its own has them from elsewhere."""
+    if any(weight == DISTINCT for weight in weights.values()):
+        return None
+    close = [fit for fit in fits if fit.source.near and len(fit.asked) >= LEAST_ASKED * len(asked)]
+    return max((fit for fit in close if fit.asked), key=_by_asked, default=None)
+
+
+def _by_asked(fit: _Fit) -> tuple[int, int]:
+    return len(fit.asked), -fit.place

@@ -1,0 +1,150 @@
+"""Whether what was forgotten can still be anywhere: how the stores look, and whether they hold
+words that somebody remembers having told.
+
+Between two purges a table has older versions, and the transcript a log and free pages: of what was
+added and changed since, mostly. So only what gives something away counts as found: a removed memory
+in an older version, a file that nobody claims, a word. The rest is told as what can't be proved;
+with `clean` it is removed first, and then there is none.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from assistant.errors import StoreError
+from assistant.memory.forgetting import data_inventory
+from assistant.memory.forgetting.pattern_search import SearchPatterns
+from assistant.memory.forgetting.receipts import Receipt
+from assistant.memory.forgetting.verify import elsewhere, verify_gone, what_cannot_be_proved
+from assistant.memory.store.open_table import folder_of
+from assistant.memory.store.rewrite import Layout
+from assistant.memory.store.table import MemoryTable
+from assistant.memory.transcript.database import Transcript
+from assistant.memory.transcript.vacuum import FreePages
+from assistant.paths import Home
+
+
+@dataclass(frozen=True, slots=True)
+class AuditReport:
+    """`removed` are memories of older versions that are gone from the newest, or have other words
+    there; `unknown` are files that nobody claims; `strange` is how many marks of what was forgotten
+    are none; `unfinished` whether a purge was not brought to its end."""
+
+    layout: Layout
+    pages: FreePages
+    removed: int
+    unknown: tuple[str, ...]
+    strange: int
+    unfinished: bool
+    receipt: Receipt
+
+    @property
+    def found(self) -> tuple[str, ...]:
+        """One sentence for each thing that should not be there; no words."""
+        return tuple(self._found())
+
+    @property
+    def unprovable(self) -> tuple[str, ...]:
+        return (*self._unsettled(), *self.receipt.unprovable)
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "clean": not self.found,
+            "found": list(self.found),
+            "unprovable": list(self.unprovable),
+            "versions": self.layout.versions,
+            "removed": self.removed,
+            "free_pages": self.pages.free,
+            "log_bytes": self.pages.log,
+            "unknown_files": list(self.unknown),
+            "searched": self.receipt.as_json()["searched"],
+            "files": self.receipt.files,
+            "bytes": self.receipt.bytes,
+            "at": self.receipt.at.astimezone(UTC).isoformat(timespec="seconds"),
+        }
+
+    def _found(self) -> Iterator[str]:
+        if self.removed:
+            what = "1 memory that was" if self.removed == 1 else f"{self.removed:,} that were"
+            yield f"An older version of the memories still holds {what} removed or changed."
+        for name in self.unknown:
+            yield f"The file {name} is none of this program's: nobody knows what it holds."
+        if self.strange:
+            yield "The list of what was forgotten holds something that is no mark."
+        if self.unfinished:
+            yield "Something that was to be forgotten is not removed to the end yet."
+        for searched in self.receipt.searched:
+            for place in searched.found:
+                yield f"A text was found in {place}."
+
+    def _unsettled(self) -> Iterator[str]:
+        if self.layout.versions > 1 or self.layout.spare:
+            yield (
+                "The memories were changed since they were last written anew; older versions that"
+                f" are left: {self.layout.versions - 1:,}."
+            )
+        if self.pages.free or self.pages.log:
+            yield (
+                f"The transcript has free pages ({self.pages.free:,}) or a log"
+                f" ({self.pages.log:,} bytes)."
+            )
+
+
+def verify(
+    table: MemoryTable, transcript: Transcript, texts: Sequence[str] = (), *, clean: bool = False
+) -> AuditReport:
+    """Look at the stores. Blocking, for some seconds.
+
+    Args:
+        texts: to look for.
+        clean: write both stores anew first.
+
+    Raises:
+        StoreError: something can't be read or, with `clean`, written.
+    """
+    if clean:
+        if not table.rewrite():
+            raise StoreError(
+                f"The memory {table.uri} can't be written anew: it is being read.",
+                mend="Try again in a moment.",
+            )
+        transcript.tidy()
+    home = Home(transcript.path.parent)
+    unknown = tuple(
+        path.relative_to(home.root).as_posix() if path.is_relative_to(home.root) else str(path)
+        for path, holder in data_inventory.files(home, folder_of(table.uri))
+        if holder is None
+    )
+    needles = SearchPatterns.of(texts, any_case=True)
+    if needles:
+        receipt = verify_gone(needles, table, transcript)
+    else:
+        sentences = what_cannot_be_proved(home, table, needles)
+        unprovable = (*sentences, *elsewhere(transcript.recordings))
+        receipt = Receipt(datetime.now(UTC), 0, 0, (), unprovable)
+    return AuditReport(
+        table.layout(),
+        transcript.pages(),
+        removed(table),
+        unknown,
+        table.forgotten.strange(),
+        table.forgotten.unfinished,
+        receipt,
+    )
+
+
+def removed(table: MemoryTable) -> int:
+    """How many memories of older versions are gone from the newest, or have other words there."""
+    newest: int | None = None
+    there: set[tuple[str, ...]] = set()
+    gone: set[tuple[str, ...]] = set()
+    for version, batch in table.versions():
+        names = ("user_id", "id", "text", "context")
+        rows = set(zip(*map(batch.values, names), strict=True))
+        newest = version if newest is None else newest
+        if version == newest:
+            there |= rows
+        else:
+            gone |= rows - there
+    return len({row[:2] for row in gone})

@@ -1,0 +1,231 @@
+"""What is looked for to prove that it is gone: texts in the forms in which they could lie on a
+disk, and vectors' bytes; thousands of them at once.
+
+Each form is known by eight bytes of it. Data is read as 64-bit numbers at all eight offsets, and a
+table of bits says which of them might be such eight bytes: 20 MB take about as many hundredths of a
+second, however many needles there are.
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+ANCHOR = 8
+"""Bytes that a form is known by; shorter ones are looked for one by one."""
+SHORTEST_IN_BINARY = 6
+"""Bytes; fewer turn up by chance in megabytes of vectors."""
+SHORT_ONES = 64
+"""As many short forms are looked for."""
+PIECE = 20
+"""Characters of a text that are looked for by themselves, at least."""
+WORDS = 6
+"""In a piece of a text that is one long clause."""
+BLOB = 64
+"""Bytes of a vector; three such pieces, and the whole."""
+FEWEST_DISTINCT = 8
+"""A vector of zeros is everywhere."""
+HASH_BITS = 22
+HASH_FACTOR = np.uint64(0x9E3779B97F4A7C15)
+
+LOOKED_AT = 16
+"""Places in a form at which its anchor may be."""
+
+CLAUSE = re.compile(r"[.!?;:,\n]+")
+
+
+@dataclass(frozen=True, slots=True)
+class PatternForm:
+    """Bytes to look for, which of the secrets they are of, and where in them the anchor is."""
+
+    content: bytes
+    secret: int
+    at: int = 0
+
+
+@dataclass
+class SearchPatterns:
+    """`common` of the texts also stand in what is kept, and `short` are too short, to be looked
+    for. Holds the words; never written anywhere."""
+
+    count: int
+    common: int = 0
+    short: int = 0
+    any_case: bool = False
+    texts: tuple[str, ...] = field(default=(), repr=False)
+    """Those that stand in nothing that is kept, whole."""
+    _anchored: dict[int, list[PatternForm]] = field(default_factory=dict, repr=False)
+    _short: list[PatternForm] = field(default_factory=list, repr=False)
+    _longest: int = 1
+    _bits: NDArray[np.bool_] = field(init=False, repr=False)
+    _anchors: NDArray[np.uint64] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._anchors = np.array(sorted(self._anchored), np.uint64)
+        self._bits = np.zeros(1 << HASH_BITS, np.bool_)
+        self._bits[_hashes(self._anchors)] = True
+
+    @classmethod
+    def of(
+        cls,
+        texts: Iterable[str],
+        blobs: Iterable[bytes] = (),
+        kept: Iterable[str] = (),
+        *,
+        any_case: bool = False,
+    ) -> "SearchPatterns":
+        """
+        Args:
+            texts: each is looked for whole, and in pieces that would give it away.
+            blobs: vectors, as they are stored.
+            kept: texts that stay; what stands in them is no trace of what goes.
+            any_case: as typed, in small letters and in capitals.
+        """
+        texts = list(dict.fromkeys(text for text in map(str.strip, texts) if text))
+        wanted = [(number, piece) for number, text in enumerate(texts) for piece in _pieces(text)]
+        staying = _standing_in({piece for _, piece in wanted}, list(kept))
+        common = sum(text in staying for text in texts)
+        wanted = [(number, piece) for number, piece in wanted if piece not in staying]
+        forms = [
+            PatternForm(content, number)
+            for number, piece in wanted
+            for content in _forms(piece, any_case=any_case)
+        ]
+        pieces = [(len(texts) + n, piece) for n, blob in enumerate(blobs) for piece in _cut(blob)]
+        forms += [PatternForm(piece, number) for number, piece in pieces]
+        count = len({form.secret for form in forms})
+        needles = cls._made(forms, count, common, any_case=any_case)
+        needles.texts = tuple(text for text in texts if text not in staying)
+        return needles
+
+    @classmethod
+    def _made(
+        cls, forms: Iterable[PatternForm], count: int, common: int = 0, *, any_case: bool = False
+    ) -> "SearchPatterns":
+        anchored: dict[int, list[PatternForm]] = {}
+        forms = list(forms)
+        long = [form for form in forms if len(form.content) >= ANCHOR]
+        short = [form for form in forms if len(form.content) < ANCHOR]
+        often = Counter(window for form in long for _, window in _windows(form.content))
+        for form in long:
+            at, window = min(
+                _windows(form.content), key=lambda each: (often[each[1]], -len(set(each[1])))
+            )
+            found = PatternForm(form.content, form.secret, at)
+            anchored.setdefault(int.from_bytes(window, "little"), []).append(found)
+        longest = max((len(form.content) for form in forms), default=1)
+        short.sort(key=lambda form: len(form.content), reverse=True)
+        left_out = len({form.secret for form in short[SHORT_ONES:]})
+        return cls(count, common, left_out, any_case, (), anchored, short[:SHORT_ONES], longest)
+
+    def __bool__(self) -> bool:
+        return bool(self._anchored or self._short)
+
+    @property
+    def overlap(self) -> int:
+        """Bytes of one piece of data that the next has to begin with."""
+        return self._longest - 1
+
+    def found_in(self, data: bytes, *, text: bool = False) -> set[int]:
+        """Which of the secrets stand in the data.
+
+        Args:
+            text: it is known to be text, in which short ones count.
+        """
+        return {form.secret for form in self._forms_in(data, text=text)}
+
+    def found_in_text(self, values: Iterable[str]) -> set[int]:
+        joined = "\n".join(values)
+        found = self.found_in(joined.encode("utf-8", "replace"), text=True)
+        if self.any_case:
+            found |= self.found_in(joined.casefold().encode("utf-8", "replace"), text=True)
+        return found
+
+    # -- inside ---------------------------------------------------------------------------------
+
+    def _forms_in(self, data: bytes, *, text: bool = False) -> Iterator[PatternForm]:
+        binary = not text and b"\0" in data[: 1 << 16]
+        for form in self._short:
+            if (len(form.content) >= SHORTEST_IN_BINARY or not binary) and form.content in data:
+                yield form
+        if not len(self._anchors):
+            return
+        for offset in range(min(ANCHOR, max(0, len(data) - ANCHOR + 1))):
+            count = (len(data) - offset) // ANCHOR
+            numbers = np.frombuffer(data, "<u8", count, offset)
+            maybe = np.flatnonzero(self._bits[_hashes(numbers)])
+            at = np.searchsorted(self._anchors[:-1], numbers[maybe])
+            places = maybe[self._anchors[at] == numbers[maybe]]
+            for place in places.tolist():
+                start = offset + ANCHOR * place
+                for form in self._anchored[int(numbers[place])]:
+                    begin = start - form.at
+                    if begin >= 0 and data[begin : begin + len(form.content)] == form.content:
+                        yield form
+
+
+def _hashes(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """A wrapped product's upper bits."""
+    return (numbers * HASH_FACTOR) >> np.uint64(64 - HASH_BITS)
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """The text, its clauses, and runs of words of long ones."""
+    pieces = {text: None}
+    for clause in CLAUSE.split(text):
+        words = clause.split()
+        runs = [words[at : at + WORDS] for at in range(0, max(1, len(words) - WORDS + 1), 3)]
+        for piece in (clause.strip(), *(" ".join(run) for run in runs)):
+            if len(piece) >= PIECE:
+                pieces[piece] = None
+    yield from pieces
+
+
+def _forms(text: str, *, any_case: bool) -> set[bytes]:
+    """As files of this program, of libraries and of the system's would hold it."""
+    texts = {text}
+    if any_case:
+        texts |= {text.casefold(), text.lower(), text.upper(), text.capitalize()}
+    found: set[bytes] = set()
+    for each in texts:
+        escaped = (json.dumps(each)[1:-1], json.dumps(each, ensure_ascii=False)[1:-1])
+        found |= {form.encode("utf-8", "replace") for form in (each, *escaped)}
+        found |= {each.encode(code, "replace") for code in ("utf-16-le", "utf-16-be")}
+    return found
+
+
+def _cut(blob: bytes) -> Iterator[bytes]:
+    """The whole, its beginning, its middle and its end."""
+    middle = max(0, len(blob) - BLOB) // 2
+    pieces = (blob, blob[:BLOB], blob[middle : middle + BLOB], blob[-BLOB:])
+    yield from {piece for piece in pieces if len(set(piece)) >= FEWEST_DISTINCT}
+
+
+def _windows(content: bytes) -> Iterator[tuple[int, bytes]]:
+    """Places all over it, and the eight bytes there; the form is known by those that few share."""
+    last = len(content) - ANCHOR
+    for at in range(0, last + 1, max(1, last // LOOKED_AT)):
+        yield at, content[at : at + ANCHOR]
+
+
+def _standing_in(pieces: set[str], kept: list[str]) -> set[str]:
+    """Those that are part of a text that is kept."""
+    if not kept:
+        return set()
+    known = list(pieces)
+    searching = SearchPatterns._made(
+        (
+            PatternForm(piece.encode("utf-8", "replace"), number)
+            for number, piece in enumerate(known)
+        ),
+        len(known),
+    )
+    whole = "\n".join(kept)
+    found = searching.found_in(whole.encode("utf-8", "replace"), text=True)
+    words = set(kept) | set(whole.split())
+    tiny = {piece for piece in known if len(piece) < ANCHOR and (piece in words or piece in whole)}
+    return {known[number] for number in found} | tiny

@@ -1,0 +1,112 @@
+"""What was looked through after each purge, kept without a word of what was forgotten."""
+
+import json
+import logging
+import os
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from assistant.errors import StoreError
+from assistant.events import Searched
+from assistant.paths import Home
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """`exchanges` and `memories` are how many were forgotten; `unprovable` are sentences."""
+
+    at: datetime
+    exchanges: int
+    memories: int
+    searched: tuple[Searched, ...]
+    unprovable: tuple[str, ...]
+
+    @property
+    def clean(self) -> bool:
+        return not any(each.found for each in self.searched)
+
+    @property
+    def files(self) -> int:
+        """How many were looked through, in all stores."""
+        return sum(each.files for each in self.searched)
+
+    @property
+    def bytes(self) -> int:
+        """How many were looked through, in all stores."""
+        return sum(each.bytes for each in self.searched)
+
+    def as_json(self) -> dict[str, Any]:
+        """As JSON can hold it."""
+        plain = asdict(self)
+        searched = [each | {"found": list(each["found"])} for each in plain["searched"]]
+        return plain | {
+            "at": self.at.astimezone(UTC).isoformat(timespec="seconds"),
+            "searched": searched,
+            "unprovable": list(self.unprovable),
+            "files": self.files,
+            "bytes": self.bytes,
+            "clean": self.clean,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """Ids of the memories and exchanges that are gone, and of exchanges that a memory rested on
+    and that stay; and what was searched for them afterwards."""
+
+    memories: tuple[str, ...]
+    exchanges: tuple[str, ...]
+    staying: tuple[str, ...]
+    receipt: Receipt
+
+
+MOST = 1_000
+"""The newest are kept."""
+
+
+def keep(root: Path, receipt: Receipt) -> None:
+    """Add one to those of a home.
+
+    Raises:
+        StoreError: it can't be written.
+    """
+    path = Home(root).receipts
+    rows = [*read(root)[-MOST + 1 :], receipt.as_json()]
+    new = path.with_suffix(".new")
+    try:
+        with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+            file.writelines(f"{json.dumps(row)}\n" for row in rows)
+            file.flush()
+            os.fsync(file.fileno())
+        new.replace(path)
+    except OSError as error:
+        raise StoreError(
+            f"The receipt of what was forgotten can't be written to {path}: {error.strerror}.",
+            mend="Free some space; it is tried again.",
+        ) from error
+
+
+def read(root: Path) -> list[dict[str, Any]]:
+    """All of a home, oldest first; none where there is no file.
+
+    Raises:
+        StoreError: it can't be read.
+    """
+    path = Home(root).receipts
+    try:
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise StoreError(f"The receipts {path} can't be read: {error.strerror}.") from error
+    rows = []
+    for line in lines:
+        try:
+            rows.append(json.loads(line))
+        except ValueError:
+            logger.warning("a line of %s can't be read, and is dropped", path)
+    return rows

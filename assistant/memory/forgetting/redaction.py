@@ -1,0 +1,222 @@
+"""What of a recorded conversation goes when exchanges and memories are forgotten.
+
+All events of a forgotten turn go. From other turns' events its words go: whole texts are cut out of
+what quotes them, and where something of them is left, the value that has it goes as a whole.
+Summaries tell in other words, and what the assistant says of itself quotes freely: both go where
+they may rest on what is forgotten.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from assistant.memory.forgetting.pattern_search import SearchPatterns
+from assistant.memory.transcript.conversation_recordings import FIXED, texts_of
+
+if TYPE_CHECKING:
+    from assistant.memory.transcript.database import Transcript
+
+MARK = "[forgotten]"
+"""In place of words that are gone."""
+ANSWERED = ("AnswerText", "AnswerHeard")
+WORD = re.compile(r"[^\W\d_]{3,}|\d+")
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Redaction:
+    """What is being forgotten. Holds the words; never written anywhere.
+
+    `exchanges` and `memories` are ids, `turns` the numbers of the exchanges by their conversations.
+    """
+
+    exchanges: frozenset[str]
+    memories: frozenset[str]
+    turns: Mapping[str, frozenset[int]]
+    needles: SearchPatterns
+
+    @classmethod
+    def of(
+        cls,
+        transcript: "Transcript",
+        user: str,
+        exchanges: Collection[str],
+        memories: Collection[str],
+        needles: SearchPatterns,
+    ) -> "Redaction":
+        """Call it before they are gone from the transcript. Raises StoreError."""
+        turns: dict[str, frozenset[int]] = {}
+        if exchanges:
+            for conversation, exchange in transcript.exchanges(user, set(exchanges)):
+                known = turns.get(conversation, frozenset())
+                turns[conversation] = known | {exchange.turn}
+        return cls(frozenset(exchanges), frozenset(memories), turns, needles)
+
+    @classmethod
+    def told(
+        cls,
+        transcript: "Transcript",
+        user: str,
+        exchanges: Collection[str],
+        memories: Collection[str] = (),
+    ) -> "Redaction":
+        """Where there is a transcript alone. Raises StoreError."""
+        going = frozenset(exchanges)
+        said: tuple[list[str], list[str]] = ([], [])
+        for _, each in transcript.exchanges(user, transcript.exchange_ids(user) | going):
+            said[each.id in going].extend((each.user_text, each.assistant_text))
+        needles = SearchPatterns.of(said[True], kept=said[False])
+        return cls.of(transcript, user, exchanges, memories, needles)
+
+    def without(self, conversation: str, rows: Sequence[Row]) -> list[Row] | None:
+        """What is left of a recording; None where nothing is to change.
+
+        Args:
+            conversation: that was recorded; "" where that is not known.
+        """
+        turns = self._turns(conversation, rows)
+        left = [row for row in rows if row["event"].get("turn") not in turns]
+        left = [_without_memories(row, self.memories) for row in left]
+        here = bool(self.exchanges) and (conversation in self.turns or not conversation)
+        if turns or here:
+            left = [_without_summary(row) for row in left]
+        left = [row for row in left if not self._remarked(row)]
+        if self.needles:
+            left = self._cleaned(left)
+        return None if left == list(rows) else left
+
+    # -- inside ---------------------------------------------------------------------------------
+
+    def _turns(self, conversation: str, rows: Sequence[Row]) -> set[int]:
+        """The numbers of the forgotten turns. Of those whose exchange was not noted (the process
+        was killed then) the conversation tells; a number may be given twice across restarts."""
+        ended = {
+            row["event"]["turn"]: row["event"]["exchange"]
+            for row in rows
+            if row["event"].get("type") == "TurnEnded" and row["event"].get("exchange")
+        }
+        noted = {turn for turn, exchange in ended.items() if exchange in self.exchanges}
+        return noted | (set(self.turns.get(conversation, ())) - set(ended))
+
+    def _remarked(self, row: Row) -> bool:
+        """It is something that the assistant said of itself, and may be of this."""
+        event = row["event"]
+        aloud = event.get("type") == "AnswerText" and not event.get("turn")
+        if event.get("type") != "Remarked" and not aloud:
+            return False
+        mine = _words(self.needles.texts)
+        return bool(mine & _words([str(event.get("text", ""))]))
+
+    def _cleaned(self, rows: Sequence[Row]) -> list[Row]:
+        """An answer is in pieces, none of which may give it away: it goes as a whole."""
+        hit = set(self._found([texts_of(row) for row in rows]))
+        answers = _answers(rows)
+        turns = list(answers)
+        found = {turns[at] for at in self._found([[text] for text in answers.values()])}
+        found |= {
+            rows[at]["event"].get("turn") for at in hit if rows[at]["event"].get("type") in ANSWERED
+        }
+        return [
+            {**row, "event": self._clean(row["event"])} if at in hit else row
+            for at, row in enumerate(rows)
+            if row["event"].get("type") not in ANSWERED or row["event"].get("turn") not in found
+        ]
+
+    def _found(self, texts: Sequence[list[str]], begin: int = 0) -> Iterator[int]:
+        """Which of these have something of it, by halves: mostly few do."""
+        if not texts or not self.needles.found_in_text(text for some in texts for text in some):
+            return
+        if len(texts) == 1:
+            yield begin
+            return
+        middle = len(texts) // 2
+        yield from self._found(texts[:middle], begin)
+        yield from self._found(texts[middle:], begin + middle)
+
+    def _clean(self, value: Any) -> Any:
+        """The value without these words; the names of fields stay."""
+        if isinstance(value, str):
+            return self._cut(value)
+        if isinstance(value, list):
+            return [self._clean(each) for each in value]
+        if isinstance(value, dict):
+            return {
+                name: each if name in FIXED else self._clean(each) for name, each in value.items()
+            }
+        return value
+
+    def _cut(self, text: str) -> str:
+        if not self.needles.found_in_text([text]):
+            return text
+        for gone in sorted(self.needles.texts, key=len, reverse=True):
+            text = text.replace(gone, MARK)
+        return MARK if self.needles.found_in_text([text]) else text
+
+
+def without_hidden(
+    transcript: "Transcript", conversation: str, rows: Sequence[Row]
+) -> Sequence[Row]:
+    """What of a recording may be shown while the user may still take the forgetting back.
+
+    Raises:
+        StoreError: what is hidden can't be known.
+    """
+    for user in transcript.hiding():
+        for hidden in transcript.hidden(user):
+            gone = Redaction.told(transcript, user, hidden.exchanges, hidden.memories)
+            left = gone.without(conversation, rows)
+            rows = rows if left is None else left
+    return rows
+
+
+def _answers(rows: Sequence[Row]) -> dict[Any, str]:
+    """The written answers by their turns, put together again."""
+    answers: dict[Any, str] = {}
+    for row in rows:
+        event = row["event"]
+        if event.get("type") == "AnswerText":
+            turn = event.get("turn")
+            answers[turn] = answers.get(turn, "") + str(event.get("text", ""))
+    return answers
+
+
+def _without_memories(row: Row, gone: Collection[str]) -> Row:
+    """An event without these memories among those that it lists."""
+    event = row["event"]
+    kept = {
+        name: [each for each in event[name] if _id_of(each) not in gone]
+        for name in ("memories", "left_out")
+        if isinstance(event.get(name), list)
+    }
+    return (
+        row
+        if all(event[name] == each for name, each in kept.items())
+        else {
+            **row,
+            "event": event | kept,
+        }
+    )
+
+
+def _id_of(each: Any) -> Any:
+    """Of a memory, or of a pair that begins with one's id."""
+    if isinstance(each, dict):
+        return each.get("id")
+    return each[0] if isinstance(each, list) and each else None
+
+
+def _without_summary(row: Row) -> Row:
+    event = row["event"]
+    if event.get("type") != "PromptBuilt" or not isinstance(event.get("sections"), list):
+        return row
+    sections = [
+        {**each, "text": MARK} if isinstance(each, dict) and each.get("name") == "summary" else each
+        for each in event["sections"]
+    ]
+    return {**row, "event": event | {"sections": sections}}
+
+
+def _words(texts: Iterable[str]) -> set[str]:
+    return {word.casefold() for text in texts for word in WORD.findall(text)}

@@ -1,0 +1,77 @@
+"""How long the transcript is kept: conversations older than a setting leave it, a few exchanges at
+a time. What is remembered of them stays, and rests on nothing from then on: a rebuild keeps it."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+from assistant.errors import StoreError
+from assistant.memory.transcript.database import Transcript
+from assistant.settings import Settings
+
+logger = logging.getLogger(__name__)
+
+FIRST_S = 10.0
+"""After the start: nobody waits for it, and a clock that was wrong at boot is right by then."""
+AGAIN_S = 86_400.0
+NOT_YET_S = 60.0
+"""While memories are not in their store."""
+AT_ONCE = 100
+"""Exchanges in one transaction; a few milliseconds, for which storing would wait."""
+BREATH_S = 0.05
+"""Between two transactions."""
+
+
+class Retention:
+    """
+    Args:
+        conversation: the running one, which stays whatever its age.
+        stored: whether all that is to be remembered is in the store; while it is not, nothing is
+            removed that it could be made of.
+    """
+
+    def __init__(
+        self,
+        transcript: Transcript,
+        settings: Settings,
+        conversation: str,
+        stored: Callable[[], bool],
+    ) -> None:
+        self._transcript = transcript
+        self._user = settings.general.user
+        self._days = settings.transcript.keep_days
+        self._conversation = conversation
+        self._stored = stored
+
+    async def run(self) -> None:
+        """Soon after the start, and every day; until it is cancelled."""
+        pause = FIRST_S
+        while True:
+            await asyncio.sleep(pause)
+            if not self._stored():
+                pause = NOT_YET_S
+                continue
+            pause = AGAIN_S
+            try:
+                gone = await self.expire(datetime.now(UTC))
+            except StoreError as error:
+                logger.warning("old conversations stay for now: %s", error)
+            else:
+                logger.info("%d exchanges of old conversations left the transcript", gone)
+
+    async def expire(self, now: datetime) -> int:
+        """Remove what is too old at `now`; returns how many exchanges that were.
+
+        Raises:
+            StoreError: the transcript could not be written; it can be called again.
+        """
+        if self._days is None:
+            return 0
+        before, total = now - timedelta(days=self._days), 0
+        while gone := await asyncio.to_thread(
+            self._transcript.expire, self._user, before, AT_ONCE, self._conversation
+        ):
+            total += gone
+            await asyncio.sleep(BREATH_S)
+        return total

@@ -1,0 +1,311 @@
+"""Looks for what was forgotten while its words are still in RAM: in every file of a home, every
+version of the table of memories, and every row of the transcript.
+
+The table's text is encoded on the disk, so that its files are searched for vectors, and its text
+through LanceDB. The transcript's pages are searched as they are, free ones and its log included,
+where they are plain; where they are encrypted, its rows.
+"""
+
+import subprocess
+import sys
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from assistant.encryption.sealed_sqlite import PLAIN_HEADER, header_of
+from assistant.errors import StoreError
+from assistant.events import Searched
+from assistant.memory.forgetting import data_inventory
+from assistant.memory.forgetting.pattern_search import SearchPatterns
+from assistant.memory.forgetting.receipts import Receipt
+from assistant.memory.records.serialization import LISTS
+from assistant.memory.store.lance_queries import IDS_AT_ONCE
+from assistant.memory.store.lance_schema import Batch, vector_fields
+from assistant.memory.store.open_table import folder_of
+from assistant.memory.store.table import MemoryTable
+from assistant.memory.transcript.conversation_recordings import Recordings
+from assistant.memory.transcript.database import Transcript
+from assistant.paths import Home
+
+READ_AT_ONCE = 1 << 20
+"""Bytes; they take some 10 ms to search."""
+NOBODY = "nobody"
+COPY = "import shutil, sys; shutil.copyfileobj(open(sys.argv[1], 'rb'), sys.stdout.buffer)"
+TEXTS = ("id", "user_id", "text", "context", "speaker", "conversation", *sorted(LISTS))
+"""Columns of the table that could hold words."""
+OTHERS = (
+    "Other machines that share this store forget it too when they next open it. Whether one does,"
+    " and what copies hold, can't be known here."
+)
+
+Yield = Callable[[], object]
+
+
+def needles_of(
+    table: MemoryTable,
+    transcript: Transcript,
+    user_id: str,
+    ids: Collection[str],
+    exchanges: Collection[str] = (),
+    changing: Collection[str] = (),
+) -> SearchPatterns:
+    """What to look for once these memories and exchanges are gone: call it before.
+
+    What stays is no trace of what goes, whatever both say.
+
+    Args:
+        changing: memories that quote what goes, and will do so no more.
+
+    Raises:
+        StoreError: something can't be read.
+    """
+    going, encoders = frozenset(ids), tuple(table.encoders())
+    kept, contexts = [], set()
+    for batch in table.scan(user_id, ("text", "context")):
+        for key, text, context in zip(*map(batch.values, ("id", "text", "context")), strict=True):
+            if key not in going and key not in changing:
+                kept.append(text)
+                contexts.add(context)
+    gone = frozenset(exchanges)
+    words: list[str] = []
+    # Those that go are hidden already, mostly.
+    for _, exchange in transcript.exchanges(user_id, transcript.exchange_ids(user_id) | gone):
+        (words if exchange.id in gone else kept).extend(
+            (exchange.user_text, exchange.assistant_text)
+        )
+    asked, blobs, staying = list(going), [], {text.strip() for text in kept}
+    for at in range(0, len(asked), IDS_AT_ONCE):
+        some = asked[at : at + IDS_AT_ONCE]
+        for batch in table.scan(user_id, ("text", "context"), encoders, some):
+            texts = batch.values("text")
+            words += texts
+            # What is also said by what stays has the same vector there.
+            alone = np.array([text.strip() not in staying for text in texts], np.bool_)
+            words += [context for context in batch.values("context") if context not in contexts]
+            for encoder in encoders:
+                vectors, present = batch.stored_vectors(encoder)
+                blobs += [vector.tobytes() for vector in vectors[present & alone]]
+    return SearchPatterns.of(words, blobs, kept)
+
+
+def verify_gone(
+    needles: SearchPatterns,
+    table: MemoryTable,
+    transcript: Transcript,
+    *,
+    exchanges: int = 0,
+    memories: int = 0,
+    breathe: Yield = lambda: None,
+) -> Receipt:
+    """Search everything; the home is the transcript's folder. Blocking, for some seconds.
+
+    Args:
+        exchanges, memories: how many were forgotten.
+        breathe: called between pieces of a few milliseconds.
+
+    Raises:
+        StoreError: something can't be read.
+    """
+    home = Home(transcript.path.parent)
+    folder = folder_of(table.uri)
+    searched = [
+        *search_files(home, needles, folder, breathe),
+        search_table(table, needles, breathe),
+        search_marker(table, needles),
+        search_transcript(transcript, needles),
+        *search_recordings(transcript.recordings, needles),
+    ]
+    unprovable = (*what_cannot_be_proved(home, table, needles), *elsewhere(transcript.recordings))
+    return Receipt(datetime.now(UTC), exchanges, memories, tuple(searched), unprovable)
+
+
+def search_files(
+    home: Home, needles: SearchPatterns, folder: Path | None = None, breathe: Yield = lambda: None
+) -> Iterator[Searched]:
+    """Every file as it is, by its holder.
+
+    Raises:
+        StoreError: one can't be read.
+    """
+    by_holder: dict[str, list[Path]] = {}
+    for path, holder in data_inventory.files(home, folder):
+        if path.is_file() and not path.is_symlink():
+            by_holder.setdefault(holder.name if holder else NOBODY, []).append(path)
+    for name, paths in by_holder.items():
+        found, total, read = [], 0, 0
+        for path in paths:
+            hits: set[int] = set()
+            for piece, fresh in _pieces(path, needles.overlap):
+                hits |= needles.found_in(piece)
+                total += fresh
+                breathe()
+            read += 1
+            if hits:
+                found.append(_named(path, home))
+        yield Searched(f"files of {name}", files=read, bytes=total, found=tuple(found))
+
+
+def search_table(
+    table: MemoryTable, needles: SearchPatterns, breathe: Yield = lambda: None
+) -> Searched:
+    """Every version of the table, its text and its vectors.
+
+    Raises:
+        StoreError: it can't be read.
+    """
+    found: dict[int, None] = {}
+    seen: set[int] = set()
+    total = 0
+    for version, batch in table.versions():
+        seen.add(version)
+        size, hits = _search_batch(batch, needles, breathe)
+        total += size
+        if hits:
+            found[version] = None
+        breathe()
+    places = tuple(f"version {version} of the memories" for version in found)
+    return Searched("memories", versions=len(seen), bytes=total, found=places)
+
+
+def search_marker(table: MemoryTable, needles: SearchPatterns) -> Searched:
+    """Every version of the list of what was forgotten. Raises StoreError: it can't be read."""
+    versions = [[text for row in rows for text in row] for rows in table.forgotten.versions()]
+    texts = [text for version in versions for text in version]
+    found = ("the list of what was forgotten",) if needles.found_in_text(texts) else ()
+    size = sum(map(len, texts))
+    return Searched("marker", versions=len(versions), bytes=size, found=found)
+
+
+def search_transcript(transcript: Transcript, needles: SearchPatterns) -> Searched:
+    """Every row of every table. Raises StoreError: it can't be read."""
+    texts = transcript.texts()
+    found = ("a row of the transcript",) if needles.found_in_text(texts) else ()
+    return Searched("transcript", versions=1, bytes=sum(map(len, texts)), found=found)
+
+
+def search_recordings(recordings: Recordings, needles: SearchPatterns) -> Iterator[Searched]:
+    """Their events, decrypted. Raises StoreError: one can't be read."""
+    count, size, found = recordings.search(needles) if recordings.folder.is_dir() else (0, 0, ())
+    if count:
+        yield Searched("recordings", versions=count, bytes=size, found=found)
+
+
+def elsewhere(recordings: Recordings) -> Iterator[str]:
+    """What can't be proved of them, in sentences."""
+    if recordings.paths():
+        yield "Recordings that were copied out of the data folder can't be searched."
+    foreign = recordings.foreign()
+    if foreign:
+        which = "1 recording is" if foreign == 1 else f"{foreign:,} recordings are"
+        yield f"{which} encrypted with another key, and can't be searched."
+
+
+def what_cannot_be_proved(home: Home, table: MemoryTable, needles: SearchPatterns) -> Iterator[str]:
+    """In sentences."""
+    folder = folder_of(table.uri)
+    if folder is not None and not folder.is_relative_to(home.root):
+        yield OTHERS
+    if folder is None:
+        yield (
+            "What the provider of the object store keeps (backups, versions of objects, uploads"
+            " that were broken off) can't be searched."
+        )
+        yield OTHERS
+    if header_of(home.transcript) not in (b"", PLAIN_HEADER):
+        yield (
+            "The files are encrypted: rows were searched after decryption; what else is in the"
+            " files can't be read, by this search or by anybody without the key."
+        )
+    marked = table.layout().marked
+    if marked:
+        rows = "1 row" if marked == 1 else f"{marked:,} rows"
+        yield f"The table still has the encoded bytes of {rows} that were changed or removed."
+    aside = list(home.root.glob("*.damaged*"))
+    if aside:
+        yield (
+            f"{', '.join(sorted(path.name for path in aside))} was set aside as damaged, and its"
+            " text can't be read."
+        )
+    if needles.common:
+        yield f"{needles.common} of the texts also stand in what is kept."
+    if needles.short:
+        yield f"{needles.short} of the texts were too short to be looked for."
+
+
+# -- inside -------------------------------------------------------------------------------------
+
+
+def _search_batch(batch: Batch, needles: SearchPatterns, breathe: Yield) -> tuple[int, set[int]]:
+    names = [name for name in TEXTS if name in batch.columns.schema.names]
+    values = [value for name in names for value in _strings(batch.values(name))]
+    hits, size = needles.found_in_text(values), sum(map(len, values))
+    for encoder in vector_fields(batch.columns.schema):
+        vectors, _ = batch.stored_vectors(encoder)
+        content = np.ascontiguousarray(vectors, "<f4").tobytes()
+        for start in range(0, len(content), READ_AT_ONCE):
+            hits |= needles.found_in(content[start : start + READ_AT_ONCE + needles.overlap])
+            breathe()
+        size += len(content)
+    return size, hits
+
+
+def _strings(values: Iterable[Any]) -> Iterator[str]:
+    for value in values:
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, tuple):
+            yield from value
+
+
+def _pieces(path: Path, overlap: int) -> Iterator[tuple[bytes, int]]:
+    """A file piece by piece, each beginning with the end of the one before, and how many bytes of
+    it are new. One that is gone meanwhile is empty."""
+    kept = b""
+    try:
+        for content in _read(path):
+            piece = kept + content
+            yield piece, len(content)
+            kept = piece[len(piece) - overlap :] if overlap else b""
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise StoreError(f"The file {path} can't be searched: {error.strerror}.") from error
+
+
+def _read(path: Path) -> Iterator[bytes]:
+    if ".sqlite3" in path.name:
+        yield from _read_elsewhere(path)
+        return
+    with path.open("rb") as file:
+        while content := file.read(READ_AT_ONCE):
+            yield content
+
+
+def _read_elsewhere(path: Path) -> Iterator[bytes]:
+    """By a process of its own: closing a file of SQLite's gives back all of a process's locks on
+    it, those of an open connection too."""
+    reader = subprocess.Popen(
+        [sys.executable, "-I", "-S", "-c", COPY, str(path)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    assert reader.stdout is not None
+    try:
+        while content := reader.stdout.read(READ_AT_ONCE):
+            yield content
+        if reader.wait() and path.exists():
+            raise StoreError(f"The file {path} can't be searched.")
+    finally:
+        with suppress(OSError):
+            reader.kill()
+        reader.stdout.close()
+        reader.wait()
+
+
+def _named(path: Path, home: Home) -> str:
+    return str(path.relative_to(home.root)) if path.is_relative_to(home.root) else str(path)

@@ -1,0 +1,123 @@
+"""Copies the stores of a home under another key."""
+
+import os
+import sqlite3
+from collections.abc import Mapping
+from contextlib import closing
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+
+from assistant.encryption.keys import MasterKey
+from assistant.encryption.sealed_sqlite import SORTS_IN_RAM, literal
+from assistant.errors import StoreError
+from assistant.memory.store.lance_schema import Batch
+from assistant.memory.store.table import MemoryTable
+from assistant.memory.transcript.database import Transcript
+
+Fingerprint = tuple[bytes, list[float]]
+
+
+def _copy_transcript(
+    source: Path, old: MasterKey | None, target: Path, new: MasterKey | None
+) -> None:
+    """Through SQLCipher, which reads and writes plain files too."""
+    Transcript.open(source, old).close()  # its schema is brought up to date, and its log emptied
+    os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    from sqlcipher3 import dbapi2
+
+    try:
+        with closing(dbapi2.connect(str(source), isolation_level=None)) as db:
+            db.execute("PRAGMA cipher_log_level = NONE")
+            if old is not None:
+                db.execute(f"PRAGMA key = {literal(old)}")
+            db.execute(SORTS_IN_RAM)  # the two are compared in order, word for word
+            db.execute(f"ATTACH DATABASE ? AS fresh KEY {literal(new)}", (str(target),))
+            db.execute("SELECT sqlcipher_export('fresh')").fetchall()
+            (version,) = db.execute("PRAGMA main.user_version").fetchone()
+            db.execute(f"PRAGMA fresh.user_version = {int(version)}")
+            same = _equal(db)
+            db.execute("DETACH DATABASE fresh")
+    except dbapi2.Error as error:
+        raise StoreError(
+            f"The transcript {source} can't be converted: {error}. Nothing was changed."
+        ) from error
+    if not same:
+        raise StoreError("The transcript's copy differs from it. Nothing was changed.")
+    Transcript.open(target, new).close()
+
+
+def _equal(db: sqlite3.Connection) -> bool:
+    """Of each table the same rows, and a whole file."""
+    names = "SELECT name FROM {} WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name"
+    tables = [row[0] for row in db.execute(names.format("main.sqlite_master"))]
+    if tables != [row[0] for row in db.execute(names.format("fresh.sqlite_master"))]:
+        return False
+    for name in tables:
+        for one, other in (("main", "fresh"), ("fresh", "main")):
+            rows = f'SELECT * FROM {one}."{name}" EXCEPT SELECT * FROM {other}."{name}"'
+            if db.execute(f"{rows} LIMIT 1").fetchone() is not None:
+                return False
+    return bool(db.execute("PRAGMA fresh.integrity_check").fetchall() == [("ok",)])
+
+
+def _copy_memories(source: Path, old: MasterKey | None, target: Path, new: MasterKey | None) -> int:
+    """Returns how many have ids that an import would not leave as they are."""
+    readable = 0
+    with (
+        closing(MemoryTable.open(str(source), key=old)) as before,
+        closing(MemoryTable.open(str(target), key=new)) as after,
+    ):
+        encoders = before.encoders()
+        for name, dimensions in encoders.items():
+            after.add_encoder(name, dimensions)
+        for user in before.users():
+            for batch in before.scan(user, vectors=tuple(encoders)):
+                readable += _add(after, batch, tuple(encoders))
+            if not _alike(_prints(before, user, encoders), _prints(after, user, encoders)):
+                raise StoreError("The memories' copy differs from them. Nothing was changed.")
+        after.forgotten.take(before.forgotten)
+        after.compact()
+    return readable
+
+
+def _add(table: MemoryTable, batch: Batch, encoders: tuple[str, ...]) -> int:
+    """Rows that have vectors of the same encoders go together. Returns as `_copy_memories`."""
+    memories = batch.memories()
+    vectors = {name: batch.vectors(name) for name in encoders}
+    have = np.array([present for _, present in vectors.values()], np.bool_)
+    have = have.reshape(len(encoders), len(memories))
+    for pattern in np.unique(have, axis=1).T:
+        rows = np.flatnonzero((have == pattern[:, None]).all(axis=0))
+        some = {
+            name: vectors[name][0][rows]
+            for name, present in zip(encoders, pattern.tolist(), strict=True)
+            if present
+        }
+        table.add([memories[row] for row in rows.tolist()], some)
+    return sum(one != other for one, other in zip(memories, table.named(memories), strict=True))
+
+
+def _prints(table: MemoryTable, user: str, encoders: Mapping[str, int]) -> list[Fingerprint]:
+    """Each memory as a digest of its fields, and each of its vectors by one number."""
+    onto = {name: np.cos(np.arange(dimensions)) for name, dimensions in encoders.items()}
+    found: list[Fingerprint] = []
+    for batch in table.scan(user, vectors=tuple(encoders)):
+        numbers = np.zeros((len(encoders), len(batch)))
+        for row, (name, direction) in enumerate(onto.items()):
+            vectors, present = batch.vectors(name)
+            numbers[row] = np.where(present, vectors @ direction, np.inf)
+        digests = [sha256(repr(memory).encode("utf-8", "replace")) for memory in batch.memories()]
+        found += zip((each.digest() for each in digests), numbers.T.tolist(), strict=True)
+    return sorted(found)
+
+
+def _alike(one: list[Fingerprint], other: list[Fingerprint]) -> bool:
+    """Rotated and turned back, single precision differs in its last digits."""
+    return [digest for digest, _ in one] == [digest for digest, _ in other] and np.allclose(
+        np.array([numbers for _, numbers in one]),
+        np.array([numbers for _, numbers in other]),
+        rtol=1e-3,
+        atol=1e-3,
+    )

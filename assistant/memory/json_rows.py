@@ -1,0 +1,29 @@
+"""Memories and exchanges as JSON, as a desk answers them."""
+
+from typing import Any
+
+from assistant.context.conversation import Exchange
+from assistant.memory.records.ids import short
+from assistant.memory.records.memory import Memory
+from assistant.memory.records.serialization import to_json
+
+Row = dict[str, Any]
+
+
+def row(memory: Memory, **more: Any) -> Row:
+    """`short` is enough of its id to name it, in all but rare cases."""
+    return {**to_json(memory), "short": short(memory.id), **more}
+
+
+def exchange_row(exchange: Exchange, **more: Any) -> Row:
+    ended = exchange.ended.isoformat() if exchange.ended else None
+    return {
+        "id": exchange.id,
+        "turn": exchange.turn,
+        "started": exchange.started.isoformat(),
+        "ended": ended,
+        "user": exchange.user_text,
+        "assistant": exchange.assistant_text,
+        "interrupted": exchange.interrupted,
+        **more,
+    }

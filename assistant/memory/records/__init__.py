@@ -1,0 +1,1 @@
+"""The types and ids that all of memory shares."""

@@ -1,0 +1,61 @@
+"""How long a memory lasts."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from assistant.memory.records.ids import ADDED_BY_USER
+from assistant.memory.records.memory import Memory, MemoryKind
+from assistant.settings import Memory as MemorySettings
+
+
+@dataclass(frozen=True, slots=True)
+class Lifetimes:
+    """What lasts how long where nothing else is said.
+
+    Args:
+        days: by kind, since the last telling or use; 0, or none, is for ever.
+        below: only what is less important than this ends.
+    """
+
+    days: Mapping[MemoryKind, int] = field(default_factory=dict)
+    below: float = 0.0
+
+    @classmethod
+    def of(cls, settings: MemorySettings) -> "Lifetimes":
+        facts = dict.fromkeys(
+            (MemoryKind.FACT, MemoryKind.PREFERENCE, MemoryKind.PROFILE), settings.expire_fact_days
+        )
+        days = {
+            MemoryKind.EXCHANGE: settings.expire_exchange_days,
+            MemoryKind.EVENT: settings.expire_event_days,
+            MemoryKind.SUMMARY: settings.expire_summary_days,
+        }
+        return cls(facts | days, settings.expire_below_importance)
+
+    def end(self, memory: Memory) -> datetime | None:
+        """From when on it counts no more; None is never.
+
+        What is pinned, marked as rightly recalled, or written down by hand doesn't end by itself.
+        """
+        if memory.pinned:
+            return None
+        if memory.expires is not None:
+            return memory.expires
+        days = self.days.get(memory.kind, 0)
+        kept = (
+            memory.importance >= self.below
+            or memory.feedback > 0
+            or ADDED_BY_USER in memory.sources
+        )
+        if not days or kept:
+            return None
+        since = max(memory.told, memory.last_used or memory.told)
+        try:
+            return since + timedelta(days=days)
+        except OverflowError:
+            return None  # later than there are dates
+
+    def over(self, memory: Memory, now: datetime) -> bool:
+        end = self.end(memory)
+        return end is not None and end <= now

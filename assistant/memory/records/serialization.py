@@ -1,0 +1,100 @@
+"""Memories as JSON, for exports and imports."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, fields
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from assistant.errors import StoreError
+from assistant.memory.records.memory import Memory, MemoryKind
+
+FIELDS = tuple(field.name for field in fields(Memory))
+
+
+TIMES = frozenset({"created", "last_used", "expires", "refreshed"})
+
+
+LISTS = frozenset({"sources", "supersedes"})
+
+
+NUMBERS = frozenset({"importance", "confidence"})
+
+
+COUNTS = frozenset({"uses", "feedback"})
+
+
+FLAGS = frozenset({"pinned", "never_recall", "separate"})
+
+
+NEEDED = ("id", "user_id", "kind", "text", "created")
+"""Fields without a default."""
+
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+MICROSECOND = timedelta(microseconds=1)
+
+
+def to_json(memory: Memory) -> dict[str, Any]:
+    """A memory as JSON can hold it, times to the microsecond."""
+    plain = asdict(memory)
+    for name in TIMES:
+        if plain[name] is not None:
+            plain[name] = plain[name].astimezone(UTC).isoformat(timespec="microseconds")
+    return plain | {name: list(plain[name]) for name in LISTS} | {"kind": memory.kind.value}
+
+
+def from_json(row: Mapping[str, Any]) -> Memory:
+    """The memory that `to_json` made this of; what has a default may be left out.
+
+    Raises:
+        ValueError: a field is missing, unknown or of the wrong type.
+    """
+    if unknown := sorted(set(row) - set(FIELDS)):
+        raise ValueError(f"there is no field `{unknown[0]}`")
+    if missing := [name for name in NEEDED if name not in row]:
+        raise ValueError(f"the field `{missing[0]}` is missing")
+    return Memory(**{name: _imported(name, value) for name, value in row.items()})
+
+
+def all_imported(rows: Iterable[Mapping[str, Any]]) -> list[Memory]:
+    """As `from_json`, of each. Raises StoreError: says which one is not as it must be."""
+    memories = []
+    for number, row in enumerate(rows, start=1):
+        try:
+            memories.append(from_json(row))
+        except (TypeError, ValueError) as error:
+            raise StoreError(
+                f"Memory {number} can't be imported: {error}.",
+                mend="Correct it in the file, and import the file again.",
+            ) from error
+    return memories
+
+
+def _imported(name: str, value: Any) -> Any:
+    if value is None and name in ("last_used", "expires", "superseded_by", "refreshed"):
+        return None
+    if name in LISTS and isinstance(value, list) and all(isinstance(each, str) for each in value):
+        return tuple(value)
+    if name in NUMBERS and isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value)
+    if name in COUNTS and isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if name in FLAGS and isinstance(value, bool):
+        return value
+    if isinstance(value, str) and name not in LISTS | NUMBERS | COUNTS | FLAGS:
+        if name in TIMES:
+            moment = datetime.fromisoformat(value)
+            _microseconds(moment)
+            return moment
+        return MemoryKind(value) if name == "kind" else value
+    raise ValueError(f"the field `{name}` can't be {value!r:.40}")
+
+
+def _microseconds(moment: datetime | None) -> int | None:
+    if moment is None:
+        return None
+    if moment.tzinfo is None:
+        raise ValueError(f"the time {moment} has no zone")
+    return (moment - EPOCH) // MICROSECOND

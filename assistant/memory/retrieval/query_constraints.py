@@ -1,0 +1,86 @@
+"""What a question says of the memories that it wants, beside its words and its meaning: a time, or
+somebody by what they are to the user."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assistant.memory.retrieval.lexical_index import LexicalIndex
+from assistant.memory.retrieval.question import Question
+from assistant.memory.retrieval.ranking import Ranking, Values
+from assistant.memory.retrieval.row_metadata import RowMetadata
+from assistant.memory.retrieval.time_index import TimeAsked, time_asked
+
+Rows = NDArray[np.int64]
+
+MOST = 2_000
+"""Memories, the newest, that are compared with the question because of a clue."""
+CANDIDATES = 200
+"""Of them the nearest in meaning are ranked, whatever their words and however many are nearer."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueryConstraints:
+    """Of one question.
+
+    `linked`: which rows name somebody whom the question mentions otherwise; None where it doesn't.
+    """
+
+    columns: RowMetadata
+    when: TimeAsked | None
+    linked: NDArray[np.bool_] | None
+
+    @classmethod
+    def of(
+        cls,
+        question: Question,
+        columns: RowMetadata,
+        lexical: LexicalIndex,
+        weights: Ranking,
+        now: datetime,
+    ) -> "QueryConstraints":
+        """What has no weight is not looked for."""
+        when = time_asked(question.text, now) if weights.times or weights.dated else None
+        if when is not None and not weights.times:
+            when = TimeAsked((), alone=False, when=when.when)
+        linked = None
+        if weights.linked:
+            names = columns.roles.names(question.words, _allowed(columns, now))
+            if names:
+                linked = lexical.score(" ".join(names)).own > 0
+        return cls(columns, when, linked)
+
+    def candidates(self, size: int, cosines: Callable[[Rows], NDArray[np.floating]]) -> Rows:
+        """Of the first `size` rows.
+
+        Args:
+            cosines: of rows with the question, NaN where there are none.
+        """
+        rows: Rows = np.empty(0, np.int64)
+        if self.when is not None:
+            rows = self.columns.times.within(self.when, size)[-MOST:]
+        if self.linked is not None:
+            rows = np.union1d(rows, np.flatnonzero(self.linked[:size])[-MOST:])
+        if len(rows) <= CANDIDATES:
+            return rows
+        nearest = np.argpartition(-np.nan_to_num(cosines(rows)), CANDIDATES)[:CANDIDATES]
+        return rows[nearest]
+
+    def left(self, rows: Rows) -> Rows:
+        """All, unless it is only a time that was asked for."""
+        if self.when is None or not self.when.alone:
+            return rows
+        return self.columns.times.belonging(rows, self.when)
+
+    def evidence(self, rows: Rows) -> tuple[Values | None, Values | None, Values | None]:
+        """See `ranking.Evidence`: times, dated, linked."""
+        linked = None if self.linked is None else self.linked[rows].astype(np.float64)
+        return (*self.columns.times.evidence(rows, self.when), linked)
+
+
+def _allowed(columns: RowMetadata, now: datetime) -> Callable[[Iterable[int]], bool]:
+    """What is hidden or to be forgotten tells nothing of who is who either."""
+    return lambda rows: bool(columns.eligible(np.fromiter(rows, np.int64), (), now).any())

@@ -1,0 +1,153 @@
+"""A question as the memory looks it up: whose words are meant, what to match, what to encode.
+
+Turns are in the first person. A question that names one of the speakers ("When did Maria join the
+choir?") is put into that speaker's mouth ("When did I join the choir?"): vectors of sentences are
+drawn to names, and a speaker's name stands mostly in what the others say. For the same reason the
+name is no word to look up; it says whose turns to prefer.
+"""
+
+import re
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
+
+from assistant.language.sentences import WORD
+from assistant.language.time_expressions import without_times
+from assistant.memory.records.memory import ASSISTANT, USER
+
+SHORTEST_NICKNAME = 3
+"""Letters. A beginning of a speaker's name, such as Mel for Melanie, means that speaker too; not
+as the first word of a question, which is capitalised whatever it is."""
+FIRST_PERSON = re.compile(r"\b(i|my|me|mine|myself|we|our|us)\b", re.IGNORECASE)
+ASSISTANT_DID = re.compile(
+    r"\b(did|had|have|were) you\b"
+    r"|\byou(?:'d|'ve| had| have)? (said|told|suggested|recommended|mentioned|gave|explained)\b",
+    re.IGNORECASE,
+)
+BARE = 1
+"""Content words of a question that says nothing by itself: "how many?", "what was the trick?"."""
+MOST_OF_ITS_OWN = 3
+"""Content words of a question that may still lean on the one before."""
+LONGEST_EARLIER = 400
+"""Characters of what was said before, from its end, whose words are searched for."""
+GOES_ON = re.compile(r"\W*(and|but|so|or|then|also|what about|how about)\b", re.IGNORECASE)
+POINTS_BACK = re.compile(
+    r"\b(he|she|it|they|him|her|his|hers|its|them|theirs?|there|that|this|those|these|ones?|again|"
+    r"else|then|last time)\b",
+    re.IGNORECASE,
+)
+NAME = re.compile(r"\w\W+(?!I\b)[A-Z]\w")
+"""A capital within a sentence: somebody is named, and a pronoun may well mean them."""
+ROLES = frozenset({USER, ASSISTANT})
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What was asked, in the forms in which it is searched for."""
+
+    text: str
+    meaning: str
+    """For the encoder: from the point of view of the speaker whom it names, without words that
+    name a time, which draw it to all that was said of such times."""
+    words: str
+    """For the lexical index: without speakers' names."""
+    speaker: str | None
+    """Whose turns it asks for, where it is about one speaker."""
+
+
+def read_question(text: str, speakers: Iterable[str]) -> Question:
+    """
+    Args:
+        speakers: all speakers that there are memories of; the user and the assistant are meant by
+            pronouns, others by name.
+    """
+    mentions = _mentions(text, [name for name in speakers if name and name not in ROLES])
+    named = list(dict.fromkeys(mentions.values()))
+    timeless = without_times(text)
+    if not named:
+        return Question(text, timeless, text, _by_pronoun(text))
+    forms = {name: _form(name, mentions) for name in named}
+    words = _removed(text, forms.values())
+    return Question(
+        text=text,
+        meaning=_in_first_person(timeless, [forms[name] for name in named]),
+        words=words if WORD.search(words) else text,
+        speaker=named[0] if len(named) == 1 else None,
+    )
+
+
+def _mentions(text: str, names: list[str]) -> dict[str, str]:
+    """Words of the text that mean a speaker, in their order, and whom they mean."""
+    found = {}
+    for place, word in enumerate(WORD.findall(text)):
+        meant = [name for name in names if word in name.split()]
+        if not meant and place and word[0].isupper():
+            meant = [name for name in names if _nickname(word, name)]
+        if len(meant) == 1:
+            found[word] = meant[0]
+    return found
+
+
+def _nickname(word: str, name: str) -> bool:
+    return len(word) >= SHORTEST_NICKNAME and name.startswith(word) and len(word) < len(name)
+
+
+def _form(name: str, mentions: dict[str, str]) -> str:
+    """A pattern for all that means this speaker in the text."""
+    words = [re.escape(word) for word, meant in mentions.items() if meant == name]
+    return rf"(?:{'|'.join(words)})"
+
+
+def _removed(text: str, forms: Iterable[str]) -> str:
+    for form in forms:
+        text = re.sub(rf"\b{form}(?:['’]s?)?(?!\w)", " ", text)
+    return " ".join(text.split())
+
+
+def _in_first_person(text: str, forms: list[str]) -> str:
+    """The first speaker named is I, a second one you, both together we."""
+    pronouns = [("my", "I"), ("your", "you")]
+    if len(forms) > 1:
+        both = rf"\b(?:{forms[0]} and {forms[1]}|{forms[1]} and {forms[0]})"
+        text = re.sub(rf"{both}['’]s?(?!\w)", "our", text)
+        text = re.sub(rf"{both}\b", "we", text)
+        forms = [form for form in forms if re.search(rf"\b{form}\b", text)]
+    for form, (possessive, subject) in zip(forms, pronouns, strict=False):
+        text = re.sub(rf"\b{form}['’]s?(?!\w)", possessive, text)
+        text = re.sub(rf"\b{form}\b", subject, text)
+    return text
+
+
+def _by_pronoun(text: str) -> str | None:
+    """The assistant, where its own doings are asked for; else the user, where it says I."""
+    if ASSISTANT_DID.search(text):
+        return ASSISTANT
+    return USER if FIRST_PERSON.search(text) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """What the conversation was about before the question: the user's words and the answer."""
+
+    said: str
+    answered: str = ""
+
+
+def follows_up(text: str, content: Collection[str]) -> bool:
+    """Whether it can't be understood without what was said before: "and when is it?". English
+    pronouns are known; in other languages a question almost without words of its own is one.
+
+    Args:
+        content: the stems of `text` without stop words.
+    """
+    own = len(set(content))
+    if own <= BARE:
+        return True
+    if own > MOST_OF_ITS_OWN:
+        return False
+    return bool(GOES_ON.match(text) or (POINTS_BACK.search(text) and not NAME.search(text)))
+
+
+def understood(question: Question, earlier: Earlier) -> Question:
+    """A follow-up, searched for by the words before it too. Its meaning stays as it is: vectors of
+    what was said before are added to its own (`asking`)."""
+    return replace(question, words=f"{earlier.said[-LONGEST_EARLIER:]} {question.words}")

@@ -1,0 +1,91 @@
+"""Questions about no topic but what was said: "what did we talk about last week?". Told by their
+words, in English; what isn't plainly so is any other question, and no summary comes up for it: what
+a summary rests on is the better answer.
+
+That holds for "what have I told you about the house?" too. Measured (`scripts/eval_summaries.py`):
+the turns that are about the house, found by words and meaning, tell more of it in as much room than
+summaries, which are mostly about other things.
+"""
+
+import re
+from dataclasses import dataclass
+from datetime import date
+
+from assistant.language.calendar import MONTHS, WEEKDAYS
+from assistant.language.normalization import content_words
+from assistant.language.numbers import NUMBERS
+from assistant.language.time_expressions import find_time_expressions
+from assistant.language.word_lists import listed
+
+_SAID = (
+    r"(?:talk(?:ed|ing)?|sp(?:eak|oke|oken|eaking)|chat(?:ted|ting)?|discuss(?:ed|ing)?|sa(?:y|id)"
+    r"|t(?:ell|old)(?:ing)?|mention(?:ed|ing)?|cover(?:ed)?)"
+)
+_SPOKEN = re.compile(
+    rf"\bwhat (?:all )?(?:did|have|had|were|was|do|is it) (?:i|we)"
+    rf" (?:\w+ ){{0,2}}?{_SAID}(?: (?:to )?you| me)?(?: so far| lately| recently)?"
+    r"(?P<rest> (?:about|on|regarding|of)\b.*|.*)$"
+)
+"""What we said, told, mentioned; `rest` is about what, or when."""
+_BROAD = re.compile(
+    r"\b(?:sum(?:med|ming)? up|summar(?:y|i[sz]e|i[sz]ing)|recap|overview|run[ -]?down"
+    r"|catch me up|bring me up to (?:date|speed)|run me through|go through everything"
+    r"|the whole story|everything (?:that )?(?:about|on|i|we|you)"
+    r"|all (?:that )?(?:i|we)(?:'ve| have)? (?:said|told)"
+    r"|tell me (?:all|what you (?:know|remember)) (?:about|of)"
+    r"|what (?:do|can) you (?:know|remember) (?:about|of|from)|what was (?:all )?that about"
+    r"|what was all that|(?:last|previous|yesterday's|latest) (?:conversation|chat|talk)"
+    r"|what(?:'s| is| has|'s been| has been) (?:been )?(?:going on|happening|new|up)"
+    r"|how (?:has|have|had|is|are|'s)\b.* (?:been(?: going| doing)?|going|coming along|getting on)"
+    r"|how did (?:it|things) go with|(?:which|who|what) (?:\w+ ){1,5}?have i (?:told|mentioned))\b"
+)
+_LATEST = re.compile(
+    r"\b(?:last|previous|latest) (?:conversation|chat|talk|time)\b|\bwhat were we (?:just )?talking"
+    r" about$"
+)
+_DETAIL = re.compile(
+    r"\b(?:is|are|was|were|is called|name|costs?|when|where|who|how (?:many|much|old|long|far))\b"
+)
+"""After "what did I say …": one thing is asked for."""
+NO_TOPIC = frozenset(
+    listed(
+        "a about again all am an and any are at been being before bring can catch chat chatted"
+        " chatting coming conversation conversations cover covered date day days did discuss"
+        " discussed discussing do does doing else everything far for from get getting give go going"
+        " had happened happening has have how i i've in is it keep know last lately latest let life"
+        " me mention mentioned month months my new of on our over overview past please previous"
+        " recap recently regarding remember remind run said say saying so some speak speaking spoke"
+        " spoken story sum summarise summarize summary talk talked talking tell telling that the"
+        " things this through time to today told up us was we week weeks were what what's which"
+        " whole with year yesterday yesterday's you you've ago these those between since ada"
+    )
+).union((name.lower() for name in (*WEEKDAYS, *MONTHS)), NUMBERS)
+"""Words of such questions; any other is a topic."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecapQuestion:
+    """`since` and `until` are days, the last one included; None where none is named. `latest`: of
+    the last conversation."""
+
+    since: date | None = None
+    until: date | None = None
+    latest: bool = False
+
+
+def parse_recap_question(text: str, today: date) -> RecapQuestion | None:
+    """None where it is narrow.
+
+    >>> read_broad("What did we talk about yesterday?", date(2026, 3, 10)).since
+    datetime.date(2026, 3, 9)
+    """
+    plain = " ".join(text.lower().replace("’", "'").split()).rstrip("?!. ")
+    spoken = _SPOKEN.search(plain)
+    if not _BROAD.search(plain) and (spoken is None or _DETAIL.search(spoken["rest"])):
+        return None
+    time = find_time_expressions(plain, today)
+    if {word for word in content_words(time.rest) if not word.isdigit()} - NO_TOPIC:
+        return None
+    since = min((span.first for span in time.spans), default=None)
+    until = max((span.last for span in time.spans), default=None)
+    return RecapQuestion(since, until, bool(_LATEST.search(plain)))

@@ -1,0 +1,319 @@
+"""What is known of each row of a user's index beside its words and its vector."""
+
+import sys
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assistant.context.note import Note
+from assistant.language.sentences import stated
+from assistant.memory.records.lifetimes import Lifetimes
+from assistant.memory.records.memory import ASSISTANT, Memory, MemoryKind
+from assistant.memory.retrieval.candidates import NONE, places
+from assistant.memory.retrieval.ranking import Features
+from assistant.memory.retrieval.relation_index import Roles
+from assistant.memory.retrieval.tiers import Marks
+from assistant.memory.retrieval.time_index import RowTimes
+from assistant.memory.retrieval.user_profile import Standing, belongs_to_profile, profile_notes
+
+Rows = NDArray[np.int64]
+
+DAY_S = 86_400.0
+CREATED, LAST_USED, IMPORTANCE, CONFIDENCE, USES, FEEDBACK, PINNED, STATEMENT = range(8)
+"""Numbers of each row, side by side: they are needed together, and lie in one line of the
+processor's cache. `CREATED` is when it was last told, `LAST_USED` the same where a memory was never
+used. Times: seconds since 1970."""
+
+
+class RowMetadata:
+    """Rows only grow; removed ones keep their number and lose their content."""
+
+    def __init__(self, lifetimes: Lifetimes) -> None:
+        self.row_of: dict[str, int] = {}
+        self.ids: list[str] = []
+        self.texts: list[str] = []
+        self.kinds: list[MemoryKind] = []
+        self.conversations: list[str] = []
+        self.all_speakers: frozenset[str] = frozenset()
+        """Replaced as a whole, so it is read without a lock."""
+        self.sources: list[tuple[str, ...]] = []
+        self.superseded_by: dict[int, str] = {}
+        self.summaries: set[int] = set()
+        self.standing: set[int] = set()
+        """Rows of the profile."""
+        self.speakers = np.empty(0, np.object_)
+        self.before: Rows = np.empty(0, np.int64)
+        self.after: Rows = np.empty(0, np.int64)
+        """The rows said just before and after in the same conversation, or `NONE`."""
+        self._living = np.empty(0, np.bool_)
+        self._hidden = np.empty(0, np.bool_)
+        self._veiled = np.empty(0, np.bool_)
+        """Rows that the user wants forgotten, and may still take back: those that rest on these
+        exchanges, and these memories."""
+        self._veiled_exchanges: frozenset[str] = frozenset()
+        self._veiled_ids: frozenset[str] = frozenset()
+        self._lifetimes = lifetimes
+        self._ends = np.empty(0)
+        self._numbers = np.empty((0, STATEMENT + 1))
+        self.times = RowTimes()
+        self.roles = Roles()
+        self._last_of: dict[str, int] = {}
+        self._rows_of_source: dict[str, list[int]] = {}
+
+    def add(self, memories: Sequence[Memory]) -> None:
+        self._reserve(len(self.ids) + len(memories))
+        for memory in memories:
+            row = len(self.ids)
+            for column in (self.ids, self.texts, self.conversations):
+                column.append("")
+            self.kinds.append(memory.kind)
+            self.sources.append(())
+            self.before[row] = self.after[row] = NONE
+            if memory.kind is MemoryKind.EXCHANGE and memory.conversation:
+                self._link(row, sys.intern(memory.conversation))  # one text for all its rows
+            self.write(row, memory)
+
+    def once(self, memories: Sequence[Memory]) -> list[int]:
+        """Places of those that are not here yet, each id once: a fault may have left it twice in
+        the table, and a row that nobody knows of could not be forgotten."""
+        first = {memory.id: at for at, memory in reversed(list(enumerate(memories)))}
+        return sorted(at for key, at in first.items() if key not in self.row_of)
+
+    def write(self, row: int, memory: Memory) -> None:
+        """All that is known of one row, but for its neighbours."""
+        self.row_of[memory.id] = row
+        fresh = self.texts[row] != memory.text
+        self._living[row] = True
+        self.ids[row], self.texts[row] = memory.id, memory.text
+        self.kinds[row], self.speakers[row] = memory.kind, sys.intern(memory.speaker)
+        if memory.speaker not in self.all_speakers:
+            self.all_speakers |= {memory.speaker}
+        self._write_sources(row, memory.sources)
+        veiled = memory.id in self._veiled_ids
+        self._veiled[row] = veiled or not self._veiled_exchanges.isdisjoint(memory.sources)
+        self.superseded_by.pop(row, None)
+        if memory.superseded_by is not None:
+            self.superseded_by[row] = memory.superseded_by
+        if memory.kind is MemoryKind.SUMMARY:
+            self.summaries.add(row)
+        self.standing.discard(row)
+        if belongs_to_profile(memory):
+            self.standing.add(row)
+        created = memory.told.timestamp()
+        end = self._lifetimes.end(memory)
+        self._ends[row] = np.inf if end is None else end.timestamp()
+        self._hidden[row] = memory.never_recall
+        used = memory.last_used.timestamp() if memory.last_used is not None else created
+        known = (memory.importance, memory.confidence, memory.uses, memory.feedback)
+        self._numbers[row] = (created, used, *known, memory.pinned, stated(memory.text))
+        self.times.write(row, memory.text, memory.told)
+        if fresh and memory.speaker != ASSISTANT:  # its words tell nothing of who is who
+            self.roles.write(row, memory.text)
+
+    def remove(self, rows: Sequence[int]) -> None:
+        """Their neighbours become neighbours of each other."""
+        for row in rows:
+            before, after = int(self.before[row]), int(self.after[row])
+            if before != NONE:
+                self.after[before] = after
+            if after != NONE:
+                self.before[after] = before
+            conversation = self.conversations[row]
+            if self._last_of.get(conversation) == row:
+                self._last_of[conversation] = before
+            del self.row_of[self.ids[row]]
+            self._living[row] = False
+            self._write_sources(row, ())
+            self.ids[row] = self.texts[row] = self.speakers[row] = ""
+            self.conversations[row] = ""
+            self.superseded_by.pop(row, None)
+            self.standing.discard(row)
+            self.summaries.discard(row)
+            self.before[row] = self.after[row] = NONE
+            self._hidden[row], self._veiled[row] = True, False
+            self._numbers[row], self._ends[row] = 0.0, np.inf
+            self.times.clear(row)
+            self.roles.clear(row)
+
+    def veil(self, exchanges: Collection[str], ids: Collection[str]) -> None:
+        """Let memories that rest on these exchanges, and these memories, not come up, and all
+        others again."""
+        self._veiled_exchanges, self._veiled_ids = frozenset(exchanges), frozenset(ids)
+        self._veiled[:] = False
+        self._veiled[list(self.resting_on(exchanges, ids))] = True
+
+    def veiled(self, row: int) -> bool:
+        return bool(self._veiled[row])
+
+    def all_veiled(self) -> Rows:
+        return np.flatnonzero(self._veiled)
+
+    def forget_speakers(self) -> None:
+        """Those of whom nothing is left."""
+        self.all_speakers = frozenset(self.speakers[self.living()].tolist())
+
+    def resting_on(self, exchanges: Collection[str], ids: Collection[str]) -> set[int]:
+        """Rows that rest on these exchanges, and those of these memories."""
+        rows = {self.row_of[key] for key in ids if key in self.row_of}
+        return rows.union(*(self._rows_of_source.get(source, ()) for source in exchanges))
+
+    def outlines(self, user_id: str, rows: Iterable[int]) -> dict[str, Memory]:
+        """The memories of these rows by their ids, as far as RAM knows them; without what is gone
+        or withheld."""
+        return {
+            self.ids[row]: Memory(
+                id=self.ids[row],
+                user_id=user_id,
+                kind=self.kinds[row],
+                text=self.texts[row],
+                created=self.created(row),
+                speaker=str(self.speakers[row]),
+                conversation=self.conversations[row],
+                sources=self.sources[row],
+                superseded_by=self.superseded_by.get(row),
+                **self._marks_of(row),
+            )
+            for row in rows
+            if self._living[row] and not self._veiled[row]
+        }
+
+    def _marks_of(self, row: int) -> Mapping[str, Any]:
+        numbers = self._numbers[row].tolist()
+        used = datetime.fromtimestamp(numbers[LAST_USED], UTC) if numbers[USES] else None
+        return {
+            "importance": numbers[IMPORTANCE],
+            "confidence": numbers[CONFIDENCE],
+            "last_used": used,
+            "uses": int(numbers[USES]),
+            "feedback": int(numbers[FEEDBACK]),
+            "pinned": numbers[PINNED] > 0,
+        }
+
+    def living(self) -> Rows:
+        """All rows that hold a memory, oldest first."""
+        return np.flatnonzero(self._living[: len(self.ids)])
+
+    def marks(self, rows: Rows) -> Marks:
+        """What decides in which tier they are."""
+        numbers = self._numbers[rows].T
+        return Marks(
+            created=numbers[CREATED],
+            last_used=numbers[LAST_USED],
+            uses=numbers[USES],
+            importance=numbers[IMPORTANCE],
+            pinned=numbers[PINNED] > 0,
+        )
+
+    def created(self, row: int) -> datetime:
+        return datetime.fromtimestamp(self._numbers[row, CREATED], UTC)
+
+    def told_between(self, start: float, end: float) -> Rows:
+        """Rows of what was told from `start` on and before `end`, in seconds since 1970."""
+        numbers = self._numbers[: len(self.ids)]
+        told = (numbers[:, CREATED] >= start) & (numbers[:, CREATED] < end)
+        return np.flatnonzero(self._living[: len(self.ids)] & told & (numbers[:, STATEMENT] > 0))
+
+    def successors(self, rows: Rows) -> Rows:
+        """What superseded any of these."""
+        known = rows.tolist() if self.superseded_by else []
+        newer = [self.superseded_by.get(row, "") for row in known]
+        return np.array([self.row_of[key] for key in newer if key in self.row_of], np.int64)
+
+    def states(self, row: int) -> bool:
+        """It is not a mere question."""
+        return bool(self._numbers[row, STATEMENT] > 0)
+
+    def profile(self) -> tuple[Note, ...]:
+        """What is always in the prompt, in its order."""
+        return profile_notes(
+            Standing(
+                self.ids[row],
+                self.texts[row],
+                self.kinds[row],
+                self.speakers[row],
+                float(self._numbers[row, CREATED]),
+            )
+            for row in self.standing
+            if not (self._hidden[row] or row in self.superseded_by or self._veiled[row])
+        )
+
+    def eligible(self, rows: Rows, exclude: Collection[str], now: datetime) -> NDArray[np.bool_]:
+        """Which of the rows may come up: neither hidden nor expired, and resting on none of those
+        exchanges."""
+        allowed = ~(self._hidden[rows] | self._veiled[rows]) & (self._ends[rows] > now.timestamp())
+        shown = [row for source in exclude for row in self._rows_of_source.get(source, ())]
+        if shown:
+            allowed &= ~np.isin(rows, shown)
+        return allowed
+
+    def expired(self, now: datetime) -> list[str]:
+        """Ids of what has expired, oldest first."""
+        rows = np.flatnonzero(self._ends[: len(self.ids)] <= now.timestamp())
+        return [self.ids[row] for row in rows]
+
+    def features(self, rows: Rows, now: datetime) -> Features:
+        """
+        Args:
+            rows: ascending.
+        """
+        moment = now.timestamp()
+        superseded = np.zeros(len(rows), np.bool_)
+        successor = None
+        known = rows.tolist() if self.superseded_by else []
+        if old := [at for at, row in enumerate(known) if row in self.superseded_by]:
+            newer = [self.superseded_by[row] for row in rows[old].tolist()]
+            superseded[old] = [bool(key) for key in newer]
+            successor = np.full(len(rows), NONE, np.int64)
+            successor[old] = places(rows, np.array([self.row_of.get(key, NONE) for key in newer]))
+        numbers = np.ascontiguousarray(self._numbers.take(rows, axis=0).T)
+        return Features(
+            age_days=np.maximum(0.0, moment - numbers[CREATED]) / DAY_S,
+            unused_days=np.maximum(0.0, moment - numbers[LAST_USED]) / DAY_S,
+            importance=numbers[IMPORTANCE],
+            confidence=numbers[CONFIDENCE],
+            uses=numbers[USES],
+            feedback=numbers[FEEDBACK],
+            pinned=numbers[PINNED] > 0,
+            superseded=superseded,
+            speakers=self.speakers[rows],
+            statement=numbers[STATEMENT],
+            successor=successor,
+        )
+
+    def _link(self, row: int, conversation: str) -> None:
+        self.conversations[row] = conversation
+        last = self._last_of.get(conversation, NONE)
+        self.before[row] = last
+        if last != NONE:
+            self.after[last] = row
+        self._last_of[conversation] = row
+
+    def _write_sources(self, row: int, sources: tuple[str, ...]) -> None:
+        for source in self.sources[row]:
+            self._rows_of_source[source].remove(row)
+        for source in sources:
+            self._rows_of_source.setdefault(source, []).append(row)
+        self.sources[row] = sources
+
+    def _reserve(self, wanted: int) -> None:
+        if wanted <= len(self._numbers):
+            return
+        room = max(wanted, 2 * len(self._numbers), 1024)
+        self.speakers = _grown(self.speakers, room)
+        self.before, self.after = _grown(self.before, room), _grown(self.after, room)
+        self._living = _grown(self._living, room)
+        self._hidden, self._ends = _grown(self._hidden, room), _grown(self._ends, room)
+        self._veiled = _grown(self._veiled, room)
+        self._numbers = _grown(self._numbers, room)
+        self.times.reserve(room)
+
+
+AnArray = TypeVar("AnArray", bound=NDArray[Any])
+
+
+def _grown(column: AnArray, room: int) -> AnArray:
+    more = np.zeros((room - len(column), *column.shape[1:]), column.dtype)
+    return cast("AnArray", np.concatenate([column, more]))

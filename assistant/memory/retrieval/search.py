@@ -1,0 +1,259 @@
+"""A question looked up in the indexes of one user: the candidates of words, meaning and clues are
+ranked together."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from itertools import chain, islice
+
+import numpy as np
+
+from assistant.language.stemming import TextAnalyzer
+from assistant.memory.records.memory import USER, Memory, MemoryKind
+from assistant.memory.retrieval.candidates import best_by_words, to_be_ranked
+from assistant.memory.retrieval.deadline import SearchDeadline
+from assistant.memory.retrieval.dense_index import DenseIndex, QueryVectors
+from assistant.memory.retrieval.document_expansion import DocumentExpansion
+from assistant.memory.retrieval.encoding import LONGEST_DOCUMENT
+from assistant.memory.retrieval.lexical_index import Evidence as ByWords
+from assistant.memory.retrieval.lexical_index import LexicalIndex
+from assistant.memory.retrieval.quantized_blocks import Cosines, Rows
+from assistant.memory.retrieval.query_constraints import QueryConstraints
+from assistant.memory.retrieval.question import Question
+from assistant.memory.retrieval.ranking import (
+    Candidates,
+    Evidence,
+    Ranked,
+    Ranking,
+    rank,
+    rank_in_brief,
+)
+from assistant.memory.retrieval.recap_scope import rows_in_scope, with_recap_bonus
+from assistant.memory.retrieval.results import RecalledMemory
+from assistant.memory.retrieval.row_metadata import RowMetadata
+from assistant.memory.retrieval.tiers import Tier
+from assistant.memory.transcript.fact_rows import without_redundant
+
+CANDIDATES = 80
+"""The best by words and the best by meaning; their neighbours in the conversation come on top. With
+200 no more of the best twelve are right, and ranking them takes twice the time."""
+UNKNOWN = QueryVectors()
+READ = 1_000
+"""Characters of a memory in which the question's words are looked for, to say why it was found."""
+NEWEST = 100
+"""Memories among which the newest statements are looked for."""
+REPEATING = 6
+"""Ranked beyond what is asked for, in place of those that only ask, or tell, the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What is known of the same rows, by `UserIndex`."""
+
+    lexicon: TextAnalyzer
+    lexical: LexicalIndex
+    vectors: DenseIndex
+    extras: DocumentExpansion
+    columns: RowMetadata
+    ranking: Ranking
+
+
+def searched(
+    parts: Parts,
+    question: Question,
+    meaning: QueryVectors,
+    k: int,
+    now: datetime,
+    exclude: Collection[str],
+    limit: SearchDeadline,
+) -> list[RecalledMemory]:
+    """The k best, best first, without that same question, asked before. Under the index's lock.
+
+    Args:
+        exclude: exchanges whose memories stay out.
+        limit: past it they are those that have the question's words or, where there was time to
+            look for them, are near in meaning; nothing else about them is looked at then.
+    """
+    search = _Search.by_words(parts, question, k, now, exclude)
+    meaning = parts.vectors.usable(meaning)
+    known = any(vector is not None for vector in meaning)
+    if not limit.after_words(meaning=known):
+        return search.in_brief()
+    near = search.near(meaning)
+    if known and not limit.after_meaning():
+        return search.in_brief(meaning, near)
+    chosen = search.candidates(meaning, near)
+    if not len(chosen.rows):
+        return []
+    return search.best(rank(chosen, parts.ranking, k + REPEATING))
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """One search, with what the question's words say.
+
+    Attributes:
+        own, context: evidence by words of all rows.
+    """
+
+    parts: Parts
+    question: Question
+    k: int
+    now: datetime
+    exclude: Collection[str]
+    own: ByWords
+    context: ByWords
+    clues: QueryConstraints
+
+    @classmethod
+    def by_words(
+        cls, parts: Parts, question: Question, k: int, now: datetime, exclude: Collection[str]
+    ) -> "_Search":
+        lexical = parts.lexical.score(question.words)
+        own = parts.extras.words(question.words, lexical.own)
+        clues = QueryConstraints.of(question, parts.columns, parts.lexical, parts.ranking, now)
+        return cls(parts, question, k, now, exclude, own, lexical.context, clues)
+
+    @property
+    def count(self) -> int:
+        """Of candidates by words, and by meaning."""
+        return max(CANDIDATES, self.k + REPEATING)
+
+    def near(self, meaning: QueryVectors) -> Rows:
+        """The nearest in meaning."""
+        vectors, extras = self.parts.vectors, self.parts.extras
+        return np.concatenate(
+            [vectors.near(meaning, self.count), extras.near(meaning.quick, self.count)]
+        )
+
+    def candidates(self, meaning: QueryVectors, near: Rows) -> Candidates:
+        """All that may come up, with what is known of each.
+
+        Args:
+            near: the nearest in meaning.
+        """
+        columns, size = self.parts.columns, len(self.own)
+        cosines = partial(_cosines, self.parts, meaning)
+        near = np.concatenate([near, self.clues.candidates(size, cosines)])
+        before, after = columns.before[:size], columns.after[:size]
+        rows = to_be_ranked(self.own, near, before, after, self.count)
+        rows, broad = rows_in_scope(columns, rows, self.question.text, self.exclude, self.now)
+        if broad is None:
+            rows = self.clues.left(rows)
+        return Candidates(
+            rows=rows,
+            evidence=Evidence(
+                cosines(rows).astype(np.float64),
+                self.own[rows].astype(np.float64),
+                self.context[rows].astype(np.float64),
+                self.question.speaker,
+                *self.clues.evidence(rows),
+            ),
+            before=columns.before[rows],
+            after=columns.after[rows],
+            features=with_recap_bonus(columns, rows, columns.features(rows, self.now), broad),
+            vectors=self.parts.vectors.reader(meaning, rows),
+        )
+
+    def in_brief(
+        self, meaning: QueryVectors = UNKNOWN, near: Rows | None = None
+    ) -> list[RecalledMemory]:
+        """The k best by words and, where the nearest are known, meaning; not by anything else that
+        is known of them, but that what supersedes one of them comes before it."""
+        columns = self.parts.columns
+        rows = best_by_words(self.own, self.count)
+        rows = rows if near is None else np.concatenate([rows, near])
+        rows = np.unique(np.concatenate([rows, columns.successors(rows)]))
+        rows, broad = rows_in_scope(columns, rows, self.question.text, self.exclude, self.now)
+        if broad is None:
+            rows = self.clues.left(rows)
+        if not len(rows):
+            return []
+        cosines = _cosines(self.parts, meaning, rows).astype(np.float64)
+        features = with_recap_bonus(columns, rows, columns.features(rows, self.now), broad)
+        own, weights = self.own[rows].astype(np.float64), self.parts.ranking
+        return self.best(rank_in_brief(rows, own, cosines, features, weights, self.k + REPEATING))
+
+    def best(self, ranked: Sequence[Ranked]) -> list[RecalledMemory]:
+        """The first k of them that tell something."""
+        parts, rows = self.parts, [each.row for each in ranked]
+        asked = parts.lexicon.terms(self.question.text)
+        whole = self.question.words == self.question.text
+        matches = self.own[rows] > 0 if whole else np.ones(len(rows), np.bool_)
+        known = ranked, parts.vectors.quick.tiers(rows), matches
+        return list(islice(without_redundant(map(partial(_found, parts, asked), *known)), self.k))
+
+
+def _cosines(parts: Parts, meaning: QueryVectors, rows: Rows) -> Cosines:
+    return parts.extras.cosines(meaning.quick, rows, parts.vectors.cosines(meaning, rows))
+
+
+def newest_stated(
+    columns: RowMetadata, k: int, exclude: Collection[str], now: datetime
+) -> list[RecalledMemory]:
+    """What the user stated last, newest first. Under the index's lock.
+
+    Args:
+        exclude: exchanges whose memories stay out.
+    """
+    rows = columns.living()[-NEWEST:]
+    rows = rows[columns.eligible(rows, exclude, now)][::-1]
+    own = (row for row in rows.tolist() if columns.speakers[row] == USER and columns.states(row))
+    return [
+        RecalledMemory(
+            id=columns.ids[row],
+            text=columns.texts[row],
+            kind=columns.kinds[row],
+            speaker=USER,
+            created=columns.created(row),
+            score=0.0,
+            parts={},
+            words=(),
+            superseded_by=columns.superseded_by.get(row),
+            sources=columns.sources[row],
+        )
+        for row in islice(own, k)
+    ]
+
+
+def head(text: str) -> str:
+    """What is looked at of a text: whoever pastes a megabyte must not make recall late for ever."""
+    return text[:LONGEST_DOCUMENT]
+
+
+def words_of(memory: Memory) -> tuple[str, str]:
+    """Text and context as the lexical index takes them. None of a summary: it is never looked for
+    by its words, and they would only make those of its sources seem common."""
+    if memory.kind is MemoryKind.SUMMARY:
+        return "", ""
+    return head(memory.text), memory.context
+
+
+def _found(
+    parts: Parts, asked: Mapping[str, set[str]], ranked: Ranked, tier: Tier, matches: bool
+) -> RecalledMemory:
+    """
+    Args:
+        asked: the question's words and their stems.
+        matches: whether it may have any of them. What a summary has no index knows.
+    """
+    columns, row = parts.columns, ranked.row
+    text = columns.texts[row]
+    states = columns.states(row)
+    read = matches or not states or columns.kinds[row] is MemoryKind.SUMMARY
+    there = set(parts.lexicon.content(text[:READ])) if read else set()
+    return RecalledMemory(
+        id=columns.ids[row],
+        text=text,
+        kind=columns.kinds[row],
+        speaker=columns.speakers[row],
+        created=columns.created(row),
+        score=ranked.score,
+        parts=ranked.parts,
+        words=tuple(word for word, stems in asked.items() if not stems.isdisjoint(there)),
+        superseded_by=columns.superseded_by.get(row),
+        sources=columns.sources[row],
+        tier=tier,
+        adds=states or not there.issubset(chain.from_iterable(asked.values())),
+    )

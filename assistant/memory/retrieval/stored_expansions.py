@@ -1,0 +1,124 @@
+"""What was made of exchanges for the index, as it is kept beside them (`Derived`) and read again.
+
+With the vectors, so that a start has nothing to encode: 8 bits a dimension, which is all that the
+index keeps of them.
+"""
+
+import base64
+import json
+import sqlite3
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assistant.memory.records.ids import telling
+from assistant.memory.records.memory import USER
+from assistant.memory.retrieval.document_expansion import Expansion
+from assistant.memory.transcript import derived_rows
+
+DESCRIBED = "describe"
+"""The kind of output."""
+STEPS = 127
+
+Vectors = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """Of one exchange.
+
+    `key` tells what it was made from, and how; `parts` what the model was asked for. `of` is the
+    `fingerprint` of the words that it describes. `vectors`, by `encoder`, are the description's, if
+    there is one, and the questions'.
+    """
+
+    key: str
+    parts: tuple[str, ...]
+    of: str
+    about: str
+    questions: tuple[str, ...]
+    encoder: str
+    vectors: Vectors = field(default_factory=lambda: np.zeros((0, 0), np.float32))
+
+
+class Read(Protocol):
+    """The transcript, as far as it is read."""
+
+    def reading(self) -> AbstractContextManager[sqlite3.Connection]: ...
+
+
+def content_of(made: Description) -> dict[str, Any]:
+    """As JSON can hold it."""
+    codes = np.rint(made.vectors * STEPS).astype(np.int8)
+    return {
+        "key": made.key,
+        "parts": list(made.parts),
+        "of": made.of,
+        "about": made.about,
+        "questions": list(made.questions),
+        "encoder": made.encoder,
+        "vectors": [base64.b64encode(row.tobytes()).decode() for row in codes],
+    }
+
+
+def description(content: Mapping[str, Any]) -> Description:
+    rows = [np.frombuffer(base64.b64decode(row), np.int8) for row in content["vectors"]]
+    codes = np.array(rows, np.float32) if rows else np.zeros((0, 0), np.float32)
+    vectors = codes / np.float32(STEPS)
+    return Description(
+        content["key"],
+        tuple(content["parts"]),
+        content["of"],
+        content["about"],
+        tuple(content["questions"]),
+        content["encoder"],
+        vectors,
+    )
+
+
+def extras(
+    transcript: Read, user: str, encoder: str, exchanges: Collection[str] | None = None
+) -> dict[str, Expansion]:
+    """What was made of these exchanges, or of all, by the ids of the memories that it is of; what
+    is hidden too.
+
+    Args:
+        encoder: whose vectors are wanted.
+
+    Raises:
+        StoreError: the transcript can't be read.
+    """
+    with transcript.reading() as db:
+        rows = derived_rows.contents(db, user, DESCRIBED, exchanges)
+        sources = _sources(db, [number for number, _, _ in rows], user)
+    return {
+        telling(subject, USER): _extra(description(json.loads(content)), encoder, sources[number])
+        for number, subject, content in rows
+    }
+
+
+def _extra(made: Description, encoder: str, sources: Sequence[str]) -> Expansion:
+    vectors = made.vectors if made.encoder == encoder else made.vectors[:0]
+    return Expansion(made.of, made.about, made.questions, vectors, tuple(sources))
+
+
+def _sources(db: sqlite3.Connection, numbers: Sequence[int], user: str) -> dict[int, list[str]]:
+    """Of these outputs: by themselves where they are few, else by reading all."""
+    found: dict[int, list[str]] = {number: [] for number in numbers}
+    query = "SELECT derived, exchange FROM derived_source"
+    if len(numbers) <= derived_rows.LOOKED_UP:
+        places = ", ".join("?" * len(numbers))
+        rows = db.execute(f"{query} WHERE derived IN ({places})", numbers)
+    else:
+        rows = db.execute(
+            f"{query} JOIN derived ON number = derived WHERE user = ? AND kind = ?",
+            (user, DESCRIBED),
+        )
+    for number, exchange in rows:
+        if number in found:
+            found[number].append(exchange)
+    return found

@@ -1,0 +1,68 @@
+"""The stronger encoder as the rest of the program calls it: loaded beside the conversation, and its
+vectors made while nobody speaks."""
+
+import asyncio
+from concurrent.futures import Future
+from functools import partial
+
+from assistant.memory.index_sync import IndexSync
+from assistant.memory.retrieval.encoding import QueryEncoder
+from assistant.memory.store.write_priority import WriterThread
+
+
+class Strengthening:
+    """Of one user's memories. Where there is only one encoder it does nothing.
+
+    Args:
+        encoder: the quick one, which has the stronger one, or has none.
+        writing: the thread that `keeper` works on.
+    """
+
+    def __init__(self, keeper: IndexSync, encoder: QueryEncoder, writing: WriterThread) -> None:
+        self._keeper = keeper
+        self._encoder = encoder
+        self._writing = writing
+
+    def begin(self) -> "Future[None]":
+        """Load it beside what goes on, and ask it too from then on; once. Any thread."""
+        return self._writing.submit(self._keeper.strengthen)
+
+    def missing(self) -> int:
+        """How many memories lack its vector. Any thread."""
+        index = self._keeper.index
+        return index.dense.missing if index is not None else 0
+
+    async def some(self, most: int) -> int:
+        """Give so many memories its vector; returns how many lacked it. Cancelled, it stops at
+        once.
+
+        Raises:
+            ModelError: they can't be encoded.
+        """
+        index, stronger = self._keeper.index, self._encoder.stronger
+        if index is None or stronger is None:
+            return 0
+        ids, texts = index.without_vectors(most, stronger=True)
+        if ids:
+            try:
+                vectors = await asyncio.to_thread(stronger.encode_documents, texts)
+            except asyncio.CancelledError:
+                stronger.rest()
+                raise
+            take_in = partial(self._keeper.stronger.take_in, index, ids, texts, vectors)
+            await asyncio.get_running_loop().run_in_executor(self._writing, take_in)
+        return len(ids)
+
+    def rest(self) -> None:
+        """Nothing is to be strengthened for a while. Quick; any thread."""
+        if self._encoder.stronger is not None:
+            self._encoder.stronger.rest()
+
+    async def outdated(self) -> bool:
+        """The store has vectors of encoders that are chosen no more. Raises StoreError."""
+        return bool(await asyncio.to_thread(self._keeper.stronger.outdated))
+
+    async def drop_outdated(self) -> None:
+        """Drop them. Doesn't raise."""
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(self._writing, self._keeper.stronger.drop_outdated)

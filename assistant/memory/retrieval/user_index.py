@@ -1,0 +1,398 @@
+"""All memories of one user, in RAM, as recall searches them.
+
+Rows 0, 1, 2… are the same in the lexical index, the vectors and the columns here. A row that is
+forgotten stays as a gap without content, so that the others keep their numbers.
+"""
+
+import math
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from datetime import datetime
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assistant.context.note import Note
+from assistant.errors import StoreError
+from assistant.language.stemming import TextAnalyzer
+from assistant.memory.records.lifetimes import Lifetimes
+from assistant.memory.records.memory import Memory
+from assistant.memory.retrieval.deadline import SearchDeadline
+from assistant.memory.retrieval.dense_index import DenseIndex, QueryVectors
+from assistant.memory.retrieval.document_expansion import (
+    DocumentExpansion,
+    Expansion,
+    ExpansionWeights,
+)
+from assistant.memory.retrieval.lexical_index import LexicalIndex
+from assistant.memory.retrieval.question import Question
+from assistant.memory.retrieval.ranking import Ranking
+from assistant.memory.retrieval.results import RecalledMemory
+from assistant.memory.retrieval.row_metadata import RowMetadata
+from assistant.memory.retrieval.search import Parts, newest_stated, searched, words_of
+from assistant.memory.retrieval.tiers import Tier, Tiers, assigned
+from assistant.memory.store.lance_schema import Batch
+
+Rows = NDArray[np.int64]
+Vector = NDArray[np.float32]
+Vectors = NDArray[np.float32]
+
+OUTLINED_AT_ONCE = 250
+"""Two milliseconds."""
+ADDED_AT_ONCE = 32
+"""The same."""
+LONG = 2_000
+"""New memories that one may leave to be gone through word by word."""
+BREATH_S = 0.0005
+
+
+class UserIndex:
+    """Thread-safe: a search and a change wait for each other, for a few milliseconds, and a search
+    no longer than its limit.
+
+    Args:
+        dimensions: of the quick encoder's vectors; where nothing else is said they are meant.
+        lifetimes: when memories without a date of their own expire; default: never.
+        enrichment: what of that which was made of them counts; default: nothing.
+    """
+
+    def __init__(
+        self,
+        user_id: str,
+        lexicon: TextAnalyzer,
+        dimensions: int,
+        ranking: Ranking,
+        lifetimes: Lifetimes | None = None,
+        enrichment: ExpansionWeights | None = None,
+    ) -> None:
+        self.user_id = user_id
+        self._lexicon = lexicon
+        self._lexical = LexicalIndex(lexicon)
+        self._vectors = DenseIndex(dimensions)
+        self._extras = DocumentExpansion(lexicon, dimensions, enrichment or ExpansionWeights())
+        self._columns = RowMetadata(lifetimes or Lifetimes())
+        self._ranking = ranking
+        self._lock = threading.Lock()
+        self.profile: tuple[Note, ...] = ()
+        """What is always in the prompt. Replaced as a whole, so it is read without a lock."""
+
+    def __len__(self) -> int:
+        """Memories that there are."""
+        return len(self._columns.row_of)
+
+    @property
+    def shown(self) -> int:
+        """Those of them that are not withheld."""
+        with self._lock:
+            return len(self) - len(self._columns.all_veiled())
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._columns.row_of
+
+    def sources(self) -> set[str]:
+        """The exchanges of the transcript that some memory rests on."""
+        with self._lock:
+            return {source for each in self._columns.sources for source in each}
+
+    def load(self, batches: Iterable[Batch], encoder: str | None) -> None:
+        """Take in a scan of the table, which comes in the order in which things were said; without
+        an encoder they have no vectors yet.
+
+        Raises:
+            StoreError: the scan broke off; the index holds what had come by then.
+        """
+        given: list[tuple[str, str]] = []
+        try:
+            for batch in batches:
+                memories = batch.memories()
+                if any(memory.user_id != self.user_id for memory in memories):
+                    raise StoreError("The memories hold what is another user's; nothing is read.")
+                once = self._columns.once(memories)
+                memories = [memories[at] for at in once]
+                if encoder is None:
+                    self._vectors.add_without(len(memories))
+                else:
+                    vectors, present = batch.vectors(encoder)
+                    known = np.where(present[:, np.newaxis], vectors, np.float32(np.nan))
+                    self._vectors.add(known if len(once) == len(known) else known[once])
+                self._columns.add(memories)
+                given += map(words_of, memories)
+        finally:
+            # All at once: each large piece is folded into the whole.
+            self._lexical.add([text for text, _ in given], [context for _, context in given])
+            self.profile = self._columns.profile()
+
+    def add(self, memories: Sequence[Memory], vectors: Vectors | None = None) -> None:
+        """They are found by their words when this returns, and by meaning once they have vectors.
+        Of many a search, and who forgets, waits for a few alone.
+
+        Args:
+            vectors: shape (len(memories), dimensions); NaN where there is none yet.
+
+        Raises:
+            ValueError: a memory is another user's, or is there already.
+        """
+        for memory in memories:
+            if memory.user_id != self.user_id or memory.id in self._columns.row_of:
+                raise ValueError(f"memory {memory.id} does not belong here, or is here already")
+        for at in range(0, len(memories), ADDED_AT_ONCE):
+            if at:
+                time.sleep(BREATH_S)  # who waits for the lock would not get it in between
+            piece = slice(at, at + ADDED_AT_ONCE)
+            with self._lock:
+                self._add(memories[piece], None if vectors is None else vectors[piece])
+            if at and self._lexical.unmerged > LONG:
+                self._lexical.merge()
+
+    def _add(self, memories: Sequence[Memory], vectors: Vectors | None) -> None:
+        given = [*map(words_of, memories)]
+        self._lexical.add([text for text, _ in given], [context for _, context in given])
+        if vectors is None:
+            self._vectors.add_without(len(memories))
+        else:
+            self._vectors.add(vectors)
+        self._columns.add(memories)
+        self.profile = self._columns.profile()
+
+    def set_vectors(self, ids: Sequence[str], vectors: Vectors, *, stronger: bool = False) -> None:
+        """Those of memories that are gone by now are dropped."""
+        with self._lock:
+            known = [at for at, key in enumerate(ids) if key in self._columns.row_of]
+            rows = [self._columns.row_of[ids[at]] for at in known]
+            give = self._vectors.strengthen if stronger else self._vectors.replace
+            give(rows, vectors[known])
+
+    def attach_stronger(self, dimensions: int) -> None:
+        """There is a stronger encoder from now on, whose vectors are given bit by bit."""
+        with self._lock:
+            self._vectors.attach(dimensions)
+
+    def saying(self, ids: Sequence[str], texts: Sequence[str]) -> list[int]:
+        """Positions of those that are here and still say this."""
+        with self._lock:
+            rows, said = self._columns.row_of, self._columns.texts
+            known = [at for at, key in enumerate(ids) if key in rows]
+            return [at for at in known if said[rows[ids[at]]] == texts[at]]
+
+    @property
+    def dense(self) -> DenseIndex:
+        """Its properties may be read by any thread; all else is this index's."""
+        return self._vectors
+
+    def update(self, memory: Memory) -> None:
+        """Its fields are other ones now. A changed text needs a new vector too.
+
+        Raises:
+            KeyError: it isn't here.
+        """
+        with self._lock:
+            row = self._columns.row_of[memory.id]
+            if memory.text != self._columns.texts[row]:
+                self._vectors.remove([row])
+                self._extras.remove([row])
+            self._lexical.replace(row, *words_of(memory))
+            self._columns.write(row, memory)
+            self.profile = self._columns.profile()
+
+    def enrich(self, extras: Mapping[str, Expansion]) -> None:
+        """What was made of memories, in place of what was; those that are not here, or have another
+        text by now, are left out."""
+        with self._lock:
+            row_of, texts = self._columns.row_of, self._columns.texts
+            here = {row_of[key]: each for key, each in extras.items() if key in row_of}
+            self._extras.put({n: each for n, each in here.items() if each.fits(texts[n])})
+
+    def remove(self, ids: Iterable[str]) -> None:
+        """Out of recall at once; `purge` leaves no trace of their words."""
+        with self._lock:
+            rows = [self._columns.row_of[key] for key in ids if key in self._columns.row_of]
+            if rows:
+                self._lexical.remove(rows)
+                self._vectors.remove(rows)
+                self._extras.remove(rows)
+                self._columns.remove(rows)
+                self.profile = self._columns.profile()
+
+    def veil(self, exchanges: Collection[str], ids: Collection[str]) -> None:
+        """What rests on these exchanges, and these memories, is not found from now on, nor always
+        told, also what comes later; all else is. Takes some 0.1 ms for a hundred of them."""
+        with self._lock:
+            self._columns.veil(exchanges, ids)
+            self._extras.veil(exchanges)
+            self.profile = self._columns.profile()
+
+    def outlines(
+        self, exchanges: Collection[str] | None = None, ids: Collection[str] = ()
+    ) -> dict[str, Memory]:
+        """By their ids, without what only the table knows: what rests on these exchanges, and these
+        memories; default: all. What is withheld is left out. Blocking; a search waits for a
+        piece of it alone."""
+        with self._lock:
+            columns = self._columns
+            if exchanges is None:
+                rows: list[int] = columns.living().tolist()
+            else:
+                rows = sorted(columns.resting_on(exchanges, ids))
+        found: dict[str, Memory] = {}
+        for at in range(0, len(rows), OUTLINED_AT_ONCE):
+            if at:
+                time.sleep(BREATH_S)  # who waits for the lock would not get it in between
+            with self._lock:
+                found |= columns.outlines(self.user_id, rows[at : at + OUTLINED_AT_ONCE])
+        return found
+
+    @property
+    def unmerged(self) -> int:
+        """Memories that `tidy` would fold in."""
+        return self._lexical.unmerged
+
+    def tidy(self) -> None:
+        """Fold what is new into the large index; for when nobody speaks."""
+        self._lexical.merge()
+        self._extras.tidy()
+
+    def purge(self) -> None:
+        """Drop every word that only a removed memory had, or what was made of it."""
+        with self._lock:
+            self._extras.drop_veiled()
+            self._columns.forget_speakers()
+        self._lexical.purge()
+        self._extras.purge()
+
+    def age(
+        self, tiers: Tiers, now: datetime, *reads: Callable[[Sequence[str]], Mapping[str, Vector]]
+    ) -> None:
+        """Choose anew what is in which tier; searches go on meanwhile.
+
+        Args:
+            reads: gives exact vectors by id, as far as it has them; may raise, and then nothing has
+                changed. First the quick encoder's, then, where there is one, the stronger one's.
+        """
+        with self._lock:
+            living = self._columns.living()
+            rows = living[self._columns.eligible(living, (), now)]
+            marks = self._columns.marks(rows)
+        chosen = assigned(marks, tiers, now.timestamp())
+        for vectors, read in zip(self._vectors.encoders, reads, strict=False):
+            vectors.set_hot(rows[chosen[Tier.HOT]], partial(self._exact, vectors.dimensions, read))
+            vectors.set_warm(rows[chosen[Tier.WARM]])
+
+    def _exact(
+        self, dimensions: int, read: Callable[[Sequence[str]], Mapping[str, Vector]], rows: Rows
+    ) -> Vectors:
+        with self._lock:
+            ids = [self._columns.ids[row] for row in rows]
+        found = read([key for key in ids if key])
+        none = np.full(dimensions, np.nan, np.float32)
+        return np.stack([found.get(key, none) for key in ids])
+
+    def tier(self, key: str) -> Tier | None:
+        """Of one memory; None where it isn't here."""
+        with self._lock:
+            row = self._columns.row_of.get(key)
+            return self._vectors.quick.tiers([row])[0] if row is not None else None
+
+    def tier_counts(self) -> dict[Tier, int]:
+        """How many memories each tier holds, without the withheld; the cold one all without a
+        vector too."""
+        with self._lock:
+            quick = self._vectors.quick
+            hot, warm = len(quick.hot), len(quick.warm)
+            veiled = Counter(quick.tiers(self._columns.all_veiled().tolist()))
+            all_of_them = {Tier.HOT: hot, Tier.WARM: warm, Tier.COLD: len(self) - hot - warm}
+            return {tier: count - veiled[tier] for tier, count in all_of_them.items()}
+
+    def without_vectors(self, limit: int, *, stronger: bool = False) -> tuple[list[str], list[str]]:
+        """Ids and texts of what has no vector yet, the newest first."""
+        columns = self._columns
+        with self._lock:
+            if stronger:
+                rows = self._vectors.lacking(limit)
+            else:
+                living = columns.living()
+                rows = living[~self._vectors.quick.has(living)][::-1][:limit].tolist()
+            return [columns.ids[row] for row in rows], [columns.texts[row] for row in rows]
+
+    def nearest(self, vector: Vector, k: int) -> list[str]:
+        """Ids of the k nearest in meaning, whatever else speaks for or against them."""
+        with self._lock:
+            rows, _ = self._vectors.quick.search(vector, k)
+            return [self._columns.ids[row] for row in rows]
+
+    def has_vector(self, key: str) -> bool:
+        """Whether the memory is there and has its vector."""
+        with self._lock:
+            row = self._columns.row_of.get(key)
+            return row is not None and bool(self._vectors.quick.has([row])[0])
+
+    def alike(self, key: str, k: int) -> list[tuple[str, float]]:
+        """Ids of the k nearest in meaning to a memory, nearest first, with their cosines; none
+        where it is gone, or has no vector yet."""
+        with self._lock:
+            row = self._columns.row_of.get(key)
+            if row is None or not self._vectors.quick.has([row])[0]:
+                return []
+            quick = self._vectors.quick
+            rows, cosines = quick.search(quick.about([row])[0], k + 1)
+            found = zip(rows.tolist(), cosines.tolist(), strict=True)
+            shown = ((each, cosine) for each, cosine in found if not self._columns.veiled(each))
+            return [(self._columns.ids[each], cosine) for each, cosine in shown if each != row][:k]
+
+    def newest(self, count: int) -> list[str]:
+        """Ids of those that came last."""
+        with self._lock:
+            return [self._columns.ids[row] for row in self._columns.living()[-count:]]
+
+    def recent(self, k: int, exclude: Collection[str], now: datetime) -> list[RecalledMemory]:
+        """What the user stated last, newest first; nothing where the index is being changed.
+
+        Args:
+            exclude: as in `search`.
+        """
+        if not self._lock.acquire(timeout=BREATH_S):
+            return []
+        try:
+            return newest_stated(self._columns, k, exclude, now)
+        finally:
+            self._lock.release()
+
+    def expired(self, now: datetime) -> list[str]:
+        """Ids of what has expired, and comes up no more."""
+        with self._lock:
+            return self._columns.expired(now)
+
+    def speakers(self) -> frozenset[str]:
+        """All of whom there is something."""
+        return self._columns.all_speakers
+
+    def search(
+        self,
+        question: Question,
+        vector: Vector | None,
+        *,
+        stronger: Vector | None = None,
+        k: int,
+        now: datetime,
+        exclude: Collection[str] = (),
+        limit: SearchDeadline | None = None,
+    ) -> list[RecalledMemory]:
+        """The best memories for a question, best first, without that same question, asked before.
+
+        Args:
+            vector: of `question.meaning`, shape (dimensions,); None goes by the words alone.
+            stronger: the stronger encoder's, where it was there in time.
+            exclude: exchanges that the prompt holds anyway; memories that rest on them stay out.
+            limit: past it the words decide, or nothing is found; default: none.
+        """
+        limit = limit or SearchDeadline(math.inf)
+        if not limit.acquire(self._lock):
+            return []
+        try:
+            rows = (self._lexical, self._vectors, self._extras, self._columns)
+            parts = Parts(self._lexicon, *rows, self._ranking)
+            return searched(parts, question, QueryVectors(vector, stronger), k, now, exclude, limit)
+        finally:
+            self._lock.release()

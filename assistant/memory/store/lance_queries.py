@@ -1,0 +1,73 @@
+"""What queries of the table are made of."""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from assistant.memory.records.memory import Memory
+from assistant.memory.store.lance_schema import KEY, vector_fields
+from assistant.memory.store.open_table import Table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from lancedb.expr import Expr
+
+IDS_AT_ONCE = 10_000
+"""In the condition of one query."""
+SAID = [
+    {"column_name": "created", "ascending": True, "nulls_first": False},
+    {"column_name": "speaker", "ascending": False, "nulls_first": False},  # "user", "assistant"
+    {"column_name": "id", "ascending": True, "nulls_first": False},
+]
+"""The order in which things were said."""
+
+
+def condition(user_id: str, ids: Sequence[str] | None = None) -> "Expr":
+    """Built as an expression: no text is ever pasted into a query."""
+    from lancedb.expr import col, lit
+
+    found = col("user_id") == lit(user_id)
+    return found if ids is None else found & col("id").isin(ids)
+
+
+def chunks(items: Sequence[str], size: int) -> list[Sequence[str]]:
+    return [items[start : start + size] for start in range(0, len(items), size)]
+
+
+def by_user(memories: Iterable[Memory]) -> dict[str, list[Memory]]:
+    """One of each id, the last given."""
+    users: dict[str, dict[str, Memory]] = {}
+    for memory in memories:
+        users.setdefault(memory.user_id, {})[memory.id] = memory
+    return {user: list(those.values()) for user, those in users.items()}
+
+
+def rows_of(table: Table, user_id: str, ids: Sequence[str]) -> "pa.Table":
+    """Those that are there, as they are stored."""
+    import pyarrow as pa
+
+    pieces = chunks(ids, IDS_AT_ONCE) or [[]]
+    return pa.concat_tables(
+        [table.search().where(condition(user_id, some)).to_arrow() for some in pieces]
+    )
+
+
+def with_vectors(new: "pa.Table", old: "pa.Table", kept: Sequence[int | None]) -> "pa.Table":
+    """New rows with the vectors of old ones.
+
+    Args:
+        kept: for each new row which of the old ones'; None for no vector.
+    """
+    import pyarrow as pa
+
+    places = pa.array(kept, pa.int64())
+    for field in vector_fields(old.schema).values():
+        new = new.append_column(field, old.column(field.name).take(places))
+    return new
+
+
+def merge(table: Table, rows: "pa.Table", *, insert: bool = False) -> None:
+    """Put rows in the place of those with their keys; others are added, or left out."""
+    merging = table.merge_insert(list(KEY)).when_matched_update_all()
+    merging = merging.when_not_matched_insert_all() if insert else merging
+    # To LanceDB a row without a vector is a bad one.
+    merging.execute(rows, on_bad_vectors="null")

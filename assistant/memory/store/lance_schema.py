@@ -1,0 +1,220 @@
+"""How memories lie in the table: its columns, and memories as Arrow rows and back.
+
+Beside the fields of `Memory` there are `schema_version` (what wrote the row) and, for each encoder,
+one nullable column of vectors. PyArrow is imported where it is used: it takes a third of a second.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assistant.errors import StoreDamaged
+from assistant.memory.records.memory import Memory, MemoryKind
+from assistant.memory.records.serialization import (
+    COUNTS,
+    EPOCH,
+    FIELDS,
+    FLAGS,
+    LISTS,
+    MICROSECOND,
+    NUMBERS,
+    TIMES,
+    _microseconds,
+)
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+TEXTS = frozenset({"text", "context", "speaker", "conversation"})
+KEY = ("user_id", "id")
+"""What a row is known by."""
+
+SINCE_2 = frozenset({"refreshed", "separate"})
+"""Fields that a table of version 1 hasn't."""
+
+SCHEMA_VERSION = b"schema_version"
+"""Key in the metadata of the column `id`: the version of the whole table."""
+ENCODER = b"encoder"
+"""Key in a vector column's metadata: the encoder's exact name."""
+KEY_ID = b"key"
+"""Key in the metadata of the column `id`: which key the words are sealed with."""
+ROTATION_CHECK = b"rotation_check"
+"""Key in a vector column's metadata, where the vectors are turned: see `sealing`."""
+
+Vectors = NDArray[np.float32]
+"""Shape (rows, dimensions)."""
+
+
+def first_schema() -> "pa.Schema":
+    """The columns of version 1."""
+    import pyarrow as pa
+
+    return pa.schema([field for field in schema() if field.name not in SINCE_2])
+
+
+@cache
+def schema() -> "pa.Schema":
+    """The columns, but for vectors. Times are microseconds since 1970, UTC."""
+    import pyarrow as pa
+
+    text, moment = pa.string(), pa.timestamp("us", tz="UTC")
+    types: dict[str, pa.DataType] = dict.fromkeys(FIELDS, text)
+    types |= dict.fromkeys(TIMES, moment)
+    types |= dict.fromkeys(LISTS, pa.list_(text))
+    types |= dict.fromkeys(NUMBERS, pa.float64())
+    types |= dict.fromkeys(COUNTS, pa.int64())
+    types |= dict.fromkeys(FLAGS, pa.bool_())
+    types["schema_version"] = pa.int32()
+    return pa.schema([pa.field(name, kind) for name, kind in types.items()])
+
+
+def vector_field(encoder: str, dimensions: int, check: str = "") -> "pa.Field":
+    """The column of an encoder's vectors. Its name is plain; the exact one is in the metadata."""
+    import pyarrow as pa
+
+    plain = re.sub(r"[^a-z0-9]+", "_", encoder.lower()).strip("_")
+    return pa.field(
+        f"vector_{plain}_{dimensions}",
+        pa.list_(pa.float32(), dimensions),
+        metadata={ENCODER: encoder.encode()} | ({ROTATION_CHECK: check.encode()} if check else {}),
+    )
+
+
+def vector_fields(schema: "pa.Schema") -> "dict[str, pa.Field]":
+    """The vector columns by their encoders' names."""
+    return {
+        field.metadata[ENCODER].decode(): field
+        for field in schema
+        if field.metadata and ENCODER in field.metadata
+    }
+
+
+def rows(memories: Sequence[Memory], version: int) -> "pa.Table":
+    """Memories as rows without vectors.
+
+    Half surrogate pairs, which broken terminals send, have no UTF-8 form: in texts they become
+    question marks.
+
+    Raises:
+        ValueError: a time has no zone, or an id has no UTF-8 form.
+    """
+    import pyarrow as pa
+
+    columns: list[Any] = []
+    for field in schema():
+        if field.name == "schema_version":
+            values: list[Any] = [version] * len(memories)
+        else:
+            values = [getattr(memory, field.name) for memory in memories]
+        if field.name in TIMES:
+            columns.append(pa.array([_microseconds(value) for value in values], field.type))
+        elif field.name in TEXTS:
+            columns.append(pa.array([_storable(value) for value in values], field.type))
+        else:
+            columns.append(pa.array(values, field.type))
+    return pa.Table.from_arrays(columns, schema=schema())
+
+
+def vector_column(field: "pa.Field", vectors: Vectors) -> "pa.Array":
+    """Vectors as a column.
+
+    Raises:
+        ValueError: the shape is not (rows, the field's dimensions), or a number is not finite.
+    """
+    import pyarrow as pa
+
+    vectors = np.ascontiguousarray(vectors, dtype=np.float32)
+    dimensions = field.type.list_size
+    if vectors.ndim != 2 or vectors.shape[1] != dimensions:
+        raise ValueError(f"vectors of shape {vectors.shape} don't fit {dimensions} dimensions")
+    if not np.isfinite(vectors).all():
+        raise ValueError("a vector holds a number that is not finite")
+    return pa.FixedSizeListArray.from_arrays(pa.array(vectors.reshape(-1)), type=field.type)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Some rows of a scan, still in Arrow's columns."""
+
+    columns: "pa.RecordBatch"
+    turn_back: Callable[[str, Vectors], Vectors]
+    """To an encoder's vectors from how they are stored."""
+
+    def __len__(self) -> int:
+        return int(self.columns.num_rows)
+
+    def memories(self) -> list[Memory]:
+        """Whole memories; the scan must have asked for all their fields."""
+        return memories(self.columns)
+
+    def values(self, name: str) -> list[Any]:
+        """One field of each row, as `Memory` holds it."""
+        return _values(self.columns, name)
+
+    def vectors(self, encoder: str) -> tuple[Vectors, NDArray[np.bool_]]:
+        """The vectors, shape (rows, dimensions), and which rows have one; others are zeros.
+
+        Raises:
+            KeyError: the scan did not ask for this encoder.
+        """
+        found, present = self.stored_vectors(encoder)
+        return self.turn_back(encoder, found), present
+
+    def stored_vectors(self, encoder: str) -> tuple[Vectors, NDArray[np.bool_]]:
+        """As `vectors`, as they are on the disk."""
+        column = self.columns.column(vector_fields(self.columns.schema)[encoder].name)
+        present = np.asarray(column.is_valid().to_numpy(zero_copy_only=False), dtype=np.bool_)
+        dimensions = column.type.list_size
+        if present.all():
+            flat = column.flatten().to_numpy(zero_copy_only=False)
+            return flat.reshape(-1, dimensions), present
+        found = np.zeros((len(column), dimensions), np.float32)
+        found[present] = column.flatten().to_numpy(zero_copy_only=False).reshape(-1, dimensions)
+        return found, present
+
+
+def memories(columns: "pa.RecordBatch | pa.Table") -> list[Memory]:
+    """Rows as memories.
+
+    Raises:
+        StoreDamaged: a value can't be what was written: the table has no checksums, so that damage
+            may show itself only here.
+    """
+    try:
+        values = [_values(columns, name) for name in FIELDS]
+    except (ValueError, OverflowError, TypeError) as error:
+        raise StoreDamaged(
+            f"A memory on the disk is damaged: {error}.", mend="assistant memory rebuild"
+        ) from error
+    return [Memory(*row) for row in zip(*values, strict=True)]
+
+
+def _values(columns: "pa.RecordBatch | pa.Table", name: str) -> list[Any]:
+    import pyarrow as pa
+
+    column = columns.column(name)
+    if name in TIMES:
+        return [_time(value) for value in column.cast(pa.int64()).to_pylist()]
+    values: list[Any]
+    if name in LISTS:
+        return [tuple(value) for value in column.to_pylist()]
+    # Three times as fast as to_pylist for text; where there are nulls, numbers would become floats.
+    plain = column.null_count == 0 or column.type == pa.string()
+    values = column.to_numpy(zero_copy_only=False).tolist() if plain else column.to_pylist()
+    if name == "kind":
+        return [MemoryKind(value) for value in values]
+    return values
+
+
+def _storable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _time(microseconds: int | None) -> datetime | None:
+    return None if microseconds is None else EPOCH + microseconds * MICROSECOND

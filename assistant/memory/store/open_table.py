@@ -1,0 +1,160 @@
+"""Opening the table: made if it is absent, brought up to date if it is older, refused if it is
+newer or damaged."""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from assistant.errors import StoreError, StoreInUse, StoreLocked
+from assistant.memory.store import lance_schema
+from assistant.memory.store.lance_errors import damaged
+from assistant.memory.store.writer_lock import FolderLock, Lease, OnlyReading, WriterLock
+
+Table = Any
+"""A LanceTable; its annotations lag behind what it returns."""
+
+NAME = "memories"
+
+
+def _tellings(table: Table) -> None:
+    # When a memory was last told again, and that it is to be merged with no other.
+    missing = lance_schema.SINCE_2 - set(table.schema.names)
+    if "refreshed" in missing:
+        table.add_columns(lance_schema.schema().field("refreshed"))
+    if "separate" in missing:
+        table.add_columns({"separate": "false"})
+
+
+MIGRATIONS: Sequence[Callable[[Table], None]] = (_tellings,)
+"""Each brings the table from its place in this list, counted from version 1, to the next. LanceDB
+commits each step by itself, so a migration must bear being run again after a kill."""
+
+STORAGE_OPTIONS = {
+    "connect_timeout": "5s",
+    "timeout": "30s",
+    "client_max_retries": "2",
+    "client_retry_timeout": "10",
+}
+"""Of an object store, unless others are given: its library would try for three minutes."""
+
+
+def version() -> int:
+    """Of the schema that this program writes."""
+    return 1 + len(MIGRATIONS)
+
+
+def connect(uri: str, options: Mapping[str, str], *, or_read: bool) -> tuple[Any, WriterLock]:
+    """The database, and the right to write to it; LanceDB is imported, which takes a second.
+
+    Args:
+        or_read: where another writes to an object store, be content with reading it.
+
+    Raises:
+        StoreInUse: another writes to it.
+        OSError, and what LanceDB raises: it can't be reached or written.
+    """
+    folder = folder_of(uri)
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        lock = FolderLock(folder)
+        try:
+            import lancedb
+
+            return lancedb.connect(folder), lock
+        except BaseException:
+            lock.release()
+            raise
+    import lancedb
+
+    options = STORAGE_OPTIONS | dict(options)
+    db = lancedb.connect(uri, storage_options=options)
+    try:
+        return db, Lease.take(db, uri)
+    except StoreInUse as refused:
+        if not or_read:
+            raise
+        always = timedelta(0)
+        db = lancedb.connect(uri, storage_options=options, read_consistency_interval=always)
+        return db, OnlyReading(refused)
+
+
+def open_to_read(db: Any, uri: str, key_id: str = "") -> Table:
+    """A table that is there and up to date; nothing is changed."""
+    table = db.open_table(NAME)
+    _check_key(table, uri, key_id, mark=False)
+    if _checked_version(table, uri) < version():
+        raise StoreError(f"The memory {uri} was written by an older version of this program.")
+    return table
+
+
+def open_table(db: Any, uri: str, key_id: str = "") -> Table:
+    """The table, made if it is absent, brought up to date if it is older.
+
+    Args:
+        key_id: of the key that words and vectors are sealed with; none: they are plain.
+    """
+    folder = folder_of(uri)
+    try:
+        table = db.open_table(NAME)
+    except ValueError as error:
+        if "was not found" not in str(error):
+            raise
+        if folder is not None and any((folder / f"{NAME}.lance" / "data").glob("*")):
+            raise damaged(uri) from error
+        table = db.create_table(NAME, schema=lance_schema.first_schema(), exist_ok=True)
+    _check_key(table, uri, key_id, mark=True)
+    found = _checked_version(table, uri)
+    for number, migration in enumerate(MIGRATIONS[found - 1 :], start=found + 1):
+        migration(table)
+        table.update_field_metadata(
+            {"path": "id", "metadata": {lance_schema.SCHEMA_VERSION.decode(): str(number)}}
+        )
+    return table
+
+
+def _checked_version(table: Table, uri: str) -> int:
+    """Of the schema that is there."""
+    found = int((table.schema.field("id").metadata or {}).get(lance_schema.SCHEMA_VERSION, b"1"))
+    if found > version():
+        raise StoreError(
+            f"The memory {uri} was written by a newer version of this program.",
+            mend="Update the program, or choose another folder with --home DIR.",
+        )
+    return found
+
+
+def _check_key(table: Table, uri: str, key_id: str, *, mark: bool) -> None:
+    """Nothing plain among what is sealed, nothing sealed with two keys.
+
+    Args:
+        mark: an empty table that no key has marked is marked with this one.
+
+    Raises:
+        StoreLocked: it is sealed with another key, or one of both is plain.
+    """
+    marked = (table.schema.field("id").metadata or {}).get(lance_schema.KEY_ID, b"").decode()
+    if marked == key_id:
+        return
+    if marked:
+        what = "with another key" if key_id else "and there is no key"
+        raise StoreLocked(
+            f"The memory {uri} is encrypted {what}; nothing was touched.",
+            mend="With the recovery key: assistant encryption recover",
+        )
+    if table.count_rows():
+        raise StoreLocked(
+            f"The memory {uri} is not encrypted, though there is a key; nothing was touched.",
+            mend="Move the key file encryption.json away, or restore both from one copy.",
+        )
+    if mark:
+        table.update_field_metadata(
+            {"path": "id", "metadata": {lance_schema.KEY_ID.decode(): key_id}}
+        )
+
+
+def folder_of(uri: str) -> Path | None:
+    """The folder that is meant; None for an object store."""
+    if "://" not in uri:
+        return Path(uri).expanduser().absolute()
+    return Path(uri.removeprefix("file://")) if uri.startswith("file://") else None

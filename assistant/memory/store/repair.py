@@ -1,0 +1,201 @@
+"""Where the memories are kept, and opening them so that a damaged file ends nothing but a check.
+
+LanceDB's libraries may abort the whole process on a damaged file. So a marker is written before the
+store is read and removed afterwards, unless damage was found; where one was left, a process of its
+own reads the store first. If that dies, or finds the damage too, the folder is set aside under
+another name, and what could still be read of it goes into a new one; what the transcript has is
+made anew from there. Until that is done, a second marker names the folder, so that whoever is
+killed meanwhile loses nothing that was added by hand: it is read again.
+"""
+
+import json
+import logging
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from assistant.errors import StoreDamaged, StoreError
+from assistant.events import Notice, Severity
+from assistant.memory.records.serialization import from_json
+from assistant.memory.store.location import StoreLocation
+from assistant.memory.store.salvage import DAMAGED_EXIT, MARKED
+from assistant.memory.store.table import MemoryTable
+
+logger = logging.getLogger(__name__)
+
+Row = dict[str, Any]
+
+CRASHES = frozenset(
+    -number for number in (signal.SIGABRT, signal.SIGSEGV, signal.SIGILL, signal.SIGFPE)
+) | {-getattr(signal, "SIGBUS", signal.SIGSEGV), -getattr(signal, "SIGTRAP", signal.SIGSEGV)}
+"""Exit codes of a process that ended itself; others may have been ended by anyone."""
+UNREADABLE = CRASHES | {DAMAGED_EXIT}
+ASIDE = "damaged-"
+"""After a folder's name; the time follows."""
+SAVED_AT_ONCE = 5_000
+"""Rows in one write."""
+
+
+def open_store(place: StoreLocation, tell: Callable[[Notice], object]) -> MemoryTable:
+    """Open the store; one that killed its reader, or was found damaged, is checked first. Blocking.
+
+    Args:
+        tell: told when the store was set aside.
+
+    Raises:
+        StoreError: as `MemoryTable.open`. StoreDamaged: it can't be read, and can't be set aside.
+    """
+    aside: Path | None = None
+    if place.marker.exists() and not _bears_reading(place):
+        aside = _set_aside(place)
+    try:
+        table = MemoryTable.open(
+            place.uri,
+            key=place.key,
+            or_read=True,
+            on_begun=place.marker.touch,
+            on_proved=lambda: place.marker.unlink(missing_ok=True),
+        )
+    except StoreDamaged:
+        place.marker.touch()
+        if aside is not None or place.folder is None or _bears_reading(place):
+            raise
+        return open_store(place, tell)
+    try:
+        _bring_over(place, table, tell)
+    except StoreError:
+        table.close()
+        raise
+    return table
+
+
+def saving_marker(folder: Path) -> Path:
+    """Lists what was set aside of this folder and is still to be brought over, a name a line."""
+    return folder.with_name(f"{folder.name}.saving")
+
+
+# -- inside -------------------------------------------------------------------------------------
+
+
+def _bring_over(place: StoreLocation, table: MemoryTable, tell: Callable[[Notice], object]) -> None:
+    """What can be read of the folders that were set aside goes into the store, the oldest first.
+    Doing it again changes nothing."""
+    if place.folder is None:
+        return
+    saving = saving_marker(place.folder)
+    if not saving.exists():
+        return
+    for name in dict.fromkeys(saving.read_text("utf-8", "replace").splitlines()):
+        aside = place.folder.parent / name
+        if name.startswith(f"{place.folder.name}.{ASIDE}") and aside.is_dir():
+            count = _saved(replace(place, uri=str(aside)), table)
+            tell(_told(place, aside, count))
+    saving.unlink()
+
+
+def _saved(aside: StoreLocation, table: MemoryTable) -> int:
+    """Bring one over; returns how many memories could be read of it."""
+    rows: list[Row] = []
+    for row in _read_in_child(aside, "save"):
+        if isinstance(row.get(MARKED), list):
+            marks = [(user, mark, said) for user, mark, said in row[MARKED]]
+            table.forgotten.write(marks, finished=True)
+        elif _is_memory(row):
+            rows.append(row)
+    for start in range(0, len(rows), SAVED_AT_ONCE):
+        table.import_(rows[start : start + SAVED_AT_ONCE])
+    return len(rows)
+
+
+def _is_memory(row: Row) -> bool:
+    """Damage may leave something else, which must not stand in the others' way for ever."""
+    try:
+        from_json(row)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _told(place: StoreLocation, aside: Path, saved: int) -> Notice:
+    could = f"{saved:,} memories could still be read" if saved else "nothing could be read"
+    return Notice(
+        f"The memory {place.uri} was damaged and is set aside as {aside.name}: {could}, what was"
+        " said comes back from the transcript at the next start, and whatever you added, changed,"
+        " pinned or marked beyond that is gone.",
+        Severity.WARNING,
+        mend="assistant memory rebuild, or assistant memory import FILE, if you have an export.",
+    )
+
+
+def _bears_reading(place: StoreLocation) -> bool:
+    """Whether a process that reads all of it lives on. What it can't open it can't read, and that
+    is told by who opens it next."""
+    started = _child(place, "check")
+    try:
+        return started.wait() not in UNREADABLE
+    finally:
+        _end(started)
+
+
+def _read_in_child(place: StoreLocation, how: str) -> Iterator[Row]:
+    """What a process could read before it died of it. Raises StoreError: somebody ended it."""
+    started = _child(place, how)
+    try:
+        for line in started.stdout or ():
+            if line.endswith(b"\n"):
+                yield json.loads(line)
+        if started.wait() < 0 and started.returncode not in CRASHES:
+            raise StoreError(
+                f"Reading what is left of the damaged memory {place.uri} was interrupted.",
+                mend="Start the assistant again; it goes on there.",
+            )
+    finally:
+        _end(started)
+
+
+def _child(place: StoreLocation, how: str) -> "subprocess.Popen[bytes]":
+    child = subprocess.Popen(
+        [sys.executable, "-m", "assistant.memory.store.salvage", how, place.uri],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE if how == "save" else subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    assert child.stdin is not None
+    with suppress(BrokenPipeError), child.stdin as pipe:  # it may have died already
+        pipe.write(place.key.secret if place.key is not None else b"")
+    return child
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    process.kill()
+    process.wait()
+    if process.stdout is not None:
+        process.stdout.close()
+
+
+def _set_aside(place: StoreLocation) -> Path:
+    folder = place.folder
+    if folder is None:
+        place.marker.unlink(missing_ok=True)
+        raise StoreDamaged(
+            f"The memory {place.uri} is damaged, and can't be read.",
+            mend="Restore it from a copy, or name another: assistant config set memory.store URI",
+        )
+    aside = folder.with_name(f"{folder.name}.{ASIDE}{datetime.now(UTC):%Y%m%d-%H%M%S}")
+    try:
+        with saving_marker(folder).open("a", encoding="utf-8") as file:
+            file.write(f"{aside.name}\n")
+        folder.rename(aside)
+    except OSError as error:
+        raise StoreError(
+            f"The damaged memory {place.uri} can't be set aside: {error.strerror}.",
+            mend=f"mv '{folder}' '{aside}'",
+        ) from error
+    logger.error("the memory %s can't be read and is set aside as %s", place.uri, aside.name)
+    return aside

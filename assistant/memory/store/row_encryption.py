@@ -1,0 +1,213 @@
+"""Memories sealed for the disk: words under AES-256-GCM, vectors turned by a secret rotation.
+
+Each value has a random nonce of its own and is bound to its user, its row and its column, so that
+none can be put in another's place. A rotation keeps lengths and angles: nearest neighbours are the
+same, and the table's own vector search still works. That is also what it gives away: who has the
+file sees which memories are alike, and who knows the texts of as many memories as a vector has
+dimensions can undo it.
+
+Ids are not sealed: rows are found by them. Those of this program are random. What was imported may
+have others, which could be words, and gets new ones: a keyed hash of each, so that the same file
+has the same ids whenever it is imported, and nobody without the key can try what they were.
+
+The rotation is drawn from the key: Gaussian numbers from an AES-CTR stream, orthogonalised (QR with
+a positive diagonal, which makes it unique; Mezzadri 2007). Machines may differ in its last bits of
+double precision, which single precision does not show; the table keeps a check value all the same.
+"""
+
+import base64
+import binascii
+import hmac
+import secrets
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assistant.encryption.keys import NONCE_BYTES, MasterKey
+from assistant.memory.records.ids import renamed
+from assistant.memory.records.memory import ASSISTANT, USER, Memory
+from assistant.memory.store.lance_schema import ROTATION_CHECK, Vectors
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Rows = TypeVar("Rows", "pa.Table", "pa.RecordBatch")
+
+COLUMNS = ("text", "context", "speaker")
+"""All that hold words."""
+PLAIN = frozenset({"", USER, ASSISTANT})
+"""Values that say nothing; the table sorts by the speaker."""
+ID_CHARACTERS = 32
+"""As many as an id of our own has."""
+CHECKED = 4
+"""Numbers in a check value."""
+CHECK_TOLERANCE = 1e-4
+
+
+class PlainRows:
+    """What a table without a key does to its rows: nothing."""
+
+    key_id = ""
+
+    def close(self, rows: "pa.Table") -> "pa.Table":
+        return rows
+
+    def open(self, rows: "Rows", _user_id: str) -> "Rows":
+        return rows
+
+    def named(self, memories: Sequence[Memory]) -> list[Memory]:
+        return list(memories)
+
+    def turn(self, _encoder: str, vectors: Vectors) -> Vectors:
+        return vectors
+
+    def turn_back(self, _encoder: str, vectors: Vectors) -> Vectors:
+        return vectors
+
+    def check(self, _encoder: str, _dimensions: int) -> str:
+        return ""
+
+    def agrees(self, _field: "pa.Field", _check: str) -> bool:
+        return True
+
+
+class EncryptedRows(PlainRows):
+    """Thread-safe."""
+
+    def __init__(self, key: MasterKey) -> None:
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+        self.key_id = key.id
+        self._key = key
+        self._cipher = AESGCM(key.derive("memories"))
+        self._names = key.derive("names")
+        self._rotations: dict[tuple[str, int], tuple[Vectors, tuple[float, ...]]] = {}
+
+    # -- words ----------------------------------------------------------------------------------
+
+    def close(self, rows: "pa.Table") -> "pa.Table":
+        """Rows as they may lie on a disk. Their vectors are turned already."""
+        users, ids = rows.column("user_id").to_pylist(), rows.column("id").to_pylist()
+        for name in COLUMNS:
+            values = rows.column(name).to_pylist()
+            sealed = [
+                value
+                if value in PLAIN and (name == "speaker" or not value)
+                else self._close(value, _place(user, key, name))
+                for value, user, key in zip(values, users, ids, strict=True)
+            ]
+            rows = _with(rows, name, sealed)
+        return rows
+
+    def open(self, rows: "Rows", user_id: str) -> "Rows":
+        """Rows of a user as they were given to `close`; all but `id` and some words may be absent.
+
+        Raises:
+            RuntimeError: a value is damaged, or stands where it was not put; the table makes the
+                same sentence of it as of other damage.
+        """
+        names = [name for name in COLUMNS if name in rows.schema.names]
+        if not names or not rows.num_rows:
+            return rows
+        ids = rows.column("id").to_pylist()
+        for name in names:
+            opened = [
+                value
+                if value in PLAIN and (name == "speaker" or not value)
+                else self._open(value, _place(user_id, key, name))
+                for value, key in zip(rows.column(name).to_pylist(), ids, strict=True)
+            ]
+            rows = _with(rows, name, opened)
+        return rows
+
+    def named(self, memories: Sequence[Memory]) -> list[Memory]:
+        """What comes from elsewhere, under ids that may lie on the disk; our own stay."""
+        return [renamed(each, partial(self._name, each.user_id)) for each in memories]
+
+    def _name(self, user_id: str, key: str) -> str:
+        place = f"{len(user_id)}\0{user_id}\0{key}".encode("utf-8", "surrogatepass")
+        return hmac.new(self._names, place, "sha256").hexdigest()[:ID_CHARACTERS]
+
+    def _close(self, text: str, place: bytes) -> str:
+        nonce = secrets.token_bytes(NONCE_BYTES)
+        return base64.b64encode(nonce + self._cipher.encrypt(nonce, text.encode(), place)).decode()
+
+    def _open(self, sealed: str, place: bytes) -> str:
+        from cryptography.exceptions import InvalidTag
+
+        try:
+            raw = base64.b64decode(sealed, validate=True)
+            return self._cipher.decrypt(raw[:NONCE_BYTES], raw[NONCE_BYTES:], place).decode()
+        except (InvalidTag, binascii.Error, ValueError, TypeError) as error:
+            raise RuntimeError("corrupt: a value does not decrypt") from error
+
+    # -- vectors --------------------------------------------------------------------------------
+
+    def turn(self, encoder: str, vectors: Vectors) -> Vectors:
+        """Vectors for the disk. Those of a wrong shape come back as they are, to be refused."""
+        if vectors.ndim != 2 or not vectors.shape[1]:
+            return vectors
+        turned: Vectors = np.asarray(vectors, np.float32) @ self._rotation(encoder, vectors)
+        return turned
+
+    def turn_back(self, encoder: str, vectors: Vectors) -> Vectors:
+        turned: Vectors = vectors @ self._rotation(encoder, vectors).T
+        return turned
+
+    def check(self, encoder: str, dimensions: int) -> str:
+        """Some numbers that come out the same wherever the rotation does, and tell nothing of it:
+        a secret vector, rotated."""
+        return " ".join(f"{number:.7f}" for number in self._drawn(encoder, dimensions)[1])
+
+    def agrees(self, field: "pa.Field", check: str) -> bool:
+        """Whether a column was rotated as this machine does; otherwise its vectors are rubbish, and
+        are to be made anew."""
+        written = (field.metadata or {}).get(ROTATION_CHECK, b"").decode().split()
+        pairs = list(zip(map(float, written), map(float, check.split()), strict=False))
+        return len(pairs) == CHECKED and all(abs(a - b) < CHECK_TOLERANCE for a, b in pairs)
+
+    def _rotation(self, encoder: str, vectors: Vectors) -> Vectors:
+        return self._drawn(encoder, vectors.shape[1])[0]
+
+    def _drawn(self, encoder: str, dimensions: int) -> tuple[Vectors, tuple[float, ...]]:
+        known = self._rotations.get((encoder, dimensions))
+        if known is None:
+            key = self._key.derive(f"rotation/{dimensions}/{encoder}")
+            numbers = _gaussians(key, (dimensions + 1) * dimensions)
+            square = numbers[: dimensions * dimensions].reshape(dimensions, dimensions)
+            rotation, triangle = np.linalg.qr(square)
+            rotation = rotation * np.where(np.diag(triangle) < 0, -1.0, 1.0)
+            check = (numbers[dimensions * dimensions :] @ rotation)[:CHECKED]
+            known = np.ascontiguousarray(rotation, np.float32), tuple(check.tolist())
+            self._rotations[encoder, dimensions] = known
+        return known
+
+
+def _gaussians(key: bytes, count: int) -> NDArray[np.float64]:
+    """Box and Muller's method on a stream of uniform numbers of 53 bits."""
+    from cryptography.hazmat.primitives.ciphers import Cipher
+    from cryptography.hazmat.primitives.ciphers.algorithms import AES
+    from cryptography.hazmat.primitives.ciphers.modes import CTR
+
+    pairs = (count + 1) // 2
+    stream = Cipher(AES(key), CTR(bytes(16))).encryptor().update(bytes(16 * pairs))
+    uniform = (np.frombuffer(stream, "<u8") >> np.uint64(11)).astype(np.float64) + 0.5
+    first, second = (uniform / 2.0**53).reshape(2, pairs)
+    radius = np.sqrt(-2.0 * np.log(first))
+    both = (radius * np.cos(2 * np.pi * second), radius * np.sin(2 * np.pi * second))
+    return np.concatenate(both)[:count]
+
+
+def _place(user_id: str, key: str, name: str) -> bytes:
+    """The length keeps one user's name from running into the id."""
+    return f"{len(user_id)}\0{user_id}\0{key}\0{name}".encode()
+
+
+def _with(rows: Any, name: str, values: list[Any]) -> Any:
+    import pyarrow as pa
+
+    at = rows.schema.get_field_index(name)
+    return rows.set_column(at, rows.schema.field(at), pa.array(values, pa.string()))

@@ -1,0 +1,427 @@
+"""The durable store of memories: one LanceDB table in a folder or an object store.
+
+What `add` returned from is in the operating system's hands (or the object store's) and survives a
+kill. Each write is one transaction and makes a new version of the table; many small ones make it
+slow, and `compact` mends that: call it when `wants_compaction` says so and nothing is urgent.
+
+All calls block, for milliseconds in a folder and for the network's time elsewhere; on an event loop
+use `asyncio.to_thread`. Thread-safe. All raise StoreError when the store can't be reached, read or
+written.
+"""
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from datetime import timedelta
+from typing import Any
+
+from assistant.encryption.keys import MasterKey
+from assistant.errors import StoreError, StoreInUse
+from assistant.memory.records import serialization
+from assistant.memory.records.memory import Memory
+from assistant.memory.records.serialization import FIELDS
+from assistant.memory.store import lance_queries, lance_schema, open_table
+from assistant.memory.store import rewrite as table_rewrite
+from assistant.memory.store.fragments import Pieces
+from assistant.memory.store.lance_errors import explained
+from assistant.memory.store.lance_queries import IDS_AT_ONCE, SAID, by_user, chunks, condition
+from assistant.memory.store.lance_schema import Batch, Vectors
+from assistant.memory.store.open_table import Table, folder_of, version
+from assistant.memory.store.row_encryption import EncryptedRows, PlainRows
+from assistant.memory.store.tombstone_table import TombstoneTable
+from assistant.memory.store.write_priority import yield_to_speech
+from assistant.memory.store.writer_lock import OnlyReading, SharedLock, WriterLock
+
+REWRITES = 5
+"""Each waits two seconds for a moment in which nobody reads."""
+
+
+ROWS_AT_ONCE = 8_192
+"""In one batch of a scan: 12 MB with vectors of 384 dimensions."""
+PATIENCE_S = 2.0
+"""How long `compact` waits for a moment in which nobody reads or writes."""
+
+
+class MemoryTable:
+    """All users' memories. Every query names the user."""
+
+    def __init__(
+        self,
+        db: Any,
+        table: Table,
+        lock: WriterLock,
+        uri: str,
+        seal: PlainRows,
+        on_proved: Callable[[], None],
+    ) -> None:
+        self.proved = on_proved
+        """To be called when all of it was read, and did no harm."""
+        self.named = seal.named
+        """What was imported, under ids that may lie here: see `sealing`."""
+        self._db = db
+        self._table = table
+        self._lock = lock
+        self.uri = uri
+        self._pieces = Pieces(table)
+        self._seal = seal
+        self._closed = False
+        self._gate = SharedLock()
+        self._adders = SharedLock()
+        self._rewriting = threading.Lock()
+        self.forgotten = TombstoneTable(db, uri, self._changing)
+        """What is never written again, whoever wants to."""
+
+    @classmethod
+    def open(
+        cls,
+        uri: str,
+        *,
+        key: MasterKey | None = None,
+        storage_options: Mapping[str, str] | None = None,
+        or_read: bool = False,
+        on_begun: Callable[[], None] = lambda: None,
+        on_proved: Callable[[], None] = lambda: None,
+    ) -> "MemoryTable":
+        """Open or make the table and become its only writer. Takes a second: LanceDB is imported.
+
+        Args:
+            uri: a folder, made readable by its owner alone, or what LanceDB understands: s3://…
+            key: of an encrypted one.
+            storage_options: of the object store: endpoint, region, keys…
+            or_read: an object store that another assistant writes to is opened all the same; see
+                `refused`.
+            on_begun: called before the first byte of the table is read.
+            on_proved: called when all of it was read, or the attempt came to an orderly end.
+
+        Raises:
+            StoreError: it can't be reached, read or written, is damaged, is in use by another
+                assistant, or is of a newer version.
+        """
+        with ExitStack() as on_failure, explained(uri):
+            db, lock = open_table.connect(uri, storage_options or {}, or_read=or_read)
+            on_failure.callback(lock.release)
+            on_begun()
+            on_failure.callback(on_proved)
+            seal = PlainRows() if key is None else EncryptedRows(key)
+            reads = isinstance(lock, OnlyReading)
+            opening = open_table.open_to_read if reads else open_table.open_table
+            opened = cls(db, opening(db, uri, seal.key_id), lock, uri, seal, on_proved)
+            on_failure.pop_all()
+        return opened
+
+    @property
+    def version(self) -> int:
+        """Another one after each write."""
+        with self._reading() as table:
+            return int(table.version)
+
+    @property
+    def refused(self) -> StoreInUse | None:
+        """Why it can only be read: another assistant writes to it."""
+        return self._lock.refused if isinstance(self._lock, OnlyReading) else None
+
+    def encoders(self) -> dict[str, int]:
+        """Names of the encoders that have a column, and their dimensions."""
+        with self._reading() as table:
+            found = lance_schema.vector_fields(table.schema)
+        return {name: field.type.list_size for name, field in found.items()}
+
+    def add_encoder(self, name: str, dimensions: int) -> None:
+        """Make its column, empty for every row; `without_vectors` then says what is to be filled.
+        Adding it again changes nothing.
+
+        Raises:
+            ValueError: it has a column of other dimensions, or its name differs from another's by
+                punctuation alone.
+        """
+        check = self._seal.check(name, dimensions)
+        field = lance_schema.vector_field(name, dimensions, check)
+        with self._changing() as table:
+            known = lance_schema.vector_fields(table.schema).get(name)
+            if known is not None and known.type.list_size == dimensions:
+                if self._seal.agrees(known, check):
+                    return
+                table.drop_columns([known.name])
+            elif known is not None or field.name in table.schema.names:
+                raise ValueError(f"there is a column for an encoder like {name} already")
+            table.add_columns(field)
+
+    def drop_encoder(self, name: str) -> None:
+        """Drop its column, of all users. Dropping it again changes nothing."""
+        with self._changing() as table:
+            if (field := lance_schema.vector_fields(table.schema).get(name)) is not None:
+                table.drop_columns([field.name])
+
+    # -- writing --------------------------------------------------------------------------------
+
+    def add(self, memories: Sequence[Memory], vectors: Mapping[str, Vectors] | None = None) -> None:
+        """Write new memories, all or none. Their ids must be new; nobody looks. What
+        was forgotten is left out, here and wherever else memories are written.
+
+        Args:
+            vectors: by encoder, shape (len(memories), dimensions).
+
+        Raises:
+            ValueError: a vector, an id or a time is not as it must be.
+            KeyError: there is no such encoder.
+        """
+        with self._adding() as table:
+            memories, arrays = self.forgotten.kept_rows(memories, vectors)
+            if not memories:
+                return
+            rows = lance_schema.rows(memories, version())
+            for encoder, array in arrays.items():
+                field = lance_schema.vector_fields(table.schema)[encoder]
+                turned = lance_schema.vector_column(field, self._seal.turn(encoder, array))
+                rows = rows.append_column(field, turned)
+            table.add(self._seal.close(rows))
+
+    def update(self, memories: Sequence[Memory]) -> int:
+        """Replace memories by their ids, all or none of each user's; returns how many were there.
+
+        A row keeps its vectors as long as its text stays the same. Unknown ids are left out: what
+        was deleted meanwhile does not come back.
+        """
+        return sum(
+            self._replace(user, those, insert=False) for user, those in by_user(memories).items()
+        )
+
+    def set_vectors(self, user_id: str, encoder: str, ids: Sequence[str], array: Vectors) -> int:
+        """Give rows their vectors, in one go; returns how many rows were there.
+
+        Args:
+            array: shape (len(ids), dimensions).
+
+        Raises:
+            ValueError: shape or numbers are not as they must be.
+            KeyError: there is no such encoder.
+        """
+        import pyarrow as pa
+
+        with self._changing() as table:
+            field = lance_schema.vector_fields(table.schema)[encoder]
+            fresh = lance_schema.vector_column(field, self._seal.turn(encoder, array))
+            if len(fresh) != len(ids):
+                raise ValueError(f"{len(fresh)} vectors for {len(ids)} ids")
+            where = {key: row for row, key in enumerate(ids)}
+            rows = lance_queries.rows_of(table, user_id, list(where))
+            if not rows.num_rows:
+                return 0
+            order = pa.array([where[key] for key in rows.column("id").to_pylist()])
+            place = rows.schema.get_field_index(field.name)
+            lance_queries.merge(table, rows.set_column(place, field, fresh.take(order)))
+            return int(rows.num_rows)
+
+    def delete(self, user_id: str, ids: Iterable[str]) -> int:
+        """Remove rows; returns how many were there. Their bytes stay on the disk for a while."""
+        with self._changing() as table:
+            return sum(
+                int(table.delete(condition(user_id, some)).num_deleted_rows)
+                for some in chunks(list(ids), IDS_AT_ONCE)
+            )
+
+    # -- reading --------------------------------------------------------------------------------
+
+    def get(self, user_id: str, ids: Sequence[str]) -> list[Memory]:
+        """In the order of `ids`; those that are not there are left out."""
+        yield_to_speech()
+        found: dict[str, Memory] = {}
+        with self._reading() as table:
+            for some in chunks(list(ids), IDS_AT_ONCE):
+                rows = table.search().where(condition(user_id, some)).select(list(FIELDS))
+                opened = self._seal.open(rows.to_arrow(), user_id)
+                found |= {memory.id: memory for memory in lance_schema.memories(opened)}
+        return [found[key] for key in dict.fromkeys(ids) if key in found]
+
+    def scan(
+        self,
+        user_id: str,
+        columns: Sequence[str] = FIELDS,
+        vectors: Sequence[str] = (),
+        ids: Sequence[str] | None = None,
+    ) -> Iterator[Batch]:
+        """All rows of a user as of now, in the order in which they were said, of two of one moment
+        the user's first. Close the iterator if you leave it early: until then no old version goes.
+
+        Args:
+            columns: the fields that are wanted.
+            vectors: the encoders whose vectors are wanted.
+            ids: of some rows, ten thousand at most; default: all.
+
+        Raises:
+            KeyError: there is no such encoder.
+        """
+        with self._reading() as table:
+            fields = lance_schema.vector_fields(table.schema)
+            # What is sealed is bound to the id of its row.
+            wanted = [*dict.fromkeys((*columns, "id")), *(fields[name].name for name in vectors)]
+            query = table.search().where(condition(user_id, ids)).select(wanted).order_by(SAID)
+            for batch in query.to_batches(ROWS_AT_ONCE):
+                if batch.num_rows:
+                    yield Batch(self._seal.open(batch, user_id), self._seal.turn_back)
+
+    def users(self) -> list[str]:
+        """Who has memories here."""
+        with self._reading() as table:
+            batches = table.search().select(["user_id"]).to_batches(ROWS_AT_ONCE)
+            return sorted({user for each in batches for user in each["user_id"].to_pylist()})
+
+    def count(self, user_id: str) -> int:
+        with self._reading() as table:
+            return int(table.count_rows(condition(user_id).to_sql()))
+
+    def without_vectors(self, user_id: str, encoder: str, limit: int) -> list[Memory]:
+        """Some of those that this encoder has still to embed.
+
+        Raises:
+            KeyError: there is no such encoder.
+        """
+        with self._reading() as table:
+            field = lance_schema.vector_fields(table.schema)[encoder]
+            where = f"{condition(user_id).to_sql()} AND {field.name} IS NULL"
+            rows = table.search().where(where).select(list(FIELDS)).limit(limit)
+            return lance_schema.memories(self._seal.open(rows.to_arrow(), user_id))
+
+    # -- upkeep ---------------------------------------------------------------------------------
+
+    def wants_compaction(self, *, in_silence: bool = False) -> bool:
+        """Whether many writes slow the next ones; fewer are enough `in_silence`."""
+        return self._pieces.many(in_silence=in_silence)
+
+    def compact(self) -> bool:
+        """Join what many small writes left, and drop the old versions of the table.
+
+        Others may read and add meanwhile; they wait only while the old versions are dropped, some
+        milliseconds. Returns False when these had to stay, because somebody was reading all along.
+        """
+        with self._changing() as table:
+            self._pieces.joined(table)
+            table.optimize(cleanup_older_than=timedelta(days=36_500))
+        with self._rewriting, self._gate.alone(PATIENCE_S) as alone, explained(self.uri):
+            if alone:
+                self._check()
+                # Nobody else writes to a folder: what a killed write left can go as well.
+                left = folder_of(self.uri) is not None
+                table.optimize(cleanup_older_than=table_rewrite.TINY, delete_unverified=left)
+            return alone
+
+    def rewrite(self) -> bool:
+        """See to it that no file holds what was deleted or changed: see `table_rewrite`. Recall
+        goes on meanwhile; who adds waits. Returns False, and is to be called again, when old
+        versions had to stay because somebody was reading or adding all along."""
+        with self._rewriting, explained(self.uri):
+            with self._adders.alone(PATIENCE_S) as quiet, self._reading() as table:
+                self._lock.check()
+                if not quiet:
+                    return False
+                table_rewrite.copy_over(table)
+                self._pieces.joined(table)
+            with self._gate.alone(PATIENCE_S) as alone:
+                if not alone:
+                    return False
+                self._check()
+                table_rewrite.drop_old(self._table, self.uri)
+                return table_rewrite.layout(self._table, self.uri).versions == 1
+
+    def layout(self) -> table_rewrite.Layout:
+        with self._reading() as table:
+            return table_rewrite.layout(table, self.uri)
+
+    def versions(self) -> Iterator[tuple[int, Batch]]:
+        """All users' rows of every version there is, newest first, vectors as they are stored."""
+        with self._reading():
+            for number, batch in table_rewrite.versions(self._db.open_table(open_table.NAME)):
+                for rows in table_rewrite.opened(batch, self._seal):
+                    yield number, Batch(rows, lambda _, vectors: vectors)
+
+    def close(self) -> None:
+        """Idempotent. Waits for who reads or writes; others may open the table from then on."""
+        with self._rewriting, self._gate.alone(PATIENCE_S):
+            if not self._closed:
+                self._closed = True
+                self.proved()
+                self._lock.release()
+
+    def distrust(self) -> None:
+        """It is damaged: whoever opens it next looks through it first."""
+        self.proved = lambda: None
+
+    def import_(self, rows: Iterable[Mapping[str, Any]]) -> int:
+        """Write what `exported` gave; those that are there already are replaced. Returns how many.
+
+        Raises:
+            StoreError: a row is not as it must be; nothing was written.
+        """
+        users = by_user(serialization.all_imported(rows))
+        return sum(self._replace(user, those, insert=True) for user, those in users.items())
+
+    # -- inside ---------------------------------------------------------------------------------
+
+    def _replace(self, user_id: str, memories: Sequence[Memory], *, insert: bool) -> int:
+        """Rows that are there take over the fields and keep their vectors if the text is equal."""
+        import pyarrow as pa
+
+        with self._changing() as table:
+            memories = self.forgotten.kept(memories)
+            if not memories:
+                return 0
+            old = lance_queries.rows_of(table, user_id, [memory.id for memory in memories])
+            known = self._seal.open(old.select(["id", "text"]), user_id)
+            texts = dict(zip(*(column.to_pylist() for column in known.columns), strict=True))
+            places = {key: place for place, key in enumerate(texts)}
+            new = lance_schema.rows(memories, version())
+            keys = new.column("id").to_pylist()
+            if not insert:
+                new = new.filter(pa.array([key in places for key in keys], pa.bool_()))
+                keys = new.column("id").to_pylist()
+            said = zip(keys, new.column("text").to_pylist(), strict=True)
+            kept = [places[key] if texts.get(key) == text else None for key, text in said]
+            new = lance_queries.with_vectors(new, old, kept)
+            if new.num_rows:
+                lance_queries.merge(table, self._seal.close(new), insert=insert)
+            return int(new.num_rows)
+
+    def _check(self) -> None:
+        if self._closed:
+            raise StoreError(f"The memory {self.uri} is closed.")
+
+    @contextmanager
+    def _reading(self) -> Iterator[Table]:
+        with self._gate.shared(), explained(self.uri):
+            self._check()
+            yield self._table
+
+    @contextmanager
+    def _adding(self) -> Iterator[Table]:
+        """New rows are in nobody's way, but while the table is written anew."""
+        with self._adders.shared(), self._reading() as table:
+            self._lock.check()
+            self._pieces.one_more()
+            yield table
+
+    @contextmanager
+    def _changing(self) -> Iterator[Table]:
+        """Two that change rows would make LanceDB do one of the changes again."""
+        yield_to_speech()
+        with self._rewriting, self._adding() as table:
+            yield table
+
+
+def rewrite(table: MemoryTable) -> None:
+    """Leave one version of the table, without what was deleted.
+
+    Raises:
+        StoreError: it could not be written, or somebody read all along. It can be called again.
+    """
+    for _ in range(REWRITES):
+        if table.rewrite():
+            return
+    raise StoreError(
+        "What was forgotten is out of the memory, but older versions of it are being read.",
+        mend="It is tried again; or later: assistant memory verify-forgotten --clean",
+    )
+
+
+def in_order(table: MemoryTable, user_id: str) -> list[Memory]:
+    """All of a user's memories, in the order in which they were said. Raises StoreError."""
+    return [memory for batch in table.scan(user_id) for memory in batch.memories()]

@@ -1,0 +1,103 @@
+"""Writing to the store lets go first whoever is speaking.
+
+A statement that was found between utterances takes several operations of the store, each some
+milliseconds of all cores. Where somebody begins to speak in their midst, the rest waits: between
+two operations nothing is half written. What the conversation itself wants written never waits, nor
+does what stands before it in the queue then.
+"""
+
+import logging
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import ParamSpec, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+LOOKS_EVERY_S = 0.05
+"""Whether it is quiet again."""
+
+logger = logging.getLogger(__name__)
+
+_gentle: ContextVar[bool] = ContextVar("gentle", default=False)
+_running = threading.local()
+
+
+@contextmanager
+def low_priority() -> Iterator[None]:
+    """What is given to a `WriterThread` in here gives way."""
+    before = _gentle.set(True)
+    try:
+        yield
+    finally:
+        _gentle.reset(before)
+
+
+def yield_to_speech() -> None:
+    """Between two operations of what gives way: returns when it may go on. At once in any other
+    thread."""
+    writing: WriterThread | None = getattr(_running, "writing", None)
+    if writing is not None:
+        writing.wait()
+
+
+class WriterThread(ThreadPoolExecutor):
+    """One thread, that does one thing after the other."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(1, thread_name_prefix=name)
+        self.somebody: Callable[[], bool] = lambda: False
+        """Whether somebody may be speaking; asked in the thread."""
+        self._wanted = 0
+        self._changed = threading.Condition()
+
+    def submit(self, do: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        if _gentle.get():
+            return super().submit(self._gently, do, *args, **kwargs)
+        with self._changed:
+            self._wanted += 1
+            self._changed.notify_all()
+        try:
+            done = super().submit(do, *args, **kwargs)
+        except BaseException:
+            self._over()
+            raise
+        done.add_done_callback(self._over)
+        return done
+
+    def post(self, do: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> None:
+        """As `submit`, where nobody waits for what becomes of it: a failure is logged."""
+        self.submit(do, *args, **kwargs).add_done_callback(_logged)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """What was begun is ended first, whoever speaks."""
+        with self._changed:
+            self._wanted += 1
+            self._changed.notify_all()
+        super().shutdown(wait, cancel_futures=cancel_futures)
+
+    def wait(self) -> None:
+        """In the thread: until it is quiet, or something that doesn't give way waits for it."""
+        with self._changed:
+            while not self._wanted and self.somebody():
+                self._changed.wait(LOOKS_EVERY_S)
+
+    def _gently(self, do: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        _running.writing = self
+        try:
+            self.wait()
+            return do(*args, **kwargs)
+        finally:
+            _running.writing = None
+
+    def _over(self, _: object = None) -> None:
+        with self._changed:
+            self._wanted -= 1
+
+
+def _logged(done: "Future[T]") -> None:
+    if not done.cancelled() and (error := done.exception()) is not None:
+        logger.error("work on the memories failed", exc_info=error)

@@ -1,0 +1,247 @@
+"""The way from RAM to the store: what waits to be written, and trying again while it can't be.
+
+A store that can't be reached, is full, or is held by another assistant costs nothing but time: what
+is new waits here (and is in the transcript), and is written when the store is back. All methods but
+`wait` run on the thread that writes.
+"""
+
+import logging
+import threading
+from collections.abc import Callable, Collection, Iterable
+
+from assistant.errors import AssistantError, StoreDamaged, StoreError, StoreInUse
+from assistant.events import Notice, Severity
+from assistant.memory.records import serialization
+from assistant.memory.records.memory import Memory
+from assistant.memory.retrieval.user_index import UserIndex
+from assistant.memory.store.table import MemoryTable
+from assistant.memory.store.tombstone_table import TombstoneTable
+
+logger = logging.getLogger(__name__)
+
+FIRST_RETRY_S = 2.0
+LONGEST_RETRY_S = 60.0
+"""It is tried again after twice the time before, up to this."""
+
+
+class WriteQueue:
+    """
+    Args:
+        open_table: blocking; may raise StoreError.
+        tell: told when storing begins to fail, and when it works again.
+        try_later: has `mend` called after so many seconds.
+    """
+
+    def __init__(
+        self,
+        open_table: Callable[[], MemoryTable],
+        tell: Callable[[Notice], None],
+        try_later: Callable[[float], None],
+    ) -> None:
+        self.table: MemoryTable | None = None
+        self.owns_table = True
+        """False where others use the table too, and close it."""
+        self._open_table = open_table
+        self._tell_user = tell
+        self._try_later = try_later
+        self._unwritten: dict[str, Memory] = {}
+        self._lock = threading.Lock()
+        self._may_be_there = False
+        self._read = False
+        self._failing = False
+        self._error: StoreError | None = None
+        self._forgotten: TombstoneTable | None = None
+        self._retrying = False
+        self._damaged = False
+        """Damage was found, and opening the store again is to set it aside."""
+        self._pause_s = FIRST_RETRY_S
+
+    @property
+    def writes(self) -> bool:
+        """The store was read, and is this assistant's to write."""
+        return self._read and self.table is not None and self.table.refused is None
+
+    @property
+    def settled(self) -> bool:
+        """All that was remembered is in the store."""
+        return self.writes and not self._unwritten
+
+    def why(self) -> StoreError:
+        """Why there is no table."""
+        if self._error is not None:
+            return StoreError(str(self._error), mend=self._error.mend)
+        return StoreError("The memories are not read yet.", mend="Try again in a moment.")
+
+    def open(self) -> bool:
+        """Open the store, or become its writer where it could only be read; says whether the table
+        is another one now, which is to be read: also where another machine forgot something."""
+        self._retrying = False
+        if self.table is not None and self.table.refused is None:
+            return False
+        try:
+            table = self._open_table()
+        except StoreError as error:
+            self.failed(error)
+            return False
+        forgotten, self._forgotten = self._forgotten, table.forgotten
+        news = forgotten is not None and len(table.forgotten) != len(forgotten)
+        if table.refused is not None and self.table is not None and not news:
+            table.close()
+            self.failed(table.refused)
+            return False
+        self._lose()
+        self.table = table
+        if table.refused is not None:
+            self.failed(table.refused)
+        return True
+
+    def read(self, index: UserIndex, encoder: str, dimensions: int) -> bool:
+        """Take what the store has into a new index, and what still waits to be written; says
+        whether all of it came."""
+        table = self.table
+        if table is None:
+            return False
+        try:
+            if table.refused is None:
+                table.add_encoder(encoder, dimensions)
+            vectors = (encoder,) if encoder in table.encoders() else ()
+            index.load(table.scan(index.user_id, vectors=vectors), encoder if vectors else None)
+            _drop_marked(index, table)
+        except StoreError as error:
+            self._half_read(table, error)
+            return False
+        except Exception:
+            logger.exception("the memories can't be read")
+            told = StoreError("The memories can't be read; the log has the reason.")
+            self._half_read(table, told)
+            return False
+        table.proved()
+        self._read = True
+        with self._lock:
+            waiting = [each for key, each in self._unwritten.items() if key not in index]
+            self._unwritten = {memory.id: memory for memory in self.kept(waiting)}
+            index.add(list(self._unwritten.values()))
+        self._recovered()
+        return True
+
+    def kept(self, memories: Iterable[Memory]) -> list[Memory]:
+        """Without what was forgotten, as far as the store was asked. Quick; any thread."""
+        marker = self._forgotten
+        return marker.kept(memories) if marker is not None else list(memories)
+
+    def wait(self, memories: Iterable[Memory]) -> None:
+        """They are to be written with the next `flush`. Quick; any thread."""
+        with self._lock:
+            self._unwritten |= {memory.id: memory for memory in memories}
+
+    def flush(self) -> None:
+        """Write what waits, if that can be done by now."""
+        with self._lock:
+            waiting = list(self._unwritten.values())
+        if not waiting:
+            return
+        # Of a write that failed nobody knows whether it arrived all the same.
+        merging, self._may_be_there = self._may_be_there, True
+
+        def act(table: MemoryTable) -> None:
+            if merging:
+                table.import_(map(serialization.to_json, waiting))
+            else:
+                table.add(waiting)
+            self.drop([memory.id for memory in waiting])
+            self._may_be_there = False
+
+        self.write(act)
+
+    def may_have(self, ids: Iterable[str]) -> None:
+        """The store was given these by another way, and what is just being said may be among them:
+        what waits is written without being doubled."""
+        self.drop(list(ids))
+        self._may_be_there = True
+
+    def drop(self, ids: Collection[str]) -> None:
+        """They need not be written any more."""
+        with self._lock:
+            for key in ids:
+                self._unwritten.pop(key, None)
+
+    def first(self, act: Callable[[MemoryTable], object]) -> None:
+        """Of a table that was just opened, also one that can only be read."""
+        self._do(act, proves=False)
+
+    def write(self, act: Callable[[MemoryTable], object], *, proves: bool = True) -> None:
+        """Change the table, if there is one that can be changed.
+
+        Args:
+            proves: where it succeeds, storing works.
+        """
+        if self.table is not None and self.table.refused is None:
+            self._do(act, proves=proves)
+
+    def _do(self, act: Callable[[MemoryTable], object], *, proves: bool) -> None:
+        if self.table is None:
+            return
+        try:
+            act(self.table)
+        except StoreError as error:
+            self.failed(error)
+            if isinstance(error, StoreInUse):
+                self._lose()  # another took over while this machine slept
+        else:
+            if proves:
+                self._recovered()
+
+    def failed(self, error: StoreError) -> None:
+        """Tell it, and try again later."""
+        self._error = error
+        self.tell(error)
+        if isinstance(error, StoreDamaged):
+            if self._damaged:  # it could not be set aside
+                return
+            self._damaged = True
+        if self._retrying:
+            return
+        self._retrying = True
+        self._try_later(self._pause_s)
+        self._pause_s = min(2 * self._pause_s, LONGEST_RETRY_S)
+
+    def tell(self, error: AssistantError) -> None:
+        """Once when it begins to fail."""
+        logger.error("long-term memory: %s", error)
+        if not self._failing:
+            self._failing = True
+            self._tell_user(Notice(str(error), Severity.WARNING, error.mend))
+
+    def close(self) -> None:
+        """Idempotent. What still waits is in the transcript."""
+        self._lose()
+
+    # -- inside ---------------------------------------------------------------------------------
+
+    def _recovered(self) -> None:
+        if self.table is None or self.table.refused is not None or self._unwritten:
+            return
+        self._pause_s, self._damaged = FIRST_RETRY_S, False
+        if self._failing:
+            self._failing = False
+            self._tell_user(Notice("Memories are being stored again."))
+
+    def _half_read(self, table: MemoryTable, error: StoreError) -> None:
+        if isinstance(error, StoreDamaged):
+            table.distrust()
+        self.failed(error)
+        self._lose()  # who writes to what was half read writes twice
+
+    def _lose(self) -> None:
+        table, self.table = self.table, None
+        self._read = False
+        if table is not None and self.owns_table:
+            table.close()
+
+
+def _drop_marked(index: UserIndex, table: MemoryTable) -> None:
+    """What another machine is just removing, or could not remove to the end."""
+    marks = table.forgotten.of(index.user_id)
+    if marks.unfinished:
+        index.remove([key for key, each in index.outlines().items() if marks.covers(each)])
+        index.purge()

@@ -1,0 +1,259 @@
+"""One writer at a time.
+
+A folder is held by a lock on a file, which the operating system releases whatever happens to the
+process. An object store knows no locks: there the writer takes a lease, one row that names it and
+says until when, renews it while it lives, and gives it back. The row changes hands by an update
+that names what it was before; the store's own conditional put lets only one of two such updates
+through.
+
+What a lease can't do: a writer that is killed keeps the others out until its lease runs out; one
+that is suspended in the middle of a write, for longer than the lease, may still finish that write
+after another took over (the table stays whole, for every write is a transaction, but the other's
+indexes don't know of it); clocks of two machines that differ by more than the lease let one take
+over too early; and where a store ignores conditions on a put, two may win at once.
+"""
+
+import logging
+import os
+import platform
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Protocol
+from uuid import uuid4
+
+from filelock import FileLock, Timeout
+
+from assistant.errors import StoreError, StoreInUse
+from assistant.memory.store.lance_errors import discreet
+
+logger = logging.getLogger(__name__)
+
+LEASE_S = 30.0
+"""How long a lease lasts without being renewed; it is renewed three times as often."""
+RENEWALS_KEPT = 60
+"""Each is a version of the lease's table; old ones are dropped after so many."""
+LEASE_TABLE = "writer"
+
+
+class WriterLock(Protocol):
+    def check(self) -> None:
+        """Raises StoreError when another may have taken over."""
+        ...
+
+    def release(self) -> None:
+        """Idempotent."""
+        ...
+
+
+class SharedLock:
+    """Many may be inside at once, or one alone."""
+
+    def __init__(self) -> None:
+        self._inside = 0
+        self._taken = False
+        self._changed = threading.Condition()
+
+    @contextmanager
+    def shared(self) -> Iterator[None]:
+        with self._changed:
+            self._changed.wait_for(lambda: not self._taken)
+            self._inside += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._inside -= 1
+                self._changed.notify_all()
+
+    @contextmanager
+    def alone(self, patience_s: float) -> Iterator[bool]:
+        """Whether nobody else is inside; nobody is kept out while it waits for that."""
+        with self._changed:
+            free = self._changed.wait_for(lambda: not (self._inside or self._taken), patience_s)
+            self._taken = self._taken or free
+        try:
+            yield free
+        finally:
+            if free:
+                with self._changed:
+                    self._taken = False
+                    self._changed.notify_all()
+
+
+class FolderLock:
+    """Held from construction to `release`, or to the end of the process."""
+
+    def __init__(self, folder: Path) -> None:
+        """
+        Raises:
+            StoreError: another process holds it.
+            OSError: the lock file can't be written.
+        """
+        self._lock = FileLock(folder / ".lock", mode=0o600, thread_local=False)
+        self._holder = folder / ".writer"
+        try:
+            self._lock.acquire(blocking=False)
+        except Timeout:
+            raise _in_use(str(folder), f"process {self._read_holder()}") from None
+        try:
+            self._holder.write_text(str(os.getpid()), encoding="ascii")
+        except OSError:
+            self._lock.release()
+            raise
+
+    def check(self) -> None:
+        """It can't be lost."""
+
+    def release(self) -> None:
+        self._lock.release()
+
+    def _read_holder(self) -> str:
+        """For the sentence only; the process may be just about to write it."""
+        try:
+            return self._holder.read_text(encoding="ascii") or "unknown"
+        except (OSError, UnicodeDecodeError):
+            return "unknown"
+
+
+class Lease:
+    """Held from `take` to `release`, as long as it can be renewed in time."""
+
+    def __init__(self, table: Any, uri: str, seconds: float) -> None:
+        self._table = table
+        self._uri = uri
+        self._seconds = seconds
+        self._owner = uuid4().hex
+        self._valid_until = (0.0, 0.0)
+        self._renewals = 0
+        self._lock = threading.Lock()
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._keep, name="memory-lease", daemon=True)
+
+    @classmethod
+    def take(cls, db: Any, uri: str, seconds: float | None = None) -> "Lease":
+        """Become the writer.
+
+        Raises:
+            StoreError: another holds the lease.
+            What LanceDB raises when the store can't be reached or written.
+        """
+        import pyarrow as pa
+
+        free = {"key": [1], "owner": [""], "process": [0], "host": [""], "expires": [0]}
+        table = db.create_table(LEASE_TABLE, pa.table(free), exist_ok=True)
+        lease = cls(table, uri, LEASE_S if seconds is None else seconds)
+        seen = lease._read()
+        if seen["owner"] and seen["expires"] > time.time_ns():
+            raise lease._taken(seen)
+        if not lease._write(seen["owner"], seen["expires"]):
+            raise lease._taken(lease._read())
+        lease._thread.start()
+        return lease
+
+    def check(self) -> None:
+        """Raises StoreError when another took over, and what LanceDB raises when the store can't be
+        reached and the lease ran out meanwhile."""
+        monotonic, wall = self._valid_until
+        # A suspended machine stops the one clock, a clock that is set back the other.
+        if time.monotonic() >= monotonic or time.time() >= wall:
+            self._renew()
+
+    def release(self) -> None:
+        """Give it back, if that can be done; otherwise it runs out."""
+        if self._stop.is_set():
+            return
+        self._stop.set()
+        self._thread.join()
+        try:
+            self._write(self._owner, None, owner="")
+        except (RuntimeError, OSError, ValueError) as error:
+            why = discreet(str(error))
+            logger.warning("The lease of %s could not be given back: %s", self._uri, why)
+
+    # -- inside ---------------------------------------------------------------------------------
+
+    def _keep(self) -> None:
+        while not self._stop.wait(self._seconds / 3):
+            try:
+                self._renew()
+            except StoreError:
+                logger.warning("The lease of %s is lost", self._uri)
+                return
+            except (RuntimeError, OSError, ValueError) as error:
+                why = discreet(str(error))
+                logger.warning("The lease of %s could not be renewed: %s", self._uri, why)
+
+    def _renew(self) -> None:
+        with self._lock:
+            if not self._write(self._owner, None):
+                raise self._taken(self._read())
+            self._renewals += 1
+            if self._renewals % RENEWALS_KEPT == 0:
+                self._table.optimize(cleanup_older_than=timedelta(seconds=self._seconds))
+
+    def _write(
+        self, owner_before: str, expires_before: int | None, owner: str | None = None
+    ) -> bool:
+        """Put this owner in the row if the row still is as it was; says whether it was."""
+        from lancedb.expr import col, lit
+
+        owner = self._owner if owner is None else owner
+        where = col("owner") == lit(owner_before)
+        if expires_before is not None:
+            where = where & (col("expires") == lit(expires_before))
+        until = (time.monotonic() + self._seconds, time.time() + self._seconds)
+        row = {
+            "owner": owner,
+            "process": os.getpid(),
+            "host": platform.node(),
+            "expires": int(until[1] * 1e9) if owner else 0,
+        }
+        if self._table.update(where, row).rows_updated != 1:
+            self._valid_until = (0.0, 0.0)
+            return False
+        self._valid_until = until if owner else (0.0, 0.0)
+        return True
+
+    def _read(self) -> dict[str, Any]:
+        self._table.checkout_latest()
+        found: list[dict[str, Any]] = self._table.search().limit(1).to_arrow().to_pylist()
+        if not found:
+            raise StoreError(f"The memory at {self._uri} is damaged: its lease has no row.")
+        return found[0]
+
+    def _taken(self, seen: dict[str, Any]) -> StoreError:
+        return _in_use(
+            self._uri,
+            f"process {seen['process']} on {seen['host']}",
+            "Nothing to do: what is said here is stored there when the other one has closed.",
+        )
+
+
+class OnlyReading:
+    """Of who opened a store that another writes to.
+
+    Args:
+        refused: names who does.
+    """
+
+    def __init__(self, refused: StoreInUse) -> None:
+        self.refused = refused
+
+    def check(self) -> None:
+        """Raises StoreInUse at every write."""
+        raise self.refused
+
+    def release(self) -> None:
+        """There is nothing to be given back."""
+
+
+def _in_use(
+    where: str,
+    holder: str,
+    mend: str = "Close the other one, or choose another folder with --home DIR.",
+) -> StoreInUse:
+    return StoreInUse(f"The memory {where} is in use by another assistant ({holder}).", mend=mend)

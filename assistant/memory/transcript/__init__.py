@@ -1,0 +1,1 @@
+"""What was said, in SQLite: conversations, what was derived of them, recordings, jobs."""

@@ -1,0 +1,131 @@
+"""What a model has made of exchanges between utterances, kept beside them: descriptions, questions,
+facts. Additive, and made again where it is lost.
+
+Each output names every exchange whose words the model had before it, and goes with the first of
+them that leaves the transcript, in the same transaction. Then its subject lacks it again, and it is
+made anew without what is gone.
+"""
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from assistant.context.conversation import Exchange
+from assistant.memory.transcript import derived_rows
+from assistant.memory.transcript.database import Transcript
+from assistant.memory.transcript.exchange_rows import microseconds
+from assistant.memory.transcript.hidden_rows import held, hidden_exchanges
+
+
+@dataclass(frozen=True, slots=True)
+class DerivedOutput:
+    """Of one subject, an exchange or a conversation, by its id.
+
+    `content` is what JSON can hold. `sources` are the ids of all exchanges that went into it.
+    """
+
+    subject: str
+    content: Any
+    sources: tuple[str, ...]
+
+
+class DerivedOutputs:
+    """One user's. All calls block for about a millisecond, and may raise StoreError: nothing has
+    changed then. Thread-safe."""
+
+    def __init__(self, transcript: Transcript, user: str) -> None:
+        self._transcript = transcript
+        self._user = user
+
+    def keep(
+        self, kind: str, version: int, model: str, output: DerivedOutput, now: datetime
+    ) -> bool:
+        """In place of an earlier one of its kind and subject. Says whether it was kept: it is not
+        where a source has left the transcript meanwhile, or is to be forgotten.
+
+        Raises:
+            ValueError: it names no source.
+        """
+        if not output.sources:
+            raise ValueError("what is derived rests on something")
+        sources = tuple(dict.fromkeys(output.sources))
+        with self._transcript.writing() as db:
+            if not hidden_exchanges(db, self._user).isdisjoint(sources):
+                return False
+            if len(held(db, self._user, sources)) < len(sources):
+                return False
+            key = (self._user, kind, output.subject)
+            db.execute("DELETE FROM derived WHERE user = ? AND kind = ? AND subject = ?", key)
+            content = json.dumps(output.content, ensure_ascii=False)
+            number = db.execute(
+                "INSERT INTO derived (user, kind, subject, version, model, made, content)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (*key, version, model, microseconds(now), content),
+            ).lastrowid
+            db.executemany(
+                "INSERT INTO derived_source VALUES (?, ?)", [(number, each) for each in sources]
+            )
+        return True
+
+    def missing(self, kind: str, version: int, limit: int) -> list[str]:
+        """Exchanges without such an output by these rules, the newest first; none that is to be
+        forgotten."""
+        with self._transcript.reading() as db:
+            hidden = hidden_exchanges(db, self._user)
+            rows = db.execute(
+                "SELECT id FROM exchange WHERE user = ?1 AND NOT EXISTS"
+                " (SELECT 1 FROM derived WHERE user = ?1 AND kind = ?2 AND subject = exchange.id"
+                " AND version = ?3) ORDER BY started DESC, rowid DESC LIMIT ?4",
+                (self._user, kind, version, limit + len(hidden)),
+            ).fetchall()
+        return [row[0] for row in rows if row[0] not in hidden][:limit]
+
+    def made(self, kind: str, version: int, subjects: Collection[str]) -> set[str]:
+        """Those of these subjects that have such an output by these rules."""
+        with self._transcript.reading() as db:
+            return derived_rows.made(db, self._user, kind, version, subjects)
+
+    def lacking(
+        self, kind: str, version: int, exchanges: Sequence[str]
+    ) -> list[tuple[str, Exchange]]:
+        """Those of these exchanges that lack such an output, are kept, and not to be forgotten; in
+        this order, each with its conversation's id."""
+        made, hidden = self.made(kind, version, exchanges), self._hidden()
+        ids = [each for each in exchanges if each not in hidden and each not in made]
+        found = {
+            each.id: (talk, each) for talk, each in self._transcript.exchanges(self._user, ids)
+        }
+        return [found[each] for each in ids if each in found]
+
+    def readable(self, exchanges: Collection[str]) -> bool:
+        """They are all kept, and none is to be forgotten."""
+        wanted = set(exchanges)
+        return (
+            self._hidden().isdisjoint(wanted)
+            and self._transcript.held(self._user, wanted) == wanted
+        )
+
+    def _hidden(self) -> set[str]:
+        with self._transcript.reading() as db:
+            return hidden_exchanges(db, self._user)
+
+    def of(self, kind: str, subjects: Collection[str] | None = None) -> Mapping[str, Any]:
+        """Contents by subject, of whatever version; of these subjects, or all. Nothing that rests
+        on what is to be forgotten."""
+        with self._transcript.reading() as db:
+            hidden = hidden_exchanges(db, self._user)
+            rows = derived_rows.contents(db, self._user, kind, subjects)
+            veiled = derived_rows.resting_on(db, hidden)
+        return {
+            subject: json.loads(content)
+            for number, subject, content in rows
+            if number not in veiled
+        }
+
+    def counts(self) -> dict[str, int]:
+        """By kind."""
+        query = "SELECT kind, count(*) FROM derived WHERE user = ? GROUP BY kind ORDER BY kind"
+        with self._transcript.reading() as db:
+            return dict(db.execute(query, (self._user,)).fetchall())

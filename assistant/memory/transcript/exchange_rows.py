@@ -1,0 +1,48 @@
+"""How exchanges and times stand in the transcript's tables."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from assistant.context.conversation import Exchange
+from assistant.memory.retrieval.stored_expansions import Read
+from assistant.memory.transcript.hidden_rows import hidden_exchanges
+
+EXCHANGE = "id, turn, user_text, started, assistant_text, interrupted, ended"
+
+
+def exchange_of(row: Sequence[Any]) -> Exchange:
+    """From the columns of `EXCHANGE`."""
+    key, turn, said, started, answer, interrupted, ended = row
+    return Exchange(key, turn, said, time_of(started), answer, bool(interrupted), time_of(ended))
+
+
+def storable(text: str) -> str:
+    """Half surrogate pairs, which broken terminals send, have no UTF-8 form."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def microseconds(moment: datetime) -> int:
+    return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
+
+
+def time_of(microseconds: int) -> datetime:
+    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=microseconds)
+
+
+def before(transcript: Read, user: str, exchange: Exchange, count: int) -> list[Exchange]:
+    """The last exchanges of its conversation before it, oldest first, without what is hidden.
+
+    Raises:
+        StoreError: the transcript can't be read.
+    """
+    with transcript.reading() as db:
+        hidden = hidden_exchanges(db, user)
+        rows = db.execute(
+            f"SELECT {EXCHANGE} FROM exchange WHERE user = ?1 AND started < ?2 AND conversation ="
+            " (SELECT conversation FROM exchange WHERE id = ?3)"
+            " ORDER BY started DESC, rowid DESC LIMIT ?4",
+            (user, microseconds(exchange.started), exchange.id, count + len(hidden)),
+        ).fetchall()
+    found = [exchange_of(row) for row in rows if row[0] not in hidden]
+    return found[:count][::-1]

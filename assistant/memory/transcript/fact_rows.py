@@ -1,0 +1,213 @@
+"""Facts that were derived of exchanges, as memories and back.
+
+What was derived is kept beside the exchange (`Derived`, of kind `EXTRACTED`): a list of facts, in
+which None stands for one that the user deleted, edited or let expire. So the memories can be made
+again without a model, and what the user put right stays so.
+"""
+
+import json
+import operator
+import sqlite3
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass
+from typing import Any, Protocol, TypeVar
+
+from assistant.context.conversation import Exchange
+from assistant.language.calendar import day_words
+from assistant.memory.records import ids
+from assistant.memory.records.ids import exchange_of, fact_id
+from assistant.memory.records.memory import USER, Memory, MemoryKind
+from assistant.memory.transcript import derived_rows, span_summaries
+
+EXTRACTED = "extract"
+"""The kind of output."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """`quote` is what it rests on, in the user's words. `importance` and `confidence` are in
+    [0, 1]."""
+
+    kind: str
+    text: str
+    quote: str
+    importance: float
+    confidence: float
+
+
+class Read(Protocol):
+    """The transcript, as far as it is read."""
+
+    def reading(self) -> AbstractContextManager[sqlite3.Connection]: ...
+
+
+class Written(Protocol):
+    """The transcript, as far as it is written."""
+
+    def writing(self) -> AbstractContextManager[sqlite3.Connection]: ...
+
+    def tidy(self) -> None: ...
+
+
+class Recalled(Protocol):
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def kind(self) -> MemoryKind: ...
+
+    @property
+    def speaker(self) -> str: ...
+
+    @property
+    def sources(self) -> tuple[str, ...]: ...
+
+    @property
+    def adds(self) -> bool: ...
+
+
+SomeRecalled = TypeVar("SomeRecalled", bound=Recalled)
+
+
+def content_of(facts: Iterable[Fact]) -> list[dict[str, Any] | None]:
+    """As JSON can hold them."""
+    return [asdict(fact) for fact in facts]
+
+
+def memories_of_facts(
+    user_id: str, conversation: str, exchange: Exchange, content: Sequence[Mapping[str, Any] | None]
+) -> list[Memory]:
+    """Their ids follow from the exchange's, so that they can be made again without doubles."""
+    return [
+        Memory(
+            id=fact_id(exchange.id, number),
+            user_id=user_id,
+            kind=MemoryKind(fact["kind"]),
+            text=fact["text"],
+            created=exchange.started,
+            conversation=conversation,
+            context=day_words(exchange.started),
+            importance=fact["importance"],
+            confidence=fact["confidence"],
+            sources=(exchange.id,),
+        )
+        for number, fact in enumerate(content)
+        if fact is not None
+    ]
+
+
+def read(
+    transcript: Read, user: str, exchanges: Collection[str]
+) -> dict[str, list[dict[str, Any] | None]]:
+    """What was derived of these exchanges. Raises StoreError."""
+    with transcript.reading() as db:
+        rows = derived_rows.contents(db, user, EXTRACTED, exchanges)
+    return {subject: json.loads(content) for _, subject, content in rows}
+
+
+def withdraw(
+    transcript: Written,
+    user: str,
+    memories: Collection[Memory],
+    same: Callable[[str, str], bool] = operator.eq,
+) -> None:
+    """These facts and summaries are the user's own business from now on: never made again, facts
+    of the exchanges in which they were told again neither, and their words are no longer kept here.
+    Other memories are passed over.
+
+    Args:
+        same: whether two texts of facts tell the same.
+
+    Raises:
+        StoreError: it could not be written; or another program keeps the log from being emptied.
+    """
+    wanted: dict[str, list[Memory]] = {}
+    for each in memories:
+        if exchange_of(each.id) is not None:
+            for source in each.sources:
+                wanted.setdefault(source, []).append(each)
+    told = [each.id for each in memories if ids.is_summary(each.id)]
+    if not wanted and not told:
+        return
+    with transcript.writing() as db:
+        changed = span_summaries.withdraw(db, user, told)
+        for number, subject, content in derived_rows.contents(db, user, EXTRACTED, wanted):
+            facts = json.loads(content)
+            left = [
+                None if _is_one(subject, n, fact, wanted[subject], same) else fact
+                for n, fact in enumerate(facts)
+            ]
+            if left != facts:
+                text = json.dumps(left, ensure_ascii=False)
+                db.execute("UPDATE derived SET content = ? WHERE number = ?", (text, number))
+                changed = True
+    if changed:
+        transcript.tidy()
+
+
+def _is_one(
+    exchange: str,
+    number: int,
+    fact: Mapping[str, Any] | None,
+    wanted: Sequence[Memory],
+    same: Callable[[str, str], bool],
+) -> bool:
+    """Whether a fact is one of these, or what was merged into one."""
+    key = fact_id(exchange, number)
+    return fact is not None and any(
+        each.id == key or (not each.id.startswith(f"{exchange}-") and same(each.text, fact["text"]))
+        for each in wanted
+    )
+
+
+def unmake(transcript: Written, user: str, exchanges: Collection[str]) -> None:
+    """What was derived of these is derived again: a fact that stood for theirs is gone.
+
+    Raises:
+        StoreError: it could not be written.
+    """
+    if not exchanges:
+        return
+    with transcript.writing() as db:
+        for number, _, _ in derived_rows.contents(db, user, EXTRACTED, exchanges):
+            db.execute("DELETE FROM derived WHERE number = ?", (number,))
+
+
+def told_elsewhere(
+    gone: Iterable[Memory], chosen: Iterable[Memory], exchanges: Collection[str]
+) -> set[str]:
+    """In which exchanges those facts were told too that go only since these exchanges do."""
+    named = {memory.id for memory in chosen}
+    resting = [each for each in gone if exchange_of(each.id) and each.id not in named]
+    return {source for memory in resting for source in memory.sources} - set(exchanges)
+
+
+def tellings(memories: Iterable[tuple[str, Collection[str]]]) -> list[tuple[str, str]]:
+    """Pairs of an exchange and a fact or a summary of it, of ids with their sources: what is noted
+    of such that expire."""
+    return [
+        (exchange, key)
+        for key, sources in memories
+        if exchange_of(key) is not None or ids.is_summary(key)
+        for exchange in sources
+    ]
+
+
+def without_redundant(found: Iterable[SomeRecalled]) -> Iterator[SomeRecalled]:
+    """What tells something, in its order: of a fact and the words that it was taken from, the
+    better one."""
+    told: set[str] = set()
+    quoted: set[str] = set()
+    for each in found:
+        if not each.adds:
+            continue
+        if exchange_of(each.id) is not None:
+            if not told.isdisjoint(each.sources):
+                continue
+            quoted.update(each.sources)
+        elif each.kind is MemoryKind.EXCHANGE and each.speaker == USER:
+            if not quoted.isdisjoint(each.sources):
+                continue
+            told.update(each.sources)
+        yield each

@@ -1,0 +1,267 @@
+"""Records a conversation: its events, as they happen, to a file. Off until it is asked for.
+
+It lives in the assistant's own process, not in a screen: the command line can record too, the key
+and the forgetting are here, and a screen that breaks loses nothing. A thread writes, so that no
+event waits for the disk.
+
+Not recorded is what is kept nowhere else either: what is said off the record, and words that became
+no turn.
+"""
+
+import asyncio
+import logging
+import queue
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from assistant.errors import StoreError
+from assistant.events import (
+    Event,
+    EventBus,
+    ForgettingBegan,
+    MemoriesCounted,
+    MemoriesRead,
+    MicrophoneLevel,
+    ModelsReady,
+    Notice,
+    PartialTranscript,
+    PhaseChanged,
+    PromptBuilt,
+    Recalled,
+    RecordChanged,
+    RecordingChanged,
+    Severity,
+    SpeechIgnored,
+    TurnEnded,
+    TurnHeard,
+    TurnStarted,
+    UserSensed,
+)
+from assistant.ipc import event_json
+from assistant.memory.transcript.conversation_recordings import Recordings
+
+logger = logging.getLogger(__name__)
+
+LEVEL_S = 0.25
+"""Between two levels of the microphone; a meter needs no more."""
+CLOSING_S = 5.0
+STATE = (ModelsReady, MemoriesRead, MemoriesCounted, PhaseChanged)
+"""What is so until it changes: a recording begins with it."""
+
+Job = Callable[[Path], None]
+"""Something to be done to the file between two lines."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedEvent:
+    at: datetime
+    event: Event
+
+
+class Recorder:
+    """Belongs to the event loop, but for `begin`.
+
+    Args:
+        bus: also told when recording begins and ends.
+        now: wall time, UTC.
+    """
+
+    def __init__(
+        self, bus: EventBus, now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    ) -> None:
+        self._bus = bus
+        self._now = now
+        self._recordings: Recordings | None = None
+        self._conversation: Callable[[], str] = str
+        self._writer: RecordingWriter | None = None
+        self._changing = asyncio.Lock()
+        self._state: dict[type[Event], Event] = {}
+        self._off = False
+        self._open: set[int] = set()
+        """Turns that have begun and not ended: one is answered while the next begins."""
+        self._stale: set[int] = set()
+        """Those whose prompt was made before something went that must not be recorded."""
+        self._partials: list[RecordedEvent] = []
+        self._level_at = datetime.min.replace(tzinfo=UTC)
+        bus.subscribe(self._hear)
+
+    def keep_in(self, recordings: Recordings, conversation: Callable[[], str]) -> None:
+        """Where recordings of this home lie, and what is being recorded."""
+        self._recordings, self._conversation = recordings, conversation
+
+    @property
+    def path(self) -> Path | None:
+        """What is being written."""
+        return self._writer.path if self._writer is not None else None
+
+    async def start(self, path: Path | None = None) -> None:
+        """Record from now on; does nothing while it does.
+
+        Args:
+            path: default: one in the home.
+
+        Raises:
+            StoreError: it can't be written, or is there already; or nothing is kept here at all.
+        """
+        async with self._changing:
+            if self._writer is not None:
+                return
+            if self._recordings is None:
+                raise StoreError(
+                    "Nothing can be recorded: the transcript can't be opened, without which what is"
+                    " recorded could not be forgotten.",
+                    mend="assistant doctor",
+                )
+            made = await asyncio.to_thread(self._recordings.begin, self._conversation(), path)
+            loop = asyncio.get_running_loop()
+            self._writer = RecordingWriter(self._recordings, made, loop, self._failed)
+            for event in self._state.values():
+                self._write(event)
+            if self._off:
+                self._write(RecordChanged(off=True))
+        self._bus.emit(RecordingChanged(str(made)))
+
+    async def stop(self) -> None:
+        """What was heard so far is in the file when it returns. Idempotent."""
+        async with self._changing:
+            writer, self._writer = self._writer, None
+            self._partials.clear()
+            if writer is None:
+                return
+            await asyncio.to_thread(writer.close)
+        self._bus.emit(RecordingChanged(None))
+
+    # -- inside ---------------------------------------------------------------------------------
+
+    def _hear(self, event: Event) -> None:
+        if isinstance(event, STATE):
+            self._state[type(event)] = event
+        self._follow(event)
+        if isinstance(event, RecordChanged):
+            self._off = event.off
+            self._go_off(event) if event.off else self._write(event)
+        elif not self._off and self._writer is not None:
+            self._take(event)
+
+    def _follow(self, event: Event) -> None:
+        """Which turns are under way."""
+        if isinstance(event, TurnEnded):
+            self._open.discard(event.turn)
+        elif isinstance(turn := getattr(event, "turn", None), int):
+            self._open.add(turn)
+            if isinstance(event, TurnStarted):  # its prompt is yet to be made
+                self._stale.discard(turn)
+        elif isinstance(event, RecordChanged | ForgettingBegan):
+            self._stale = set(self._open)
+
+    def _go_off(self, event: RecordChanged) -> None:
+        """Of turns under way nothing is kept, and so nothing recorded."""
+        self._partials.clear()
+        turns, writer = frozenset(self._open), self._writer
+        if writer is not None and turns:
+            writer.put(lambda path: writer.recordings.drop_turns(path, turns))
+        self._write(event)
+
+    def _take(self, event: Event) -> None:
+        if isinstance(event, RecordingChanged | UserSensed):
+            return
+        if isinstance(event, PromptBuilt | Recalled) and event.turn in self._stale:
+            return
+        if isinstance(event, MicrophoneLevel):
+            now = self._now()
+            if (now - self._level_at).total_seconds() < LEVEL_S:
+                return
+            self._level_at = now
+        elif isinstance(event, PartialTranscript):
+            self._partials.append(RecordedEvent(self._now(), event))
+            return
+        elif isinstance(event, TurnHeard):  # now they are of a turn
+            for line in self._partials:
+                self._put(line)
+            self._partials.clear()
+        elif isinstance(event, TurnStarted | SpeechIgnored):
+            self._partials.clear()
+            event = replace(event, text="") if isinstance(event, SpeechIgnored) else event
+        self._write(event)
+
+    def _write(self, event: Event) -> None:
+        self._put(RecordedEvent(self._now(), event))
+
+    def _put(self, line: RecordedEvent) -> None:
+        if self._writer is not None:
+            self._writer.put(line)
+
+    def _failed(self, writer: "RecordingWriter", error: StoreError) -> None:
+        """On the event loop: the conversation goes on without."""
+        if self._writer is writer:
+            self._writer = None
+            self._bus.emit(Notice(f"{error} It is recorded no more.", Severity.WARNING, error.mend))
+            self._bus.emit(RecordingChanged(None))
+
+
+class RecordingWriter:
+    """Writes one recording, on a thread of its own, from construction to `close`.
+
+    Args:
+        failed: told on the loop, once, when nothing more can be written.
+    """
+
+    def __init__(
+        self,
+        recordings: Recordings,
+        path: Path,
+        loop: asyncio.AbstractEventLoop,
+        failed: Callable[["RecordingWriter", StoreError], None],
+    ) -> None:
+        self.recordings = recordings
+        self.path = path
+        self._loop = loop
+        self._failed = failed
+        self._jobs: queue.SimpleQueue[RecordedEvent | Job | threading.Event | None] = (
+            queue.SimpleQueue()
+        )
+        self._thread = threading.Thread(target=self._run, name="recorder", daemon=True)
+        self._thread.start()
+        recordings.settle = self.settle
+
+    def put(self, job: RecordedEvent | Job) -> None:
+        self._jobs.put(job)
+
+    def settle(self) -> None:
+        """Returns when all so far is in the file. Called by who purges, from other threads."""
+        if self._thread.is_alive():
+            done = threading.Event()
+            self._jobs.put(done)
+            done.wait(CLOSING_S)
+
+    def close(self) -> None:
+        self._jobs.put(None)
+        self._thread.join(CLOSING_S)
+        self.recordings.end(self.path)
+
+    def _run(self) -> None:
+        error: StoreError | None = None
+        while (job := self._jobs.get()) is not None:
+            if isinstance(job, threading.Event):
+                job.set()
+            elif error is None:
+                try:
+                    self._carry_out(job)
+                except StoreError as met:
+                    error = met
+                    logger.warning("a recording ended: %s", met)
+                    self._tell(met)
+
+    def _carry_out(self, job: RecordedEvent | Job) -> None:
+        if isinstance(job, RecordedEvent):
+            row = {"at": job.at.isoformat(), "event": event_json.event_to_json(job.event)}
+            self.recordings.append(self.path, [row])
+        else:
+            job(self.path)
+
+    def _tell(self, error: StoreError) -> None:
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._failed, self, error)

@@ -1,0 +1,165 @@
+"""Summaries of stretches of conversation, as memories and as rows of the transcript's file.
+
+A span is so many turns of one conversation: turns 1 to 12, 13 to 24, … Turns keep their numbers
+when others are forgotten, so a span stays what it is. Its summary rests on all of its exchanges,
+goes with the first of them that is forgotten, and is made again of the others.
+"""
+
+import json
+import sqlite3
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from assistant.context.conversation import Exchange
+from assistant.language.calendar import day_words
+from assistant.memory.records.ids import SUMMARY, is_summary
+from assistant.memory.records.ids import SUMMARY_ID as _ID
+from assistant.memory.records.memory import Memory, MemoryKind
+from assistant.memory.transcript import derived_rows, suppressions
+from assistant.memory.transcript.exchange_rows import microseconds
+from assistant.memory.transcript.hidden_rows import hidden_exchanges
+
+SUMMARISED = "summarise"
+"""The kind of output; its content is a text, or None where there is nothing to tell, or the user
+deleted or changed it."""
+FEWEST = 3
+"""Exchanges of a span that is worth a summary."""
+OVER = timedelta(hours=1)
+"""After its last exchange a conversation counts as over, and so does a span that is not full."""
+IMPORTANCE = 0.4
+"""Below that of the words that it rests on."""
+CONFIDENCE = 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """`subject` names it: its conversation, and its first turn."""
+
+    subject: str
+    conversation: str
+    first: int
+    exchanges: tuple[str, ...]
+
+
+def memory_of(
+    user: str, conversation: str, subject: str, text: str, exchanges: Collection[Exchange]
+) -> Memory:
+    """It can be made again without being doubled: its id follows from the span.
+
+    Args:
+        exchanges: all that it rests on; it is dated by the last of them.
+    """
+    last = max(each.started for each in exchanges)
+    days = dict.fromkeys(day_words(each.started) for each in exchanges)
+    return Memory(
+        id=subject,
+        user_id=user,
+        kind=MemoryKind.SUMMARY,
+        text=text,
+        created=last,
+        conversation=conversation,
+        context=", ".join(days),
+        importance=IMPORTANCE,
+        confidence=CONFIDENCE,
+        sources=tuple(each.id for each in exchanges),
+    )
+
+
+def stored_summaries(
+    db: sqlite3.Connection, user: str, exchanges: Mapping[str, tuple[str, Exchange]]
+) -> list[Memory]:
+    """The summaries that rest on none but these exchanges, as memories, without a model."""
+    made: list[Memory] = []
+    for number, subject, content in derived_rows.contents(db, user, SUMMARISED, None):
+        text = json.loads(content)
+        sources = derived_rows.sources(db, number)
+        if text is not None and set(sources) <= exchanges.keys():
+            found = sorted((exchanges[each][1] for each in sources), key=lambda each: each.started)
+            made.append(memory_of(user, exchanges[sources[0]][0], subject, text, found))
+    return made
+
+
+def spans_without_summary(
+    db: sqlite3.Connection, user: str, version: int, turns: int, now: datetime, limit: int
+) -> list[str]:
+    """Subjects of spans without a summary by these rules of all that they hold, the newest first;
+    none that is still growing, or of which something is to be forgotten."""
+    rows = db.execute(
+        "SELECT conversation || '-' || ?4 || (part * ?3 + 1) FROM ("
+        " SELECT conversation, (turn - 1) / ?3 AS part, count(*) AS size, max(ended) AS ended,"
+        "  max(turn) AS last, max(id IN (SELECT value FROM hidden, json_each(hidden.exchanges)"
+        "   WHERE hidden.user = ?1)) AS veiled"
+        "  FROM exchange WHERE user = ?1 GROUP BY conversation, part) AS span"
+        " WHERE size >= ?5 AND NOT veiled"
+        " AND (last % ?3 = 0 OR ended < ?6 OR EXISTS (SELECT 1 FROM exchange AS later"
+        "  WHERE later.user = ?1 AND later.conversation = span.conversation"
+        "  AND later.turn > (part + 1) * ?3))"
+        " AND NOT EXISTS (SELECT 1 FROM derived WHERE user = ?1 AND kind = ?7 AND version = ?2"
+        "  AND subject = conversation || '-' || ?4 || (part * ?3 + 1)"
+        "  AND (SELECT count(*) FROM derived_source WHERE derived = number) = size)"
+        " ORDER BY ended DESC LIMIT ?8",
+        (user, version, turns, SUMMARY, FEWEST, microseconds(now - OVER), SUMMARISED, limit),
+    ).fetchall()
+    return [row[0] for row in rows]
+
+
+def span(db: sqlite3.Connection, user: str, subject: str, turns: int) -> Span | None:
+    """What there is of it now; None where that is too little, something of it is hidden, or the
+    user has put its summary right, or let it expire."""
+    match = _ID.fullmatch(subject)
+    if match is None or (int(match["first"]) - 1) % turns:
+        return None
+    first = int(match["first"])
+    rows = db.execute(
+        "SELECT id FROM exchange WHERE user = ? AND conversation = ? AND turn BETWEEN ? AND ?"
+        " ORDER BY turn, started, rowid",
+        (user, match["conversation"], first, first + turns - 1),
+    ).fetchall()
+    ids = tuple(row[0] for row in rows)
+    if len(ids) < FEWEST or not hidden_exchanges(db, user).isdisjoint(ids):
+        return None
+    return Span(subject, match["conversation"], first, ids)
+
+
+def sources(
+    db: sqlite3.Connection, user: str, subjects: Collection[str]
+) -> dict[str, frozenset[str]]:
+    """What the summaries of these rest on."""
+    rows = derived_rows.contents(db, user, SUMMARISED, subjects)
+    return {subject: frozenset(derived_rows.sources(db, number)) for number, subject, _ in rows}
+
+
+def put_right(db: sqlite3.Connection, user: str, exchanges: Collection[str]) -> bool:
+    """Whether the user has deleted or changed a summary of one of these, or it has expired: in
+    whatever words, it is not to come back."""
+    noted = suppressions.of(db, user, exchanges)
+    return any(is_summary(each) for each in noted)
+
+
+def overlapping(
+    db: sqlite3.Connection, user: str, subject: str, exchanges: Collection[str]
+) -> list[str]:
+    """Other summaries that rest on some of these: of spans of another length."""
+    resting = derived_rows.resting_on(db, exchanges)
+    every = derived_rows.contents(db, user, SUMMARISED, None)
+    return [key for number, key, _ in every if number in resting and key != subject]
+
+
+def drop(db: sqlite3.Connection, user: str, subjects: Iterable[str]) -> None:
+    db.executemany(
+        "DELETE FROM derived WHERE user = ? AND kind = ? AND subject = ?",
+        [(user, SUMMARISED, each) for each in subjects],
+    )
+
+
+def withdraw(db: sqlite3.Connection, user: str, subjects: Collection[str]) -> bool:
+    """The user deleted or changed these: their words are no longer kept here, and no others are
+    made in their place, whatever of the span is forgotten later. Says whether there were any."""
+    rows = derived_rows.contents(db, user, SUMMARISED, subjects) if subjects else []
+    now = microseconds(datetime.now(UTC))
+    for number, subject, _ in rows:
+        db.execute("UPDATE derived SET content = 'null' WHERE number = ?", (number,))
+        pairs = [(each, subject) for each in derived_rows.sources(db, number)]
+        suppressions.note(db, user, pairs, now)
+    return bool(rows)

@@ -1,0 +1,52 @@
+"""Failures of the transcript's file as sentences."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from assistant.encryption.sealed_sqlite import failures
+from assistant.errors import StoreBusy, StoreError
+
+
+@contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """Raises StoreError for what the disk and SQLite raise."""
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(
+            f"The transcript {path} can't be opened: {error.strerror}.",
+            mend="Choose another folder with --home DIR.",
+        ) from error
+    except failures() as error:
+        raise _sentence(error, path) from error
+
+
+def _sentence(error: Exception, path: Path) -> StoreError:
+    name = getattr(error, "sqlite_errorname", None) or ""
+    if name.startswith("SQLITE_FULL"):
+        return StoreError(
+            f"The disk is full: the conversation can't be stored in {path}.",
+            mend="Free some space; what was said meanwhile is stored then.",
+        )
+    if name == "SQLITE_IOERR_WRITE":  # also what SQLite makes of a quota
+        return StoreError(
+            f"The conversation can't be written to {path}: the disk is over its quota, or fails.",
+            mend="Free some space; what was said meanwhile is stored then.",
+        )
+    if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
+        return StoreError(
+            f"The transcript {path} can't be written.",
+            mend="Make its folder writable, or choose another with --home DIR.",
+        )
+    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        return StoreBusy(
+            f"The transcript {path} is in use by another program.",
+            mend="Close the other program.",
+        )
+    if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
+        return StoreError(
+            f"The transcript {path} is damaged, and nothing is stored in it.",
+            mend=f"Move it away: mv '{path}' '{path}.damaged'",
+        )
+    return StoreError(f"The transcript {path} failed: {error}.")

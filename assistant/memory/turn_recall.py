@@ -1,0 +1,109 @@
+"""Where the conversation and the long-term memory meet: what is kept is remembered, and what is
+recalled is what the prompt does not hold anyway."""
+
+from collections.abc import Callable, Collection, Sequence
+from datetime import UTC, datetime
+
+from assistant.context.conversation import Conversation, Exchange, Summary
+from assistant.events import Event, Latency, MemoryUsed, SpeechIgnored, TurnHeard
+from assistant.memory.retrieval.question import Earlier
+from assistant.memory.retrieval.question_vectors import FURTHEST
+from assistant.memory.retrieval.results import RecalledForTurn, RecalledMemory
+from assistant.memory.transcript.database import Transcript
+from assistant.memory.user_memory import UserMemory
+
+BRIEF_LESS = 0.1
+"""What a memory scores less in brief: of 141 right ones 7 were below 0.5 then, none below 0.4."""
+
+
+class Archive:
+    """Keeps exchanges in the transcript, and remembers those that are there."""
+
+    def __init__(self, transcript: Transcript, memory: UserMemory) -> None:
+        self._transcript = transcript
+        self._memory = memory
+
+    def store(
+        self,
+        conversation: Conversation,
+        exchange: Exchange,
+        latency: Latency | None = None,
+        memories: Sequence[MemoryUsed] = (),
+    ) -> None:
+        """
+        Raises:
+            StoreError: the transcript could not be written; nothing is remembered either.
+        """
+        if not self._transcript.store(conversation, exchange, latency, memories):
+            return
+        self._memory.remember(conversation.id, exchange)
+        self._memory.mark_used([memory.id for memory in memories], datetime.now(UTC))
+
+    def store_summary(self, conversation: Conversation, summary: Summary) -> None:
+        """
+        Raises:
+            StoreError: it could not be written; nothing was.
+        """
+        self._transcript.store_summary(conversation, summary)
+
+
+class TurnRecall:
+    """Recall for the voice loop.
+
+    Args:
+        shown: ids of the exchanges that the prompt holds anyway.
+        exchanges: of the running conversation, oldest first: a question may lean on the newest.
+        least_score: of what is worth a place in the prompt.
+    """
+
+    def __init__(
+        self,
+        memory: UserMemory,
+        shown: Callable[[], Collection[str]],
+        exchanges: Callable[[], Sequence[Exchange]] = tuple,
+        least_score: float = 0.0,
+    ) -> None:
+        self._memory = memory
+        self._shown = shown
+        self._exchanges = exchanges
+        self._least_score = least_score
+
+    def ahead(self, words: str) -> None:
+        """See `voice.recalling.Recaller`."""
+        self._memory.asking.ahead(words)
+
+    async def recall(self, query: str, deadline_s: float) -> RecalledForTurn:
+        """See `voice.recalling.Recaller`."""
+        earlier = self._earlier()
+        recalled = await self._memory.recall(query, deadline_s, self._shown(), earlier)
+        # By words alone all score less, and in brief somewhat.
+        least = float("-inf") if recalled.missed else self._least_score
+        least -= BRIEF_LESS if recalled.brief else 0.0
+        used = tuple(_used(each, least) for each in recalled.memories)
+        return RecalledForTurn(used, recalled.missed, recalled.stand_in, recalled.brief)
+
+    def _earlier(self) -> list[Earlier]:
+        over = [each for each in self._exchanges()[-FURTHEST - 1 :] if not each.open]
+        return [Earlier(each.user_text.strip(), each.assistant_text.strip()) for each in over]
+
+    def watch(self, event: Event) -> None:
+        """On the event bus: of what was heard and did not become a turn nothing is kept."""
+        if isinstance(event, TurnHeard):
+            self._memory.asking.over(event.text)
+        elif isinstance(event, SpeechIgnored):
+            self._memory.asking.over(None)
+
+
+def _used(found: RecalledMemory, least: float) -> MemoryUsed:
+    return MemoryUsed(
+        id=found.id,
+        text=found.text,
+        score=found.score,
+        kind=found.kind.value,
+        speaker=found.speaker,
+        said=found.created,
+        superseded_by=found.superseded_by,
+        parts=tuple(found.parts.items()),
+        words=found.words,
+        near=found.score >= least,
+    )

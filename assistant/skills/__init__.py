@@ -1,0 +1,1 @@
+"""What the assistant can do when it is asked to."""

@@ -1,0 +1,1 @@
+"""Devices, streams, resampling, echo, and audio files in their place."""

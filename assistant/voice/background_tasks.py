@@ -1,0 +1,47 @@
+"""Work that runs beside the pipeline, and whose failure must not go unseen."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from loguru import logger
+
+OnFailure = Callable[[Exception], None]
+
+
+class TaskSet:
+    """Holds running tasks. What one raises is logged and told, once.
+
+    Args:
+        on_failure: is told of every exception, on the event loop.
+    """
+
+    def __init__(self, on_failure: OnFailure) -> None:
+        self._on_failure = on_failure
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def __len__(self) -> int:
+        return len(self._tasks)
+
+    def start(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+
+    def cancel(self) -> None:
+        for task in tuple(self._tasks):
+            task.cancel()
+
+    async def finish(self, timeout_s: float) -> None:
+        """Wait for what is under way, but not for ever."""
+        if self._tasks:
+            await asyncio.wait(set(self._tasks), timeout=timeout_s)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if task.cancelled():
+            return
+        error = task.exception()
+        if isinstance(error, Exception):
+            logger.opt(exception=error).error("background work failed")
+            self._on_failure(error)

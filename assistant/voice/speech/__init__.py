@@ -1,0 +1,1 @@
+"""Hearing and speaking: from sound to words and back."""

@@ -1,0 +1,199 @@
+"""The written words of an answer, found in its deltas, each with its place in the answer.
+
+A word is what stands between two white spaces, and is handed on when the second is there. Thoughts
+(`<think>…</think>`), fenced code, and the marks at the beginning of a line that belong to markdown
+are recognised here, since they reach over words; everything within a word is read in pronounce.py.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from assistant.voice.speech.pronunciation import MAGNITUDES, needs_next_word
+
+_THINK_OPEN = ("<think>", "<thinking>")
+_THINK_CLOSE = ("</think>", "</thinking>")
+_FENCE = re.compile(r"(`{3,}|~{3,})")
+_LINE_MARK = re.compile(r"#{1,6}|[-*+•>]+|([-*_=])\1{2,}|\[[ xX]\]|[|:\-]+")
+_NUMBERED = re.compile(r"(\d{1,3})[.)]")
+_WIDE_STOPS = "。！？"
+"""Sentence ends of scripts that put no space after them."""
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenWord:
+    """A word, `answer[start:end]`; `text` is what is to be read of it.
+
+    `is_code` stands for a whole block of code.
+    """
+
+    text: str
+    start: int
+    end: int
+    is_code: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Break:
+    """The end of a line: of a paragraph, a heading, an item."""
+
+
+class WordStream:
+    """Takes deltas, gives words. Offsets count characters from the first delta on."""
+
+    def __init__(self) -> None:
+        self._text = ""
+        self._at = 0
+        """Everything before it is dealt with."""
+        self._ended = False
+        self._line_begins = True
+        self._in_table = False
+        self._thinking = False
+
+    def feed(self, delta: str) -> Iterator[WrittenWord | Break]:
+        self._text += delta
+        return self._read()
+
+    def finish(self) -> Iterator[WrittenWord | Break]:
+        """The last word, which no white space follows."""
+        self._ended = True
+        return self._read()
+
+    def _read(self) -> Iterator[WrittenWord | Break]:
+        while self._at < len(self._text):
+            before = self._at
+            found = self._step()
+            if found is not None:
+                yield found
+            if self._at == before:
+                return
+
+    def _step(self) -> WrittenWord | Break | None:
+        """Deal with one thing at `_at`. Without progress, more text is needed."""
+        character = self._text[self._at]
+        if self._thinking:
+            self._skip_thought()
+            return None
+        if character == "\n":
+            self._at += 1
+            self._line_begins, self._in_table = True, False
+            return Break()
+        if character.isspace():
+            self._at += 1
+            return None
+        if character == "<" and (tag := self._tag(self._at, _THINK_OPEN + _THINK_CLOSE)) != "":
+            if tag is not None:
+                self._at += len(tag)
+                self._thinking = tag.lower() in _THINK_OPEN
+            return None
+        if self._line_begins and character in "`~":
+            return self._code_or_word()
+        return self._word()
+
+    def _tag(self, at: int, tags: tuple[str, ...]) -> str | None:
+        """The tag at `at`; "" when there is none, None when it takes more text to know.
+
+        In code ("`<think>`") it is a word about the tag.
+        """
+        if at and self._text[at - 1] == "`":
+            return ""
+        rest = self._text[at : at + max(map(len, tags))]
+        for tag in tags:
+            if rest.lower().startswith(tag):
+                return rest[: len(tag)]
+        open_still = not self._ended and any(tag.startswith(rest.lower()) for tag in tags)
+        return None if open_still else ""
+
+    def _skip_thought(self) -> None:
+        ends = [
+            found + len(tag)
+            for tag in _THINK_CLOSE
+            if (found := self._text.lower().find(tag, self._at)) >= 0
+        ]
+        if ends:
+            self._at = min(ends)
+            self._thinking = False
+        elif self._ended:
+            self._at = len(self._text)
+
+    def _code_or_word(self) -> WrittenWord | None:
+        fence = _FENCE.match(self._text, self._at)
+        if fence is None:
+            short = len(self._text) - self._at < 3 and not self._ended
+            return None if short else self._word()
+        closing = re.compile(rf"\n[ \t]*{re.escape(fence[1])}[`~]*[ \t]*(?=\n|\Z)")
+        found = closing.search(self._text, fence.end())
+        if found is not None and found.end() == len(self._text) and not self._ended:
+            found = None
+        if found is None and not self._ended:
+            return None
+        start = self._at
+        self._at = found.end() if found is not None else len(self._text)
+        return WrittenWord("", start, self._at, is_code=True)
+
+    def _word(self) -> WrittenWord | None:
+        start = self._at
+        end = self._word_end(start)
+        if end is None:
+            return None
+        word = self._text[start:end]
+        if needs_next_word(word):
+            end = self._with_magnitude(end)
+            if end is None:
+                return None
+            word = self._text[start:end]
+        self._at = end
+        return WrittenWord(self._without_line_mark(word), start, end)
+
+    def _word_end(self, start: int) -> int | None:
+        """Where the word ends that begins at `start`; None while that isn't known."""
+        at = start
+        while at < len(self._text):
+            character = self._text[at]
+            if character == "\n" or (character.isspace() and not self._in_link(start, at)):
+                return at
+            if character == "<" and at > start:
+                tag = self._tag(at, _THINK_OPEN + _THINK_CLOSE)
+                if tag != "":
+                    return at if tag else None
+            at += 1
+            if character in _WIDE_STOPS:
+                return at
+        return at if self._ended else None
+
+    def _in_link(self, start: int, at: int) -> bool:
+        """A link's target may hold a space, before its title."""
+        target = self._text.rfind("](", start, at)
+        return target >= 0 and self._text.find(")", target, at) < 0
+
+    def _with_magnitude(self, end: int) -> int | None:
+        """The end of "$5 million", when `end` is that of "$5"; None while that isn't known."""
+        if self._text[end : end + 1] != " ":
+            return end
+        after = self._word_end(end + 1)
+        if after is None:
+            return None
+        return (
+            after if self._text[end + 1 : after].strip('.,;:!?*)"').lower() in MAGNITUDES else end
+        )
+
+    def _without_line_mark(self, word: str) -> str:
+        """Nothing is read of "##", "-", ">" and the like that begin a line."""
+        if self._line_begins:
+            if _LINE_MARK.fullmatch(word):
+                self._in_table = self._in_table or word.startswith("|")
+                return ""
+            self._line_begins = False
+            self._in_table = self._in_table or word.startswith("|")
+            if numbered := _NUMBERED.fullmatch(word):
+                return f"{numbered[1]},"
+        if self._in_table:
+            return self._cell(word)
+        return word
+
+    @staticmethod
+    def _cell(word: str) -> str:
+        """In a table the bars are pauses."""
+        if not word.strip("|:-"):
+            return "—" if "|" in word else ""
+        return word.strip("|").replace("|", ", ")

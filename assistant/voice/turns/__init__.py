@@ -1,0 +1,1 @@
+"""Where a turn of the user begins and ends, and what interrupts an answer."""

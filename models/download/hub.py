@@ -1,0 +1,146 @@
+"""Models from a hub that speaks Hugging Face's `resolve` URLs."""
+
+import math
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+import httpx
+
+from models.catalogue import Model, ModelFile
+from models.download.sources import SourceFailed, Transfer, write_at_most
+
+PUBLIC = "https://huggingface.co"
+
+CONNECT_S = 5.0
+"""Seconds for a connection; an unreachable hub must not keep the user waiting."""
+
+READ_S = 20.0
+"""Seconds of silence after which a connection counts as cut."""
+
+ATTEMPTS = 3
+"""Tries in a row that may bring nothing, once the hub has been reached."""
+
+REST_S = 60.0
+"""Seconds for which an unreachable hub isn't asked again: a profile has four models."""
+
+NO_CONNECTION = (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError)
+UNREACHABLE = "it can't be reached"
+
+
+class _Cut(Exception):
+    """The connection ended early, or the server is busy: worth another try."""
+
+
+@dataclass(slots=True)
+class HubSource:
+    """A hub at `endpoint`. Found unreachable, it isn't asked again for `REST_S` seconds.
+
+    `backoff_s` is the pause in seconds after a cut, doubled while nothing comes.
+    """
+
+    endpoint: str = PUBLIC
+    backoff_s: float = 0.5
+    _reached: bool = field(default=False, init=False)
+    _resting_until: float = field(default=-math.inf, init=False)
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str]) -> "HubSource":
+        """`HF_ENDPOINT` names another hub, as it does for the hub's own tools."""
+        return cls(endpoint=environment.get("HF_ENDPOINT", "").rstrip("/") or PUBLIC)
+
+    @property
+    def label(self) -> str:
+        return self.endpoint.partition("://")[2] or self.endpoint
+
+    def serves(self, model: Model) -> bool:
+        return model.hub is not None
+
+    def fetch(self, transfer: Transfer) -> None:
+        if time.monotonic() < self._resting_until:
+            raise SourceFailed(UNREACHABLE)
+        with httpx.Client(
+            timeout=httpx.Timeout(READ_S, connect=CONNECT_S),
+            follow_redirects=True,
+            # A compressed body could not be resumed by byte offsets.
+            headers={"Accept-Encoding": "identity"},
+        ) as client:
+            for file in transfer.model.files:
+                self._bring(client, transfer, file)
+
+    def _bring(self, client: httpx.Client, transfer: Transfer, file: ModelFile) -> None:
+        if transfer.accept(file):
+            return
+        resumed = transfer.have(file.name) > 0
+        self._complete(client, transfer, file)
+        if transfer.accept(file):
+            return
+        if resumed:  # the fault may lie in what was there before
+            self._complete(client, transfer, file)
+            if transfer.accept(file):
+                return
+        raise SourceFailed(f"it serves another {file.name} than the catalogue's")
+
+    def _complete(self, client: httpx.Client, transfer: Transfer, file: ModelFile) -> None:
+        """Ask until the file has its full length, going on where the connection was cut."""
+        idle = 0
+        while (offset := transfer.have(file.name)) < file.bytes:
+            try:
+                self._request(client, transfer, file, offset)
+            except (httpx.UnsupportedProtocol, httpx.InvalidURL) as error:
+                raise SourceFailed(f"{self.endpoint!r} is no address ({error})") from error
+            except (_Cut, httpx.TransportError) as cut:
+                if isinstance(cut, NO_CONNECTION) and not self._reached:
+                    self._resting_until = time.monotonic() + REST_S
+                    raise SourceFailed(UNREACHABLE) from cut
+                idle = 0 if transfer.have(file.name) > offset else idle + 1
+                if idle == ATTEMPTS:
+                    raise SourceFailed(f"the connection broke off ({cut})") from cut
+                transfer.stop.wait(self.backoff_s * 2**idle)
+                transfer.check()
+            except httpx.HTTPError as error:
+                raise SourceFailed(f"the request failed ({error})") from error
+
+    def _request(
+        self, client: httpx.Client, transfer: Transfer, file: ModelFile, offset: int
+    ) -> None:
+        hub = transfer.model.hub
+        if hub is None:
+            raise SourceFailed("it is no source of this model")
+        url = f"{self.endpoint}/{hub.path(file.name)}"
+        headers = {"Range": f"bytes={offset}-"} if offset else {}
+        with client.stream("GET", url, headers=headers) as response:
+            self._reached = True
+            start = _start(response, file, offset)
+            with transfer.append(file.name, start, self.label) as out:
+                limit = file.bytes - start
+                if not write_at_most(out, self._blocks(response, transfer), limit):
+                    # Cut at the catalogue's length, the digest decides what it is worth.
+                    return
+        if transfer.have(file.name) < file.bytes:
+            raise _Cut("too few bytes")
+
+    def _blocks(self, response: httpx.Response, transfer: Transfer) -> Iterator[bytes]:
+        for block in response.iter_bytes():
+            transfer.tell(self.label)
+            yield block
+
+
+def _start(response: httpx.Response, file: ModelFile, offset: int) -> int:
+    """The byte at which the body starts; 0 when the server ignored the range asked for."""
+    status = response.status_code
+    if status == 429 or status >= 500:
+        raise _Cut(f"status {status}")
+    if status == 206:
+        start = offset
+        expected, given = f"bytes {offset}-", response.headers.get("Content-Range", "")
+        if not given.startswith(expected):
+            raise SourceFailed(f"it answered with another range ({given or 'none'})")
+    elif status == 200:
+        start = 0
+    else:
+        raise SourceFailed(f"it answers {status} to {response.request.url.path}")
+    length = response.headers.get("Content-Length")
+    if length is not None and length != str(file.bytes - start):
+        raise SourceFailed(f"it serves another {file.name} than the catalogue's, by its size")
+    return start

@@ -1,0 +1,316 @@
+"""Makes what the encoder runs of a sentence-transformers model: two ONNX graphs.
+
+The graphs are written directly from the published weights, in NumPy: the encoder's few operations
+in onnxruntime's fused form, about a dozen a layer where an export by tracing has fifty. That is
+what counts for a query of a dozen tokens, and it needs neither torch nor anything of its size. The
+tests compare the result with sentence-transformers. Sums, biases and norms are left as operations
+of their own: onnxruntime's fused SkipLayerNormalization takes twice as long on a processor.
+
+A graph takes token ids, shape (texts, length), and gives unit vectors, shape (texts, dimensions).
+All texts of a call have the same length: there is no padding, hence no mask.
+
+The quantised graph multiplies 7-bit weights by 8-bit activations: well under half the time, and a
+third of the memory. A few channels of the activations are many times larger than the others, and a
+common scale leaves the others next to nothing (of all-mpnet-base-v2, mean cosine 0.91 to full
+precision). So each channel is divided by something between its own reach, seen on some sentences,
+and its weights' reach, which the weights take up in turn (SmoothQuant, Xiao et al. 2022): 0.99.
+Blockwise 8-bit weights come to 0.9998, but take nearly twice as long; and of the eighth bit older
+processors, those without VNNI, make overflows.
+"""
+
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import TensorProto, helper, numpy_helper
+from tokenizers import Tokenizer
+
+from assistant.errors import ModelCorrupt
+from models.encoder.weights import Array, Published, distil, read_published
+
+OPSET = 17
+IR_VERSION = 8
+MICROSOFT = "com.microsoft"
+"""The domain of onnxruntime's own operators."""
+GREATEST_WEIGHT = 63
+"""Of the quantised weights: two products of a sum with 8-bit activations stay within 16 bits."""
+EASE = 0.7
+"""How much of a channel's reach the weights take up, of 1; the best of 0.4 to 0.8, by cosine."""
+TINY = 1e-5
+THINGS = (
+    "my sister's wedding",
+    "the dentist",
+    "a dog called Max",
+    "twelve guitar strings",
+    "grandma's recipe for plum cake",
+    "the flight to Lisbon",
+    "an allergy to peanuts",
+    "the broken washing machine",
+    "Doctor Okafor",
+    "forty euros a month",
+    "football practice",
+    "the blue bicycle in the cellar",
+)
+FRAMES = (
+    "what did i tell you about {} and {}",
+    "{}",
+    "remind me, when was {}?",
+    "Yesterday it was all about {}, and then, well, {} came up again. I was so tired that I cried!",
+    "who takes care of {}",
+    "I don't like {} any more; I'd rather have {}.",
+)
+SENTENCES = tuple(frame.format(*pair) for pair in itertools.pairwise(THINGS) for frame in FRAMES)
+"""Said in the way that is asked and told: on these the activations' reach is seen."""
+
+
+class Graph:
+    """An ONNX graph that grows node by node.
+
+    `reach` makes it a quantised one: the greatest activation of each input channel of each matrix,
+    by the matrix's name. `inputs` says what each matrix multiplies.
+    """
+
+    def __init__(self, reach: Mapping[str, Array] | None = None) -> None:
+        self.nodes: list[onnx.NodeProto] = []
+        self.constants: list[onnx.TensorProto] = []
+        self.inputs: dict[str, str] = {}
+        self._reach = reach
+
+    def constant(self, name: str, value: Array) -> str:
+        self.constants.append(numpy_helper.from_array(np.ascontiguousarray(value), name))
+        return name
+
+    def add(
+        self, kind: str, *inputs: str, outputs: tuple[str, ...] = (), domain: str = "", **how: Any
+    ) -> str:
+        """Append a node; returns its (first) output."""
+        made = outputs or (f"{kind}_{len(self.nodes)}",)
+        self.nodes.append(helper.make_node(kind, inputs, made, domain=domain, **how))
+        return made[0]
+
+    def dense(self, name: str, x: str, weight: Array, bias: Array) -> str:
+        """`x` times the transpose of `weight`, shape (out, in) as published, and `bias`."""
+        self.inputs[name] = x
+        shift = self.constant(f"{name}.bias", bias)
+        if self._reach is None:
+            return self.add("Add", self.add("MatMul", x, self.constant(name, weight.T)), shift)
+        ease = easing(self._reach[name], weight)
+        codes, scales = quantise(weight * ease)
+        return self.add(
+            "DynamicQuantizeMatMul",
+            self.add("Mul", x, self.constant(f"{name}.ease", 1 / ease)),
+            self.constant(f"{name}.codes", codes.T),
+            self.constant(f"{name}.scales", scales),
+            "",
+            shift,
+            domain=MICROSOFT,
+        )
+
+    def embedding(self, name: str, ids: str, table: Array) -> str:
+        """Rows of `table`; half precision takes half the memory and loses nothing to speak of."""
+        if self._reach is None:
+            return self.add("Gather", self.constant(name, table), ids)
+        half = self.constant(name, table.astype(np.float16))
+        return self.add("Cast", self.add("Gather", half, ids), to=TensorProto.FLOAT)
+
+    def model(self, dimensions: int) -> onnx.ModelProto:
+        """From `input_ids` to `vectors`."""
+        ids = helper.make_tensor_value_info("input_ids", TensorProto.INT64, ["texts", "length"])
+        out = helper.make_tensor_value_info("vectors", TensorProto.FLOAT, ["texts", dimensions])
+        graph = helper.make_graph(self.nodes, "encoder", [ids], [out], self.constants)
+        opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(MICROSOFT, 1)]
+        return helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION)
+
+
+def easing(reach: Array, weight: Array) -> Array:
+    """What each input channel is divided by, and its weights multiplied; shape (in,)."""
+    inputs = np.maximum(reach, TINY)
+    weights = np.maximum(np.abs(weight).max(axis=0), TINY)
+    ease = inputs**EASE / weights ** (1 - EASE)
+    return np.asarray(ease / np.exp(np.log(ease).mean()), np.float32)
+
+
+def quantise(weight: Array) -> tuple[Array, Array]:
+    """Codes and scales of (out, in) weights, a scale for each output."""
+    scales = np.maximum(np.abs(weight).max(axis=1), TINY) / np.float32(GREATEST_WEIGHT)
+    return np.rint(weight / scales[:, None]).astype(np.int8), scales.astype(np.float32)
+
+
+def reach(published: Published, texts: Iterable[Sequence[int]]) -> dict[str, Array]:
+    """The greatest activation of each channel over some texts (token ids); see `Graph`."""
+    graph = Graph()
+    model = _whole(graph, published)
+    watched = dict.fromkeys(graph.inputs.values())
+    model.graph.output.extend(
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in watched
+    )
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.log_severity_level = 3
+    session = onnxruntime.InferenceSession(
+        model.SerializeToString(), options, providers=["CPUExecutionProvider"]
+    )
+    greatest: dict[str, Array] = {}
+    for ids in texts:
+        found = session.run(list(watched), {"input_ids": np.array([ids], np.int64)})
+        for name, values in zip(watched, found, strict=True):
+            peaks = np.abs(values).max(axis=(0, 1))
+            greatest[name] = np.maximum(greatest.get(name, peaks), peaks)
+    return {matrix: greatest[name] for matrix, name in graph.inputs.items()}
+
+
+def build(published: Published, reach: Mapping[str, Array] | None = None) -> onnx.ModelProto:
+    """The whole model as one graph; a quantised one where the activations' reach is given."""
+    return _whole(Graph(reach), published)
+
+
+def _whole(graph: Graph, published: Published) -> onnx.ModelProto:
+    x = _embeddings(graph, published)
+    bias = _position_bias(graph, published)
+    for layer in published.layers:
+        x = _layer(graph, published, f"encoder.layer.{layer}", x, bias)
+    pooled = graph.add("ReduceMean", x, axes=[1], keepdims=0)
+    graph.add("LpNormalization", pooled, outputs=("vectors",), axis=1, p=2)
+    return graph.model(int(published.config["hidden_size"]))
+
+
+def _embeddings(graph: Graph, published: Published) -> str:
+    """Word and position together, normalised. All tokens are of the first token type."""
+    words = graph.embedding("words", "input_ids", published["embeddings.word_embeddings.weight"])
+    positions = published["embeddings.position_embeddings.weight"]
+    positions = positions[published.architecture.first_position :]
+    if "embeddings.token_type_embeddings.weight" in published.weights:
+        positions = positions + published["embeddings.token_type_embeddings.weight"][0]
+    zero, one = (graph.constant(f"int.{n}", np.array([n], np.int64)) for n in (0, 1))
+    shape = graph.add("Shape", "input_ids")
+    length = graph.add("Slice", shape, one, graph.constant("int.2", np.array([2], np.int64)))
+    length = graph.add("Identity", length, outputs=("length",))
+    placed = graph.add("Slice", graph.constant("positions", positions), zero, length, zero)
+    return _normalised(graph, published, "embeddings.LayerNorm", graph.add("Add", words, placed))
+
+
+def _position_bias(graph: Graph, published: Published) -> str:
+    """What a head adds to a score for the distance of two tokens, shape (1, heads, length, length).
+
+    "" where the kind of model has none.
+    """
+    name = "encoder.relative_attention_bias.weight"
+    if name not in published.weights:
+        return ""
+    reach = int(published.config["max_position_embeddings"])
+    distances = np.arange(-reach, reach + 1)
+    by_distance = published[name][distance_buckets(distances, len(published[name]))]
+    scalar = graph.add("Squeeze", "length")
+    zero, one = (graph.constant(f"scalar.{n}", np.array(n, np.int64)) for n in (0, 1))
+    here = graph.add("Range", zero, scalar, one)
+    column = graph.add("Unsqueeze", here, "int.1")
+    apart = graph.add("Sub", here, column)
+    shifted = graph.add("Add", apart, graph.constant("reach", np.array(reach, np.int64)))
+    table = graph.constant("distances", by_distance.T)
+    return graph.add("Unsqueeze", graph.add("Gather", table, shifted, axis=1), "int.0")
+
+
+def distance_buckets(distances: Array, buckets: int, furthest: int = 128) -> Array:
+    """The bucket of each distance (key less query), by T5's scheme (Raffel et al. 2020): half of
+    them for each direction; near ones alone, far ones shared logarithmically up to `furthest`.
+    """
+    half = buckets // 2
+    near = half // 2
+    away = np.abs(distances)
+    ratio = np.log(np.maximum(away, 1).astype(np.float32) / near) / np.log(furthest / near)
+    far = np.minimum(near + (ratio * (half - near)).astype(np.int64), half - 1)
+    return np.where(distances > 0, half, 0) + np.where(away < near, away, far)
+
+
+def _layer(graph: Graph, published: Published, prefix: str, x: str, position_bias: str) -> str:
+    """Attention and the two-layer perceptron, each added to its input and normalised."""
+    where = published.architecture
+    parts = [f"{prefix}.{part}" for part in (where.query, where.key, where.value)]
+    weights, biases = (
+        np.concatenate([published[f"{part}.{kind}"] for part in parts])
+        for kind in ("weight", "bias")
+    )
+    qkv = tuple(f"{prefix}.{part}" for part in ("q", "k", "v"))
+    graph.add("Split", graph.dense(f"{prefix}.qkv", x, weights, biases), outputs=qkv, axis=2)
+    attended = graph.add(
+        "MultiHeadAttention",
+        *qkv,
+        "",
+        "",
+        position_bias,
+        domain=MICROSOFT,
+        num_heads=published.heads,
+    )
+    x = _added(
+        graph,
+        published,
+        (f"{prefix}.{where.attended}", f"{prefix}.{where.attended_norm}"),
+        attended,
+        x,
+    )
+    weights, biases = (
+        published[f"{prefix}.intermediate.dense.{kind}"] for kind in ("weight", "bias")
+    )
+    inner = graph.dense(f"{prefix}.inner", x, weights, biases)
+    inner = graph.add("Gelu", inner, domain=MICROSOFT)
+    return _added(
+        graph, published, (f"{prefix}.output.dense", f"{prefix}.output.LayerNorm"), inner, x
+    )
+
+
+def _added(graph: Graph, published: Published, names: tuple[str, str], y: str, x: str) -> str:
+    """LayerNorm(x + dense(y)); `names` are the dense layer's and the norm's."""
+    dense, norm = names
+    y = graph.dense(dense, y, published[f"{dense}.weight"], published[f"{dense}.bias"])
+    return _normalised(graph, published, norm, graph.add("Add", y, x))
+
+
+def _normalised(graph: Graph, published: Published, norm: str, x: str) -> str:
+    return graph.add(
+        "LayerNormalization",
+        x,
+        graph.constant(f"{norm}.scale", published[f"{norm}.weight"]),
+        graph.constant(f"{norm}.shift", published[f"{norm}.bias"]),
+        axis=-1,
+        epsilon=float(published.config["layer_norm_eps"]),
+    )
+
+
+def prepare(
+    folder: Path,
+    full: str,
+    quantised: str,
+    adapter: Path | None = None,
+    distilled: Path | None = None,
+) -> None:
+    """Write the graphs of the model in `folder`, adapted by what is in the folder `adapter`, under
+    these names, each whole or not at all; the quantised one of the layers alone that the adapter
+    in `distilled` is made for.
+
+    The same weights give the same bytes on the same kind of processor. Raises as `read_published`.
+    """
+    published = read_published(folder, adapter)
+    asked = distil(published, distilled) if distilled else published
+    try:
+        tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        tokenizer.no_padding()
+        _write(build(published), folder / full)
+        seen = reach(asked, [tokenizer.encode(text).ids for text in SENTENCES])
+        _write(build(asked, seen), folder / quantised)
+    except OSError:
+        raise
+    except Exception as error:  # tokenizers, onnx and onnxruntime raise kinds of their own
+        raise ModelCorrupt(f"The encoder in {folder} is not whole: {error}.") from error
+
+
+def _write(model: onnx.ModelProto, target: Path) -> None:
+    part = target.with_name(f"{target.name}.part")
+    try:
+        part.write_bytes(model.SerializeToString(deterministic=True))
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)

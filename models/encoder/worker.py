@@ -1,0 +1,146 @@
+"""A sentence encoder in a process of its own, for as long as there is something to encode.
+
+The full weights of a strong encoder take half a gigabyte, and are needed now and then: a process
+gives all of it back when it ends, and is stopped in the middle of a text when somebody speaks.
+
+    python -m models.encoder.worker FOLDER
+
+reads lists of texts as lines of JSON, and answers each with a line of JSON and the vectors' bytes.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assistant.errors import ModelError, ModelFailed, ModelMissing
+from models.download.manifest import vectors_name
+
+Vectors = NDArray[np.float32]
+
+FULL = "encoder.onnx"
+NICE = 10
+"""It works while nobody waits for it."""
+_PROJECT = Path(__file__).resolve().parents[2]
+
+
+class EncoderProcess:
+    """A prepared model in `folder`, in full precision. Thread-safe; no two texts at once."""
+
+    def __init__(self, folder: Path) -> None:
+        self.name = vectors_name(folder)
+        self._folder = folder
+        self._process: subprocess.Popen[bytes] | None = None
+        self._working = threading.Lock()
+
+    @property
+    def dimensions(self) -> int:
+        """Known after the first text."""
+        return int(self.encode(["warm"]).shape[1])
+
+    def load(self) -> None:
+        """Nothing is loaded before it is needed.
+
+        Raises:
+            ModelMissing: the folder isn't there, or isn't prepared.
+        """
+        if not (self._folder / FULL).is_file():
+            raise ModelMissing(
+                f"The encoder {self.name} is not complete: {self._folder / FULL} is missing.",
+                mend=f"assistant models pull {self._folder.name}",
+            )
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """As `OnnxEncoder.encode`; the first time takes a second or two.
+
+        Raises:
+            ModelFailed: the process ended, also by `rest`, or the engine gave up.
+        """
+        with self._working:
+            if self._process is not None and self._process.poll() is not None:
+                self._end()
+            self._process = self._process or self._started()
+            try:
+                return self._asked(self._process, texts)
+            except (OSError, ValueError) as error:
+                self._end()
+                raise ModelFailed(f"The encoder {self.name} has ended.") from error
+
+    def rest(self) -> None:
+        """End the process, whatever it does. Any thread; idempotent."""
+        process = self._process
+        if process is not None:
+            process.kill()
+        if self._working.acquire(blocking=False):  # else who encodes clears up
+            try:
+                self._end()
+            finally:
+                self._working.release()
+
+    def _end(self) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.kill()
+        for pipe in (process.stdin, process.stdout):
+            with suppress(OSError):  # what was to be written finds no reader
+                if pipe is not None:
+                    pipe.close()
+        process.wait()
+
+    def _started(self) -> "subprocess.Popen[bytes]":
+        return subprocess.Popen(
+            [sys.executable, "-m", "models.encoder.worker", str(self._folder)],
+            cwd=_PROJECT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+
+    def _asked(self, process: "subprocess.Popen[bytes]", texts: Sequence[str]) -> Vectors:
+        """Raises OSError and ValueError: it is there no more."""
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(json.dumps(list(texts)).encode() + b"\n")
+        process.stdin.flush()
+        told = json.loads(process.stdout.readline())
+        if "error" in told:
+            raise ModelFailed(told["error"])
+        rows, dimensions = told["shape"]
+        content = process.stdout.read(rows * dimensions * 4)
+        return np.frombuffer(content, "<f4").reshape(rows, dimensions).copy()
+
+
+def serve(folder: Path, asked: IO[bytes], answers: IO[bytes]) -> None:
+    """Until there are no more questions."""
+    from models.encoder.onnx import OnnxEncoder
+
+    encoder = OnnxEncoder(folder)
+    for line in asked:
+        try:
+            encoder.load()
+            vectors = encoder.encode(json.loads(line))
+        except ModelError as error:
+            answers.write(json.dumps({"error": str(error)}).encode() + b"\n")
+        else:
+            answers.write(json.dumps({"shape": list(vectors.shape)}).encode() + b"\n")
+            answers.write(np.ascontiguousarray(vectors, "<f4").tobytes())
+        answers.flush()
+
+
+def main() -> None:
+    if hasattr(os, "nice"):
+        os.nice(NICE)
+    serve(Path(sys.argv[1]), sys.stdin.buffer, sys.stdout.buffer)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,368 @@
+"""Language models in GGUF files, run by llama.cpp in a worker process of ours."""
+
+import asyncio
+import os
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from contextlib import aclosing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from assistant.errors import ModelCorrupt, ModelFailed, ModelTooLarge
+from models.hardware import usable_cores
+from models.interfaces import Chunk, Generation, Lane, Message
+from models.llm.gguf import Header, read_header
+from models.llm.llama_process import LoadRefused, Worker, WorkerConfig, WorkerDied, WorkerRefused
+from models.llm.server_token_count import NO_THINKING, EngineCounter
+from models.llm.special_tokens import engine_messages
+from models.llm.token_counting import (
+    ChatTemplate,
+    TokenCounter,
+    VocabularyCounter,
+    agree,
+    vocabulary_from,
+)
+
+SLOTS = {Lane.CONVERSATION: 0, Lane.BACKGROUND: 1}
+RESTARTS_PER_MINUTE = 3
+LOAD_SECONDS = 180.0
+BATCH_TOKENS = 32
+"""Prompt tokens at a time. A cancelled reading ends after one or two of these; most turns fit into
+one; and prompts are read at 85 to 90 % of the speed of 128."""
+HOLDS = sys.platform == "linux" and (os.cpu_count() or 1) <= 4
+"""With more cores there is one for everybody. Only Linux wakes a stopped child of a dead parent."""
+WORKING_BYTES = 200 << 20
+"""What the engine needs beside weights and KV cache: graph, logits, interpreter."""
+
+
+class _Description:
+    """What the file says of its model. Its lists of tokens go once the counter is made of them."""
+
+    def __init__(self, path: Path, wished_context: int) -> None:
+        """
+        Raises:
+            ModelMissing, ModelCorrupt: as `read_header`.
+        """
+        header = read_header(path)
+        self.context_tokens = min(wished_context, header.context_tokens or wished_context)
+        self.memory_bytes = (
+            header.file_bytes
+            + header.kv_bytes_per_token * self.context_tokens * len(SLOTS)
+            + WORKING_BYTES
+        )
+        self._template = str(header.values.get("tokenizer.chat_template", ""))
+        self.thinks = "enable_thinking" in self._template
+        self._header: Header | None = header
+        self._counter: TokenCounter | None = None
+        self._lock = threading.Lock()
+
+    def counter(self) -> TokenCounter | None:
+        """None where only the engine can count. Takes 0.1 to 0.5 s the first time."""
+        with self._lock:
+            header, self._header = self._header, None
+            if header is not None and self._template:
+                self._counter = _counter_from(header, self._template)
+            return self._counter
+
+
+class LlamaCpp:
+    """A `LanguageModel` on llama.cpp.
+
+    The engine lives in a child process that is started by `load`, restarted when it dies, and
+    ends with this one. A request that had not streamed anything when it died is run again.
+    """
+
+    counts_are_exact = True
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        name: str | None = None,
+        context_tokens: int = 8192,
+        threads: int | None = None,
+        batch_threads: int | None = None,
+        batch_tokens: int = BATCH_TOKENS,
+        log: Path | None = None,
+        load_timeout_s: float = LOAD_SECONDS,
+        on_restart: Callable[[str], None] | None = None,
+        available_memory: Callable[[], int] = lambda: int(psutil.virtual_memory().available),
+    ) -> None:
+        """
+        Args:
+            path: the GGUF file.
+            name: what the user calls it; default: the file's.
+            context_tokens: window wished for; smaller where the model's own is.
+            threads: for generation; default: one fewer than there are cores, since one busy core
+                beside it costs more than a thread brings.
+            batch_threads: for reading prompts; default: all cores. Nothing else has work to do in
+                that moment, and two cores read twice as fast as one (236 and 127 ms to the first
+                token, SmolLM2, 18 new tokens).
+            batch_tokens: prompt tokens read between two looks at whether the request is cancelled.
+            log: file for what native code prints; default: nowhere.
+            on_restart: is told, in a sentence, when the process died and was started again.
+            available_memory: bytes that a new process may take.
+        """
+        self.path = path
+        self.name = name or path.stem
+        self.on_restart = on_restart
+        self._wished_context = context_tokens
+        # More threads than cores wait for each other by spinning.
+        self._threads = threads or max(1, usable_cores() - 1)
+        self._batch_threads = batch_threads or usable_cores()
+        self._batch_tokens = batch_tokens
+        self._log = log
+        self._load_timeout_s = load_timeout_s
+        self._available_memory = available_memory
+        self._described: _Description | None = None
+        self._engine_counter: EngineCounter | None = None
+        self._counter: TokenCounter | None = None
+        self._worker: Worker | None = None
+        self._starting: asyncio.Task[Worker] | None = None
+        self._restarts: deque[float] = deque(maxlen=RESTARTS_PER_MINUTE)
+        self._closed = False
+
+    @property
+    def context_tokens(self) -> int:
+        return self._describe().context_tokens
+
+    @property
+    def worker_pid(self) -> int | None:
+        """The process that holds the model now."""
+        return self._worker.pid if self._worker else None
+
+    async def load(self) -> None:
+        """
+        Raises:
+            ModelMissing, ModelCorrupt: there is no such file, or it is damaged.
+            ModelTooLarge: it needs more memory than there is.
+            ModelFailed: it did not come up in time, or its process died.
+        """
+        self._closed = False
+        await self._running()
+
+    async def close(self) -> None:
+        self._closed = True
+        starting, self._starting = self._starting, None
+        if starting is not None:
+            starting.cancel()
+            await asyncio.wait([starting])
+        worker, self._worker = self._worker, None
+        if worker is not None:
+            await worker.stop()
+        if self._engine_counter is not None:
+            self._engine_counter.close()
+
+    async def stream(self, request: Generation) -> AsyncGenerator[Chunk]:
+        body, beside = self._body(request), request.lane is Lane.BACKGROUND
+        streamed = False
+        for last_try in (False, True):
+            worker = await self._running()
+            try:
+                async with aclosing(worker.run(body, in_pieces=beside)) as chunks:
+                    async for chunk in chunks:
+                        streamed = True
+                        yield chunk
+                return
+            except WorkerRefused as refusal:
+                raise self._explained(refusal) from refusal
+            except WorkerDied as death:
+                if streamed or last_try or self._closed:
+                    raise ModelFailed(
+                        f"The language model {self.name} ended in the middle of its answer "
+                        f"({death})."
+                    ) from death
+
+    @contextmanager
+    def hold(self) -> Iterator[None]:
+        """Stop the worker process for the length of the block.
+
+        Where two "cores" share one, a voice synthesizes half as fast while tokens are generated
+        (320 against 160 ms for a clause), and the first clause is what the user waits for.
+        """
+        worker = self._worker if HOLDS else None
+        if worker is None:
+            yield
+            return
+        worker.pause()
+        try:
+            yield
+        finally:
+            worker.resume()
+
+    def count(self, text: str) -> int:
+        return self._counting().count(text)
+
+    def count_messages(self, messages: Sequence[Message]) -> int:
+        return self._counting().count_messages(messages)
+
+    def _body(self, request: Generation) -> dict[str, Any]:
+        """The request in llama.cpp's terms."""
+        body: dict[str, Any] = {
+            "messages": engine_messages(request.messages),
+            "max_tokens": request.max_tokens,
+            "temperature": request.temperature,
+            "id_slot": SLOTS[request.lane],
+            "cache_prompt": True,
+            "stream": True,
+            # A sign of life after every batch of the prompt: the chance to cancel there.
+            "return_progress": True,
+        }
+        if request.stop:
+            body["stop"] = list(request.stop)
+        if request.json_schema is not None:
+            body["response_format"] = {
+                "type": "json_schema",
+                "json_schema": {"schema": dict(request.json_schema)},
+            }
+        if self._describe().thinks:
+            body["chat_template_kwargs"] = NO_THINKING
+        return body
+
+    def _explained(self, refusal: WorkerRefused) -> ModelFailed:
+        if refusal.kind == "exceed_context_size_error":
+            return ModelFailed(
+                f"The conversation ({refusal.prompt_tokens} tokens) is longer than what "
+                f"{self.name} can hold ({self.context_tokens} tokens)."
+            )
+        return ModelFailed(f"The language model {self.name} refused the request: {refusal}.")
+
+    async def _running(self) -> Worker:
+        """The worker that runs, or the one being started, or a new one."""
+        if self._closed:
+            raise ModelFailed(f"The language model {self.name} is closed.")
+        if self._worker is not None:
+            return self._worker
+        if self._starting is None:
+            self._starting = self._begin()
+        # Shielded: one impatient caller must not end the start that others wait for.
+        return await asyncio.shield(self._starting)
+
+    async def _start(self) -> Worker:
+        try:
+            described = await asyncio.to_thread(self._describe)
+            self._require_memory(described)
+            config = WorkerConfig(
+                path=str(self.path),
+                context_tokens=described.context_tokens,
+                lanes=len(SLOTS),
+                threads=self._threads,
+                batch_threads=self._batch_threads,
+                batch=self._batch_tokens,
+            )
+            worker = Worker(config, log=self._log, on_end=self._on_end)
+            try:
+                await self._bring_up(worker, described)
+            except BaseException:
+                await worker.stop()
+                raise
+            self._worker = worker
+            return worker
+        finally:
+            self._starting = None
+
+    async def _bring_up(self, worker: Worker, described: _Description) -> None:
+        try:
+            # The vocabulary is read while the engine loads.
+            await asyncio.gather(
+                worker.start(self._load_timeout_s), asyncio.to_thread(described.counter)
+            )
+            await asyncio.to_thread(self._choose_counter, described, worker)
+            if worker.ended:
+                raise WorkerDied(worker.ended)
+        except LoadRefused as error:
+            raise ModelCorrupt(
+                f"llama.cpp can't load {self.path}: the file is damaged, incomplete or of an "
+                "unknown kind.",
+                mend="assistant models verify",
+            ) from error
+        except WorkerDied as error:
+            raise ModelFailed(
+                f"The language model {self.name} ended while it was loaded ({error})."
+            ) from error
+        except TimeoutError as error:
+            raise ModelFailed(
+                f"The language model {self.name} was not ready after {self._load_timeout_s:g} s."
+            ) from error
+
+    def _on_end(self, worker: Worker) -> None:
+        """The process ended: start another, unless it was meant to end or dies all the time."""
+        if self._worker is worker:
+            self._worker = None
+        if self._closed or self._starting is not None:
+            return
+        now = time.monotonic()
+        full = len(self._restarts) == RESTARTS_PER_MINUTE
+        if full and now - self._restarts[0] < 60:
+            self._tell(f"{_ended(worker)} again; it is started when it is next needed.")
+            return
+        self._restarts.append(now)
+        self._starting = self._begin()
+        self._starting.add_done_callback(lambda start: self._tell_of(start, worker))
+
+    def _begin(self) -> asyncio.Task[Worker]:
+        start = asyncio.create_task(self._start())
+        # Those who wait for it hear of its failure; where nobody does any more, asyncio must not
+        # complain that nobody listened.
+        start.add_done_callback(lambda done: done.cancelled() or done.exception())
+        return start
+
+    def _tell_of(self, start: asyncio.Task[Worker], worker: Worker) -> None:
+        if not start.cancelled():
+            error = start.exception()
+            outcome = "was started again" if error is None else f"can't be started again: {error}"
+            self._tell(f"{_ended(worker)} and {outcome.rstrip('.')}.")
+
+    def _tell(self, told: str) -> None:
+        if self.on_restart is not None:
+            self.on_restart(told)
+
+    def _describe(self) -> _Description:
+        if self._described is None:
+            self._described = _Description(self.path, self._wished_context)
+        return self._described
+
+    def _require_memory(self, described: _Description) -> None:
+        available = self._available_memory()
+        if described.memory_bytes > available:
+            raise ModelTooLarge(
+                f"{self.name} needs {described.memory_bytes / 1e9:.1f} GB of memory and "
+                f"{available / 1e9:.1f} GB are free.",
+                mend="Close other programs, or choose a smaller model or `llm.context_tokens`.",
+            )
+
+    def _choose_counter(self, described: _Description, worker: Worker) -> None:
+        """Count in process where that agrees with the engine, else ask the engine."""
+        if self._engine_counter is not None:
+            self._engine_counter.close()
+        self._engine_counter = EngineCounter(worker.http(), NO_THINKING if described.thinks else {})
+        if self._counter is None or isinstance(self._counter, EngineCounter):
+            ours = described.counter()
+            agrees = ours is not None and agree(ours, self._engine_counter)
+            self._counter = ours if agrees else self._engine_counter
+
+    def _counting(self) -> TokenCounter:
+        counter = self._counter or self._describe().counter()
+        if counter is None:
+            raise ModelFailed(f"The language model {self.name} is not loaded yet.")
+        return counter
+
+
+def _ended(worker: Worker) -> str:
+    return f"The language model's process ended ({worker.ended})"
+
+
+def _counter_from(header: Header, template: str) -> TokenCounter | None:
+    vocabulary = vocabulary_from(header)
+    if vocabulary is None:
+        return None
+    try:
+        rendered = ChatTemplate(template, bos=vocabulary.bos, eos=vocabulary.eos)
+    except ModelFailed:
+        return None  # llama.cpp has a parser of its own, and the last word
+    return VocabularyCounter(vocabulary, rendered)

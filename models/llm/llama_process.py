@@ -1,0 +1,317 @@
+"""The parent's side of the llama.cpp worker: starts it, talks to it, notices its death.
+
+Why a process of its own: the engine's constructor holds the GIL for the whole load, a crash in
+native code must not end the conversation, and its memory goes back to the system at once.
+"""
+
+import asyncio
+import contextlib
+import itertools
+import json
+import os
+import queue
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import AsyncGenerator, Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+import httpx
+
+from models.interfaces import Chunk, Usage
+
+HAS_UNIX_SOCKETS = sys.platform != "win32"
+Reply = dict[str, Any]
+
+_PROJECT = Path(__file__).resolve().parents[2]
+STOP_SECONDS = 1.5
+FREE_S = 0.5
+"""How long closing waits until a request of the background has ended: some ten of its steps."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerConfig:
+    """What the worker is told at its start.
+
+    Attributes:
+        path: of the GGUF file.
+        context_tokens: of one lane.
+        lanes: slots with a KV cache each.
+        threads: for one token at a time; batch_threads: for reading prompts.
+        batch: tokens of a prompt read between two looks at whether it was cancelled.
+        unix_socket: the engine's HTTP listens on a socket in a folder that only this user can
+            open. Where there is no such thing (Windows), it listens on 127.0.0.1,
+        secret: and asks for this bearer token.
+    """
+
+    path: str
+    context_tokens: int
+    lanes: int
+    threads: int
+    batch_threads: int
+    batch: int
+    unix_socket: bool = HAS_UNIX_SOCKETS
+    secret: str = field(default_factory=lambda: secrets.token_urlsafe(32))
+
+
+class WorkerDied(Exception):
+    """The process ended by itself; `str` says how."""
+
+
+class WorkerRefused(Exception):
+    """The engine answered a request with an error."""
+
+    def __init__(self, reply: dict[str, Any]) -> None:
+        super().__init__(str(reply.get("message", "")))
+        self.kind = str(reply.get("type", ""))
+        self.prompt_tokens = reply.get("n_prompt_tokens")
+
+
+class LoadRefused(Exception):
+    """The engine could not load the model."""
+
+
+class Worker:
+    """One child process. Belongs to the event loop that starts it.
+
+    Two threads carry the pipes: asyncio's own subprocesses hang for good on Python 3.11 when a
+    start is cancelled in its midst, and don't exist on every loop. The thread that reads owns the
+    process from its birth to its end, so that nothing is left over whenever one stops waiting.
+    """
+
+    def __init__(
+        self,
+        config: WorkerConfig,
+        *,
+        log: Path | None,
+        on_end: Callable[["Worker"], None],
+        expendable: bool = False,
+    ) -> None:
+        """
+        Args:
+            log: file for what native code prints; None: nowhere.
+            on_end: called when the process ends, once it was up.
+            expendable: `stop` kills the process, even while it loads, and doesn't wait until the
+                system has taken back its memory (0.1 to 0.2 s for a gigabyte).
+        """
+        self.address = ""
+        self.ended = ""
+        self._config = config
+        self._log = log
+        self._on_end = on_end
+        self._expendable = expendable
+        self._killed = False
+        self._loop = asyncio.get_running_loop()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._outbox: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._replies: dict[int, asyncio.Queue[Reply | None]] = {}
+        self._numbers = itertools.count(1)
+        self._first: asyncio.Future[Reply] = self._loop.create_future()
+        self._over = asyncio.Event()
+        self._begun = False
+
+    @property
+    def pid(self) -> int | None:
+        return self._process.pid if self._process else None
+
+    def pause(self) -> None:
+        """Stop the process where it stands; nothing is lost. Always followed by `resume`."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        if self._process is not None:
+            self._process.send_signal(signal.SIGCONT)
+
+    async def start(self, timeout: float) -> None:
+        """Start the process and wait until the model is loaded; `timeout` in seconds.
+
+        `on_end` is called when it ends after that, whether it was asked to or not.
+
+        Raises:
+            LoadRefused: the engine could not load the model.
+            WorkerDied: it ended while loading.
+            TimeoutError: it took too long.
+        """
+        self._begun = True
+        self._put(asdict(self._config))
+        threading.Thread(target=self._live, name="llama-worker", daemon=True).start()
+        try:
+            async with asyncio.timeout(timeout):
+                first = await self._first
+            if "failed" in first:
+                raise LoadRefused(first["failed"])
+        except BaseException:
+            await self.stop()
+            raise
+        self.address = first["ready"]["address"]
+
+    async def run(self, body: dict[str, Any], *, in_pieces: bool = False) -> AsyncGenerator[Chunk]:
+        """Run one chat request; closing the generator cancels it.
+
+        Args:
+            in_pieces: its prompt is read a few tokens at a time, and closing returns when the
+                engine has stopped, or after `FREE_S`.
+
+        Raises:
+            WorkerDied: the process ended before the answer did.
+            WorkerRefused: the engine answered with an error.
+        """
+        number = next(self._numbers)
+        replies = self._replies[number] = asyncio.Queue()
+        over = False
+        try:
+            self._put({"id": number, "request": body, "pieces": in_pieces})
+            while True:
+                reply = None if self.ended and replies.empty() else await replies.get()
+                over = reply is None or "done" in reply or "error" in reply
+                if reply is None:
+                    raise WorkerDied(self.ended)
+                if "error" in reply:
+                    raise WorkerRefused(reply["error"])
+                if "done" in reply:
+                    done = reply["done"]
+                    yield Chunk("", Usage(done["read"], done["cached"], done["generated"]))
+                    return
+                if "text" in reply:
+                    yield Chunk(reply["text"])
+        finally:
+            try:
+                if not over:
+                    self._put({"id": number, "cancel": True})
+                    if in_pieces:
+                        await self._freed(replies)
+            finally:
+                del self._replies[number]
+
+    async def _freed(self, replies: "asyncio.Queue[Reply | None]") -> None:
+        """Wait until a cancelled request is over; not for ever, the process may be paused."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(FREE_S):
+                while not (self.ended and replies.empty()):
+                    reply = await replies.get()
+                    if reply is None or "done" in reply or "error" in reply:
+                        return
+
+    async def stop(self) -> None:
+        """End the process: by closing its input, and by force if that is not heard."""
+        if not self._begun:
+            return
+        self._outbox.put(None)
+        if self._expendable:
+            self._kill()
+            return
+        try:
+            async with asyncio.timeout(STOP_SECONDS):
+                await self._over.wait()
+        except TimeoutError:
+            self._kill()
+            await self._over.wait()
+
+    def _kill(self) -> None:
+        self._killed = True  # for a process that is just being born
+        if self._process is not None:
+            self._process.kill()
+
+    def _put(self, message: dict[str, Any]) -> None:
+        self._outbox.put(json.dumps(message).encode() + b"\n")
+
+    def _live(self) -> None:
+        """The reading thread: the whole life of the process."""
+        how = "its pipe broke"
+        folder = tempfile.mkdtemp(prefix="assistant-")  # 0700, by mkdtemp's own promise
+        try:
+            code = self._follow(_spawn(folder, self._log))
+            how = f"signal {-code}" if code < 0 else f"exit code {code}"
+        except OSError as error:
+            how = f"it can't be started: {error.strerror}"
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)  # after a kill -9 it is still there
+            self._tell(self._finish, how)
+
+    def _follow(self, process: subprocess.Popen[bytes]) -> int:
+        """Carry its replies until it ends; returns its exit code."""
+        self._process = process
+        if self._killed:
+            process.kill()
+        writer = threading.Thread(target=self._write, args=(process.stdin,), daemon=True)
+        writer.start()
+        with process:
+            assert process.stdout is not None
+            try:
+                for line in process.stdout:
+                    self._tell(self._deliver, json.loads(line))
+            finally:
+                self._outbox.put(None)
+                writer.join()
+        return process.returncode
+
+    def _write(self, requests: IO[bytes]) -> None:
+        """The writing thread. A process that is gone is the reading thread's business."""
+        with contextlib.suppress(OSError), requests:
+            while (line := self._outbox.get()) is not None:
+                requests.write(line)
+                requests.flush()
+
+    def _tell(self, function: Callable[..., None], argument: Any) -> None:
+        """Call on the event loop; where that is gone, the process is not needed either."""
+        try:
+            self._loop.call_soon_threadsafe(function, argument)
+        except RuntimeError:
+            self._outbox.put(None)
+
+    def _deliver(self, reply: Reply) -> None:
+        if "id" in reply:
+            replies = self._replies.get(reply["id"])
+            if replies is not None:
+                replies.put_nowait(reply)
+        elif not self._first.done():
+            self._first.set_result(reply)
+
+    def _finish(self, how: str) -> None:
+        self.ended = how
+        self._over.set()
+        if not self._first.done():
+            self._first.set_exception(WorkerDied(how))
+            return
+        self._on_end(self)  # before the requests hear of it, so that they find the next process
+        for replies in self._replies.values():
+            replies.put_nowait(None)
+
+    def http(self) -> httpx.Client:
+        """A blocking client for the engine's own HTTP interface, for exact tokenization."""
+        if self._config.unix_socket:
+            return httpx.Client(
+                transport=httpx.HTTPTransport(uds=self.address.removeprefix("unix://")),
+                base_url="http://llama",
+                trust_env=False,
+            )
+        headers = {"Authorization": f"Bearer {self._config.secret}"}
+        return httpx.Client(base_url=self.address, headers=headers, trust_env=False)
+
+
+PATIENT = {"GOMP_SPINCOUNT": "30000"}
+"""Threads that have done their part of a step spin for a fraction of a millisecond until the others
+have, then sleep. By default they spin on, and on a busy machine the two of them spin away the very
+time that the other needs: with eight programs on two cores the first token took 5.0 s. Without any
+spinning the smallest model wrote 18 tokens a second instead of 68; so it writes 61, and beside six
+programs 34, its first token after 0.25 s."""
+
+
+def _spawn(folder: str, log: Path | None) -> subprocess.Popen[bytes]:
+    paths = [str(_PROJECT), *filter(None, [os.environ.get("PYTHONPATH")])]
+    with (log or Path(os.devnull)).open("ab") as errors:
+        return subprocess.Popen(
+            [sys.executable, "-m", "models.llm.llama_worker", folder],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            env=os.environ | PATIENT | {"PYTHONPATH": os.pathsep.join(paths)},
+            start_new_session=True,  # the terminal's Ctrl-C is the parent's business
+        )

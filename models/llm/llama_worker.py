@@ -1,0 +1,294 @@
+"""The process in which llama.cpp runs: `python -m models.llm.llama_worker FOLDER`.
+
+FOLDER is empty and open to this user alone: the engine's socket lies in it, and it goes when the
+process does. The process speaks JSON, one object a line. The first line on standard input is the
+configuration (`WorkerConfig` in models/llm/llama_process.py); then:
+
+    in   {"id": 7, "request": {…}}        an OpenAI-style chat request; with "pieces": true its
+                                             prompt is read a few tokens at a time
+         {"id": 7, "cancel": true}
+    out  {"ready": {"address": …}}        or {"failed": "why"}
+         {"id": 7, "progress": n}             tokens of the prompt read so far
+         {"id": 7, "text": "…"}
+         {"id": 7, "done": {"read": n, "cached": n, "generated": n}}
+         {"id": 7, "error": {"type": …, "message": …}}
+
+Every request ends with one `done` or `error`, cancelled ones too, once its slot is free again.
+The process ends when its standard input does, so that it never outlives its parent, and leaves
+Ctrl-C to that parent. What native code prints goes where standard error does (the parent makes
+that a log file), never into the protocol.
+"""
+
+import contextlib
+import ctypes
+import json
+import os
+import re
+import shutil
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, Any
+
+from models.llm.chunked_prefill import ChunkedPrefill, json_poster
+
+Reply = dict[str, Any]
+
+FAILURES = (ArithmeticError, ImportError, LookupError, OSError, RuntimeError, TypeError, ValueError)
+"""What the binding may raise; the parent is told, and says it in the user's words."""
+
+
+PROCESSED = re.compile(r"^llamacpp:requests_processing (\d+)", re.MULTILINE)
+
+PR_SET_PDEATHSIG = 1
+"""From <sys/prctl.h>."""
+
+BACKGROUND_NICE = 5
+"""Nice value. What hears, recalls and speaks has some milliseconds of work at a time, and a
+deadline; the model has work for seconds. Of 1,250 recalls from 100,000 memories beside it 4 took
+longer than their deadline. With 10 fewer would, but beside another program that wants all it can
+get the model would have a tenth of the processor instead of a quarter."""
+
+AUTOGROUP_TRIES = 3
+AUTOGROUP_EVERY_S = 0.11
+
+
+def main() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    wake_when_orphaned()
+    lower_priority(BACKGROUND_NICE)
+    protocol = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    requests = sys.stdin.buffer
+    folder = sys.argv[1]
+    config = json.loads(requests.readline() or b"null")
+    code = 1
+    try:
+        if config is not None:
+            # Held: to take a server down that has just begun may wait for its thread for ever.
+            _server = serve(config, folder, requests, protocol)
+        code = 0
+    finally:
+        if code:
+            traceback.print_exc()
+        shutil.rmtree(folder, ignore_errors=True)
+        # Not sys.exit: llama.cpp's threads may be in the middle of a batch; nothing is to be saved.
+        os._exit(code)
+
+
+def wake_when_orphaned() -> None:
+    """A parent that dies while it holds this process must not leave it stopped for ever."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGCONT)
+
+
+def lower_priority(nice: int) -> None:
+    """To programs with less of it, where both want the processor."""
+    if not hasattr(os, "nice"):
+        return
+    os.nice(nice)
+    if os.getsid(0) == os.getpid():
+        # Linux may share the processor among sessions first; then it counts only within this one.
+        for _ in range(AUTOGROUP_TRIES):
+            try:
+                Path("/proc/self/autogroup").write_text(f"{nice}", "ascii")
+            except BlockingIOError:  # it may be written ten times a second, by all together
+                time.sleep(AUTOGROUP_EVERY_S)
+            except OSError:  # there is no such thing here, or it is not for this user
+                break
+            else:
+                break
+
+
+def serve(config: dict[str, Any], folder: str, requests: IO[bytes], protocol: IO[bytes]) -> Any:
+    """Load the model and answer requests until the parent closes its end; returns the server, or
+    None where it could not be loaded."""
+    lock = threading.Lock()
+
+    def send(reply: Reply) -> None:
+        line = json.dumps(reply).encode() + b"\n"
+        # A parent that is gone is noticed by the end of `requests`.
+        with lock, contextlib.suppress(BrokenPipeError):
+            protocol.write(line)
+            protocol.flush()
+
+    try:
+        server = _load(config, folder)
+    except FAILURES as error:
+        send({"failed": f"{error}"})
+        return None
+    address = server.listening_address
+    send({"ready": {"address": address}})
+    post = json_poster(address, config["secret"])
+    running: dict[int, threading.Event] = {}
+    beside: set[int] = set()
+    """Those of them that are read in pieces."""
+
+    def busy() -> bool:
+        return active_requests(server) > len(running) - len(beside)
+
+    size, most = config["context_tokens"], config["batch"]
+    pieces = ChunkedPrefill(server.handle_completions, post, busy, size, most)
+    for message in _messages(requests):
+        number = message["id"]
+        if "cancel" in message:
+            cancelled = running.get(number)
+            if cancelled is not None:
+                cancelled.set()
+            continue
+        cancelled = running[number] = threading.Event()
+        by = pieces if message.get("pieces") else None
+        if by is not None:
+            beside.add(number)
+
+        def run(
+            number: int = number,
+            body: dict[str, Any] = message["request"],
+            cancelled: threading.Event = cancelled,
+            by: ChunkedPrefill | None = by,
+        ) -> None:
+            def say(reply: Reply) -> None:
+                send({"id": number} | reply)
+
+            try:
+                last = run_request(server, body, cancelled, say, by)
+            finally:
+                beside.discard(number)
+                del running[number]
+            send({"id": number} | last)
+
+        threading.Thread(target=run, daemon=True).start()
+    return server
+
+
+def _messages(requests: IO[bytes]) -> Iterator[dict[str, Any]]:
+    """Until the parent closes its end, or is gone in the midst of one."""
+    for line in requests:
+        if not line.endswith(b"\n"):
+            return
+        yield json.loads(line)
+
+
+def active_requests(server: Any) -> int:
+    """How many requests; none where it can't tell, which the next one will."""
+    try:
+        return processed(server.handle_metrics())
+    except FAILURES:
+        return 0
+
+
+def processed(metrics: str) -> int:
+    """How many requests the engine works on, by what it tells of itself."""
+    found = PROCESSED.search(metrics)
+    return int(found[1]) if found else 0
+
+
+def _load(config: dict[str, Any], folder: str) -> Any:
+    import xllamacpp  # here, so that standard output has been taken from native code before
+
+    parameters = xllamacpp.CommonParams()
+    parameters.model.path = config["path"]
+    parameters.n_ctx = config["context_tokens"] * config["lanes"]
+    parameters.n_parallel = config["lanes"]
+    parameters.n_batch = parameters.n_ubatch = config["batch"]
+    parameters.cpuparams.n_threads = config["threads"]
+    parameters.cpuparams_batch.n_threads = config["batch_threads"]
+    parameters.cache_ram_mib = 0
+    parameters.cache_idle_slots = False
+    parameters.fit_params = False
+    parameters.n_threads_http = 2
+    parameters.verbosity = -1
+    parameters.ui = False
+    parameters.endpoint_metrics = True
+    parameters.offline = True
+    parameters.reasoning_format = xllamacpp.common_reasoning_format.COMMON_REASONING_FORMAT_NONE
+    if config["unix_socket"]:
+        parameters.hostnames = [str(Path(folder) / "llama.sock")]
+    else:
+        parameters.hostnames = ["127.0.0.1"]
+        parameters.api_keys = [config["secret"]]
+    return xllamacpp.Server(parameters)
+
+
+def run_request(
+    server: Any,
+    body: dict[str, Any],
+    cancelled: threading.Event,
+    send: Callable[[Reply], None],
+    pieces: ChunkedPrefill | None = None,
+) -> Reply:
+    """Run one request; streams `progress` and `text`, returns the closing `done` or `error`.
+
+    A cancelled request is refused at its next step: a token, or a batch of the prompt.
+
+    Args:
+        pieces: reads the prompt, in smaller steps; its slot is waited for.
+    """
+    if pieces is not None and not pieces.enter(cancelled):
+        return {"done": {"read": 0, "cached": 0, "generated": 0}}
+    try:
+        read = 0
+        if pieces is not None:
+            read = pieces.read(body, cancelled, lambda count: send({"progress": count}))
+        if cancelled.is_set():
+            return {"done": {"read": read, "cached": 0, "generated": 0}}
+        return _chat(server, body, cancelled, send, read)
+    except FAILURES as error:
+        return {"error": {"type": type(error).__name__, "message": str(error)}}
+    finally:
+        if pieces is not None:
+            pieces.leave(in_midst=cancelled.is_set())
+
+
+def _chat(
+    server: Any,
+    body: dict[str, Any],
+    cancelled: threading.Event,
+    send: Callable[[Reply], None],
+    ahead: int,
+) -> Reply:
+    """
+    Args:
+        ahead: tokens of the prompt that were read for it already.
+    """
+    silent = body["max_tokens"] == 0  # reads the prompt; the one token it still makes is dropped
+    done = {"read": ahead, "cached": 0, "generated": 0}
+    errors: list[Reply] = []
+
+    def step(chunk: dict[str, Any]) -> bool:
+        if "error" in chunk:
+            errors.append(_explained(chunk["error"]))
+            return False
+        progress, timings = chunk.get("prompt_progress"), chunk.get("timings")
+        if progress:
+            done["cached"] = max(0, progress["cache"] - ahead)
+            done["read"] = progress["processed"] - done["cached"]
+            send({"progress": progress["processed"]})
+        if timings:
+            done["cached"] = max(0, timings["cache_n"] - ahead)
+            done["read"] = timings["cache_n"] + timings["prompt_n"] - done["cached"]
+            done["generated"] = 0 if silent else timings["predicted_n"]
+        choices = chunk.get("choices") or [{}]
+        text = choices[0].get("delta", {}).get("content")
+        if text and not silent and not cancelled.is_set():
+            send({"text": text})
+        return cancelled.is_set()
+
+    server.handle_chat_completions(body, step)
+    return {"error": errors[0]} if errors and not cancelled.is_set() else {"done": done}
+
+
+def _explained(error: Any) -> Reply:
+    if not isinstance(error, dict):
+        return {"type": "error", "message": str(error)}
+    return {"type": str(error.get("type", "")), "message": str(error.get("message", ""))} | {
+        key: error[key] for key in ("n_prompt_tokens", "n_ctx") if key in error
+    }
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,250 @@
+"""Language models in MLX form, for Apple Silicon (and, slowly, any CPU): mlx-lm in a thread."""
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import psutil
+
+from assistant.errors import ModelCorrupt, ModelError, ModelFailed, ModelMissing, ModelTooLarge
+from models.interfaces import Chunk, Generation, Lane, Message
+from models.llm.token_counting import TokenCounter
+
+if TYPE_CHECKING:
+    from models.llm.mlx_engine import MlxEngine
+
+PREFILL_TOKENS = 256
+"""Prompt tokens read between two looks at whether the request is cancelled."""
+FILES = ("config.json", "tokenizer.json", "tokenizer_config.json")
+WORKING_BYTES = 500 << 20
+JOIN_SECONDS = 1.5
+
+Piece = Chunk | ModelError | None
+
+
+@dataclass(eq=False, slots=True)
+class _Job:
+    """A request on its way through the thread. `pieces` ends with None or an error."""
+
+    request: Generation
+    loop: asyncio.AbstractEventLoop
+    pieces: asyncio.Queue[Piece] = field(default_factory=asyncio.Queue)
+    cancelled: threading.Event = field(default_factory=threading.Event)
+
+    def tell(self, piece: Piece) -> None:
+        """From the thread. A loop that is gone has nobody left to tell."""
+        try:
+            self.loop.call_soon_threadsafe(self.pieces.put_nowait, piece)
+        except RuntimeError:
+            self.cancelled.set()
+
+
+class MlxModel:
+    """A `LanguageModel` on mlx-lm.
+
+    MLX has one queue of work for the device, so one thread serves both lanes; background work
+    gives way to the conversation after every token and every piece of a prompt.
+    """
+
+    counts_are_exact = True
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        name: str | None = None,
+        context_tokens: int = 8192,
+        prefill_tokens: int = PREFILL_TOKENS,
+        available_memory: Callable[[], int] = lambda: int(psutil.virtual_memory().available),
+    ) -> None:
+        """
+        Args:
+            folder: as mlx-community publishes them: config, safetensors, tokenizer.
+            name: what the user calls it; default: the folder's.
+            context_tokens: window to keep to; smaller where the model's own is.
+            prefill_tokens: prompt tokens read at a time.
+            available_memory: bytes that the model may take.
+        """
+        self.folder = folder
+        self.name = name or folder.name
+        self._context_tokens = context_tokens
+        self._prefill_tokens = prefill_tokens
+        self._available_memory = available_memory
+        self._engine: MlxEngine | None = None
+        self._counter: TokenCounter | None = None
+        self._thread: threading.Thread | None = None
+        self._loaded: asyncio.Future[None] | None = None
+        self._work = threading.Condition()
+        self._waiting: dict[Lane, deque[_Job]] = {lane: deque() for lane in Lane}
+        self._closing = False
+
+    @property
+    def context_tokens(self) -> int:
+        return self._context_tokens
+
+    async def load(self) -> None:
+        """
+        Raises:
+            ModelMissing, ModelCorrupt: the folder or a file in it is not there, or damaged.
+            ModelTooLarge: it needs more memory than there is.
+            ModelFailed: mlx-lm is not installed, or does not know this kind of model.
+        """
+        if self._loaded is None:
+            await asyncio.to_thread(self._require_folder_and_memory)
+        if self._loaded is None:
+            loop = asyncio.get_running_loop()
+            self._loaded, self._closing = loop.create_future(), False
+            self._thread = threading.Thread(
+                target=self._live, args=(loop, self._loaded), name="mlx", daemon=True
+            )
+            self._thread.start()
+        loading = self._loaded
+        try:
+            await asyncio.shield(loading)
+        except ModelError:
+            if self._loaded is loading:
+                self._loaded = None  # a next call tries again
+            raise
+
+    async def close(self) -> None:
+        with self._work:
+            self._closing = True
+            for lane in self._waiting.values():
+                for job in lane:
+                    job.cancelled.set()
+            self._work.notify()
+        thread, self._thread = self._thread, None
+        if thread is not None:
+            await asyncio.to_thread(thread.join, JOIN_SECONDS)
+        self._loaded = None
+
+    async def stream(self, request: Generation) -> AsyncGenerator[Chunk]:
+        await self.load()
+        job = _Job(request, asyncio.get_running_loop())
+        with self._work:
+            self._waiting[request.lane].append(job)
+            self._work.notify()
+        try:
+            while (piece := await job.pieces.get()) is not None:
+                if isinstance(piece, ModelError):
+                    raise piece
+                yield piece
+        finally:
+            job.cancelled.set()
+
+    def hold(self) -> AbstractContextManager[None]:
+        """Nothing is held: the work is done elsewhere, or beside the processor."""
+        return nullcontext()
+
+    def count(self, text: str) -> int:
+        return self._counting().count(text)
+
+    def count_messages(self, messages: Sequence[Message]) -> int:
+        return self._counting().count_messages(messages)
+
+    def _counting(self) -> TokenCounter:
+        if self._counter is None:
+            raise ModelFailed(f"The language model {self.name} is not loaded yet.")
+        return self._counter
+
+    def _require_folder_and_memory(self) -> None:
+        weights = list(self.folder.glob("*.safetensors"))
+        if not weights or any(not (self.folder / name).is_file() for name in FILES):
+            raise ModelMissing(
+                f"There is no MLX model in {self.folder}.", mend="assistant models pull"
+            )
+        needed = sum(path.stat().st_size for path in weights) + WORKING_BYTES
+        available = self._available_memory()
+        if needed > available:
+            raise ModelTooLarge(
+                f"{self.name} needs {needed / 1e9:.1f} GB of memory and "
+                f"{available / 1e9:.1f} GB are free.",
+                mend="Close other programs, or choose a smaller model.",
+            )
+
+    def _live(self, loop: asyncio.AbstractEventLoop, loaded: asyncio.Future[None]) -> None:
+        """The thread: MLX's arrays belong to the thread that made them."""
+        try:
+            engine = self._open()
+        except ModelError as error:
+            _settle(loop, loaded, error)
+            return
+        self._engine = engine
+        self._counter = engine.counter
+        self._context_tokens = min(self._context_tokens, engine.context_tokens)
+        _settle(loop, loaded, None)
+        while (job := self._next()) is not None:
+            self._run(engine, job)
+        self._engine = None
+
+    def _open(self) -> "MlxEngine":
+        try:
+            from models.llm.mlx_engine import MlxEngine
+        except ImportError as error:
+            raise ModelFailed(
+                f"MLX models need mlx-lm, which is not there: {error}.",
+                mend="Choose a GGUF model (`llm.model`), or install mlx-lm.",
+            ) from error
+        try:
+            return MlxEngine(self.folder, self._prefill_tokens)
+        except ModelError:
+            raise
+        except Exception as error:
+            raise ModelCorrupt(
+                f"mlx-lm can't load {self.folder}: {error}.", mend="assistant models verify"
+            ) from error
+
+    def _next(self) -> _Job | None:
+        """The next job, the conversation's first; None when it is time to end."""
+        with self._work:
+            self._work.wait_for(lambda: self._closing or any(self._waiting.values()))
+            if self._closing:
+                self._drop_waiting()
+                return None
+            return next(lane.popleft() for lane in self._waiting.values() if lane)
+
+    def _drop_waiting(self) -> None:
+        for lane in self._waiting.values():
+            while lane:
+                lane.popleft().tell(ModelFailed(f"The language model {self.name} is closed."))
+
+    def _run(self, engine: "MlxEngine", job: _Job) -> None:
+        def goes_on() -> bool:
+            """Between two steps: let the conversation go first, and hear of a cancellation."""
+            if job.request.lane is Lane.BACKGROUND:
+                while (urgent := self._urgent()) is not None:
+                    self._run(engine, urgent)
+            return not (job.cancelled.is_set() or self._closing)
+
+        try:
+            for chunk in engine.generate(job.request, self._context_tokens, goes_on):
+                job.tell(chunk)
+            closed = self._closing and not job.cancelled.is_set()
+            job.tell(ModelFailed(f"The language model {self.name} is closed.") if closed else None)
+        except ModelError as error:
+            job.tell(error)
+
+    def _urgent(self) -> _Job | None:
+        with self._work:
+            lane = self._waiting[Lane.CONVERSATION]
+            return lane.popleft() if lane else None
+
+
+def _settle(
+    loop: asyncio.AbstractEventLoop, loaded: asyncio.Future[None], error: ModelError | None
+) -> None:
+    def settle() -> None:
+        if loaded.done():
+            return
+        if error is None:
+            loaded.set_result(None)
+        else:
+            loaded.set_exception(error)
+
+    if not loop.is_closed():
+        loop.call_soon_threadsafe(settle)

@@ -1,0 +1,331 @@
+"""mlx-lm itself: prompts into tokens, tokens into text, and a KV cache for each lane.
+
+Made and used on one thread. Imported only where MLX is installed.
+"""
+
+import json
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from itertools import takewhile
+from pathlib import Path
+from typing import Any
+
+import llguidance
+import mlx.core as mx
+import numpy as np
+from llguidance.numpy import allocate_token_bitmask, fill_next_token_bitmask
+from mlx_lm.generate import generate_step
+from mlx_lm.models.cache import can_trim_prompt_cache, make_prompt_cache, trim_prompt_cache
+from mlx_lm.sample_utils import make_sampler
+from mlx_lm.utils import load_model, maybe_set_recommended_wired_limit
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+from tokenizers.decoders import DecodeStream
+
+from assistant.errors import ModelError, ModelFailed
+from models.interfaces import Chunk, Generation, Lane, Message, Usage
+from models.llm.special_tokens import without_special_tokens
+from models.llm.token_counting import (
+    ChatTemplate,
+    CountCache,
+    TokenCounter,
+    Vocabulary,
+    VocabularyCounter,
+    agree,
+)
+
+TOP_P, TOP_K, MIN_P = 0.95, 40, 0.05
+"""llama.cpp's defaults, so that both engines speak alike."""
+
+
+class _Stopped(Exception):
+    """The request was cancelled in the middle of its prompt."""
+
+
+@dataclass(slots=True)
+class _Kept:
+    """What a lane's KV cache holds."""
+
+    cache: list[Any]
+    tokens: list[int] = field(default_factory=list)
+
+
+class MlxEngine:
+    def __init__(self, folder: Path, prefill_tokens: int) -> None:
+        """
+        Raises:
+            ModelFailed: the model is not made for chat.
+            Exception: of whatever kind, where mlx-lm or tokenizers can't load a file.
+        """
+        self._prefill_tokens = prefill_tokens
+        self._model, config = load_model(folder)
+        self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        self._tokenizer_config = _read(folder / "tokenizer_config.json")
+        maybe_set_recommended_wired_limit()  # weights stay in memory; nothing on a CPU
+        self._eos = self._end_tokens(folder, config)
+        self._grammar_vocabulary: llguidance.LLTokenizer | None = None
+        self._vocabulary_size = max(
+            int(config.get("vocab_size", 0)), self._tokenizer.get_vocab_size()
+        )
+        self._template = self._read_template(folder)
+        self._kept = {lane: _Kept(make_prompt_cache(self._model)) for lane in Lane}
+        self.context_tokens = int(config.get("max_position_embeddings") or 1 << 31)
+        self.counter = self._choose_counter()
+
+    def generate(
+        self, request: Generation, context_tokens: int, goes_on: Callable[[], bool]
+    ) -> Generator[Chunk]:
+        """Generate; ends quietly, without usage, as soon as `goes_on` says no.
+
+        Raises:
+            ModelFailed: the messages are longer than `context_tokens`, the schema can't bind, or
+                mlx-lm broke off.
+        """
+        try:
+            yield from self._generate(request, context_tokens, goes_on)
+        except (ModelError, GeneratorExit):
+            raise
+        except _Stopped:
+            return
+        except Exception as error:
+            raise ModelFailed(f"The language model broke off: {error}.") from error
+
+    def _generate(
+        self, request: Generation, context_tokens: int, goes_on: Callable[[], bool]
+    ) -> Generator[Chunk]:
+        prompt = self.encode(self._template.render(request.messages))
+        room = context_tokens - len(prompt)
+        if room < 1:
+            raise ModelFailed(
+                f"The conversation ({len(prompt)} tokens) is longer than what the model can hold "
+                f"({context_tokens} tokens)."
+            )
+        kept = self._kept[request.lane]
+        cached = self._rewind(kept, prompt)
+        text = _Text(self._tokenizer, request.stop)
+        generated = 0
+        with closing(self._tokens(kept, prompt, request, room, goes_on)) as tokens:
+            for token in takewhile(lambda token: token not in self._eos, tokens):
+                generated += 1
+                if said := text.add(token):
+                    yield Chunk(said)
+                if text.stopped:
+                    break
+                if not goes_on():
+                    return
+        if rest := text.rest():
+            yield Chunk(rest)
+        yield Chunk("", Usage(len(prompt) - cached, cached, generated))
+
+    def encode(self, text: str) -> list[int]:
+        tokens: list[int] = self._tokenizer.encode(text, add_special_tokens=False).ids
+        return tokens
+
+    def _rewind(self, kept: _Kept, prompt: list[int]) -> int:
+        """Drop what the cache holds beyond `prompt`; leave at least one token to read.
+
+        Returns how many tokens stay.
+        """
+        pairs = zip(kept.tokens, prompt, strict=False)
+        same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+        same = min(same, len(prompt) - 1)
+        surplus = len(kept.tokens) - same
+        if surplus and can_trim_prompt_cache(kept.cache):
+            trim_prompt_cache(kept.cache, surplus)
+        elif surplus:
+            kept.cache = make_prompt_cache(self._model)
+            same = 0
+        kept.tokens = prompt[:same]
+        return same
+
+    def _tokens(
+        self,
+        kept: _Kept,
+        prompt: list[int],
+        request: Generation,
+        room: int,
+        goes_on: Callable[[], bool],
+    ) -> Generator[int]:
+        """Generated tokens, one by one. `kept.tokens` follows what the cache holds: mlx-lm has
+        always fed a token to the model by the time that it yields it."""
+        new = prompt[len(kept.tokens) :]
+        before = list(kept.tokens)
+
+        def progress(done: int, _total: int) -> None:
+            kept.tokens = before + new[:done]
+            if done < len(new) and not goes_on():
+                raise _Stopped
+
+        steps = generate_step(
+            mx.array(new),
+            self._model,
+            max_tokens=min(request.max_tokens, room),
+            sampler=make_sampler(request.temperature, top_p=TOP_P, min_p=MIN_P, top_k=TOP_K),
+            logits_processors=self._constraints(request.json_schema),
+            prompt_cache=kept.cache,
+            prefill_step_size=self._prefill_tokens,
+            prompt_progress_callback=progress,
+        )
+        try:
+            with closing(steps):
+                for step in steps:
+                    token = int(step[0])
+                    kept.tokens.append(token)
+                    yield token
+        except (GeneratorExit, _Stopped):
+            raise
+        except BaseException:
+            kept.cache, kept.tokens = make_prompt_cache(self._model), []
+            raise
+
+    def _constraints(
+        self, schema: Mapping[str, Any] | None
+    ) -> list[Callable[[mx.array, mx.array], mx.array]] | None:
+        if schema is None:
+            return None
+        if self._grammar_vocabulary is None:
+            self._grammar_vocabulary = llguidance.LLTokenizer(
+                self._tokenizer.to_str(), n_vocab=self._vocabulary_size, eos_token=sorted(self._eos)
+            )
+        grammar = llguidance.LLMatcher.grammar_from_json_schema(
+            json.dumps(schema), overrides={"whitespace_flexible": False}
+        )
+        matcher = llguidance.LLMatcher(self._grammar_vocabulary, grammar)
+        if matcher.is_error():
+            raise ModelFailed(f"This JSON schema can't bind the model: {matcher.get_error()}.")
+        return [_Constraint(matcher, self._vocabulary_size, self._eos)]
+
+    def _end_tokens(self, folder: Path, config: Mapping[str, Any]) -> set[int]:
+        found = [self._tokenizer.token_to_id(_token(self._tokenizer_config, "eos_token"))]
+        for source in (config, _read(folder / "generation_config.json", optional=True)):
+            named = source.get("eos_token_id")
+            found += named if isinstance(named, list) else [named]
+        return {token for token in found if token is not None}
+
+    def _read_template(self, folder: Path) -> ChatTemplate:
+        beside = folder / "chat_template.jinja"
+        source = self._tokenizer_config.get("chat_template")
+        if beside.is_file():
+            source = beside.read_text(encoding="utf-8")
+        if not isinstance(source, str):
+            raise ModelFailed(f"The model in {folder} is not made for chat: it has no template.")
+        return ChatTemplate(
+            source,
+            bos=_token(self._tokenizer_config, "bos_token"),
+            eos=_token(self._tokenizer_config, "eos_token"),
+        )
+
+    def _choose_counter(self) -> TokenCounter:
+        """Counting message by message is quicker; it is exact where nothing reaches over a
+        special token, which is tried."""
+        whole = _WholeCounter(self, self._template)
+        special = frozenset(
+            token.content for token in self._tokenizer.get_added_tokens_decoder().values()
+        )
+        in_parts = VocabularyCounter(
+            Vocabulary(
+                count_plain=lambda text: len(self.encode(text)),
+                special=special,
+                literal=special,
+                adds_bos=False,
+                bos="",
+                eos="",
+            ),
+            self._template,
+        )
+        return in_parts if agree(in_parts, whole) else whole
+
+
+class _WholeCounter:
+    """Counts each text and each prompt as a whole."""
+
+    def __init__(self, engine: MlxEngine, template: ChatTemplate) -> None:
+        self._encode = engine.encode
+        self._template = template
+        self._known = CountCache()
+
+    def count(self, text: str) -> int:
+        return self._tokens(without_special_tokens(text))
+
+    def count_messages(self, messages: Sequence[Message]) -> int:
+        return self._tokens(self._template.render(messages))
+
+    def _tokens(self, text: str) -> int:
+        return self._known.get(text, lambda text: len(self._encode(text)))
+
+
+class _Constraint:
+    """A logits processor: only tokens that the grammar allows keep their logits."""
+
+    def __init__(self, matcher: llguidance.LLMatcher, vocabulary_size: int, end: set[int]) -> None:
+        self._matcher = matcher
+        self._mask = allocate_token_bitmask(1, vocabulary_size)
+        self._end = np.isin(np.arange(vocabulary_size), sorted(end))[np.newaxis]
+        self._begun = False
+
+    def __call__(self, tokens: mx.array, logits: mx.array) -> mx.array:
+        """`tokens`: all so far, shape (n,); `logits`: shape (1, vocabulary)."""
+        if self._begun and not self._matcher.is_stopped():
+            newest: Any = tokens[-1].item()
+            self._matcher.consume_token(newest)
+        self._begun = True
+        allowed = mx.array(self._allowed()[:, : logits.shape[-1]])
+        return mx.where(allowed, logits, mx.array(-mx.inf, dtype=logits.dtype))
+
+    def _allowed(self) -> NDArray[np.bool_]:
+        """Shape (1, vocabulary or a little more)."""
+        if self._matcher.is_stopped():
+            return self._end
+        fill_next_token_bitmask(self._matcher, self._mask)
+        bits = np.unpackbits(self._mask.view(np.uint8), axis=1, bitorder="little")
+        return bits.astype(np.bool_)
+
+
+class _Text:
+    """Tokens into text, held back while a stop sequence may be on its way."""
+
+    def __init__(self, tokenizer: Tokenizer, stop: Sequence[str]) -> None:
+        self._tokenizer = tokenizer
+        self._decoder = DecodeStream(skip_special_tokens=True)
+        self._stop = [each for each in stop if each]
+        self._held = ""
+        self.stopped = False
+
+    def add(self, token: int) -> str:
+        """What can be said after this token."""
+        self._held += self._decoder.step(self._tokenizer, token) or ""
+        ends = [end for stop in self._stop if (end := self._held.find(stop)) >= 0]
+        if ends:
+            self.stopped = True
+            said, self._held = self._held[: min(ends)], ""
+            return said
+        keep = max((_overlap(self._held, stop) for stop in self._stop), default=0)
+        said, self._held = (
+            self._held[: len(self._held) - keep],
+            self._held[len(self._held) - keep :],
+        )
+        return said
+
+    def rest(self) -> str:
+        """What was held back, at the end of an answer that did not stop there."""
+        return "" if self.stopped else self._held
+
+
+def _overlap(text: str, stop: str) -> int:
+    """Length of the longest end of `text` that begins `stop`."""
+    longest = min(len(text), len(stop) - 1)
+    return next((n for n in range(longest, 0, -1) if text.endswith(stop[:n])), 0)
+
+
+def _token(config: Mapping[str, Any], role: str) -> str:
+    """A named token; some files wrap it in an object."""
+    named = config.get(role)
+    return str(named.get("content", "") if isinstance(named, dict) else named or "")
+
+
+def _read(path: Path, *, optional: bool = False) -> dict[str, Any]:
+    if optional and not path.is_file():
+        return {}
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return found

@@ -1,0 +1,317 @@
+"""Any server that speaks OpenAI's chat interface: Ollama, LM Studio, llama-server and others."""
+
+import ipaddress
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from contextlib import AbstractContextManager, aclosing, asynccontextmanager, nullcontext
+from dataclasses import dataclass
+from math import ceil
+from typing import Any
+
+import httpx
+
+from assistant.errors import ModelFailed
+from models.interfaces import Chunk, Generation, Lane, Message, Usage
+from models.llm.server_token_count import NO_THINKING, EngineCounter
+from models.llm.special_tokens import engine_messages, without_special_tokens
+
+BYTES_PER_TOKEN = 3.6
+"""UTF-8 bytes; English prose has about 4.3, code 3, Chinese 3 to 4. Errs on the long side."""
+MESSAGE_TOKENS = 4
+"""What chat templates put around a message."""
+CONNECT_SECONDS = 5.0
+COUNT_SECONDS = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class LlamaServer:
+    """What llama.cpp's own server offers beyond the common interface."""
+
+    counter: EngineCounter
+    slots: int
+    context_tokens: int | None
+
+
+class OpenAICompatible:
+    """A `LanguageModel` behind an HTTP endpoint.
+
+    `counts_are_exact` is False where the endpoint can't count: then `count` and `count_messages`
+    are *estimates* from the length of the text, on the long side. llama-server counts exactly.
+    Closing a stream closes its connection, which is how such servers are cancelled.
+    """
+
+    counts_are_exact = False
+
+    def __init__(
+        self,
+        endpoint: str,
+        model: str | None = None,
+        *,
+        api_key: str | None = None,
+        context_tokens: int = 8192,
+        timeout_s: float = 30.0,
+    ) -> None:
+        """
+        Args:
+            endpoint: base URL, such as http://127.0.0.1:11434/v1.
+            model: as the endpoint calls it; None or `default` takes the first that it names.
+            context_tokens: the window to keep to; smaller where the endpoint tells its own.
+            timeout_s: longest wait for the next piece of an answer, the first one included.
+        """
+        self.endpoint = endpoint.rstrip("/")
+        self.name = model or "default"
+        self._headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+        self._context_tokens = context_tokens
+        self._timeout_s = timeout_s
+        self._client: httpx.AsyncClient | None = None
+        self._llama: LlamaServer | None = None
+
+    @property
+    def context_tokens(self) -> int:
+        return self._context_tokens
+
+    async def load(self) -> None:
+        """Ask the endpoint for its models, and for what it can do.
+
+        Raises:
+            ModelFailed: nobody answers there, the key is refused, or it has no such model.
+        """
+        if self._client is not None:
+            return
+        try:
+            async with self._failures_explained():
+                self._client = httpx.AsyncClient(
+                    headers=self._headers,
+                    timeout=httpx.Timeout(self._timeout_s, connect=CONNECT_SECONDS),
+                    trust_env=not self._is_here,  # no proxy for what stays on the machine
+                )
+                reply = await self._client.get(f"{self.endpoint}/models")
+                names = _names(self._accepted(reply, may_lack=True))
+                self._llama = await self._find_llama_server()
+            self._choose_model(names)
+        except BaseException:
+            await self.close()
+            raise
+        self.counts_are_exact = self._llama is not None
+        if self._llama is not None and self._llama.context_tokens:
+            self._context_tokens = min(self._context_tokens, self._llama.context_tokens)
+
+    async def close(self) -> None:
+        client, self._client = self._client, None
+        if client is not None:
+            await client.aclose()
+        if self._llama is not None:
+            self._llama.counter.close()
+            self._llama = None
+
+    async def stream(self, request: Generation) -> AsyncGenerator[Chunk]:
+        await self.load()
+        assert self._client is not None
+        silent = request.max_tokens == 0
+        if silent and not self._keeps_a_cache:
+            yield Chunk("", Usage(0, 0, 0))
+            return
+        usage: Usage | None = None
+        pieces = 0
+        async with (
+            self._failures_explained(),
+            self._client.stream(
+                "POST", f"{self.endpoint}/chat/completions", json=self._body(request)
+            ) as reply,
+            aclosing(self._events(reply)) as events,
+        ):
+            async for event in events:
+                usage = _usage(event) or usage
+                text = _text(event)
+                if text and not silent:
+                    pieces += 1
+                    yield Chunk(text)
+        yield Chunk("", usage or Usage(self.count_messages(request.messages), 0, pieces))
+
+    def hold(self) -> AbstractContextManager[None]:
+        """Nothing is held: the work is done elsewhere, or beside the processor."""
+        return nullcontext()
+
+    def count(self, text: str) -> int:
+        if self._llama is not None and self.counts_are_exact:
+            try:
+                return self._llama.counter.count(text)
+            except ModelFailed:
+                self.counts_are_exact = False  # a turn must not wait for a count time after time
+        return ceil(len(without_special_tokens(text).encode()) / BYTES_PER_TOKEN)
+
+    def count_messages(self, messages: Sequence[Message]) -> int:
+        if self._llama is not None and self.counts_are_exact:
+            try:
+                return self._llama.counter.count_messages(messages)
+            except ModelFailed:
+                self.counts_are_exact = False
+        return sum(MESSAGE_TOKENS + self.count(each.content) for each in messages) + MESSAGE_TOKENS
+
+    @property
+    def _is_here(self) -> bool:
+        """Whether the endpoint is on this machine."""
+        host = httpx.URL(self.endpoint).host
+        try:
+            return ipaddress.ip_address(host).is_loopback
+        except ValueError:
+            return host == "localhost"
+
+    @property
+    def _keeps_a_cache(self) -> bool:
+        """Whether reading ahead is of use: a service elsewhere may bill it and forget it."""
+        return self._is_here or self._llama is not None
+
+    def _body(self, request: Generation) -> dict[str, Any]:
+        body: dict[str, Any] = {
+            "model": self.name,
+            "messages": engine_messages(request.messages),
+            "max_tokens": max(1, request.max_tokens),
+            "temperature": request.temperature,
+            "stream": True,
+            "stream_options": {"include_usage": True},
+        }
+        if request.stop:
+            body["stop"] = list(request.stop)
+        if request.json_schema is not None:
+            schema = {"name": "answer", "strict": True, "schema": dict(request.json_schema)}
+            body["response_format"] = {"type": "json_schema", "json_schema": schema}
+        if self._llama is not None:
+            body["cache_prompt"] = True
+            body["chat_template_kwargs"] = NO_THINKING
+            if self._llama.slots >= len(Lane):
+                body["id_slot"] = list(Lane).index(request.lane)
+        return body
+
+    async def _find_llama_server(self) -> LlamaServer | None:
+        """llama-server is known by its own pages, which lie beside the common interface."""
+        assert self._client is not None
+        root = self.endpoint.removesuffix("/v1")
+        probe = await self._client.post(f"{root}/tokenize", json={"content": "one two"})
+        template = {"messages": [{"role": "user", "content": "one"}]}
+        rendered = await self._client.post(f"{root}/apply-template", json=template)
+        if "tokens" not in _object(probe) or "prompt" not in _object(rendered):
+            return None
+        properties = _object(await self._client.get(f"{root}/props"))
+        counter = EngineCounter(
+            httpx.Client(
+                base_url=root,
+                headers=self._headers,
+                timeout=COUNT_SECONDS,
+                trust_env=not self._is_here,
+            ),
+            NO_THINKING,
+        )
+        window = properties.get("default_generation_settings", {}).get("n_ctx")
+        return LlamaServer(counter, int(properties.get("total_slots", 1)), window)
+
+    def _choose_model(self, names: list[str]) -> None:
+        """Take the first model there is when none was named; refuse one that isn't there.
+
+        llama-server answers with its one model to any name.
+        """
+        if self.name == "default" and names:
+            self.name = names[0]
+        known = any(name == self.name or name == f"{self.name}:latest" for name in names)
+        if names and not known and self._llama is None:
+            raise ModelFailed(
+                f"{self.endpoint} has no model {self.name}; it has {', '.join(names[:5])}.",
+                mend="assistant config set llm.model NAME",
+            )
+
+    def _accepted(self, reply: httpx.Response, *, may_lack: bool = False) -> Mapping[str, Any]:
+        """The body of a good reply; `may_lack` takes a missing page for an empty one."""
+        if reply.is_success:
+            return _object(reply)
+        if reply.status_code in {401, 403}:
+            raise ModelFailed(
+                f"{self.endpoint} refuses the API key.", mend="assistant config set llm.api_key KEY"
+            )
+        if reply.status_code in {404, 405}:
+            if may_lack:
+                return {}
+            raise ModelFailed(f"{self.endpoint} has no model {self.name}.")
+        reason = _reason(_object(reply)) or reply.reason_phrase
+        raise ModelFailed(f"{self.endpoint} refused the request ({reply.status_code}): {reason}.")
+
+    @asynccontextmanager
+    async def _failures_explained(self) -> AsyncIterator[None]:
+        try:
+            yield
+        except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+            raise ModelFailed(
+                f"Nobody answers at {self.endpoint}.", mend="Start the model server there."
+            ) from error
+        except httpx.TimeoutException as error:
+            raise ModelFailed(
+                f"{self.endpoint} did not answer within {self._timeout_s:g} s."
+            ) from error
+        except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
+            raise ModelFailed(
+                f"{self.endpoint} is no address of a model server.",
+                mend="assistant config set llm.endpoint http://127.0.0.1:11434/v1",
+            ) from error
+        except (httpx.HTTPError, json.JSONDecodeError) as error:
+            raise ModelFailed(f"The connection to {self.endpoint} broke off.") from error
+
+    async def _events(self, reply: httpx.Response) -> AsyncGenerator[dict[str, Any]]:
+        """The server-sent events of an answer.
+
+        Raises:
+            ModelFailed: the request is refused, an event tells of an error, or they end before
+                the answer does.
+            json.JSONDecodeError: one is cut off.
+        """
+        if not reply.is_success:
+            await reply.aread()
+            self._accepted(reply)
+        finished = False
+        async for line in reply.aiter_lines():
+            if not line.startswith("data:"):
+                continue
+            data = line.removeprefix("data:").strip()
+            if data == "[DONE]":
+                return
+            event: dict[str, Any] = json.loads(data)
+            if "error" in event:
+                raise ModelFailed(f"{self.endpoint} broke off: {_reason(event)}.")
+            choices = event.get("choices") or [{}]
+            finished = finished or choices[0].get("finish_reason") is not None
+            yield event
+        if not finished:
+            raise ModelFailed(f"The connection to {self.endpoint} broke off.")
+
+
+def _object(reply: httpx.Response) -> Mapping[str, Any]:
+    """The JSON object of a reply; empty where it has none."""
+    try:
+        found = reply.json()
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _names(listed: Mapping[str, Any]) -> list[str]:
+    return [str(entry["id"]) for entry in listed.get("data") or [] if "id" in entry]
+
+
+def _reason(reply: Mapping[str, Any]) -> str:
+    error = reply.get("error", "")
+    return str(error.get("message", "") if isinstance(error, dict) else error).rstrip(". ")
+
+
+def _text(event: Mapping[str, Any]) -> str:
+    choices = event.get("choices") or [{}]
+    return (choices[0].get("delta") or {}).get("content") or ""
+
+
+def _usage(event: Mapping[str, Any]) -> Usage | None:
+    usage = event.get("usage")
+    if not usage:
+        return None
+    cached = int((usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0)
+    return Usage(
+        read_tokens=int(usage.get("prompt_tokens") or 0) - cached,
+        cached_tokens=cached,
+        generated_tokens=int(usage.get("completion_tokens") or 0),
+    )

@@ -1,0 +1,309 @@
+"""Exact token counts without asking the engine: the model's own vocabulary and chat template.
+
+A GGUF file carries its vocabulary, its merges and its template. From them come a tiktoken
+`Encoding` and a Jinja template, and with these a prompt is counted in microseconds, in process,
+to the token. Vocabularies of another kind (SentencePiece, WordPiece) have no tiktoken form;
+`vocabulary_from` says so by None, and the caller asks the engine.
+
+Which regular expression cuts text into words is named by `tokenizer.ggml.pre`; the expressions are
+the published ones of each tokenizer, as llama.cpp applies them.
+"""
+
+import datetime
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn, Protocol
+
+import tiktoken
+from jinja2 import TemplateError
+from jinja2.runtime import LoopContext
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from assistant.errors import ModelFailed
+from models.interfaces import Message
+from models.llm.gguf import Header
+from models.llm.special_tokens import engine_messages, without_special_tokens
+
+_CONTRACTIONS = r"(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])"
+_GPT2 = (
+    r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"  # OpenAI GPT-2
+)
+_SMOLLM = (
+    # Single digits first, then GPT-2 on what lies between: white space before a digit ends a
+    # stretch, so it stays whole.
+    r"\p{N}|'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?[^\s\p{L}\p{N}]+|\s+(?![^\s\p{N}])|\s+"
+)
+_AFTER_WORDS = r" ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+_LLAMA3 = _CONTRACTIONS + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}|" + _AFTER_WORDS
+_QWEN2 = _CONTRACTIONS + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}|" + _AFTER_WORDS
+_QWEN35 = (
+    _CONTRACTIONS
+    + r"|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}"
+    + r"| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+_UPPER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]"
+_LOWER = r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
+_AFTER_CASED = r" ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+_GPT4O = (
+    rf"[^\r\n\p{{L}}\p{{N}}]?{_UPPER}*{_LOWER}+{_CONTRACTIONS}?"
+    rf"|[^\r\n\p{{L}}\p{{N}}]?{_UPPER}+{_LOWER}*{_CONTRACTIONS}?|\p{{N}}{{1,3}}|" + _AFTER_CASED
+)
+_TEKKEN = (
+    rf"[^\r\n\p{{L}}\p{{N}}]?{_UPPER}*{_LOWER}+|[^\r\n\p{{L}}\p{{N}}]?{_UPPER}+{_LOWER}*|\p{{N}}|"
+    + _AFTER_CASED
+)
+
+SPLITS: Mapping[str, str] = {
+    **dict.fromkeys(("gpt-2", "phi-2", "mpt", "olmo"), _GPT2),
+    **dict.fromkeys(("smollm", "starcoder", "refact", "command-r", "codeshell"), _SMOLLM),
+    **dict.fromkeys(("llama3", "llama-v3", "llama-bpe", "falcon3", "dbrx", "smaug-bpe"), _LLAMA3),
+    **dict.fromkeys(("qwen2", "stablelm2", "deepseek-r1-qwen"), _QWEN2),
+    "qwen35": _QWEN35,
+    **dict.fromkeys(("gpt-4o", "llama4"), _GPT4O),
+    "tekken": _TEKKEN,
+}
+"""`tokenizer.ggml.pre` → the expression that cuts text into words."""
+
+_CONTROL, _USER_DEFINED = 3, 4
+_BOS_BY_DEFAULT = frozenset({"llama3", "llama-v3", "llama-bpe", "falcon3", "tekken"})
+
+
+PROBE = (
+    "It's 3:07 p.m. on 2024-11-05, and I'll say: \"naïve café\" — 漢字, дом, 🙂!\n\n"
+    "def f(x_1):\n\tif x_1 >= 10_000:\n        return {'a': [1, 22, 333, 4444]}  # ok?\r\n   \n"
+)
+"""Every class of character that tokenizers cut differently."""
+
+
+class TokenCounter(Protocol):
+    """Counts tokens as the engine does."""
+
+    def count(self, text: str) -> int: ...
+
+    def count_messages(self, messages: Sequence[Message]) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """How plain text is counted, and the special tokens that stand outside of it.
+
+    `special` are cut out of a rendered prompt, `literal` (the user-defined ones) out of any text;
+    each counts one.
+    """
+
+    count_plain: Callable[[str], int]
+    special: frozenset[str]
+    literal: frozenset[str]
+    adds_bos: bool
+    bos: str
+    eos: str
+
+
+def vocabulary_from(header: Header) -> Vocabulary | None:
+    """The vocabulary of a GGUF file; None where tiktoken has no form for its kind."""
+    values = header.values
+    pre = str(values.get("tokenizer.ggml.pre", ""))
+    tokens: list[str] = values.get("tokenizer.ggml.tokens", [])
+    kinds: list[int] = values.get("tokenizer.ggml.token_type", [1] * len(tokens))
+    if values.get("tokenizer.ggml.model") != "gpt2" or pre not in SPLITS:
+        return None
+    if not tokens or len(tokens) != len(kinds):
+        return None
+    special = frozenset(
+        token
+        for token, kind in zip(tokens, kinds, strict=True)
+        if token and kind in {_CONTROL, _USER_DEFINED}
+    )
+    literal = frozenset(
+        token for token, kind in zip(tokens, kinds, strict=True) if token and kind == _USER_DEFINED
+    )
+    encoding = tiktoken.Encoding(
+        "gguf",
+        pat_str=SPLITS[pre],
+        mergeable_ranks=_ranks(values.get("tokenizer.ggml.merges", [])),
+        special_tokens={},
+    )
+
+    def named(role: str) -> str:
+        index = values.get(f"tokenizer.ggml.{role}_token_id")
+        return tokens[index] if index is not None and index < len(tokens) else ""
+
+    return Vocabulary(
+        count_plain=lambda text: len(encoding.encode_ordinary(text)),
+        special=special,
+        literal=literal,
+        adds_bos=bool(values.get("tokenizer.ggml.add_bos_token", pre in _BOS_BY_DEFAULT)),
+        bos=named("bos"),
+        eos=named("eos"),
+    )
+
+
+def _ranks(merges: Sequence[str]) -> dict[bytes, int]:
+    """Bytes → order of merging, which is what decides a BPE encoding.
+
+    Numbers are places in the list of merges, not the model's token ids: ids need not follow that
+    order, and only the number of tokens is asked for.
+    """
+    alphabet = _byte_alphabet()
+    ranks = {bytes([byte]): byte for byte in alphabet.values()}
+    for merge in merges:
+        left, _, right = merge.partition(" ")
+        try:
+            joined = bytes([alphabet[letter] for letter in left + right])
+        except KeyError:
+            continue  # a merge of added tokens: their text is outside of the byte alphabet
+        ranks.setdefault(joined, len(ranks))
+    return ranks
+
+
+def _byte_alphabet() -> dict[str, int]:
+    """GPT-2's printable letter for each of the 256 bytes: those that print stand for themselves,
+    the others take the letters from U+0100 on."""
+    own = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    letters = {chr(byte): byte for byte in own}
+    others = [byte for byte in range(256) if byte not in set(own)]
+    return letters | {chr(0x100 + place): byte for place, byte in enumerate(others)}
+
+
+class _Sandbox(ImmutableSandboxedEnvironment):
+    """Quicker for what templates ask of each message: whether the loop is at its first or last."""
+
+    def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
+        if isinstance(obj, LoopContext) and not attr.startswith("_"):
+            return True
+        return super().is_safe_attribute(obj, attr, value)
+
+
+class ChatTemplate:
+    """A model's own Jinja template, run in a sandbox."""
+
+    def __init__(self, source: str, *, bos: str, eos: str) -> None:
+        """
+        Raises:
+            ModelFailed: the template does not parse.
+        """
+        environment = _Sandbox(
+            trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"]
+        )
+        environment.filters["tojson"] = _to_json
+        environment.globals["raise_exception"] = _refuse
+        environment.globals["strftime_now"] = _strftime_now
+        self.knows_thinking = "enable_thinking" in source
+        self._special = {"bos_token": bos, "eos_token": eos}
+        try:
+            self._template = environment.from_string(source)
+        except TemplateError as error:
+            raise ModelFailed(f"The model's chat template can't be read: {error}.") from error
+
+    def render(self, messages: Sequence[Message]) -> str:
+        """The prompt as the model reads it, the answer's opening included.
+
+        Raises:
+            ModelFailed: the template refuses these messages (roles in an order it doesn't know).
+        """
+        try:
+            return self._template.render(
+                messages=engine_messages(messages),
+                add_generation_prompt=True,
+                enable_thinking=False,
+                **self._special,
+            )
+        except TemplateError as error:
+            raise ModelFailed(f"The model's chat template refuses this: {error}.") from error
+
+
+def _to_json(value: Any, indent: int | None = None) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=indent)
+
+
+def _refuse(message: str) -> NoReturn:
+    raise TemplateError(message)
+
+
+def _strftime_now(form: str) -> str:
+    return datetime.datetime.now().astimezone().strftime(form)
+
+
+class VocabularyCounter:
+    """Counts in process. What it has counted is remembered by a hash, never by its words."""
+
+    def __init__(self, vocabulary: Vocabulary, template: ChatTemplate) -> None:
+        self._vocabulary = vocabulary
+        self._template = template
+        self._split_special = _splitter(vocabulary.special)
+        self._split_literal = _splitter(vocabulary.literal)
+        self._known = CountCache()
+
+    def count(self, text: str) -> int:
+        return self._sum(self._split_literal(without_special_tokens(text)))
+
+    def count_messages(self, messages: Sequence[Message]) -> int:
+        prompt = self._template.render(messages)
+        vocabulary = self._vocabulary
+        if vocabulary.adds_bos:
+            prompt = prompt.removeprefix(vocabulary.bos)
+        return int(vocabulary.adds_bos) + self._sum(self._split_special(prompt))
+
+    def _sum(self, pieces: list[str]) -> int:
+        """Tokens of a text cut at special tokens: the odd pieces are those, and count one each."""
+        count = self._vocabulary.count_plain
+        return len(pieces) // 2 + sum(self._known.get(text, count) for text in pieces[::2])
+
+
+class CountCache:
+    """Counts by hash of the text, so that no forgotten word stays here.
+
+    Python's string hash has 64 bits and a random key for each process; with the length beside it
+    two texts of one conversation never meet.
+    """
+
+    def __init__(self, size: int = 4096) -> None:
+        self._size = size
+        self._counts: dict[tuple[int, int], int] = {}
+
+    def get(self, text: str, count: Callable[[str], int]) -> int:
+        """The known count, else `count(text)`. Thread-safe: at worst it is counted twice."""
+        if not text:
+            return 0
+        key = (hash(text), len(text))
+        known = self._counts.get(key)
+        if known is None:
+            known = count(text)
+            if len(self._counts) >= self._size:
+                self._counts.clear()
+            self._counts[key] = known
+        return known
+
+
+def _splitter(words: frozenset[str]) -> Callable[[str], list[str]]:
+    """Cuts a text at any of `words`, the longest first: text, word, text, word, … text."""
+    if not words:
+        return lambda text: [text]
+    longest_first = sorted(words, key=len, reverse=True)
+    return re.compile(f"({'|'.join(map(re.escape, longest_first))})").split
+
+
+def agree(ours: TokenCounter, engine: TokenCounter) -> bool:
+    """Whether both count a text of all kinds alike, alone and in a conversation.
+
+    Raises:
+        ModelFailed: the engine does not count at all.
+    """
+    if engine.count(PROBE) != ours.count(PROBE):
+        return False
+    user = Message("user", PROBE)
+    conversation = [Message("system", PROBE), user, Message("assistant", "Yes."), user]
+    return all(
+        _count_or_refusal(ours, messages) == _count_or_refusal(engine, messages)
+        for messages in ([user], conversation)
+    )
+
+
+def _count_or_refusal(counter: TokenCounter, messages: Sequence[Message]) -> int | None:
+    """None where the template refuses: not every one knows a system message."""
+    try:
+        return counter.count_messages(messages)
+    except ModelFailed:
+        return None

@@ -1,0 +1,1 @@
+"""Which models suit this machine."""

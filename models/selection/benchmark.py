@@ -1,0 +1,202 @@
+"""Measures how fast a language model runs on this machine, in a process of its own.
+
+The model of a running conversation is not asked for that, though it may be the same one. Its
+background lane reads a few tokens at a time, so that it can be interrupted, and is far slower at
+that than the conversation's lane: on two cores a 1.5B model reads 28 tokens a second in the one and
+65 in the other. And a process of its own is killed as soon as somebody speaks.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from contextlib import aclosing
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import psutil
+
+from assistant.errors import ModelCorrupt, ModelFailed
+from models.download.cache import ModelStore
+from models.hardware import Hardware, processor_quota, usable_cores
+from models.interfaces import Message, Usage
+from models.llm.llama import BATCH_TOKENS
+from models.llm.llama_process import LoadRefused, Worker, WorkerConfig, WorkerDied, WorkerRefused
+from models.llm.special_tokens import engine_messages
+from models.selection.machine_records import Notes
+from models.selection.profiles import to_measure
+from models.selection.speed import Measurement, Speed
+
+logger = logging.getLogger(__name__)
+
+CONTEXT_TOKENS = 512
+WRITTEN_TOKENS = 32
+LONGEST_S = 90.0
+"""For loading and measuring together. Nothing is learnt from what takes longer: the machine is
+busy, or so slow that the estimate alone rules the model out."""
+WARM_UP = "Hello."
+"""Brings the weights into memory, and the beginning of the prompt into the cache."""
+PROMPT = (
+    "The keeper of the lighthouse climbed the stairs every evening before sunset, carrying a can "
+    "of oil and a clean cloth. He wiped the lenses, trimmed the wick, and waited for the first "
+    "ships to pass the headland on their way home. Count from one to a hundred."
+)
+"""About `READ_TOKENS`, with an answer that doesn't end before `WRITTEN_TOKENS`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """Both in seconds: the wall clock's, and the processor time of the model's process so far."""
+
+    wall: float
+    processor: float
+
+
+class Benchmark:
+    """Measures the better model of the profile `default`, when it is due.
+
+    Args:
+        threads: for writing, as in a conversation; None: what suits the machine.
+        log: file for what native code prints; None: nowhere.
+        available_memory: bytes that a new process may take.
+    """
+
+    def __init__(
+        self,
+        store: ModelStore,
+        hardware: Hardware,
+        notes: Notes,
+        *,
+        threads: int | None = None,
+        log: Path | None = None,
+        available_memory: Callable[[], int] = lambda: int(psutil.virtual_memory().available),
+    ) -> None:
+        self._store = store
+        self._hardware = hardware
+        self._notes = notes
+        self._threads = threads or hardware.threads
+        self._log = log
+        self._available_memory = available_memory
+
+    def due(self, now: datetime) -> str | None:
+        """The model that is to be measured, by its name in the catalogue; None: there is nothing to
+        learn now, or not enough free memory. Blocking.
+
+        Args:
+            now: in UTC.
+        """
+        model = to_measure(self._hardware, self._store)
+        if model is None or not self._notes.due(self._hardware, model, now):
+            return None
+        needed = self._store.catalogue.get(model).ram_mb << 20
+        if needed > self._available_memory():
+            logger.info("%s is not measured: not enough memory is free", model)
+            return None
+        return model
+
+    async def run(self, model: str) -> bool:
+        """Measure a model; returns whether the machine was calm, so that the result was kept.
+        Cancelling it kills the model's process at once.
+
+        Raises:
+            ModelMissing, ModelCorrupt: the model's file is not there, or is damaged.
+            ModelFailed: its process failed.
+        """
+        weights = self._store.weights(model)
+        try:
+            measured = await measure(weights, threads=self._threads, log=self._log)
+        except TimeoutError:
+            logger.info("measuring %s took longer than %.0f s", model, LONGEST_S)
+            return False
+        kept = self._notes.keep(self._hardware, model, measured)
+        logger.info(
+            "%s read %.0f and wrote %.1f tokens a second with %.0f %% of the processor: %s",
+            model,
+            measured.speed.reading,
+            measured.speed.writing,
+            100 * measured.share,
+            "kept" if kept else "the machine was busy",
+        )
+        return kept
+
+
+async def measure(
+    weights: Path, *, threads: int, log: Path | None = None, longest_s: float = LONGEST_S
+) -> Measurement:
+    """Load a GGUF file into a new process, time one prompt and its answer, and end the process.
+
+    Args:
+        threads: for writing. Prompts are read with all cores.
+        log: file for what native code prints; None: nowhere.
+
+    Raises:
+        ModelCorrupt: llama.cpp can't load the file.
+        ModelFailed: the process ended, or refused the prompt.
+        TimeoutError: it took longer than `longest_s`.
+    """
+    config = WorkerConfig(
+        path=str(weights),
+        context_tokens=CONTEXT_TOKENS,
+        lanes=1,
+        threads=threads,
+        batch_threads=usable_cores(),
+        batch=BATCH_TOKENS,
+    )
+    worker = Worker(config, log=log, on_end=_nothing, expendable=True)
+    try:
+        async with asyncio.timeout(longest_s):
+            await worker.start(longest_s)
+            await _timed(worker, WARM_UP, 1)
+            return _measurement(config, *await _timed(worker, PROMPT, WRITTEN_TOKENS))
+    except LoadRefused as error:
+        raise ModelCorrupt(
+            f"llama.cpp can't load {weights}.", mend="assistant models verify"
+        ) from error
+    except (WorkerDied, WorkerRefused, psutil.Error) as error:
+        raise ModelFailed(f"{weights.stem} could not be measured ({error}).") from error
+    finally:
+        await worker.stop()
+
+
+async def _timed(worker: Worker, prompt: str, tokens: int) -> tuple[list[Moment], Usage]:
+    """Ask for an answer; returns when the request, its first token and its last one were."""
+    process = psutil.Process(worker.pid)
+
+    def now() -> Moment:
+        used = process.cpu_times()
+        return Moment(time.perf_counter(), used.user + used.system)
+
+    body = {
+        "messages": engine_messages([Message("user", prompt)]),
+        "max_tokens": tokens,
+        "temperature": 0.0,
+        "id_slot": 0,
+        "cache_prompt": True,
+        "stream": True,
+    }
+    moments, usage = [now()], Usage(0, 0, 0)
+    async with aclosing(worker.run(body)) as chunks:
+        async for chunk in chunks:
+            if chunk.text and len(moments) == 1:
+                moments.append(now())
+            usage = chunk.usage or usage
+    return [*moments, now()], usage
+
+
+def _measurement(config: WorkerConfig, moments: list[Moment], usage: Usage) -> Measurement:
+    if len(moments) < 3 or usage.generated_tokens < 2 or not usage.read_tokens:
+        raise ModelFailed(f"{Path(config.path).stem} wrote too little to be timed.")
+    asked, first, last = moments
+    reading, writing = first.wall - asked.wall, last.wall - first.wall
+    quota = processor_quota() or float("inf")
+    could_have = reading * min(config.batch_threads, quota) + writing * min(config.threads, quota)
+    return Measurement(
+        Speed(usage.read_tokens / reading, (usage.generated_tokens - 1) / writing),
+        (last.processor - asked.processor) / could_have,
+        datetime.now(UTC),
+    )
+
+
+def _nothing(_worker: Worker) -> None:
+    """Requests hear of the end of the process themselves."""

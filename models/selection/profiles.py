@@ -1,0 +1,281 @@
+"""Profiles: which model plays which role, and which language model suits this machine."""
+
+import math
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from assistant.errors import ModelUnavailable, SettingsError
+from models.catalogue import Engine, ModelRole
+from models.download.cache import ModelState, ModelStore, PullResult
+from models.download.sources import Report, silent
+from models.hardware import Hardware, expected_speed, stream_rate
+from models.selection.machine_records import Notes
+from models.selection.speed import FIRST_CLAUSE_S, SPEECH_TOKENS_PER_S, Speed
+
+ENOUGH_RAM_BYTES = 7 << 30
+"""For a model of the 1.5B class. Machines sold with 8 GB report somewhat less."""
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """Names in the catalogue, by role. `stand_in` is a quicker encoder, by which recall goes where
+    the other one is late; None has one encoder alone."""
+
+    name: str
+    stt: str
+    llm: str
+    tts: str
+    encoder: str
+    stand_in: str | None = None
+
+    @property
+    def encoders(self) -> tuple[str, ...]:
+        """The quick one first."""
+        return (self.encoder,) if self.stand_in is None else (self.stand_in, self.encoder)
+
+    @property
+    def by_role(self) -> dict[ModelRole, str]:
+        return {
+            ModelRole.STT: self.stt,
+            ModelRole.LLM: self.llm,
+            ModelRole.TTS: self.tts,
+            ModelRole.ENCODER: self.encoder,
+        }
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        others = [name for name in self.by_role.values() if name != self.encoder]
+        return (*others, *self.encoders)
+
+
+VOICE = "piper-en-us-joe-medium"
+TINY = Profile("tiny", "whisper-tiny.en", "smollm2-135m-instruct", VOICE, "all-minilm-l6-v2")
+SMALL = Profile(
+    "small",
+    "whisper-base",
+    "qwen2.5-coder-0.5b-instruct",
+    VOICE,
+    "all-mpnet-base-v2",
+    stand_in="all-minilm-l6-v2",
+)
+"""The stronger encoder finds a third more paraphrases; its questions take five times as long,
+which on two cores is past the time of a recall unless it begins while the user still speaks."""
+NAMES = ("tiny", "small", "default")
+
+STRONG = ("qwen2.5-1.5b-instruct", "qwen2.5-coder-1.5b-instruct")
+"""For a CPU, best first: the general chat model, which only the hub has, then a mirrored one."""
+
+APPLE_MODELS = ("qwen2.5-1.5b-instruct-mlx", *STRONG)
+
+
+class Ground(StrEnum):
+    """What a choice rests on, as far as users are told when it changes."""
+
+    FIXED = "fixed"
+    """The profile names the model."""
+    FITS = "fits"
+    MEMORY = "memory"
+    """There is too little for a better model."""
+    SPEED = "speed"
+    """A better model would be too slow."""
+    ABSENT = "absent"
+    """Another model would be more suitable, but is not on this machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A profile for this machine and why.
+
+    Attributes:
+        reason: one or two sentences, with what a better model would need.
+        candidates: language models that suit this machine, best first. The profile has one of them,
+            unless none is on this machine and another one is.
+    """
+
+    profile: Profile
+    reason: str
+    candidates: tuple[str, ...]
+    ground: Ground = Ground.FIXED
+
+    @property
+    def absent(self) -> str | None:
+        """The more suitable model that is not on this machine."""
+        return None if self.profile.llm in self.candidates else self.candidates[0]
+
+    def is_news(self, hardware: Hardware, notes: Notes) -> bool:
+        """Whether the user has not been told of this choice, or was told of another one since. From
+        now on it counts as told."""
+        told = f"{self.profile.llm} {self.ground}"
+        if notes.of(hardware).get("told") == told:
+            return False
+        notes.add(hardware, told=told)
+        return True
+
+
+def choose(
+    name: str,
+    hardware: Hardware,
+    store: ModelStore,
+    notes: Notes,
+    probe: Callable[[int], float] = stream_rate,
+    engine: Engine | None = None,
+    *,
+    anew: bool = False,
+) -> Choice:
+    """The models of a profile. Needs no network; `default` probes the processor once.
+
+    Of equally suitable language models it names the best that is on the machine, else the one
+    that was taken last time, else the best. Where none of them is on the machine, but another
+    language model of `default` is, it names that one: nothing that worked yesterday needs a
+    download today. `engine` keeps to the language models of one engine.
+
+    Args:
+        anew: for a download. Probes again, in case the machine was busy the first time (the better
+            probe counts), and names a suitable model whatever is on the machine.
+
+    Raises:
+        SettingsError: there is no such profile.
+    """
+    if name not in NAMES:
+        raise SettingsError(
+            f"There is no profile `{name}`.", mend=f"Choose one of: {', '.join(NAMES)}."
+        )
+    if name != "default":
+        fixed = TINY if name == "tiny" else SMALL
+        title = store.catalogue.get(fixed.llm).title
+        return Choice(fixed, f"{title}, as the profile {name} has it.", (fixed.llm,))
+    candidates, ground, why = _for_machine(hardware, store, notes, probe, anew)
+    if engine:
+        everything = (*APPLE_MODELS, SMALL.llm) if SMALL.llm not in candidates else candidates
+        fitting = [each for each in everything if store.catalogue.get(each).engine is engine]
+        candidates = tuple(fitting) or candidates
+    before = notes.of(hardware).get("llm")
+    ready = _ready(store, candidates)
+    llm = ready[0] if ready else before if before in candidates else candidates[0]
+    substitute = None if ready or anew or engine else _substitute(store, ground)
+    if substitute is not None:
+        suitable = store.catalogue.get(candidates[0]).title
+        why = f"{why} {suitable} would suit this machine, but has not been downloaded."
+        llm, ground = substitute, Ground.ABSENT
+    title = store.catalogue.get(llm).title
+    profile = replace(SMALL, name="default", llm=llm)
+    return Choice(profile, f"{title}: {why}", candidates, ground)
+
+
+def _substitute(store: ModelStore, ground: Ground) -> str | None:
+    """A language model of `default` that is on this machine, where those that suit it are not."""
+    models = (SMALL.llm,) if ground is Ground.MEMORY else (*STRONG, SMALL.llm)
+    return next(iter(_ready(store, models)), None)
+
+
+def to_measure(hardware: Hardware, store: ModelStore) -> str | None:
+    """The model on this machine whose measured speed decides what `default` takes: the better one,
+    whether it is in use or was found too slow. None where nothing depends on speed."""
+    if hardware.ram_bytes < ENOUGH_RAM_BYTES or hardware.apple_silicon:
+        return None
+    ready = _ready(store, STRONG)
+    return ready[0] if ready else None
+
+
+def _ready(store: ModelStore, models: tuple[str, ...]) -> list[str]:
+    return [each for each in models if store.state(each) is ModelState.READY]
+
+
+def _for_machine(
+    hardware: Hardware,
+    store: ModelStore,
+    notes: Notes,
+    probe: Callable[[int], float],
+    anew: bool,
+) -> tuple[tuple[str, ...], Ground, str]:
+    """Language models for this machine, best first, and the reason."""
+    memory = f"this machine has {hardware.ram_bytes / 1e9:.1f} GB of memory"
+    if hardware.ram_bytes < ENOUGH_RAM_BYTES:
+        return (SMALL.llm,), Ground.MEMORY, f"{memory}. A 1.5B model would need 8 GB."
+    if hardware.apple_silicon:
+        return APPLE_MODELS, Ground.FITS, f"{memory} and Apple's processor."
+    has = f"{memory} and {hardware.cores} core{'s' if hardware.cores > 1 else ''}"
+    here = _ready(store, STRONG)
+    measured = notes.speed(hardware, (*here, *STRONG))
+    if measured is not None:
+        if not measured.keeps_up:
+            return (SMALL.llm,), Ground.SPEED, f"{has}. {_too_slow(measured)}"
+        wrote = f"a 1.5B model wrote {_rate(measured.writing)} tokens a second"
+        return STRONG, Ground.FITS, f"{has}, and {wrote} when nothing else was running."
+    rate = float(notes.of(hardware).get("stream_rate", 0))
+    if anew or not rate:
+        rate = max(rate, probe(hardware.threads))
+        notes.add(hardware, stream_rate=rate)
+    expected = expected_speed(rate, store.catalogue.get(STRONG[-1]).bytes)
+    if expected < SPEECH_TOKENS_PER_S:
+        would = f"this one is expected to write {_rate(expected)}"
+        return (SMALL.llm,), Ground.SPEED, f"{has}. {_needs_writing()}; {would}."
+    would = f"a 1.5B model is expected to write {_rate(expected)} tokens a second"
+    return STRONG, Ground.FITS, f"{has}, and {would}."
+
+
+def _needs_writing() -> str:
+    enough = f"{SPEECH_TOKENS_PER_S:.0f} tokens a second"
+    return f"A 1.5B model would need a processor that writes {enough}"
+
+
+def _too_slow(measured: Speed) -> str:
+    if measured.writing < SPEECH_TOKENS_PER_S:
+        wrote = f"this one wrote {_rate(measured.writing)} when nothing else was running"
+        return f"{_needs_writing()}; {wrote}."
+    took = math.ceil(10 * measured.first_clause_s) / 10
+    return (
+        "A 1.5B model would need a processor that gets to the first clause of an answer within "
+        f"{FIRST_CLAUSE_S:.0f} s; this one took {took:.1f} s when nothing else was running."
+    )
+
+
+def _rate(tokens_per_s: float) -> str:
+    """Rounded down: what just misses a limit must not look as if it met it."""
+    tenths = math.floor(10 * tokens_per_s)
+    return f"{tenths // 10}" if tokens_per_s >= 10 else f"{tenths / 10:g}"
+
+
+def pull(
+    store: ModelStore,
+    choice: Choice,
+    hardware: Hardware,
+    notes: Notes,
+    report: Report = silent,
+    stop: threading.Event | None = None,
+    arrived: Callable[[PullResult], None] = lambda _pulled: None,
+) -> Choice:
+    """Bring a profile's models; of its language models, the best that a source serves.
+
+    Returns the choice as it came out; `arrived` is told of each model. Raises as
+    `ModelStore.pull`.
+    """
+    others = [name for name in choice.profile.models if name != choice.profile.llm]
+    store.pull(others, report, stop, arrived)
+    llm = choice.profile.llm
+    wanted = (llm,) if store.state(llm) is ModelState.READY else choice.candidates
+    refused: list[ModelUnavailable] = []
+    for name in wanted:
+        try:
+            store.pull([name], report, stop, arrived)
+        except ModelUnavailable as error:
+            refused.append(error)
+            continue
+        if choice.profile.name == "default":
+            notes.add(hardware, llm=name)
+        return _as_it_came(choice, name, store, refused)
+    raise refused[-1]
+
+
+def _as_it_came(
+    choice: Choice, llm: str, store: ModelStore, refused: list[ModelUnavailable]
+) -> Choice:
+    reason = choice.reason
+    if llm != choice.profile.llm:
+        title = store.catalogue.get(choice.profile.llm).title
+        reason = store.catalogue.get(llm).title + reason.removeprefix(title)
+    if refused:
+        reason = f"{reason} A better one was not to be had. {refused[0]}"
+    return replace(choice, profile=replace(choice.profile, llm=llm), reason=reason)

@@ -1,0 +1,387 @@
+"""Speech-to-text: Whisper on CTranslate2, int8 on the CPU, cut down for short spoken turns.
+
+Whisper always encodes 30 s, of which a spoken turn fills three. The encoder's cost falls with its
+window, so the window here is just long enough, and greedy decoding without timestamps follows.
+Two things keep that safe:
+
+- The *features* are padded with zeros, never cut to the real length: a decoder that doesn't see
+  the silence after the words repeats them without end.
+- What looks like a runaway, or isn't sure, is decoded again with a beam, which costs little since
+  the encoding is there; if that leaves a runaway or a guess, the way faster-whisper does it as
+  shipped: 30 s window, beam, rising temperature.
+"""
+
+import logging
+import re
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+
+import ctranslate2
+import numpy as np
+from faster_whisper import WhisperModel
+from faster_whisper.tokenizer import Tokenizer
+from faster_whisper.transcribe import get_suppressed_tokens
+from numpy.typing import NDArray
+
+from assistant.errors import ModelCorrupt, ModelFailed, ModelMissing, SettingsError
+from models.interfaces import STT_SAMPLE_RATE, Samples, Transcription
+
+Features = NDArray[np.float32]
+"""Log-mel spectrogram, shape (80 bands, frames of 10 ms)."""
+
+FULL_FRAMES = 3000
+"""Frames of the window that Whisper was trained on: 30 s."""
+SAMPLES_PER_FRAME = 160
+SHORTEST_SAMPLES = 400
+"""One analysis window of the spectrogram; shorter audio is padded with silence."""
+
+COMPRESSION_LIMIT = 2.4
+"""Text that zlib shrinks more than this repeats itself (faster-whisper's own limit)."""
+DOUBT_LIMIT = -1.0
+"""Mean log probability below which the text is a guess (faster-whisper's own limit)."""
+SILENCE_LIMIT = 0.6
+"""With so much probability of silence a guess isn't worth a second try (the same)."""
+UNSURE_LIMIT = -0.5
+"""Below this a beam is worth its 30–60 ms: a third of the recordings, and a point of word error
+less with tiny.en."""
+SECOND_TRY_BEAM = 5
+LONG_S = 8.0
+"""Longer audio is decoded with timestamps: without them a pause may end the text for good. With
+them the decoder says how far it came, and the rest is decoded by itself."""
+LEAST_REST_S = 1.5
+"""Less isn't worth another look: it is the silence after the words, mostly."""
+TIMESTAMP_S = 0.02
+LEISURE_S = 4
+"""Past so many seconds there is a token a second at least, or the decoder stopped at a pause."""
+
+LAST_TRY_TEMPERATURES = (0.0, 0.4)
+SENTENCE_WORDS = 4
+"""Fewer are said twice in earnest: "come on, come on"."""
+
+AUTO = "auto"
+REQUIRED_FILES = ("model.bin", "config.json", "tokenizer.json")
+
+
+@dataclass(frozen=True, slots=True)
+class _Window:
+    """How far the features are padded, in frames."""
+
+    least: int
+    after_speech: int
+
+
+def _window_for(width: int) -> _Window:
+    """By the width of the encoder (384 in tiny, 512 in base)."""
+    return _Window(1000, 500) if width <= 384 else _Window(1200, 500)
+
+
+class FasterWhisper:
+    """A Whisper model in CTranslate2's format, in `folder`.
+
+    Args:
+        folder: holds model.bin, config.json, tokenizer.json and the vocabulary.
+        threads: CPU threads of one transcription.
+        language: ISO 639-1 code, or `auto` to detect it in every utterance.
+    """
+
+    def __init__(self, folder: Path, *, threads: int, language: str = "en") -> None:
+        self.name = folder.name
+        self._folder = folder
+        self._threads = threads
+        self._language = language
+        self._engine: _Engine | None = None
+
+    def load(self) -> None:
+        """Read the model and transcribe a moment of silence, so that the first turn is quick.
+
+        Raises:
+            ModelMissing, ModelCorrupt: the folder's files are absent or unreadable.
+            SettingsError: the model doesn't know the language.
+        """
+        if self._engine is not None:
+            return
+        engine = _Engine(_open(self._folder, self._threads), self._language, self._folder.name)
+        engine.transcribe(np.zeros(STT_SAMPLE_RATE, np.int16), second_try=False)
+        self._engine = engine
+
+    def transcribe(self, audio: Samples) -> Transcription:
+        """See `SpeechToText.transcribe`. Empty audio gives empty text.
+
+        Raises:
+            ModelFailed: not loaded, or the engine gave up.
+            ValueError: more than 30 s of audio.
+        """
+        if self._engine is None:
+            raise ModelFailed(f"The speech recogniser {self.name} was used before it was loaded.")
+        if len(audio) > FULL_FRAMES * SAMPLES_PER_FRAME:
+            raise ValueError("at most 30 s of audio in one call")
+        if not len(audio):
+            return Transcription("", 0.0, no_speech=1.0)
+        try:
+            return self._engine.transcribe(audio)
+        except RuntimeError as error:
+            raise ModelFailed(f"The speech recogniser {self.name} failed: {error}.") from error
+
+
+def _open(folder: Path, threads: int) -> WhisperModel:
+    # Checked here because faster-whisper would fetch a missing tokenizer from the network.
+    absent = [name for name in REQUIRED_FILES if not (folder / name).is_file()]
+    if absent:
+        raise ModelMissing(
+            f"The speech model {folder.name} is not complete: {folder / absent[0]} is missing.",
+            mend=f"assistant models pull {folder.name}",
+        )
+    logging.getLogger("faster_whisper").setLevel(logging.WARNING)
+    try:
+        return WhisperModel(
+            str(folder),
+            device="cpu",
+            compute_type="int8",
+            cpu_threads=threads,
+            local_files_only=True,
+        )
+    except Exception as error:  # ctranslate2 and tokenizers raise many kinds, Exception itself too
+        raise ModelCorrupt(
+            f"The speech model in {folder} can't be read: {error}.",
+            mend=f"assistant models pull {folder.name}",
+        ) from error
+
+
+@dataclass(frozen=True, slots=True)
+class _Length:
+    """How many tokens a stretch of audio can hold.
+
+    Among the recordings no true transcript has more than 6.1 tokens a second in English, spelled
+    letters included; other languages are cut into more and smaller tokens.
+    """
+
+    least: int
+    likely: int
+    most: int
+
+    @classmethod
+    def of(cls, seconds: float, language: str) -> "_Length":
+        rate = 1.0 if language == "en" else 2.0
+        return cls(
+            int(seconds) - LEISURE_S, int(6.5 * rate * seconds) + 2, int(8 * rate * seconds) + 8
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Decoded:
+    text: str
+    tokens: int
+    log_probability: float
+    no_speech: float
+    until_s: float | None = None
+    """How far into the audio the text reaches, where the decoder said so."""
+
+    @property
+    def compression_ratio(self) -> float:
+        return compression_ratio(self.text)
+
+    def is_doubtful(self, length: _Length) -> bool:
+        """A runaway, an early end, or a guess where there seems to be speech."""
+        if not length.least <= self.tokens <= length.likely:
+            return True
+        if self.compression_ratio > COMPRESSION_LIMIT:
+            return True
+        if repetition_count(self.text) > 2 or repeats_itself(self.text):
+            return True
+        return self.log_probability < DOUBT_LIMIT and self.no_speech <= SILENCE_LIMIT
+
+    def is_unsure(self, length: _Length) -> bool:
+        """Doubtful, or worth a second look."""
+        if self.is_doubtful(length) or repetition_count(self.text) > 1:
+            return True
+        return self.log_probability < UNSURE_LIMIT and self.no_speech <= SILENCE_LIMIT
+
+
+class _Engine:
+    """The loaded model and what depends on it alone. Thread-safe: nothing changes after it."""
+
+    def __init__(self, model: WhisperModel, language: str, name: str) -> None:
+        if language != AUTO and language not in model.supported_languages:
+            raise SettingsError(
+                f"The speech model {name} doesn't understand the language `{language}`.",
+                mend="Set persona.language to en, or stt.model to a multilingual model.",
+            )
+        self._model = model
+        self._fixed = None if language == AUTO and model.model.is_multilingual else language
+        if self._fixed == AUTO:
+            self._fixed = "en"
+        self._tokenizer = Tokenizer(
+            model.hf_tokenizer,
+            model.model.is_multilingual,
+            task="transcribe",
+            language=self._fixed or "en",
+        )
+        self._suppressed = list(get_suppressed_tokens(self._tokenizer, [-1]))
+        silence = np.zeros((model.model.n_mels, 100), np.float32)
+        self._window = _window_for(model.encode(silence).shape[-1])
+
+    def transcribe(self, audio: Samples, *, second_try: bool = True) -> Transcription:
+        seconds = len(audio) / STT_SAMPLE_RATE
+        encoded = self._model.encode(self._padded(self._features(audio)))
+        language = self._fixed or self._detect(encoded)
+        length = _Length.of(seconds, language)
+        if seconds > LONG_S:
+            decoded = self._in_parts(audio, encoded, language)
+        else:
+            decoded = self._decode(encoded, language, length)
+            if second_try and decoded.is_unsure(length):
+                decoded = self._decode(encoded, language, length, beam=SECOND_TRY_BEAM)
+        if second_try and decoded.is_doubtful(length):
+            return self._as_shipped(audio, language, length, decoded)
+        return Transcription(
+            decoded.text,
+            seconds,
+            no_speech=decoded.no_speech,
+            log_probability=decoded.log_probability,
+            compression_ratio=decoded.compression_ratio,
+            language=language,
+        )
+
+    def _in_parts(
+        self, audio: Samples, encoded: ctranslate2.StorageView, language: str
+    ) -> _Decoded:
+        """Decode, go on after the last word, and so on to the end of the audio."""
+        parts: list[_Decoded] = []
+        while True:
+            seconds = len(audio) / STT_SAMPLE_RATE
+            part = self._decode(encoded, language, _Length.of(seconds, language), timed=True)
+            if parts and (part.no_speech > SILENCE_LIMIT or part.log_probability < DOUBT_LIMIT):
+                break
+            parts.append(part)
+            until_s = seconds if part.until_s is None else part.until_s
+            if until_s < LEAST_REST_S or seconds - until_s < LEAST_REST_S:
+                break
+            audio = audio[int(until_s * STT_SAMPLE_RATE) :]
+            encoded = self._model.encode(self._padded(self._features(audio)))
+        return _joined(parts)
+
+    def _features(self, audio: Samples) -> Features:
+        """Shape (80, frames); 2 ms for 5 s, so there is nothing to gain here."""
+        waveform = audio.astype(np.float32) / 32768.0
+        if len(waveform) < SHORTEST_SAMPLES:
+            waveform = np.pad(waveform, (0, SHORTEST_SAMPLES - len(waveform)))
+        features: Features = self._model.feature_extractor(waveform)
+        return features[:, :-1]
+
+    def _padded(self, features: Features) -> Features:
+        frames = min(features.shape[1], FULL_FRAMES)
+        wanted = max(self._window.least, -(-(frames + self._window.after_speech) // 100) * 100)
+        padded = np.zeros((features.shape[0], min(wanted, FULL_FRAMES)), np.float32)
+        padded[:, :frames] = features[:, :frames]
+        return padded
+
+    def _detect(self, encoded: ctranslate2.StorageView) -> str:
+        """The most probable language, such as `de` out of `<|de|>`."""
+        token, _ = self._model.model.detect_language(encoded)[0][0]
+        return str(token).strip("<|>")
+
+    def _decode(
+        self,
+        encoded: ctranslate2.StorageView,
+        language: str,
+        length: _Length,
+        *,
+        beam: int = 1,
+        timed: bool = False,
+    ) -> _Decoded:
+        prompt = self._prompt(language, timed=timed)
+        result = self._model.model.generate(
+            encoded,
+            [prompt],
+            beam_size=beam,
+            max_length=min(len(prompt) + length.most, self._model.max_length),
+            return_scores=True,
+            return_no_speech_prob=True,
+            suppress_blank=True,
+            suppress_tokens=self._suppressed,
+        )[0]
+        tokens = result.sequences_ids[0]
+        text = self._tokenizer.decode(tokens).strip()
+        # The score is the mean over the tokens alone; Whisper's thresholds count the end token too.
+        mean = result.scores[0] * len(tokens) / (len(tokens) + 1)
+        marks = [token for token in tokens if token >= self._tokenizer.timestamp_begin]
+        ended = bool(marks) and tokens[-1] == marks[-1] and len(marks) > 1
+        until_s = (marks[-1] - self._tokenizer.timestamp_begin) * TIMESTAMP_S if ended else None
+        return _Decoded(text, len(tokens) - len(marks), mean, result.no_speech_prob, until_s)
+
+    def _prompt(self, language: str, *, timed: bool) -> list[int]:
+        tokenizer = self._tokenizer
+        prompt = [tokenizer.sot]
+        if self._model.model.is_multilingual:
+            code = self._model.hf_tokenizer.token_to_id(f"<|{language}|>")
+            prompt += [code, tokenizer.transcribe]
+        return prompt if timed else [*prompt, tokenizer.no_timestamps]
+
+    def _as_shipped(
+        self, audio: Samples, language: str, length: _Length, before: _Decoded
+    ) -> Transcription:
+        """Once more with faster-whisper's own window, beam, and the first of its temperatures.
+
+        The hotter ones cost seconds and seldom help. It drops what it takes for silence; then the
+        doubts of the try before are reported.
+        """
+        waveform = audio.astype(np.float32) / 32768.0
+        found, _ = self._model.transcribe(
+            waveform,
+            language=language,
+            max_new_tokens=length.most,
+            condition_on_previous_text=False,
+            temperature=LAST_TRY_TEMPERATURES,
+        )
+        segments = list(found)
+        text = " ".join(segment.text.strip() for segment in segments).strip()
+        return Transcription(
+            text,
+            len(audio) / STT_SAMPLE_RATE,
+            no_speech=max((s.no_speech_prob for s in segments), default=before.no_speech),
+            log_probability=min((s.avg_logprob for s in segments), default=before.log_probability),
+            compression_ratio=compression_ratio(text),
+            language=language,
+        )
+
+
+def _joined(parts: list[_Decoded]) -> _Decoded:
+    """The parts of one stretch; doubts are averaged over the tokens, silence is the first's."""
+    tokens = sum(part.tokens for part in parts)
+    doubt = sum(part.log_probability * (part.tokens + 1) for part in parts) / (tokens + len(parts))
+    text = " ".join(part.text for part in parts if part.text)
+    return _Decoded(text, tokens, doubt, parts[0].no_speech)
+
+
+def repetition_count(text: str) -> int:
+    """How often the text says the same: 3 for "Repeat. Repeat. Repeat.", 1 as a rule.
+
+    People do say "no, no, no"; so it is a reason to listen again, not to disbelieve.
+    """
+    words = re.findall(r"\w+", text.lower())
+    count = len(words)
+    return max(
+        (
+            count // unit
+            for unit in range(1, count // 2 + 1)
+            if count % unit == 0 and words == words[:unit] * (count // unit)
+        ),
+        default=1,
+    )
+
+
+def repeats_itself(text: str) -> bool:
+    """A whole sentence, and the same once more, perhaps broken off: a decoder that ran on."""
+    words = re.findall(r"\w+", text.lower())
+    return any(
+        words[:unit] == words[unit : 2 * unit]
+        and words[2 * unit :] == words[: len(words) - 2 * unit]
+        for unit in range(max(SENTENCE_WORDS, -(-len(words) // 3)), len(words) // 2 + 1)
+    )
+
+
+def compression_ratio(text: str) -> float:
+    """Bytes of the text over its bytes compressed; below 1 for a few words."""
+    raw = text.encode()
+    return len(raw) / len(zlib.compress(raw))

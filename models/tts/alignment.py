@@ -1,0 +1,101 @@
+"""Which sounds of a synthesized clause belong to which written word.
+
+A voice reports the length of every phoneme, and phonemes in groups that espeak made of the text.
+Groups are mostly words, but not always: "of the" becomes one, "24" becomes two. The most plausible
+assignment in order is found by dynamic programming over the number of sounds.
+"""
+
+import re
+from dataclasses import dataclass
+
+from models.interfaces import WordTime
+
+
+@dataclass(frozen=True, slots=True)
+class PhonemeGroup:
+    """Phonemes between two spaces; times in seconds."""
+
+    sounds: int
+    start_s: float
+    end_s: float
+
+
+MOST_WORDS = 3
+"""In one group."""
+MOST_GROUPS = 12
+"""Of one word: a long number."""
+UNEVEN = 0.8
+"""What it costs to leave one word, one group."""
+
+
+def estimated_phonemes(word: str) -> float:
+    """About how many sounds an English word has. Digits are whole words; capitals are spelled."""
+    letters = re.sub(r"[^\w]", "", word)
+    digits = sum(character.isdigit() for character in letters)
+    if digits:
+        return 3.5 * digits + 0.8 * (len(letters) - digits)
+    if letters.isupper() and len(letters) > 1:
+        return 2.2 * len(letters)
+    silent = r"(?i)(?<=[^aeiouy\W])e\b|(?<=[aeiou])(?:gh|w)|(.)(?=\1)|(?<=[cstpw])h"
+    return max(1.0, float(len(re.sub(silent, "", letters))))
+
+
+def align_words(text: str, groups: list[PhonemeGroup]) -> list[WordTime]:
+    """Times of the words of `text`, in order; empty when nothing was spoken of it."""
+    words = list(re.finditer(r"\S+", text))
+    if not words or not groups:
+        return []
+    expected = [estimated_phonemes(word[0]) for word in words]
+    times: list[WordTime] = []
+    for first_word, end_word, first_group, end_group in _path(expected, groups):
+        start_s, end_s = groups[first_group].start_s, groups[end_group - 1].end_s
+        whole = sum(expected[first_word:end_word])
+        at = start_s
+        for index in range(first_word, end_word):
+            until = at + (end_s - start_s) * expected[index] / whole
+            times.append(WordTime(words[index].start(), words[index].end(), at, until))
+            at = until
+    return times
+
+
+AlignmentStep = tuple[int, int, int, int]
+
+
+def _path(expected: list[float], groups: list[PhonemeGroup]) -> list[AlignmentStep]:
+    """Steps (first word, end word, first group, end group) that cover all of both."""
+    rows, columns = len(expected), len(groups)
+    best: dict[tuple[int, int], tuple[float, AlignmentStep | None]] = {(0, 0): (0.0, None)}
+    for i in range(rows + 1):
+        for j in range(columns + 1):
+            if (i, j) not in best:
+                continue
+            for step in _steps(i, j, rows, columns):
+                cost = best[i, j][0] + _cost(step, expected, groups)
+                target = (step[1], step[3])
+                if target not in best or cost < best[target][0]:
+                    best[target] = (cost, step)
+    if (rows, columns) not in best:
+        return [(0, rows, 0, columns)]
+    path: list[AlignmentStep] = []
+    last = best[rows, columns][1]
+    while last is not None:
+        path.append(last)
+        last = best[last[0], last[2]][1]
+    return path[::-1]
+
+
+def _steps(i: int, j: int, rows: int, columns: int) -> list[AlignmentStep]:
+    """One word and some groups, or some words and one group."""
+    if i == rows or j == columns:
+        return []
+    one_word = [(i, i + 1, j, j + n) for n in range(1, MOST_GROUPS + 1) if j + n <= columns]
+    one_group = [(i, i + n, j, j + 1) for n in range(2, MOST_WORDS + 1) if i + n <= rows]
+    return one_word + one_group
+
+
+def _cost(step: AlignmentStep, expected: list[float], groups: list[PhonemeGroup]) -> float:
+    first_word, end_word, first_group, end_group = step
+    wanted = sum(expected[first_word:end_word])
+    there = sum(group.sounds for group in groups[first_group:end_group])
+    extra = (end_word - first_word - 1) + (end_group - first_group - 1)
+    return abs(wanted - there) / (wanted + there + 1) * 4 + UNEVEN * extra

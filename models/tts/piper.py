@@ -1,0 +1,227 @@
+"""Text-to-speech: a Piper voice, in process.
+
+The time to the first sample is what counts: a sentence is sounded piece by piece, and the silence
+that Piper puts before the first word is cut.
+"""
+
+import itertools
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from piper import PiperConfig, PiperVoice, SynthesisConfig
+
+from assistant.errors import ModelCorrupt, ModelFailed, ModelMissing
+from models.interfaces import Samples, SpokenPiece, WordTime
+from models.tts.alignment import PhonemeGroup, align_words
+from models.tts.piper_graph import Frames, NotSplittable, SplitVoice, Waveform, open_session
+from models.tts.trimming import Trimmer
+from models.tts.word_times import estimate_word_times
+
+PAUSES_S = {".": 0.22, "!": 0.22, "?": 0.22, ",": 0.12, ";": 0.16, ":": 0.16}
+"""At most so much silence is kept after the last sound, by the mark on which the text ends."""
+RUN_ON_S = 0.05
+"""The same where the text goes on without a mark."""
+PEAK = 0.75
+"""Of full scale, reached by the warm-up. One gain for all that a voice says: to level every clause
+by itself, as Piper does, makes neighbours differ by 4 dB."""
+QUIET = 0.008
+"""Of the peak; less is silence."""
+WARM_UP = "Hello, I am listening."
+_STRESS = frozenset("ˈˌːˑ")
+_PUNCTUATION = frozenset('.,;:!?¡¿—…"«»()')
+
+
+@dataclass(frozen=True, slots=True)
+class _Sentence:
+    """One sentence of a text: its phonemes, and what the first half of the voice made of them."""
+
+    phonemes: list[str]
+    frames: Frames
+
+
+class Piper:
+    """A Piper voice: `onnx_path`, and its description at the same path with `.json` added.
+
+    Args:
+        speed: 1.0 is the voice's own pace, 2.0 twice as fast.
+        threads: one is the fastest whenever another core is busy, and while the assistant speaks
+            the language model is.
+    """
+
+    def __init__(self, onnx_path: Path, speed: float = 1.0, *, threads: int = 1) -> None:
+        self.name = onnx_path.stem
+        self._path = onnx_path
+        self._threads = threads
+        self._speed = speed
+        self._voice: _Voice | None = None
+
+    @property
+    def sample_rate(self) -> int:
+        return self._ready().rate
+
+    def load(self) -> None:
+        """Read the voice and say a word to nobody, so that the first answer is quick.
+
+        Raises:
+            ModelMissing: one of the two files is absent.
+            ModelCorrupt: one of them can't be read, or is no Piper voice.
+        """
+        if self._voice is not None:
+            return
+        description = Path(f"{self._path}.json")
+        for file in (self._path, description):
+            if not file.is_file():
+                raise ModelMissing(
+                    f"The voice {self.name} is not complete: {file} is missing.",
+                    mend=f"assistant models pull {self._path.parent.name}",
+                )
+        try:
+            self._voice = _Voice(self._path, description, self._speed, self._threads)
+        except Exception as error:  # onnx, onnxruntime, json and piper raise kinds of their own
+            raise ModelCorrupt(
+                f"The voice {self._path} can't be read: {_first_line(error)}.",
+                mend=f"assistant models pull {self._path.parent.name}",
+            ) from error
+
+    def synthesize(self, text: str) -> Iterator[SpokenPiece]:
+        """See `TextToSpeech.synthesize`.
+
+        Raises:
+            ModelFailed: not loaded, or the engine gave up.
+        """
+        voice = self._ready()
+        if not any(character.isalnum() for character in text):
+            return
+        try:
+            yield from voice.speak(text)
+        except Exception as error:  # onnxruntime's errors have no common base
+            raise ModelFailed(f"The voice {self.name} failed: {_first_line(error)}.") from error
+
+    def _ready(self) -> "_Voice":
+        if self._voice is None:
+            raise ModelFailed(f"The voice {self.name} was used before it was loaded.")
+        return self._voice
+
+
+class _Voice:
+    """A loaded voice. A network that can't be split speaks a sentence at a time."""
+
+    def __init__(self, path: Path, description: Path, speed: float, threads: int) -> None:
+        config = PiperConfig.from_dict(json.loads(description.read_text(encoding="utf-8")))
+        self.rate = int(config.sample_rate)
+        self._pace = config.length_scale / speed
+        self._split: SplitVoice | None = None
+        try:
+            self._split = SplitVoice(path, config, threads)
+            session = None
+        except NotSplittable:
+            session = open_session(str(path), threads)
+        # Without a session it still makes phonemes of text, and numbers of phonemes.
+        self._piper = PiperVoice(config=config, session=session)
+        self._gain = 1.0
+        loudest = max(int(np.abs(piece.samples).max()) for piece in self.speak(WARM_UP))
+        self._gain = PEAK * 32767 / max(1, loudest)
+
+    def speak(self, text: str) -> Iterator[SpokenPiece]:
+        if self._split is None:
+            samples = np.concatenate([np.empty(0, np.int16), *self._whole(text)])
+            yield SpokenPiece(samples, estimate_word_times(text, samples, self.rate))
+        else:
+            yield from self._streamed(text, self._split)
+
+    def _whole(self, text: str) -> Iterator[Samples]:
+        config = SynthesisConfig(length_scale=self._pace, normalize_audio=False)
+        for chunk in self._piper.synthesize(text, config):
+            trimmer = self._trimmer(chunk.phonemes)
+            yield trimmer.feed(self._loud(chunk.audio_float_array))
+            yield trimmer.finish()
+
+    def _streamed(self, text: str, voice: SplitVoice) -> Iterator[SpokenPiece]:
+        """All sentences are laid out first: the words' times come from all of them."""
+        sentences = [
+            _Sentence(phonemes, voice.encode(self._piper.phonemes_to_ids(phonemes), self._pace))
+            for phonemes in self._piper.phonemize(text)
+            if phonemes
+        ]
+        hop = self._piper.config.hop_length / self.rate
+        starts = [0, *itertools.accumulate(len(sentence.frames) for sentence in sentences)]
+        groups = [
+            group
+            for sentence, start in zip(sentences, starts, strict=False)
+            for group in self._groups(sentence, start * hop, hop)
+        ]
+        words = align_words(text, groups)
+        spoken_s = 0.0
+        for number, sentence in enumerate(sentences):
+            ends = starts[number + 1] * hop if number + 1 < len(sentences) else float("inf")
+            mine = [word for word in words if word.end_s <= ends + 1e-6]
+            words = words[len(mine) :]
+            for piece in self._sounded(sentence, mine, starts[number] * hop, spoken_s, voice):
+                yield piece
+                spoken_s += len(piece.samples) / self.rate
+
+    def _sounded(
+        self,
+        sentence: _Sentence,
+        words: list[WordTime],
+        laid_out_s: float,
+        spoken_s: float,
+        voice: SplitVoice,
+    ) -> Iterator[SpokenPiece]:
+        """A sentence without the silence around it; its words move along."""
+        trimmer = self._trimmer(sentence.phonemes)
+        said_s = spoken_s
+        pieces = (trimmer.feed(self._loud(wave)) for wave in voice.decode(sentence.frames))
+        for samples in pieces:
+            said_s += len(samples) / self.rate
+            shift = spoken_s - laid_out_s - trimmer.dropped / self.rate
+            ended = [w for w in words if w.end_s + shift <= said_s] if len(samples) else []
+            words = words[len(ended) :]
+            if len(samples):
+                yield SpokenPiece(samples, [_moved(w, shift, spoken_s, said_s) for w in ended])
+        samples = trimmer.finish()
+        said_s += len(samples) / self.rate
+        shift = spoken_s - laid_out_s - trimmer.dropped / self.rate
+        if len(samples) or words:
+            yield SpokenPiece(samples, [_moved(w, shift, spoken_s, said_s) for w in words])
+
+    def _loud(self, wave: Waveform) -> Samples:
+        samples: Samples = np.clip(wave * (self._gain * 32767), -32767, 32767).astype(np.int16)
+        return samples
+
+    def _trimmer(self, phonemes: list[str]) -> Trimmer:
+        mark = next((p for p in reversed(phonemes) if not p.isspace()), "")
+        return Trimmer(self.rate, QUIET * PEAK * 32767, PAUSES_S.get(mark, RUN_ON_S))
+
+    def _groups(self, sentence: _Sentence, start_s: float, hop_s: float) -> list[PhonemeGroup]:
+        """The sentence's phonemes between spaces, with their times."""
+        known = self._piper.config.phoneme_id_map
+        pad = len(known.get("_", []))
+        ends = np.cumsum(sentence.frames.lengths) * hop_s + start_s
+        groups: list[PhonemeGroup] = []
+        at, until = 0, start_s
+        began, ended, sounds = start_s, start_s, 0
+        for phoneme in ("^", *sentence.phonemes, "$"):
+            at += len(known.get(phoneme, [])) + (pad if phoneme in known and phoneme != "$" else 0)
+            since, until = until, float(ends[min(at, len(ends)) - 1])
+            if phoneme in (" ", "$"):
+                if sounds:
+                    groups.append(PhonemeGroup(sounds, began, ended))
+                sounds = 0
+            elif phoneme not in _PUNCTUATION and phoneme != "^":
+                began = began if sounds else since
+                sounds += phoneme not in _STRESS
+                ended = until
+        return groups
+
+
+def _moved(word: WordTime, shift_s: float, least_s: float, most_s: float) -> WordTime:
+    start_s, end_s = (min(max(at + shift_s, least_s), most_s) for at in (word.start_s, word.end_s))
+    return word._replace(start_s=start_s, end_s=end_s)
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")

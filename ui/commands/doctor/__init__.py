@@ -1,0 +1,1 @@
+"""`assistant doctor`: what is wrong on this machine, and what helps."""

@@ -1,0 +1,289 @@
+"""What `assistant doctor` looks at, sound apart: the machine, the models, their speed, the network.
+
+A check returns what it found. It may raise: the doctor makes a finding of that, and goes on.
+"""
+
+import asyncio
+import shutil
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+import numpy as np
+import psutil
+
+from assistant.compose.engines import chooses_model, load_models
+from assistant.encryption import rekeying
+from assistant.errors import AssistantError
+from assistant.events import EventBus
+from assistant.memory.store.location import store_location
+from assistant.paths import Home, models_cache
+from assistant.settings import Settings
+from assistant.voice.audio.resampling import Resampler
+from models.download.cache import ModelState
+from models.hardware import detect
+from models.interfaces import STT_SAMPLE_RATE, Generation, Message, ModelSet, Samples
+from models.selection.profiles import SMALL, TINY, Profile
+from models.selection.requested import ModelSelection, select_models, wanted_models
+from models.selection.speed import CLAUSE_TOKENS, FIRST_CLAUSE_S, SPEECH_TOKENS_PER_S
+from ui.commands.memory.requests import answers
+from ui.text.encryption import mend, sentence
+
+SPARE_DISK = 1 << 30
+"""Bytes for transcripts, logs, and a model's preparation."""
+SPARE_RAM_MB = 1500
+"""What the program itself and a desktop beside it want."""
+SENTENCE = "The quick brown fox jumps over the lazy dog near the quiet river."
+QUESTION = "Tell me in two sentences what a lighthouse is for."
+SLOW_TTS, SLOW_STT = 0.5, 0.5
+"""Beyond these a conversation drags; in seconds per second of speech. How fast the language model
+has to be is said in models/selection/speed.py."""
+
+
+class CheckStatus(StrEnum):
+    GOOD = "good"
+    WARNING = "warning"
+    BAD = "bad"
+    UNTRIED = "untried"
+    """What it needs failed before, and was told there."""
+
+
+class NotTried(AssistantError):
+    """A check had no ground to stand on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a check saw: one sentence, and where something is wrong what mends it."""
+
+    verdict: CheckStatus
+    text: str
+    mend: str | None = None
+    figures: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class CheckContext:
+    """What the checks look at, and what they share: the models are loaded once."""
+
+    home: Home
+    settings: Settings
+    _workshop: ModelSelection | None = None
+    _models: ModelSet | None = None
+    _failure: AssistantError | None = None
+    spoken: tuple[Samples, int] | None = None
+    """What the voice said when its speed was measured, and its rate."""
+
+    async def workshop(self) -> ModelSelection:
+        if self._workshop is None:
+            self._workshop = await asyncio.to_thread(select_models, self.settings)
+        return self._workshop
+
+    async def models(self) -> ModelSet:
+        """Loaded at the first call. Raises ModelError, and from then on NotTried."""
+        if self._failure is not None:
+            raise NotTried("Not measured, since the models don't load.")
+        if self._models is None:
+            try:
+                self._models = await load_models(
+                    self.home, self.settings, EventBus(), hears=True, speaks=True
+                )
+            except AssistantError as error:
+                self._failure = error
+                raise
+        return self._models
+
+    async def close(self) -> None:
+        if self._models is not None:
+            await self._models.llm.close()
+
+
+def good(text: str, **figures: float) -> Finding:
+    return Finding(CheckStatus.GOOD, text, figures=figures)
+
+
+async def check_python(_: CheckContext) -> Finding:
+    version = ".".join(str(part) for part in sys.version_info[:3])
+    if not (3, 11) <= sys.version_info[:2] <= (3, 14):
+        return Finding(
+            CheckStatus.WARNING, f"Python {version} is untried.", "Use Python 3.11 to 3.14."
+        )
+    return good(f"Python {version}.")
+
+
+async def check_encryption(patient: CheckContext) -> Finding:
+    """Plain is a warning where encryption could be had and nobody switched it off."""
+    found = await asyncio.to_thread(rekeying.encryption_status, patient.home)
+    if found.state in ("damaged", "missing"):
+        return Finding(CheckStatus.BAD, sentence(found), mend(found))
+    could = found.keyring is not None and patient.settings.encryption.mode != "off"
+    if found.state == "plain" and could:
+        return Finding(CheckStatus.WARNING, sentence(found), mend(found))
+    return good(sentence(found))
+
+
+async def check_memory(patient: CheckContext) -> Finding:
+    """The models of the profile beside a desktop, not all of what is free this minute."""
+    shop = await patient.workshop()
+    catalogue = shop.store.catalogue
+    names = wanted_models(patient.settings, shop)
+    need = SPARE_RAM_MB + sum(catalogue.get(name).ram_mb for name in names)
+    have = detect().ram_bytes / 1e6
+    free = psutil.virtual_memory().available / 1e6
+    text = (
+        f"{have / 1000:.1f} GB of memory, {free / 1000:.1f} GB free; "
+        f"about {need / 1000:.1f} GB wanted."
+    )
+    figures = {"ram_mb": round(have), "free_mb": round(free), "wanted_mb": need}
+    if have < need:
+        return Finding(CheckStatus.BAD, text, "assistant --profile small", figures)
+    if free < need - SPARE_RAM_MB:
+        return Finding(CheckStatus.WARNING, text, "Close programs that take much memory.", figures)
+    return good(text, **figures)
+
+
+async def check_disk(patient: CheckContext) -> Finding:
+    shop = await patient.workshop()
+    missing = shop.store.missing(wanted_models(patient.settings, shop))
+    need = SPARE_DISK + sum(shop.store.catalogue.get(name).bytes for name in missing)
+    places = {}
+    for path in (models_cache(), patient.home.root):
+        there = next(folder for folder in (path, *path.parents) if folder.exists())
+        places[str(path)] = shutil.disk_usage(there).free
+    tightest = min(places, key=lambda place: places[place])
+    text = (
+        f"{places[tightest] / 1e9:.1f} GB free where {tightest} lies, {need / 1e9:.1f} GB wanted."
+    )
+    if places[tightest] < need:
+        return Finding(CheckStatus.BAD, text, "Free some disk space.")
+    return good(text, free_bytes=places[tightest])
+
+
+async def check_models(patient: CheckContext) -> Finding:
+    """Every byte of the profile's models."""
+    shop = await patient.workshop()
+    names = wanted_models(patient.settings, shop)
+    missing = shop.store.missing(names)
+    if absent := [name for name in missing if shop.store.state(name) is not ModelState.CORRUPT]:
+        profile = patient.settings.general.profile
+        return Finding(
+            CheckStatus.BAD,
+            f"Not on this machine: {', '.join(absent)}.",
+            f"assistant models pull --profile {profile}",
+        )
+    for name in names:
+        await asyncio.to_thread(shop.store.verify, name)
+    text = f"{shop.reason} Whole to the last byte: {', '.join(names)}."
+    if shop.choice.absent and chooses_model(patient.settings):
+        return Finding(CheckStatus.WARNING, text, "assistant models pull")
+    return good(text)
+
+
+async def check_store(patient: CheckContext) -> Finding:
+    """Where memories are kept, and whether they can be had: a running assistant is asked."""
+    if not patient.settings.memory.enabled:
+        return good("Nothing is remembered beyond the conversation: memory.enabled is false.")
+    place = store_location(patient.home, patient.settings)
+
+    def count() -> int:
+        rows = list(answers(patient.home, patient.settings, {"act": "stats"}))
+        return int(rows[0]["total"])
+
+    total = await asyncio.to_thread(count)
+    return good(f"{total:,} memories in {place.uri}.", memories=total)
+
+
+async def check_loading(patient: CheckContext) -> Finding:
+    began = time.perf_counter()
+    models = await patient.models()
+    took = time.perf_counter() - began
+    names = ", ".join((models.stt.name, models.llm.name, models.tts.name))
+    return good(f"Loaded {names} in {took:.1f} s.", seconds=round(took, 2))
+
+
+async def check_voice(patient: CheckContext) -> Finding:
+    models = await patient.models()
+
+    def speak() -> tuple[Samples, float, float]:
+        began, pieces, first = time.perf_counter(), [], 0.0
+        for piece in models.tts.synthesize(SENTENCE):
+            first = first or time.perf_counter() - began
+            pieces.append(piece.samples)
+        return np.concatenate(pieces), first, time.perf_counter() - began
+
+    audio, first, took = await asyncio.to_thread(speak)
+    seconds = len(audio) / models.tts.sample_rate
+    patient.spoken = (audio, models.tts.sample_rate)
+    text = f"Speaks {seconds:.1f} s in {took:.2f} s, the first sound after {first:.2f} s."
+    figures = {"first_s": round(first, 3), "ratio": round(took / seconds, 3)}
+    if took > SLOW_TTS * seconds:
+        return Finding(
+            CheckStatus.WARNING, text, "Close busy programs, or take a lighter voice.", figures
+        )
+    return good(text, **figures)
+
+
+async def check_hearing(patient: CheckContext) -> Finding:
+    """Transcribe what the voice said."""
+    models = await patient.models()
+    if patient.spoken is None:
+        raise NotTried("Not measured, since the voice said nothing.")
+    audio, rate = patient.spoken
+    heard = Resampler(rate, STT_SAMPLE_RATE).process(audio)
+    began = time.perf_counter()
+    transcription = await asyncio.to_thread(models.stt.transcribe, heard)
+    took = time.perf_counter() - began
+    seconds = len(heard) / STT_SAMPLE_RATE
+    text = f"Transcribes {seconds:.1f} s of speech in {took:.2f} s."
+    figures = {"seconds": round(took, 3), "ratio": round(took / seconds, 3)}
+    if not set(SENTENCE.lower().strip(".").split()) & set(transcription.text.lower().split()):
+        return Finding(
+            CheckStatus.BAD,
+            f'{text} It heard "{transcription.text}".',
+            "assistant models verify",
+            figures,
+        )
+    if took > SLOW_STT * seconds:
+        return Finding(CheckStatus.WARNING, text, "assistant --profile tiny", figures)
+    return good(text, **figures)
+
+
+async def check_thinking(patient: CheckContext) -> Finding:
+    models = await patient.models()
+    request = Generation((Message("user", QUESTION),), max_tokens=48, temperature=0.0)
+    began, first, generated = time.perf_counter(), 0.0, 0
+    async for chunk in models.llm.stream(request):
+        if chunk.text and not first:
+            first = time.perf_counter() - began
+        if chunk.usage is not None:
+            generated = chunk.usage.generated_tokens
+    writing = max(time.perf_counter() - began - first, 1e-6)
+    speed = max(0, generated - 1) / writing
+    text = f"First word after {first:.2f} s, then {speed:.0f} tokens a second."
+    figures = {"first_token_s": round(first, 3), "tokens_per_s": round(speed, 1)}
+    if not generated:
+        return Finding(CheckStatus.BAD, "It wrote nothing.", "assistant models verify", figures)
+    # A short answer from a server may come in one piece.
+    clause = first + (CLAUSE_TOKENS - 1) / speed if speed else first
+    if clause > FIRST_CLAUSE_S or 0 < speed < SPEECH_TOKENS_PER_S:
+        shop = await patient.workshop()
+        mend = quicker(patient.settings, shop.profile)
+        return Finding(CheckStatus.WARNING, text, mend, figures)
+    return good(text, **figures)
+
+
+def quicker(settings: Settings, profile: Profile) -> str:
+    """What helps where the language model is too slow.
+
+    Args:
+        profile: as it was chosen for this machine.
+    """
+    llm, close = settings.llm, "Close programs that use much of the processor"
+    if llm.endpoint is not None or llm.model is not None or llm.engine == "openai":
+        return f"{close}, or name a smaller model in the settings (llm.model)."
+    if profile.llm == TINY.llm:
+        return f"{close}."
+    smaller = "tiny" if profile.llm == SMALL.llm else "small"
+    return f"{close}, or take a smaller model: assistant --profile {smaller}"

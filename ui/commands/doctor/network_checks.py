@@ -1,0 +1,94 @@
+"""What `assistant doctor` looks at of the network: that nothing leaves this machine."""
+
+import asyncio
+from collections.abc import Sequence
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+import psutil
+
+from ui.commands.doctor.checks import CheckContext, CheckStatus, Finding, NotTried, good
+from ui.network_audit.audit import Attempt
+from ui.network_audit.conversation import Watched, converse_under_watch
+
+MOST_NAMED = 5
+REPORT = "Tell the project: nothing should leave this machine."
+
+
+async def check_network(patient: CheckContext) -> Finding:
+    """A conversation in a process that may reach this machine alone; every attempt is counted.
+
+    A conversation with a model server elsewhere can't be held so: there only the sockets that are
+    open now are looked at.
+    """
+    await patient.models()
+    outside = sorted(set(await asyncio.to_thread(connections_outside)))
+    if server := _server_elsewhere(patient.settings.llm.endpoint):
+        raise NotTried(
+            f"The settings name the model server {server}, so no conversation was tried without a "
+            f"network. Sockets that reach beyond this machine now: {', '.join(outside) or 'none'}."
+        )
+    if outside:
+        text = f"Sockets of this program reach beyond this machine: {', '.join(outside)}."
+        return Finding(CheckStatus.BAD, text, REPORT)
+    return judge(await converse_under_watch(patient.settings))
+
+
+def judge(watched: Watched) -> Finding:
+    """Nothing is called clean that was not seen."""
+    figures = {"seconds": round(watched.seconds, 1), "attempts": _total(watched.attempts)}
+    if watched.attempts:
+        return Finding(CheckStatus.BAD, _told(watched.attempts), REPORT, figures)
+    if watched.blind_spot is not None:
+        text = f"{watched.blind_spot} No attempt to leave this machine was seen."
+        return Finding(CheckStatus.UNTRIED, text, figures=figures)
+    return good(
+        f"In a conversation of {watched.seconds:.0f} s, with memory, recall, forgetting and idle "
+        "work, nothing tried to connect beyond this machine or to look up a name.",
+        **figures,
+    )
+
+
+def connections_outside() -> Sequence[str]:
+    """Sockets of this process and its children that reach, or listen, beyond loopback."""
+    here = psutil.Process()
+    found = []
+    for process in (here, *here.children(recursive=True)):
+        for connection in process.net_connections(kind="inet"):
+            listens = connection.status == psutil.CONN_LISTEN
+            end = connection.laddr if listens else connection.raddr
+            if end and not is_loopback(end.ip):
+                found.append(f"{process.name()} {end.ip}:{end.port}")
+    return found
+
+
+def is_loopback(address: str) -> bool:
+    parsed = ip_address(address.partition("%")[0])
+    mapped = getattr(parsed, "ipv4_mapped", None)
+    return (mapped or parsed).is_loopback
+
+
+def _server_elsewhere(endpoint: str | None) -> str | None:
+    """The host of a model server that is not on this machine."""
+    host = urlsplit(endpoint or "").hostname
+    if host is None or host == "localhost":
+        return None
+    try:
+        return None if is_loopback(host) else host
+    except ValueError:
+        return host  # a name
+
+
+def _total(attempts: Sequence[Attempt]) -> int:
+    return sum(each.times for each in attempts)
+
+
+def _told(attempts: Sequence[Attempt]) -> str:
+    named = [
+        f"{each.library} tried to reach {each.target}"
+        + (f" ({each.times} times)" if each.times > 1 else "")
+        for each in attempts[:MOST_NAMED]
+    ]
+    more = len(attempts) - len(named)
+    rest = f"; and {more} more" if more else ""
+    return f"Refused {_total(attempts)} attempts to leave this machine: {'; '.join(named)}{rest}."

@@ -1,0 +1,173 @@
+"""What `assistant doctor` looks at in sound: devices, the microphone's level, the echo."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from assistant.errors import AudioError
+from assistant.voice.audio.devices import SoundDevices
+from assistant.voice.audio.echo import EchoCanceller, WebRtcCanceller
+from assistant.voice.audio.interfaces import MIC_RATE, dbfs, to_int16
+from assistant.voice.audio.portaudio import find_input, find_output
+from models.interfaces import Samples
+from ui.commands.doctor.checks import CheckContext, CheckStatus, Finding, good
+
+LISTEN_S = 1.0
+FIRST_BLOCK_S = 3.0
+"""A device that has delivered nothing by then delivers nothing."""
+DEAD_DBFS = -85.0
+"""Below the noise of any working microphone (converters have about -70)."""
+CLIPPED = 0.001
+"""Share of samples at full scale."""
+RUSTLE_S, RUSTLE_DBFS = 2.5, -24.0
+LEARNING_S = 1.0
+"""What the canceller gets to learn the room, as in the first second of a conversation."""
+HEARD_DB = 6.0
+"""The loudspeaker raises the microphone by so much: there is an echo."""
+LEFT_DB = 10.0
+"""So much more than the room's noise, and what is left may pass for speech."""
+
+
+@dataclass(slots=True)
+class Recording:
+    """Blocks as they came, and as they left the canceller where there is one."""
+
+    canceller: EchoCanceller | None = None
+    began: asyncio.Event = field(default_factory=asyncio.Event)
+    raw: list[Samples] = field(default_factory=list)
+    cleaned: list[Samples] = field(default_factory=list)
+
+    def deliver(self, block: Samples, _captured: float) -> None:
+        self.began.set()
+        self.raw.append(block)
+        if self.canceller is not None:
+            self.cleaned.append(self.canceller.near(block))
+
+    def take(self) -> tuple[Samples, Samples]:
+        """What came since the last call, raw and cleaned."""
+        nothing = np.zeros(0, np.int16)
+        taken = (np.concatenate([nothing, *self.raw]), np.concatenate([nothing, *self.cleaned]))
+        self.raw, self.cleaned = [], []
+        return taken
+
+
+async def check_devices(patient: CheckContext) -> Finding:
+    """PortAudio, and the devices that the settings name or the system prefers."""
+    audio = patient.settings.audio
+    microphone = await asyncio.to_thread(find_input, audio.input_device)
+    loudspeaker = await asyncio.to_thread(find_output, audio.output_device)
+    return good(f'Microphone "{microphone.name}", loudspeaker "{loudspeaker.name}".')
+
+
+async def check_microphone(patient: CheckContext) -> Finding:
+    """One second of the room."""
+    recording = Recording()
+    async with _listening(patient, recording):
+        await asyncio.sleep(LISTEN_S)
+    raw, _ = recording.take()
+    level = dbfs(raw)
+    peak = int(np.abs(raw.astype(np.int32)).max())
+    clipped = float(np.mean(np.abs(raw.astype(np.int32)) >= 32_700))
+    figures = {"dbfs": round(level, 1), "peak": peak, "clipped": round(clipped, 4)}
+    if level < DEAD_DBFS:
+        return Finding(
+            CheckStatus.BAD,
+            "The microphone delivers silence.",
+            "Unmute it, and allow this terminal to use it in the system's privacy settings.",
+            figures,
+        )
+    if clipped > CLIPPED:
+        return Finding(
+            CheckStatus.WARNING,
+            f"The microphone is overdriven: {100 * clipped:.1f} % of the samples are cut off.",
+            "Lower its level in the system's sound settings.",
+            figures,
+        )
+    return good(f"The room is at {level:.0f} dBFS.", **figures)
+
+
+async def check_echo(patient: CheckContext) -> Finding:
+    """Play a soft rustle, and see what of it comes back and what the canceller leaves."""
+    canceller = WebRtcCanceller()
+    recording = Recording(canceller)
+    async with _listening(patient, recording) as devices:
+        loudspeaker = devices.loudspeaker(patient.settings.audio.output_device)
+        loudspeaker.set_reference(canceller.far)
+        await loudspeaker.open(MIC_RATE)
+        try:
+            await asyncio.sleep(0.5)
+            room, _ = recording.take()
+            playing = asyncio.create_task(loudspeaker.play(rustle()))
+            await asyncio.sleep(LEARNING_S)
+            recording.take()
+            await asyncio.sleep(RUSTLE_S - LEARNING_S - 0.2)
+            back, left = recording.take()
+            await playing
+        finally:
+            await loudspeaker.close()
+    return judge_echo(dbfs(room), dbfs(back), dbfs(left))
+
+
+def judge_echo(room: float, back: float, left: float) -> Finding:
+    """From levels in dBFS: before the sound, of the sound in the microphone, and cleaned."""
+    figures = {
+        "room_dbfs": round(room, 1),
+        "echo_dbfs": round(back, 1),
+        "left_dbfs": round(left, 1),
+    }
+    if back - room < HEARD_DB:
+        return good(
+            "The microphone does not hear the loudspeaker (headphones, or it is turned down).",
+            **figures,
+        )
+    text = (
+        f"The loudspeaker comes back at {back:.0f} dBFS; the canceller leaves {left:.0f}, "
+        f"the room has {room:.0f}."
+    )
+    if left - room > LEFT_DB and back - left < 2 * LEFT_DB:
+        return Finding(
+            CheckStatus.BAD,
+            text,
+            "Turn the loudspeaker down, or: assistant config set audio.echo half-duplex",
+            figures,
+        )
+    return good(text, **figures)
+
+
+def rustle() -> Samples:
+    """Noise with a falling spectrum that swells four times a second, as speech does."""
+    count = int(RUSTLE_S * MIC_RATE)
+    spectrum = np.fft.rfft(np.random.default_rng(1).standard_normal(count))
+    hertz = np.fft.rfftfreq(count, 1 / MIC_RATE)
+    noise = np.fft.irfft(spectrum / np.maximum(hertz, 200.0), count)
+    swell = 0.6 + 0.4 * np.sin(2 * np.pi * 4 * np.arange(count) / MIC_RATE)
+    sound = noise * swell
+    wanted = 32768 * 10 ** (RUSTLE_DBFS / 20)
+    return to_int16((sound * (wanted / np.sqrt(np.mean(sound**2)))).astype(np.float32))
+
+
+@asynccontextmanager
+async def _listening(patient: CheckContext, recording: Recording) -> AsyncIterator[SoundDevices]:
+    """An open microphone from which sound comes. Raises AudioError where none does."""
+    devices = SoundDevices()
+    microphone = devices.microphone(patient.settings.audio.input_device)
+    await microphone.open(recording.deliver)
+    try:
+        await _first_block(recording, microphone.name)
+        yield devices
+    finally:
+        await microphone.close()
+
+
+async def _first_block(recording: Recording, name: str) -> None:
+    try:
+        async with asyncio.timeout(FIRST_BLOCK_S):
+            await recording.began.wait()
+    except TimeoutError as error:
+        raise AudioError(
+            f'The microphone "{name}" delivers nothing.', mend="assistant devices"
+        ) from error
+    recording.take()

@@ -1,0 +1,99 @@
+"""`assistant encryption`: encrypt what is kept, undo that, change the passphrase, recover."""
+
+import argparse
+import sys
+from dataclasses import asdict
+from functools import partial
+from typing import Any
+
+from assistant.encryption import rekeying
+from assistant.encryption.keys import KeyProtection
+from assistant.encryption.vault import PASSPHRASE_VARIABLE
+from assistant.paths import Home
+from assistant.settings import Settings
+from ui.commands.passphrase import ask, show_recovery
+from ui.process.console import print_json, runnable_hint
+from ui.text.encryption import mend, sentence
+
+
+def add_parser(commands: "argparse._SubParsersAction[Any]") -> None:
+    summary = "encrypt what is kept, or undo that; recover a lost key"
+    parser = commands.add_parser(
+        "encryption",
+        help=summary,
+        description=f"{summary[0].upper()}{summary[1:]}. A passphrase is asked for, or taken from "
+        f"the environment variable {PASSPHRASE_VARIABLE}.",
+    )
+    parser.set_defaults(show_help=parser.print_help)
+    actions = parser.add_subparsers(dest="action", metavar="ACTION")
+    actions.add_parser("status", help="whether it is encrypted, and by what")
+    for name, what in (
+        ("enable", "encrypt what is kept so far and from now on"),
+        ("recover", "lock it anew with the recovery key"),
+    ):
+        action = actions.add_parser(name, help=what)
+        way = action.add_mutually_exclusive_group()
+        way.add_argument(
+            "--keyring", dest="by", action="store_const", const="keyring", help="key in the keyring"
+        )
+        way.add_argument(
+            "--passphrase",
+            dest="by",
+            action="store_const",
+            const="passphrase",
+            help="key behind a passphrase",
+        )
+    actions.add_parser("disable", help="decrypt all of it")
+    actions.add_parser("change-passphrase", help="another one, or one in place of the keyring")
+
+
+def run(args: argparse.Namespace, home: Home, settings: Settings) -> int:
+    """Carry out the command; returns the exit code. Raises AssistantError."""
+    by: KeyProtection | None = getattr(args, "by", None)
+    match args.action:
+        case None:
+            args.show_help()
+        case "status":
+            _show(rekeying.encryption_status(home), settings, as_json=args.json)
+        case "enable":
+            rekeying.enable(home, settings, by, ask, partial(_recovery, args.json), _progress)
+            _say(args, "encrypted", "What is kept is encrypted.")
+        case "disable":
+            rekeying.disable(home, settings, ask, _progress)
+            _say(args, "decrypted", "What is kept is no longer encrypted.")
+        case "change-passphrase":
+            rekeying.change_passphrase(home, ask)
+            _say(args, "passphrase", "From now on the new passphrase opens it.")
+        case _:
+            how = rekeying.recover(home, settings, by, ask)
+            what = "the passphrase" if how == "passphrase" else "the system's keyring"
+            _say(args, "recovered", f"Recovered; from now on {what} opens it.")
+    return 0
+
+
+def _show(found: rekeying.Status, settings: Settings, *, as_json: bool) -> None:
+    if as_json:
+        row = {"event": "encryption", **asdict(found), "mode": settings.encryption.mode}
+        print_json(row, sys.stdout)
+        return
+    print(sentence(found))
+    if (step := mend(found)) is not None:
+        print(f"→ {runnable_hint(step)}")
+
+
+def _recovery(as_json: bool, recovery: str) -> None:
+    if as_json:
+        print_json({"event": "recovery", "recovery_key": recovery}, sys.stdout)
+    else:
+        show_recovery(recovery, sys.stdout)
+
+
+def _progress(what: str) -> None:
+    print(what, file=sys.stderr, flush=True)
+
+
+def _say(args: argparse.Namespace, event: str, text: str) -> None:
+    if args.json:
+        print_json({"event": event}, sys.stdout)
+    else:
+        print(text)

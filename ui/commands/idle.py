@@ -1,0 +1,241 @@
+"""`assistant idle`: what is worked on while nobody speaks; look, run it now, pause it.
+
+A running assistant is asked; where none runs, the command does it."""
+
+import argparse
+import asyncio
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from datetime import datetime
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from assistant.encryption.vault import Vault
+from assistant.errors import SettingsError, StoreError, StoreInUse
+from assistant.events import Event, IdleWork, Notice
+from assistant.ipc import client
+from assistant.paths import Home
+from assistant.settings import Settings
+from ui.commands.passphrase import unlock
+from ui.process.console import print_json, runnable_hint
+
+if TYPE_CHECKING:
+    from assistant.idle.queue import JobQueue
+
+Request = Mapping[str, Any]
+Row = dict[str, Any]
+Show = Callable[[Row], None]
+
+SUMMARY = "what is worked on while nobody speaks: look, run it now, pause"
+STARTING_S = 10.0
+"""For how long another process may have the memories open without opening its door."""
+ASKED_EVERY_S = 0.5
+NOTHING: Row = {
+    "event": "idle",
+    "waiting": 0,
+    "given_up": 0,
+    "kinds": [],
+    "paused": None,
+    "running": None,
+    "resting": [],
+    "trouble": None,
+    "asked": None,
+    "attended": False,
+}
+"""Of a home in which nothing was said yet."""
+
+
+def add_parser(commands: "argparse._SubParsersAction[Any]") -> None:
+    parser = commands.add_parser("idle", help=SUMMARY, description=SUMMARY)
+    parser.set_defaults(show_help=parser.print_help)
+    actions = parser.add_subparsers(dest="action", metavar="ACTION")
+    actions.add_parser("status", help="what waits, what runs, what was given up")
+    running = actions.add_parser("run", help="work on it now: one batch of what is due")
+    running.add_argument(
+        "--until-empty", action="store_true", help="batch after batch, until nothing is due"
+    )
+    actions.add_parser("pause", help="do nothing of it, until `resume`")
+    actions.add_parser("resume", help="go on while nobody speaks")
+    retrying = actions.add_parser("retry", help="try again what was given up")
+    for action in (running, retrying):
+        action.add_argument("--kind", metavar="K", help="only work of this kind, as in `status`")
+
+
+def run(args: argparse.Namespace, home: Home, settings: Settings) -> int:
+    """Carry out the command; returns the exit code. Raises AssistantError."""
+    if args.action is None:
+        args.show_help()
+        return 0
+    request: Row = {"act": "idle", "do": args.action, "user": settings.general.user}
+    if getattr(args, "kind", None) is not None:
+        request["kind"] = args.kind
+    show = partial(_show, as_json=args.json)
+    if args.action == "run":
+        request["until_empty"] = args.until_empty
+        _run(home, settings, request, show)
+    else:
+        for row in _answers(home, settings, request):
+            show(row)
+    return 0
+
+
+def _show(row: Row, *, as_json: bool) -> None:
+    if as_json:
+        print_json(row, sys.stdout)
+    else:
+        for line in _lines(row):
+            print(line, flush=True)
+
+
+# -- a running assistant, or the file -----------------------------------------------------------
+
+
+def _answers(home: Home, settings: Settings, request: Request) -> Iterator[Row]:
+    answered = client.send_request(home.door, request)
+    if answered is not None:
+        yield from answered
+        return
+    if not home.transcript.exists():
+        if request["do"] == "pause":
+            raise StoreError("Nothing was said yet, so there is nothing to pause.")
+        yield NOTHING
+        return
+    # A second's worth of imports, which asking does without.
+    from assistant.idle.queue import JobQueue
+    from assistant.idle.requests import IdleAdmin
+    from assistant.memory.transcript.database import Transcript
+
+    with (
+        closing(unlock(home, settings)) as vault,
+        closing(Transcript.open(home.transcript, vault.key)) as transcript,
+    ):
+        desk = IdleAdmin(JobQueue(transcript, settings.general.user))
+        yield from desk.carry_out(request)
+
+
+def _run(home: Home, settings: Settings, request: Request, show: Show) -> None:
+    until = time.monotonic() + STARTING_S
+    while True:
+        answered = client.send_request(home.door, request)
+        if answered is not None:
+            list(answered)
+            _follow(home, request, show)
+            return
+        if not home.transcript.exists():
+            show(_done(0, NOTHING))
+            return
+        try:
+            with closing(unlock(home, settings)) as vault:
+                asyncio.run(_work(home, settings, vault, request, show))
+            return
+        except StoreInUse:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.2)
+
+
+def _follow(home: Home, request: Request, show: Show) -> None:
+    """Until the running assistant has done it: somebody may speak meanwhile.
+
+    Raises:
+        StoreError: it could not, or has ended.
+    """
+    told: Row = {}
+    while True:
+        answered = client.send_request(home.door, {**request, "do": "status"})
+        if answered is None:
+            raise StoreError("The assistant has ended; what was left waits for the next time.")
+        row = next(each for each in answered if each["event"] == "idle")
+        asked = row["asked"]
+        if not asked["goes_on"]:
+            if asked["failed"] is not None:
+                raise StoreError(asked["failed"]["message"], mend=asked["failed"]["mend"])
+            show(_done(asked["done"], row))
+            return
+        working = {"event": "working", "kind": row["running"], "waiting": row["waiting"]}
+        if row["running"] is not None and working != told:
+            show(working)
+            told = working
+        time.sleep(ASKED_EVERY_S)
+
+
+async def _work(home: Home, settings: Settings, vault: Vault, request: Request, show: Show) -> None:
+    """Here, where no assistant runs."""
+    from assistant.compose.idle import open_idle_scheduler  # a second's worth of imports
+
+    def hear(event: Event) -> None:
+        if isinstance(event, IdleWork) and event.kind is not None:
+            show({"event": "working", "kind": event.kind, "waiting": event.waiting})
+        elif isinstance(event, Notice):
+            print(event.text, file=sys.stderr)
+
+    async with open_idle_scheduler(home, settings, vault, hear) as scheduler:
+        kinds, kind = scheduler.backlog.kinds, request.get("kind")
+        if kind is not None and kind not in kinds:
+            raise SettingsError(
+                f"There is no idle work of the kind {kind!r}; there is: {', '.join(kinds)}.",
+                mend="assistant idle --help",
+            )
+        most = None if request["until_empty"] else 1
+        done = await scheduler.run_until_empty(kind, most)
+        show(_done(done, await asyncio.to_thread(_left, scheduler.queue)))
+
+
+def _left(queue: "JobQueue") -> Row:
+    counts = queue.counts()
+    given_up = sum(each.count for each in counts if each.state == "dead")
+    return {"waiting": sum(each.count for each in counts) - given_up, "given_up": given_up}
+
+
+def _done(count: int, left: Row) -> Row:
+    return {
+        "event": "done",
+        "count": count,
+        "waiting": left["waiting"],
+        "given_up": left["given_up"],
+    }
+
+
+# -- for people ---------------------------------------------------------------------------------
+
+
+def _lines(row: Row) -> Iterator[str]:
+    match row["event"]:
+        case "idle":
+            yield from _status(row)
+        case "given-up":
+            yield f"  given up: {row['kind']} {row['subject'][:8]} ({row['error']})"
+        case "working":
+            yield f"{row['kind']} … {row['waiting']:,} waiting"
+        case "done":
+            yield f"{row['count']:,} done, {row['waiting']:,} waiting{_given_up(row)}."
+        case "retried":
+            yield f"{row['count']:,} to be tried again."
+
+
+def _status(row: Row) -> Iterator[str]:
+    if row["paused"] is not None:
+        since = datetime.fromisoformat(row["paused"]).astimezone()
+        yield f"Paused since {since:%Y-%m-%d %H:%M}."
+        yield f"→ {runnable_hint('assistant idle resume')}"
+    elif row["running"] is not None:
+        yield f"Working: {row['running']}."
+    elif row["trouble"] is not None:
+        yield f"At rest: {row['trouble']}"
+    elif not row["waiting"]:
+        yield f"Nothing waits{_given_up(row)}."
+    else:
+        when = "while nobody speaks" if row["attended"] else "when an assistant runs"
+        yield f"It is worked on {when}, or now:"
+        yield f"→ {runnable_hint('assistant idle run --until-empty')}"
+    for each in row["kinds"]:
+        rests = " (rests after failures)" if each["kind"] in row["resting"] else ""
+        yield f"  {each['kind']:<12}{each['waiting']:>8,} waiting{_given_up(each)}{rests}"
+    if row["given_up"]:
+        yield f"→ {runnable_hint('assistant idle retry')}"
+
+
+def _given_up(row: Row) -> str:
+    return f", {row['given_up']:,} given up" if row["given_up"] else ""

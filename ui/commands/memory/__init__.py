@@ -1,0 +1,1 @@
+"""`assistant memory`: look into what is remembered, change it, forget it."""

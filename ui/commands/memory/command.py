@@ -1,0 +1,214 @@
+"""`assistant memory`: look into what is remembered, and change it.
+
+A running assistant has its memories to itself, and is asked; where none runs, the command opens
+them.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, closing
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+from assistant.errors import SettingsError, StoreError
+from assistant.paths import Home
+from assistant.settings import Settings
+from ui.commands.memory import filters, forget
+from ui.commands.memory.forget import STANDARD_STREAM
+from ui.commands.memory.requests import _secrets, answers
+from ui.commands.passphrase import unlock
+from ui.process.console import print_json
+from ui.text import export
+from ui.text.memories import lines
+
+Request = Mapping[str, Any]
+Row = dict[str, Any]
+
+
+def add_parser(commands: "argparse._SubParsersAction[Any]") -> None:
+    summary = "look into what is remembered; search, add, change, forget"
+    parser = commands.add_parser("memory", help=summary, description=summary)
+    parser.set_defaults(show_help=parser.print_help)
+    actions = parser.add_subparsers(dest="action", metavar="ACTION")
+    listing = actions.add_parser("list", help="the newest memories")
+    filters.add_filters(listing)
+    filters.add_paging(listing)
+    _add_limit(listing, "20")
+    searching = actions.add_parser("search", help="what would come up for these words, and why")
+    _add_text(searching)
+    filters.add_plain(searching)
+    filters.add_filters(searching)
+    _add_limit(searching, "10")
+    _add_id(actions.add_parser("show", help="all of one memory, and where it comes from"))
+    adding = actions.add_parser("add", help="write down something to remember")
+    _add_text(adding)
+    editing = actions.add_parser("edit", help="put another text in place of a memory's")
+    _add_id(editing)
+    _add_text(editing)
+    forget.add_actions(actions)
+    splitting = actions.add_parser("split", help="undo that memories were merged, or one replaced")
+    _add_id(splitting)
+    for name, what in (
+        ("pin", "keep a memory among the first"),
+        ("unpin", "undo that"),
+    ):
+        _add_id(actions.add_parser(name, help=what))
+    hiding = actions.add_parser("never-recall", help="keep a memory, but never let it come up")
+    _add_id(hiding)
+    hiding.add_argument("--undo", action="store_true", help="let it come up again")
+    feedback = actions.add_parser("feedback", help="say whether a memory came up rightly")
+    _add_id(feedback)
+    feedback.add_argument("rightly", choices=["+", "-"], metavar="+/-", help="rightly or wrongly")
+    for name, what in (
+        ("export", "write all memories to a file, one JSON object a line"),
+        ("import", "take in such a file"),
+    ):
+        action = actions.add_parser(name, help=what)
+        action.add_argument("file", metavar="FILE", help="- is the standard stream")
+    actions.add_parser("stats", help="how much is remembered")
+    actions.add_parser("users", help="who has memories here")
+    actions.add_parser("receipts", help="what was looked through after each time of forgetting")
+    actions.add_parser("rebuild", help="make memories anew from the transcript")
+    _add_verifying(actions)
+
+
+def _add_verifying(actions: "argparse._SubParsersAction[Any]") -> None:
+    summary = "look whether what was forgotten is left anywhere"
+    verifying = actions.add_parser(
+        "verify-forgotten",
+        help=summary,
+        description=f"{summary}; texts to look for are read from standard input, one a line",
+    )
+    verifying.add_argument(
+        "--clean", action="store_true", help="first write the stores anew, without remains"
+    )
+
+
+def _add_id(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("id", metavar="ID", help="or its beginning")
+
+
+def _add_text(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("text", nargs="+", metavar="TEXT", help="- reads it from standard input")
+
+
+def _add_limit(parser: argparse.ArgumentParser, default: str) -> None:
+    parser.add_argument(
+        "--limit", type=int, metavar="N", help=f"at most so many; default {default}"
+    )
+
+
+def run(args: argparse.Namespace, home: Home, settings: Settings) -> int:
+    """Carry out the command; returns the exit code. Raises AssistantError."""
+    if args.action is None:
+        args.show_help()
+        return 0
+    request = request_of(args)
+    if args.action == "forget":
+        with ExitStack() as stack:
+            vault = cache(lambda: stack.enter_context(closing(unlock(home, settings))))
+            ask = partial(answers, home, settings, unlocked=vault)
+            return forget.forget(args, request, ask, partial(_print, as_json=args.json))
+    rows = answers(home, settings, request)
+    if args.action == "export":
+        return _export(rows, args)
+    if args.action == "verify-forgotten":
+        return _verify(rows, as_json=args.json)
+    _print(rows, as_json=args.json, least_score=settings.memory.least_score)
+    return 0
+
+
+def _print(rows: Iterator[Row], *, as_json: bool, least_score: float = 0.0) -> None:
+    if as_json:
+        for row in rows:
+            print_json(row, sys.stdout)
+    else:
+        for line in lines(rows, least_score):
+            print(line)
+
+
+def _verify(rows: Iterator[Row], *, as_json: bool) -> int:
+    """1 where something is found."""
+    found = False
+    for row in rows:
+        found = found or not row["clean"]
+        if as_json:
+            print_json(row, sys.stdout)
+        else:
+            print("\n".join(lines(iter([row]))))
+    return int(found)
+
+
+def request_of(args: argparse.Namespace) -> Row:
+    """What the command line asks for, as JSON."""
+    request: Row = {"act": args.action}
+    match args.action:
+        case "list" | "search":
+            request |= {"limit": args.limit, **filters.wish_of(args)}
+        case "forget":
+            request = forget.request_of(args)
+        case "pin" | "unpin":
+            request |= {"act": "mark", "pinned": args.action == "pin"}
+        case "never-recall":
+            request |= {"act": "mark", "never_recall": not args.undo}
+        case "feedback":
+            request |= {"act": "mark", "feedback": 1 if args.rightly == "+" else -1}
+        case "verify-forgotten":
+            request |= {"texts": _secrets(), "clean": args.clean}
+        case "import":
+            request["rows"] = _read(args.file)
+    if "limit" in request and request["limit"] is not None and request["limit"] < 1:
+        raise SettingsError("--limit takes a number, 1 or more.", mend="assistant memory --help")
+    if getattr(args, "id", None) is not None:
+        request["id"] = args.id
+    if getattr(args, "text", None) is not None:
+        text = " ".join(args.text)
+        if text == STANDARD_STREAM:
+            text = sys.stdin.buffer.read().decode("utf-8", errors="replace")
+        request["text"] = text
+    return request
+
+
+def _read(name: str) -> list[Any]:
+    """The objects of a file of JSON lines; empty lines are none.
+
+    Raises:
+        SettingsError: a line is no JSON.
+        StoreError: the file can't be read.
+    """
+    try:
+        if name == STANDARD_STREAM:
+            content = sys.stdin.buffer.read()
+        else:
+            content = Path(name).expanduser().read_bytes()
+    except OSError as error:
+        raise StoreError(
+            f"The file {name} can't be read: {error.strerror}.", mend="Name another file."
+        ) from error
+    rows = []
+    for number, line in enumerate(content.splitlines(), start=1):
+        try:
+            rows.append(json.loads(line.decode("utf-8")))
+        except ValueError as error:
+            raise SettingsError(
+                f"Line {number} of {name} is no JSON. Nothing was imported.",
+                mend="Correct the line, and import the file again.",
+            ) from error
+    return rows
+
+
+def _export(rows: Iterator[Row], args: argparse.Namespace) -> int:
+    if args.file == STANDARD_STREAM:
+        for row in rows:
+            print_json(row, sys.stdout)
+        return 0
+    file = export.expanded_path(args.file)
+    count = export.write(rows, file)
+    if args.json:
+        print_json({"event": "exported", "file": str(file), "count": count}, sys.stdout)
+    else:
+        print(f"{count:,} memories written to {file}.")
+    return 0

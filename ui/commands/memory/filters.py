@@ -1,0 +1,37 @@
+"""Which memories `assistant memory list` and `search` are about, on the command line."""
+
+import argparse
+from typing import Any
+
+from assistant.memory.records.memory import MemoryKind, MemoryState
+
+Row = dict[str, Any]
+
+FILTERS = ("kind", "since", "before", "state")
+
+
+def add_filters(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--kind", choices=[kind.value for kind in MemoryKind], help="only these")
+    for flag, what in (("since", "from this day on"), ("before", "until this day begins")):
+        parser.add_argument(f"--{flag}", metavar="DAY", help=f"{what}: 2026-11-22; or with a time")
+    states = [state.value for state in MemoryState]
+    parser.add_argument("--state", choices=states, help="only what is marked so")
+
+
+def add_paging(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--offset", type=int, metavar="N", help="leave out the newest so many; default 0"
+    )
+
+
+def add_plain(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--plain", action="store_true", help="what has these letters in it, the newest first"
+    )
+
+
+def wish_of(args: argparse.Namespace) -> Row:
+    """What of it was given."""
+    wish = {name: getattr(args, name, None) for name in (*FILTERS, "offset")}
+    wish = {name: value for name, value in wish.items() if value is not None}
+    return wish | ({"act": "grep"} if getattr(args, "plain", False) else {})

@@ -1,0 +1,139 @@
+"""`assistant memory forget`, `undo` and `pending`: what would go, shown first, and brought back."""
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from assistant.errors import SettingsError
+from ui.text.forgetting import question
+
+Request = Mapping[str, Any]
+Row = dict[str, Any]
+Ask = Callable[[Request], Iterator[Row]]
+Show = Callable[[Iterator[Row]], None]
+
+FORMS = {
+    "ids": "ID",
+    "about": "--about",
+    "last": "--last",
+    "minutes": "--minutes",
+    "everything": "--everything",
+}
+MEND = "assistant memory forget --help"
+NOT_AGREED_EXIT = 1
+STANDARD_STREAM = "-"
+"""In place of a text: what stands on a command line is kept by the shell and the system."""
+
+
+def add_actions(actions: "argparse._SubParsersAction[Any]") -> None:
+    summary = "forget memories, and the words behind them"
+    forgetting = actions.add_parser(
+        "forget",
+        help=summary,
+        description=f"{summary[0].upper()}{summary[1:]}: out of sight at once, and gone for good"
+        " when the time of the setting forget.grace_s is over. Until then `undo` brings it back.",
+    )
+    forgetting.add_argument("ids", nargs="*", metavar="ID", help="memories, or their beginnings")
+    for flag, more in (
+        ("about", {"metavar": "TEXT", "help": "all that is about it; - is standard input"}),
+        ("last", {"action": "store_true", "help": "the last exchange"}),
+        ("minutes", {"metavar": "N", "type": float, "help": "what was said in the last N minutes"}),
+        ("everything", {"action": "store_true", "help": "all there is"}),
+        ("preview", {"action": "store_true", "help": "show what would go, and change nothing"}),
+        ("now", {"action": "store_true", "help": "gone for good at once, with a receipt"}),
+        ("yes", {"action": "store_true", "help": "don't ask"}),
+    ):
+        forgetting.add_argument(f"--{flag}", **more)
+    forgetting.add_argument(
+        "--sources",
+        action="store_true",
+        help="of what was derived, also forget the exchanges that it rests on",
+    )
+    forgetting.add_argument(
+        "--limit", type=int, metavar="N", help="with --preview: show at most so many; default 20"
+    )
+    undoing = actions.add_parser("undo", help="bring back what was forgotten last")
+    undoing.add_argument("id", nargs="?", metavar="ID", help="of `pending`, or its beginning")
+    actions.add_parser("pending", help="what is forgotten, and can still be brought back")
+
+
+def request_of(args: argparse.Namespace) -> Row:
+    """What is to go.
+
+    Raises:
+        SettingsError: it says nothing, or several things at once.
+    """
+    given = {name: getattr(args, name) for name in FORMS}
+    given = {name: value for name, value in given.items() if value not in (None, False, [])}
+    if args.minutes is not None:
+        given["minutes"] = args.minutes  # 0 is no minutes at all, and not nothing
+    if args.about == STANDARD_STREAM:
+        given["about"] = sys.stdin.buffer.read().decode("utf-8", errors="replace")
+    if len(given) != 1:
+        which = " and ".join(FORMS[name] for name in given)
+        raise SettingsError(
+            f"{which} can't go together: forget one after the other."
+            if given
+            else f"Say what to forget: one of {', '.join(FORMS.values())}.",
+            mend=MEND,
+        )
+    if args.sources and not args.ids:
+        raise SettingsError("--sources goes with the ID of a memory.", mend=MEND)
+    if args.minutes is not None and not args.minutes > 0:
+        raise SettingsError("--minutes takes a number, more than 0.", mend=MEND)
+    if args.preview and (args.now or args.yes):
+        raise SettingsError("--preview changes nothing: leave --now and --yes away.", mend=MEND)
+    if args.limit is not None and not args.preview:
+        raise SettingsError("--limit goes with --preview.", mend=MEND)
+    request: Row = {"act": "forget", **given}
+    if args.sources:
+        request["with_sources"] = True
+    for name in ("preview", "now"):
+        if getattr(args, name):
+            request[name] = True
+    if args.limit is not None:
+        request["limit"] = args.limit
+    return request
+
+
+def forget(args: argparse.Namespace, request: Row, ask: Ask, show: Show) -> int:
+    """Carry it out, or ask first; returns the exit code.
+
+    Raises:
+        SettingsError: somebody has to agree, and there is nobody to ask.
+    """
+    wide = args.everything or args.about is not None or args.minutes is not None
+    if args.preview or args.yes or not wide:
+        show(ask(request))
+        return 0
+    asks = _terminal() and not args.json
+    if args.everything and not asks:
+        raise _unasked("everything")
+    preview = list(ask({**request, "preview": True}))
+    told = preview[-1]
+    if args.everything or told["things"] > 1:
+        if not asks:
+            raise _unasked(f"{told['things']:,} things")
+        show(iter(preview))
+        if not _agreed(question(told)):
+            print("Nothing was forgotten.")
+            return NOT_AGREED_EXIT
+    show(ask({**request, "seen": told["seen"]}))
+    return 0
+
+
+def _unasked(what: str) -> SettingsError:
+    return SettingsError(
+        f"That would forget {what}, and there is no terminal to ask at: --yes agrees to it.",
+        mend="assistant memory forget … --preview shows what would go.",
+    )
+
+
+def _terminal() -> bool:
+    return sys.stdin is not None and sys.stdin.isatty()
+
+
+def _agreed(asked: str) -> bool:
+    print(f"{asked} [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")

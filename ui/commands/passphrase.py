@@ -1,0 +1,65 @@
+"""A home's key at the terminal: asks for a passphrase, and shows a new recovery key once."""
+
+import getpass
+import sys
+from typing import TextIO
+
+from assistant.encryption.vault import SecretKind, Vault, open_vault
+from assistant.errors import SettingsError
+from assistant.paths import Home
+from assistant.settings import Settings
+from ui.process.console import runnable_hint
+
+PROMPTS: dict[SecretKind, str] = {
+    "passphrase": "Passphrase: ",
+    "new passphrase": "New passphrase: ",
+    "recovery key": "Recovery key: ",
+}
+
+
+def unlock(home: Home, settings: Settings) -> Vault:
+    """The vault of a home; made for a new one. What is to be said goes to standard error.
+
+    Raises:
+        StoreError: see `open_vault`.
+    """
+    vault = open_vault(home, settings, ask, create=True)
+    if vault.recovery is not None:
+        show_recovery(vault.recovery, sys.stderr)
+    if vault.told is not None:
+        print(f"{vault.told}\n→ {runnable_hint('assistant encryption enable')}", file=sys.stderr)
+    return vault
+
+
+def ask(question: SecretKind) -> str | None:
+    """From the terminal; a recovery key also from standard input. None where there is neither.
+
+    Raises:
+        SettingsError: two new passphrases differ.
+    """
+    if sys.stdin is None:
+        return None
+    if not sys.stdin.isatty():
+        return (sys.stdin.readline().strip() or None) if question == "recovery key" else None
+    if question == "recovery key":
+        print(PROMPTS[question], end="", file=sys.stderr, flush=True)
+        return sys.stdin.readline().strip() or None
+    try:
+        given = getpass.getpass(PROMPTS[question])
+        again = getpass.getpass("Once more: ") if question == "new passphrase" else given
+    except EOFError:
+        return None
+    if again != given:
+        raise SettingsError("The two passphrases differ; nothing was touched.", mend="Try again.")
+    return given
+
+
+def show_recovery(recovery: str, out: TextIO) -> None:
+    """Once: it is kept nowhere."""
+    print(
+        "What you say here is kept encrypted. Should its key be lost, only this recovery key\n"
+        "opens it. Write it down: it is not shown again.\n\n"
+        f"    {recovery[:34]}\n    {recovery[35:]}\n",
+        file=out,
+        flush=True,
+    )

@@ -1,0 +1,154 @@
+"""`assistant replay`: a recorded conversation, played back on the screen or printed."""
+
+import argparse
+import sys
+from contextlib import ExitStack, closing
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from assistant.encryption.keys import MasterKey
+from assistant.encryption.vault import open_vault
+from assistant.errors import SettingsError, StoreError
+from assistant.ipc import event_json
+from assistant.memory.forgetting.redaction import without_hidden
+from assistant.memory.transcript.conversation_recordings import Recording, Recordings, is_sealed
+from assistant.memory.transcript.database import Transcript
+from assistant.paths import Home
+from assistant.settings import Loaded
+from data import located
+from ui.process.console import print_json
+from ui.process.logs import redirected_output
+from ui.session.replay import PlayableRecording, Replay
+from ui.text.conversation import PlainView
+
+DEMO = "demo"
+FASTEST = 1000.0
+
+
+def add_parser(commands: "argparse._SubParsersAction[Any]") -> None:
+    summary = "play a recorded conversation back"
+    parser = commands.add_parser(
+        "replay",
+        help=summary,
+        description=f"{summary[0].upper()}{summary[1:]}, on the screen, or as lines where there is "
+        "no terminal. Conversations are recorded with r on the screen, or talk --record.",
+    )
+    parser.add_argument(
+        "file",
+        nargs="?",
+        metavar="FILE",
+        help="a recording, or the name of one in your data folder; demo ships with the program; "
+        "default: list what there is",
+    )
+    parser.add_argument(
+        "--speed", dest="pace", default="1", metavar="X", help="2 is twice as fast; default: 1"
+    )
+
+
+def run(args: argparse.Namespace, home: Home, loaded: Loaded) -> int:
+    """Play it, print it, or list what there is; returns the exit code.
+
+    Raises:
+        SettingsError: the speed is none.
+        StoreError: there is no such recording, or it can't be read.
+    """
+    speed = _speed(args.pace)
+    if args.file is None:
+        return _list(home, as_json=args.json)
+    path = recording_file(home, args.file)
+    with ExitStack() as stack:
+        key = None
+        if is_sealed(path):
+            from ui.commands.passphrase import ask
+
+            vault = open_vault(home, loaded.settings, ask)
+            stack.callback(vault.close)
+            key = vault.key
+        recording = Recordings(home.recordings, key).read(path)
+        # One that is not sealed was not made in an encrypted home.
+        if home.transcript.exists() and (key is not None or not home.key_file.exists()):
+            recording = _shown(recording, home, key)
+        reel = PlayableRecording.of(recording, path)
+    if args.json:
+        for at, event in reel.events:
+            print_json({"at": at.isoformat(), "event": event_json.event_to_json(event)}, sys.stdout)
+    elif sys.stdin.isatty() and sys.stdout.isatty():
+        return _play(reel, speed, home, loaded)
+    else:
+        _print(reel, loaded.settings.persona.name)
+    return 0
+
+
+def _shown(recording: Recording, home: Home, key: MasterKey | None) -> Recording:
+    """Without what is to be forgotten, and is not yet gone. Raises StoreError."""
+    with closing(Transcript.open(home.transcript, key)) as transcript:
+        rows = without_hidden(transcript, recording.header.conversation, recording.rows)
+    return replace(recording, rows=tuple(rows))
+
+
+def recording_file(home: Home, named: str) -> Path:
+    """The file of that name: as a path, in the home, or the one that is shipped.
+
+    Raises:
+        StoreError: there is none.
+    """
+    file = f"{named.removesuffix('.jsonl')}.jsonl"
+    for path in (Path(named).expanduser(), home.recordings / file):
+        if path.is_file():
+            return path
+    if named == DEMO:
+        return located(f"recordings/{DEMO}.jsonl")
+    raise StoreError(f"There is no recording {named}.", mend="assistant replay")
+
+
+def _speed(typed: str) -> float:
+    try:
+        speed = float(typed)
+    except ValueError:
+        speed = 0.0
+    if not 0 < speed <= FASTEST:
+        raise SettingsError(
+            f"The speed is a number above 0 and up to {FASTEST:g}, not {typed!r}.",
+            mend="assistant replay FILE --speed 2",
+        )
+    return speed
+
+
+def _list(home: Home, *, as_json: bool) -> int:
+    paths = Recordings(home.recordings).paths()
+    if as_json:
+        for path in paths:
+            print_json({"event": "recording", "path": str(path)}, sys.stdout)
+        return 0
+    for path in paths:
+        when = datetime.fromtimestamp(path.stat().st_mtime).astimezone()
+        print(f"{path.stem}  {path.stat().st_size / 1000:,.0f} kB  ended {when:%Y-%m-%d %H:%M}")
+    if not paths:
+        print("Nothing was recorded. On the screen r records; so does: assistant talk --record")
+    print("demo  ships with the program")
+    return 0
+
+
+def _play(reel: PlayableRecording, speed: float, home: Home, loaded: Loaded) -> int:
+    with redirected_output(home) as streams:
+        from ui.screen.replay_screen import ReplayScreen
+        from ui.screen.run import draw
+        from ui.screen.terminal import drawing_on
+
+        replay = Replay(reel, speed)
+        app = ReplayScreen(replay, home, loaded, drawing_on(streams.out))
+        code: int = draw(app, replay)
+    if app.crash is not None:
+        raise app.crash
+    return code
+
+
+def _print(reel: PlayableRecording, name: str) -> None:
+    """As `assistant talk` would have."""
+    view = PlainView(sys.stdout, name)
+    for notice in filter(None, (reel.notice,)):
+        view.show(notice)
+    for _, event in reel.events:
+        view.show(event)

@@ -1,0 +1,71 @@
+"""`assistant`, or `assistant screen`: talk with it and watch it listen, think and remember.
+
+What is drawn first is imported first: encryption, models and sound come behind the first frame.
+"""
+
+import argparse
+import gc
+import os
+import sys
+from pathlib import Path
+
+from assistant.paths import Home
+from assistant.settings import Loaded
+from ui.commands.record_option import add_record
+from ui.process.console import render_error
+from ui.process.logs import redirected_output
+from ui.process.scheduling import use_batch_scheduling
+from ui.process.unexpected import UnexpectedError
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--input",
+        action="append",
+        default=[],
+        type=Path,
+        metavar="WAV",
+        help="speak this recording to the assistant instead of a microphone; may be repeated",
+    )
+    parser.add_argument("--output", type=Path, metavar="WAV", help="record what it says here")
+    add_record(parser)
+
+
+def run(args: argparse.Namespace, home: Home, loaded: Loaded) -> int:
+    """Draw the screen until its user leaves it; returns the exit code.
+
+    Raises:
+        SettingsError: there is no terminal to draw it on.
+    """
+    from ui.screen.terminal import drawing_on, require_terminal
+
+    require_terminal()
+    use_batch_scheduling()
+    with redirected_output(home) as streams:
+        from ui.screen.app import AssistantScreen
+        from ui.screen.first_run.first_run import FirstRun, is_new
+        from ui.screen.run import draw
+        from ui.screen.unlock_dialog import Unlocking
+        from ui.session.session import Live, Plan
+
+        unlocking = Unlocking(home, loaded.settings)
+        plan = Plan(tuple(args.input), args.output, record=args.record)
+        session = Live(home, loaded.settings, unlocking, plan)
+        guide = FirstRun(home, new=is_new(home), listens=not plan.recordings)
+        app = AssistantScreen(session, home, loaded, drawing_on(streams.out), guide)
+        unlocking.app = app
+        gc.freeze()  # to look through all that was imported costs a frame of 0.1 s
+        code = draw(app, session)
+    session.release()
+    if unlocking.unseen is not None:
+        from ui.commands.passphrase import show_recovery
+
+        show_recovery(unlocking.unseen, sys.stderr)
+    error = app.error if app.crash is None else UnexpectedError(app.crash, home.log)
+    if error is not None:
+        render_error(error, as_json=False, out=sys.stdout, err=sys.stderr)
+        code = code or error.exit_code
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # A thread in the middle of an import or a download can't be stopped, and can hold up the end.
+    os._exit(code)

@@ -1,0 +1,209 @@
+"""`assistant talk`: the plain loop, spoken, fed with recordings, or typed."""
+
+import argparse
+import asyncio
+import os
+import stat
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import TextIO
+
+from assistant.app import Assistant, open_assistant
+from assistant.compose.audio import AudioPlan
+from assistant.encryption.vault import Vault
+from assistant.errors import AssistantError
+from assistant.events import Event, EventBus, Notice, Severity
+from assistant.paths import Home
+from assistant.settings import Settings
+from ui.commands.record_option import add_record
+from ui.process.console import PIPE_CLOSED_EXIT
+from ui.process.signals import end_on_signals
+from ui.text.conversation import JsonView, PlainView, View
+
+END_S = 1.5
+"""After a signal, for closing all that is open."""
+TYPED_COMMANDS = {
+    "/mute": "close the microphone",
+    "/unmute": "open it",
+    "/talk": "push-to-talk: open the microphone, and close it with the next /talk",
+    "/stop": "stop speaking",
+    "/sleep": "heed nothing until woken",
+    "/wake": "listen again",
+    "/record": "write the conversation to a file that can be replayed; the next /record ends it",
+    "/quit": "end",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The flags of `talk`, and what may be typed meanwhile."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    typed = "\n".join(f"  {name:<22}{what}" for name, what in TYPED_COMMANDS.items())
+    parser.epilog = (
+        f"typed meanwhile, each on a line of its own:\n  {'words':<22}a turn\n{typed}\n\n"
+        "Flags that every command takes: assistant --help"
+    )
+    parser.add_argument(
+        "--input",
+        action="append",
+        default=[],
+        type=Path,
+        metavar="WAV",
+        help="speak this recording to the assistant instead of a microphone; may be repeated",
+    )
+    parser.add_argument("--output", type=Path, metavar="WAV", help="record what it says here")
+    add_record(parser)
+    parser.add_argument(
+        "--text", action="store_true", help="read turns from standard input, one a line"
+    )
+    parser.add_argument(
+        "--speak",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="with --text: speak the answers too (default: on a terminal)",
+    )
+
+
+def run(args: argparse.Namespace, home: Home, settings: Settings, out: TextIO, vault: Vault) -> int:
+    """Hold a conversation until its end; returns the exit code."""
+    view = JsonView(out) if args.json else PlainView(out, settings.persona.name)
+    plan = AudioPlan(
+        recordings=tuple(args.input),
+        output=args.output,
+        typed=args.text,
+        speak=args.speak if args.speak is not None else not args.text or sys.stdin.isatty(),
+    )
+    return asyncio.run(_converse(home, settings, plan, view, vault, args.record))
+
+
+async def _converse(
+    home: Home,
+    settings: Settings,
+    plan: AudioPlan,
+    view: View,
+    vault: Vault,
+    record: Path | None,
+) -> int:
+    bus = EventBus()
+    ended = asyncio.Event()
+    received: list[int] = []
+    broken: list[BrokenPipeError] = []
+
+    def show(event: Event) -> None:
+        """Whoever read what is printed has gone: that ends it."""
+        try:
+            view.show(event)
+        except BrokenPipeError as error:
+            broken.append(error)
+            ended.set()
+
+    bus.subscribe(show)
+
+    def stop(number: int) -> None:
+        received.append(number)
+        ended.set()
+
+    end_on_signals(("SIGINT", "SIGTERM"), stop, 2 * END_S)
+    session = asyncio.create_task(_session(home, settings, plan, bus, view, vault, record))
+    waiting = asyncio.create_task(ended.wait())
+    await asyncio.wait({session, waiting}, return_when=asyncio.FIRST_COMPLETED)
+    waiting.cancel()
+    if not session.done():
+        session.cancel()
+        await asyncio.wait({session}, timeout=END_S)
+    if received or not session.done():
+        # A thread in the middle of a model's work can't be stopped, and is not worth waiting for.
+        view.flush()
+        os._exit(128 + received[0] if received else PIPE_CLOSED_EXIT)
+    if broken:
+        raise broken[0]
+    if session.done() and not session.cancelled():
+        session.result()
+    return 0
+
+
+async def _session(
+    home: Home,
+    settings: Settings,
+    plan: AudioPlan,
+    bus: EventBus,
+    view: View,
+    vault: Vault,
+    record: Path | None,
+) -> None:
+    async with open_assistant(home, settings, plan, bus, vault) as assistant:
+        if record is not None:
+            await assistant.record(record if record.name else None)
+        view.ready(hears=assistant.hears)
+        if plan.typed or (not assistant.hears and not sys.stdin.isatty()):
+            await _typed(assistant, bus)
+        elif plan.recordings:
+            await assistant.recordings_ended()
+        elif sys.stdin is not None and sys.stdin.isatty():
+            await _commanded(assistant, bus)
+        else:
+            await asyncio.Event().wait()
+
+
+async def _typed(assistant: Assistant, bus: EventBus) -> None:
+    """One line, one turn; the next line is read when the answer has ended."""
+    await assistant.read_up()
+    async for line in _lines():
+        text = line.strip()
+        if text == "/quit":
+            return
+        if text.startswith("/"):
+            await run_typed_command(assistant, text, bus)
+        elif text:
+            await assistant.say(text)
+            await assistant.answered()
+
+
+async def _commanded(assistant: Assistant, bus: EventBus) -> None:
+    """Beside the microphone: typed turns, and commands that begin with a slash."""
+    async for line in _lines():
+        text = line.strip()
+        if text == "/quit":
+            return
+        if not text.startswith("/"):
+            if text:
+                await assistant.say(text)
+        else:
+            await run_typed_command(assistant, text, bus)
+
+
+async def run_typed_command(assistant: Assistant, text: str, bus: EventBus) -> None:
+    if text in TYPED_COMMANDS:
+        try:
+            await assistant.command(text[1:])
+        except AssistantError as error:
+            bus.emit(Notice(str(error), Severity.WARNING, error.mend))
+    else:
+        known = ", ".join(f"{name} ({what})" for name, what in TYPED_COMMANDS.items())
+        bus.emit(Notice(f"There is no {text}. There are: {known}."))
+
+
+def _is_waited_for(descriptor: int) -> bool:
+    """Plain files and /dev/null can't be waited for, and needn't: what they have is there."""
+    if os.isatty(descriptor):
+        return True
+    mode = os.fstat(descriptor).st_mode
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
+
+
+async def _lines() -> AsyncIterator[str]:
+    """Lines of standard input, without blocking the event loop or the end of the program."""
+    loop = asyncio.get_running_loop()
+    reader = asyncio.StreamReader(limit=16 * 1024 * 1024)
+    if not _is_waited_for(sys.stdin.fileno()):
+        for data in sys.stdin.buffer:
+            yield data.decode("utf-8", errors="replace")
+        return
+    transport, _ = await loop.connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader), sys.stdin
+    )
+    try:
+        while data := await reader.readline():
+            yield data.decode("utf-8", errors="replace")
+    finally:
+        transport.close()

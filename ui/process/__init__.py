@@ -1,0 +1,1 @@
+"""This process: logs, signals, threads, priorities, the terminal."""

@@ -1,0 +1,180 @@
+"""Keeps libraries off the terminal: their logs go to one file, what they print to another.
+
+No words of a conversation are to stay in a log. Libraries log what passes through them at DEBUG,
+which is never kept, and quote it in some errors; so, from libraries, what stands in quotation
+marks or brackets is left out, and so is the text of exceptions that quote the value they refuse.
+"""
+
+import ctypes
+import logging
+import os
+import re
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, nullcontext, redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from logging.handlers import RotatingFileHandler
+from typing import TextIO
+
+from assistant.errors import ModelFailed, SettingsError, StoreError
+from assistant.paths import Home
+
+LOG_BYTES = 1_000_000
+LOG_FILES_KEPT = 3
+TALKATIVE = ("httpx", "httpcore", "faster_whisper")
+"""They log every request at INFO, also those to our own worker."""
+OWN_PACKAGES = frozenset({"assistant", "models", "ui", "data"})
+
+QUOTED = re.compile(r"\[.*\]|'.*'|\".*\"|\{.*\}", re.DOTALL)
+"""Greedy: text that itself holds quotation marks goes as a whole."""
+QUOTING_ERRORS = (ValueError, LookupError, ModelFailed, SettingsError)
+"""Their message is mostly the value: pydantic's and JSON's errors, missing keys, what a model's
+server says of a prompt that it didn't like, and a command line that is not understood."""
+
+
+@dataclass(frozen=True, slots=True)
+class TerminalStreams:
+    """The terminal, or whatever standard output and error were connected to."""
+
+    out: TextIO
+    err: TextIO
+
+
+class DiscreetFormatter(logging.Formatter):
+    """Time, level, logger, message; traceback where there is one. No words of a conversation."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        message = record.getMessage()
+        if record.name.partition(".")[0] not in OWN_PACKAGES:
+            message = QUOTED.sub("[…]", message)
+        line = f"{self.formatTime(record)} {record.levelname} {record.name}: {message}"
+        error = record.exc_info[1] if record.exc_info else None
+        return f"{line}\n{_told(error)}" if error else line
+
+
+def _told(error: BaseException) -> str:
+    """Frames, types and harmless messages of an exception and of those that led to it."""
+    cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    before = f"{_told(cause)}\nwhich led to\n" if cause else ""
+    message = "…" if isinstance(error, QUOTING_ERRORS) else QUOTED.sub("[…]", str(error))
+    frames = "".join(traceback.format_tb(error.__traceback__))
+    return f"{before}{frames}{type(error).__qualname__}: {message}"
+
+
+@contextmanager
+def logs_in(home: Home, *, pipecat: bool = True) -> Iterator[None]:
+    """Send the logs of everything, loguru's too, to the home's log file.
+
+    Enter it before importing pipecat, which logs at import.
+
+    Args:
+        pipecat: this process will import it; without it loguru, by which it logs, isn't loaded.
+
+    Raises:
+        StoreError: the home can't be written.
+    """
+    home.create()
+    handler = RotatingFileHandler(
+        home.log, maxBytes=LOG_BYTES, backupCount=LOG_FILES_KEPT, encoding="utf-8", delay=True
+    )
+    handler.setFormatter(DiscreetFormatter())
+    root = logging.getLogger()
+    level = root.level
+    root.addHandler(handler)
+    root.setLevel(logging.INFO)
+    for name in TALKATIVE:
+        logging.getLogger(name).setLevel(logging.WARNING)
+    logging.captureWarnings(True)
+    try:
+        with _loguru_to(handler) if pipecat else nullcontext():
+            yield
+    finally:
+        logging.captureWarnings(False)
+        root.setLevel(level)
+        root.removeHandler(handler)
+        handler.close()
+
+
+@contextmanager
+def _loguru_to(handler: logging.Handler) -> Iterator[None]:
+    from loguru import logger as loguru_logger
+
+    loguru_logger.remove()
+    # A plain string would get the exception's text appended, values of variables and all.
+    loguru_logger.add(handler, level="INFO", format=lambda _: "{message}")
+    try:
+        yield
+    finally:
+        loguru_logger.remove()
+
+
+@contextmanager
+def redirected_output(home: Home) -> Iterator[TerminalStreams]:
+    """Point file descriptors 1 and 2 at the home's native log; yields the real ones.
+
+    What Python libraries print and what child processes write lands in that log as well. Nothing
+    but the yielded streams reaches the terminal until the block ends.
+
+    Raises:
+        StoreError: the home can't be written.
+    """
+    home.create()
+    _flush()
+    with ExitStack() as stack:
+        log = _open_native_log(home)
+        stack.callback(os.close, log)
+        streams = []
+        for number, stream in ((1, sys.stdout), (2, sys.stderr)):
+            real = os.dup(number)
+            stack.callback(os.close, real)
+            stack.callback(os.dup2, real, number)
+            os.dup2(log, number)
+            streams.append(stack.enter_context(_writer(real, stream)))
+        stack.callback(_flush)
+        # Where they aren't on these descriptors (an IDE, a test), Python's own two need it as well.
+        native = stack.enter_context(_writer(log, sys.stdout))
+        stack.enter_context(redirect_stdout(native))
+        stack.enter_context(redirect_stderr(native))
+        yield TerminalStreams(*streams)
+
+
+def ensure_standard_streams() -> None:
+    """Connect what was closed (`>&-`) to nothing, so that no file of ours becomes descriptor 1."""
+    for number in (0, 1, 2):
+        try:
+            os.fstat(number)
+        except OSError:
+            # The lowest free number is taken, and those below are open already.
+            os.open(os.devnull, os.O_RDWR)
+    sys.stdout = sys.stdout or os.fdopen(1, "w", encoding="utf-8", closefd=False)
+    sys.stderr = sys.stderr or os.fdopen(2, "w", encoding="utf-8", closefd=False)
+
+
+def _open_native_log(home: Home) -> int:
+    path = home.native_log
+    try:
+        if path.exists() and path.stat().st_size > LOG_BYTES:
+            path.unlink()
+        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    except OSError as error:
+        raise StoreError(f"The log {path} can't be written: {error.strerror}.") from error
+
+
+def _writer(descriptor: int, like: TextIO) -> TextIO:
+    return open(
+        descriptor,
+        "w",
+        encoding=getattr(like, "encoding", None) or "utf-8",
+        errors="replace",
+        buffering=1,
+        closefd=False,
+    )
+
+
+def _flush() -> None:
+    """Empty Python's and C's buffers, or their contents would turn up on the other side."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    if os.name == "posix":
+        ctypes.CDLL(None).fflush(None)

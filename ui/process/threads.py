@@ -1,0 +1,28 @@
+"""Blocking work beside an event loop, that keeps nobody from leaving."""
+
+import asyncio
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+async def run_on_daemon_thread(function: Callable[..., T], *arguments: object) -> T:
+    """Await `function(*arguments)` on a daemon thread: the end of the program doesn't wait for it,
+    as it does for those of `asyncio.to_thread`."""
+    future: Future[T] = Future()
+
+    def work() -> None:
+        try:
+            result = function(*arguments)
+        except BaseException as error:  # noqa: BLE001 - raised again where it is awaited
+            if not future.cancelled():
+                future.set_exception(error)
+        else:
+            if not future.cancelled():
+                future.set_result(result)
+
+    threading.Thread(target=work, name="work", daemon=True).start()
+    return await asyncio.wrap_future(future)

@@ -1,0 +1,1 @@
+"""The latency and log tabs."""

@@ -1,0 +1,191 @@
+"""Where the time of every turn of the session went, and what is usual."""
+
+from collections.abc import Iterator, Sequence
+from typing import ClassVar
+
+from rich.cells import set_cell_size
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+from assistant.events import Latency
+from ui.screen.talk.waterfall import LABELS, first_sound, reached
+from ui.screen.widgets.listing import Listing
+from ui.screen.widgets.messages import OpenTurn
+from ui.screen.widgets.pane import Pane
+from ui.session.state import STEPS, ScreenState, Turn, percentile
+from ui.text.terminal_safe import plain
+
+EMPTY = (
+    "Every turn gets a bar here, once it is over: how long it took from the end of your speech\n"
+    "to the first sound of the answer, and what of it went where."
+)
+LETTERS = {
+    "turn_decided": "E",
+    "transcript": "W",
+    "recall": "R",
+    "first_token": "T",
+    "first_audio": "S",
+}
+"""Each begins its step's part of a bar, which tells the parts apart without colours."""
+NUMBER, SUM, LATE, TOKENS, SPEED = 5, 10, 13, 12, 10
+FIGURES = NUMBER + SUM + LATE + TOKENS + SPEED
+WIDEST_BAR = 80
+LEAST_BAR = 12
+ROOM_FOR_WORDS = 20
+BEYOND = 1.5
+"""Bars are cut off at so many times the session's p95: one stray turn would make all others dots.
+"""
+
+
+class Turns(Listing):
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "select", "Open turn", id="latency.open")
+    ]
+
+
+class LatencyTab(Pane):
+    """A table of percentiles, and below it one bar a turn, the newest last."""
+
+    DEFAULT_CSS = """
+    LatencyTab { layout: vertical; }
+    LatencyTab > #usual { height: auto; padding: 0 1; }
+    LatencyTab > Turns {
+        border: round $primary; padding: 0 1;
+        text-wrap: nowrap; text-overflow: ellipsis;
+    }
+    LatencyTab > Turns:focus { border: round $accent; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._over: list[Turn] = []
+        self._drawn: tuple[object, ...] = ()
+
+    def compose(self) -> ComposeResult:
+        yield Static(EMPTY, id="usual", markup=False)
+        yield Turns()
+
+    def on_mount(self) -> None:
+        self.query_one(Turns).border_title = "Turns: " + " · ".join(
+            f"{LETTERS[name]} {LABELS[name][0]}" for name in STEPS
+        )
+
+    def show(self, state: ScreenState) -> None:
+        over = [turn for turn in state.turns if turn.over]
+        drawn = (len(over), over[-1].number if over else 0, self.size.width)
+        if not over or drawn == self._drawn:
+            return
+        self._drawn = drawn
+        self.query_one("#usual", Static).update(usual(over))
+        self._list(over)
+
+    def _list(self, over: list[Turn]) -> None:
+        """Follows the newest while the cursor is on it."""
+        turns = self.query_one(Turns)
+        place = turns.highlighted
+        chosen = self._over[place] if place is not None and place < len(self._over) else None
+        following = chosen is None or chosen is self._over[-1] or chosen not in over
+        self._over = over
+        # Its border, padding and scrollbar, which is there only when it is needed.
+        cells = max(self.size.width - 6, FIGURES + LEAST_BAR)
+        whole = scale(over)
+        turns.clear_options()
+        turns.add_options(Option(row(turn, whole, cells)) for turn in over)
+        turns.highlighted = len(over) - 1 if chosen is None or following else over.index(chosen)
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        self.post_message(OpenTurn(self._over[event.option_index].number))
+
+
+def scale(turns: Sequence[Turn]) -> float:
+    """Milliseconds that a bar of full length stands for."""
+    ends = [steps[-1][1] for turn in turns if (steps := reached(turn.latency))]
+    slow = percentile(ends, 0.95)
+    return min(max(ends), BEYOND * slow) if slow is not None else 0.0
+
+
+def row(turn: Turn, whole: float, cells: int) -> Text:
+    """One turn: its bar, its time, what was late in recall, tokens read and written per second."""
+    room = min(cells - FIGURES, WIDEST_BAR)
+    text = Text.assemble((f"{turn.number:>{NUMBER - 1}} ", "bold"), no_wrap=True)
+    text.append_text(bar(turn.latency, whole, room))
+    first = first_sound(turn)
+    text.append(f"{first:,.0f} ms".rjust(SUM) if first is not None else " " * SUM)
+    if turn.missed:
+        text.append("  recall late".ljust(LATE), style="bold red")
+    else:
+        late = "  in brief" if turn.brief else "  stand-in" if turn.stand_in else ""
+        text.append(late.ljust(LATE), style="yellow")
+    read = f"{turn.read_tokens:,} read" if turn.read_tokens is not None else ""
+    speed = f"{turn.tokens_per_s:.1f}/s" if turn.tokens_per_s is not None else ""
+    text.append(f"{read:>{TOKENS}}{speed:>{SPEED}}", style="dim")
+    words = cells - FIGURES - room - 2
+    if words >= ROOM_FOR_WORDS:
+        text.append("  " + set_cell_size(" ".join(plain(turn.user).split()), words).rstrip())
+    return text
+
+
+def bar(latency: Latency, whole: float, cells: int) -> Text:
+    """The steps one after the other, each with its letter; `»` when it is longer than `whole`
+    milliseconds."""
+    text = Text()
+    ended, before = 0, 0.0
+    for name, ms in reached(latency):
+        _, colour = LABELS[name]
+        end = min(round(cells * ms / whole) if whole else 0, cells)
+        # A step too short for a cell is left out of the bar, not of the figures.
+        if end > ended:
+            text.append(LETTERS[name].ljust(end - ended, "▬"), style=f"black on {colour}")
+            ended = end
+        before = ms
+    if before > whole and text:
+        text.right_crop(1)
+        text.append("»", style="bold reverse")
+    text.append(" " * (cells - len(text)))
+    return text
+
+
+def usual(turns: Sequence[Turn]) -> Text:
+    """p50 and p95 of each step, by itself and since the end of speech, and what else is counted."""
+    lines = [Text(f"{'':<18}{'of its own':^20}{'since the end of speech':^26}", style="dim")]
+    lines.append(Text(f"{'':<18}{'p50':>9}{'p95':>11}{'p50':>13}{'p95':>12}", style="dim"))
+    lines += _steps(turns)
+    missed = sum(turn.missed for turn in turns)
+    told = [f"recall late in {missed} of {len(turns)} turns"]
+    if stand_ins := sum(turn.stand_in for turn in turns):
+        told[0] += f", by the quick encoder in {stand_ins}"
+    if briefs := sum(turn.brief for turn in turns):
+        told[0] += f", in brief in {briefs}"
+    read = percentile([t.read_tokens for t in turns if t.read_tokens is not None], 0.5)
+    if read is not None:
+        told.append(f"{read:,.0f} tokens read (p50)")
+    speed = percentile([t.tokens_per_s for t in turns if t.tokens_per_s is not None], 0.5)
+    if speed is not None:
+        told.append(f"{speed:.1f} tokens/s (p50)")
+    lines.append(Text(" · ".join(told), style="bold" if missed else ""))
+    return Text("\n").join(lines)
+
+
+def _steps(turns: Sequence[Turn]) -> Iterator[Text]:
+    own: dict[str, list[float]] = {name: [] for name in STEPS}
+    since: dict[str, list[float]] = {name: [] for name in STEPS}
+    for turn in turns:
+        before = 0.0
+        for name, ms in reached(turn.latency):
+            own[name].append(ms - before)
+            since[name].append(ms)
+            before = ms
+    for name in STEPS:
+        if not own[name]:
+            continue
+        label, colour = LABELS[name]
+        figures = [percentile(times, p) for times in (own[name], since[name]) for p in (0.5, 0.95)]
+        shown = [f"{ms:,.0f} ms" for ms in figures if ms is not None]
+        yield Text.assemble(
+            (f" {LETTERS[name]} ", f"black on {colour}"),
+            f" {label:<14}{shown[0]:>9}{shown[1]:>11}{shown[2]:>13}{shown[3]:>12}",
+        )

@@ -1,0 +1,107 @@
+"""The end of a log file as it grows, across rotation. Knows nothing of how it is drawn.
+
+No words of a conversation are in a log: see `ui.process.logs`.
+"""
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+BEGIN_BYTES = 1 << 18
+"""Of a log that was there before; some 2,000 lines."""
+ONCE_BYTES = 1 << 20
+"""Most that one look reads; the rest comes with the next."""
+LINE = re.compile(r"^\d{4}-\d\d-\d\d (\d\d:\d\d:\d\d),\d+ ([A-Z]+) ([^:]+): (.*)$")
+LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
+CONTROL = re.compile(r"\x1b\[[0-9;]*[A-Za-z]|[\x00-\x1f\x7f-\x9f]")
+TAB = "    "
+
+
+@dataclass(frozen=True, slots=True)
+class LogLine:
+    """One line. Of a traceback, the line after the first: level as the first, `at` empty."""
+
+    level: str
+    """Empty in a log that has no levels."""
+    at: str
+    """Time of the day."""
+    logger: str
+    text: str
+
+    @property
+    def grave(self) -> int:
+        """Place in `LEVELS`; without a level, -1."""
+        return LEVELS.index(self.level) if self.level in LEVELS else -1
+
+
+class LogTail:
+    """Reads each line of a file once. Blocking; no file stays open, so that it can be rotated."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._inode: int | None = None
+        self._place = 0
+        self._rest = b""
+        """What came after the last end of line."""
+        self._level = ""
+
+    def read(self) -> list[LogLine]:
+        """What is new since the last time; nothing while there is no such file.
+
+        Raises:
+            OSError: it can't be read.
+        """
+        lines = []
+        try:
+            there = self._file.stat()
+        except FileNotFoundError:
+            return []
+        if self._inode is None:
+            self._begin(there)
+        elif there.st_ino != self._inode:
+            lines = self._rotated()
+            self._start(there.st_ino, 0)
+        elif there.st_size < self._place:  # cut off
+            self._start(there.st_ino, 0)
+        return lines + self._parsed(self._more(self._file))
+
+    def _begin(self, there: os.stat_result) -> None:
+        self._start(there.st_ino, max(0, there.st_size - BEGIN_BYTES))
+        if self._place:
+            with self._file.open("rb") as file:
+                file.seek(self._place)
+                self._place += len(file.readline())  # the end of a line
+
+    def _start(self, inode: int, place: int) -> None:
+        self._inode, self._place, self._rest = inode, place, b""
+
+    def _rotated(self) -> list[LogLine]:
+        """The last lines of a file that has another name now, if it is still there."""
+        old = self._file.with_name(f"{self._file.name}.1")
+        try:
+            if old.stat().st_ino != self._inode:
+                return []
+            return self._parsed(self._more(old))
+        except FileNotFoundError:
+            return []
+
+    def _more(self, path: Path) -> list[bytes]:
+        """Whole lines."""
+        with path.open("rb") as file:
+            file.seek(self._place)
+            block = file.read(ONCE_BYTES)
+        self._place += len(block)
+        *lines, self._rest = (self._rest + block).split(b"\n")
+        return lines
+
+    def _parsed(self, lines: list[bytes]) -> list[LogLine]:
+        return [self._line(line.decode("utf-8", "replace")) for line in lines if line]
+
+    def _line(self, text: str) -> LogLine:
+        text = CONTROL.sub("", text.expandtabs(len(TAB)))
+        found = LINE.match(text)
+        if found is None:
+            return LogLine(self._level, "", "", text)
+        at, self._level, logger, message = found.groups()
+        return LogLine(self._level, at, logger, message)

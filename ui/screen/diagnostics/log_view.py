@@ -1,0 +1,186 @@
+"""Lines of a log, wrapped, the newest last; follows the end until somebody scrolls up."""
+
+from collections.abc import Callable, Iterable
+from typing import ClassVar
+
+from rich.cells import chop_cells
+from rich.segment import Segment
+from rich.style import Style
+from textual.binding import Binding, BindingType
+from textual.geometry import Size
+from textual.message import Message
+from textual.reactive import reactive
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from ui.screen.diagnostics.log_tail import LogLine
+
+MOST, SLACK = 3000, 500
+"""Lines that are kept, and how many more until the oldest go; the file has all."""
+LEVEL = 9
+LAST_WORD = 18
+"""Characters; longer words are cut."""
+STYLES = {
+    "DEBUG": Style(dim=True),
+    "INFO": Style(),
+    "WARNING": Style(color="yellow", bold=True),
+    "ERROR": Style(color="red", bold=True),
+    "CRITICAL": Style(color="red", bold=True, reverse=True),
+}
+TIME = Style(dim=True)
+Shown = Callable[[LogLine], bool]
+
+
+class LogView(ScrollView, can_focus=True):
+    """Draws only what can be seen; wraps each line once for a width."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("j,down", "scroll_down", show=False, id="list.down"),
+        Binding("k,up", "scroll_up", show=False, id="list.up"),
+        Binding("pageup", "page_up", show=False, id="list.page_up"),
+        Binding("pagedown", "page_down", show=False, id="list.page_down"),
+        Binding("g,home", "scroll_home", show=False, id="list.top"),
+        Binding("G,end", "end", "To the end", id="list.bottom"),
+    ]
+    DEFAULT_CSS = """
+    LogView { height: 1fr; padding: 0 1; overflow-x: hidden; scrollbar-gutter: stable; }
+    """
+
+    unread = reactive(0)
+    """Lines that came while the end was out of sight."""
+
+    class Moved(Message):
+        """The number of unread lines has changed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lines: list[LogLine] = []
+        self._strips: list[list[Segment]] = []
+        self._wanted: Shown = lambda _line: True
+        self._following = True
+
+    @property
+    def empty(self) -> bool:
+        return not self._strips
+
+    @property
+    def held(self) -> int:
+        """Lines in memory, shown or not."""
+        return len(self._lines)
+
+    def add(self, lines: Iterable[LogLine]) -> None:
+        """Behind those that are there."""
+        new = list(lines)
+        if not new:
+            return
+        self._lines += new
+        shown = [line for line in new if self._wanted(line)]
+        if not self._following:
+            self.unread += len(shown)
+        for line in shown:
+            self._strips += self._wrapped(line)
+        if len(self._lines) > MOST + SLACK:
+            self._shorten()
+        else:
+            self._grown()
+
+    def clear(self) -> None:
+        self._lines.clear()
+        self._wrap_all()
+        self.action_end()
+
+    def only(self, wanted: Shown) -> None:
+        """Show the lines that are wanted, and go to their end."""
+        self._wanted = wanted
+        self._wrap_all()
+        self.action_end()
+
+    def action_end(self) -> None:
+        """To the newest, and follow again."""
+        self._following, self.unread = True, 0
+        self.scroll_end(animate=False, force=True, immediate=True)
+
+    def watch_unread(self) -> None:
+        self.post_message(self.Moved())
+
+    def watch_scroll_y(self, old: float, new: float) -> None:
+        super().watch_scroll_y(old, new)
+        at_end = new >= self.max_scroll_y
+        if new < old and not at_end:
+            self._following = False
+        elif at_end:
+            self._following, self.unread = True, 0
+
+    def on_resize(self) -> None:
+        self._wrap_all()
+
+    def render_line(self, y: int) -> Strip:
+        place = int(self.scroll_y) + y
+        width = self.size.width
+        if place >= len(self._strips):
+            return Strip.blank(width, self.rich_style)
+        return Strip(self._strips[place]).apply_style(self.rich_style).adjust_cell_length(width)
+
+    @property
+    def _cells(self) -> int:
+        return self.scrollable_content_region.width
+
+    # -- inside ---------------------------------------------------------------------------------
+
+    def _shorten(self) -> None:
+        """The oldest go; who reads further up goes on reading the same lines."""
+        place, before = self.scroll_y, len(self._strips)
+        del self._lines[:-MOST]
+        self._wrap_all()
+        if not self._following:
+            gone = before - len(self._strips)
+            self.scroll_to(y=max(place - gone, 0), animate=False, immediate=True)
+
+    def _wrap_all(self) -> None:
+        following, before = self._following, len(self._strips)
+        self._strips = []
+        for line in self._lines:
+            if self._wanted(line):
+                self._strips += self._wrapped(line)
+        self._following = following
+        self._grown()
+        if not following and len(self._strips) < before:
+            self.scroll_to(y=min(self.scroll_y, self.max_scroll_y), animate=False)
+
+    def _grown(self) -> None:
+        self.virtual_size = Size(self._cells, len(self._strips))
+        if self._following:
+            self.scroll_end(animate=False, force=True, immediate=True)
+        self.refresh()
+
+    def _wrapped(self, line: LogLine) -> list[list[Segment]]:
+        """Rows of one line; its time and level stand before the first."""
+        head: list[Segment] = []
+        if line.at:
+            word = Segment(f"{line.level:<{LEVEL}}", STYLES.get(line.level))
+            head = [Segment(f"{line.at} ", TIME), word]
+        name = f"{line.logger}: " if line.logger else ""
+        body = name + line.text
+        indent = sum(segment.cell_length for segment in head) or (2 if line.level else 0)
+        width = max(self._cells - indent, 20)
+        rows = []
+        for number, part in enumerate(_wrap(body, width)):
+            lead = head if head and not number else [Segment(" " * indent)]
+            text = [Segment(part)]
+            if not number and name and len(part) > len(name):
+                text = [Segment(name, TIME), Segment(part[len(name) :])]
+            rows.append([*lead, *text])
+        return rows
+
+
+def _wrap(text: str, width: int) -> list[str]:
+    """At a space near the end of the row, where there is one. Thousands of lines are wrapped
+    within one frame, which what knows all of Unicode is too slow for."""
+    if not text.isascii():
+        return chop_cells(text, width)
+    rows = []
+    while len(text) > width:
+        cut = text.rfind(" ", width - LAST_WORD, width) + 1 or width
+        rows.append(text[:cut])
+        text = text[cut:]
+    return [*rows, text]

@@ -1,0 +1,153 @@
+"""The end of the logs, as they grow."""
+
+import asyncio
+from typing import ClassVar
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container
+from textual.timer import Timer
+from textual.widgets import Input, Static
+
+from assistant.errors import StoreError
+from assistant.paths import Home
+from ui.screen.diagnostics.log_tail import LEVELS, LogLine, LogTail
+from ui.screen.diagnostics.log_view import LogView
+from ui.screen.widgets.filter_line import FilterLine, focus_later
+from ui.screen.widgets.messages import ErrorOccurred
+
+EVERY_S = 0.5
+EMPTY = "What the assistant notes of its own work appears here; nothing that was said is among it."
+FILES = {"assistant": "the assistant's log", "native": "what libraries print"}
+LEAST = {"INFO": "all levels", "WARNING": "warnings and errors", "ERROR": "errors"}
+
+
+class LogsTab(Container):
+    """Reads only while it can be seen, and only what is new."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("a", "least('INFO')", "All", id="logs.all"),
+        Binding("w", "least('WARNING')", "Warnings", id="logs.warnings"),
+        Binding("e", "least('ERROR')", "Errors", id="logs.errors"),
+        Binding("n", "other", "Other log", id="logs.other"),
+        Binding("slash", "filter", "Filter", id="logs.filter"),
+    ]
+    DEFAULT_CSS = """
+    LogsTab { layout: vertical; }
+    LogsTab > #about { height: auto; padding: 0 1; }
+    """
+
+    def __init__(self, home: Home) -> None:
+        super().__init__()
+        self._home = home
+        self._which = "assistant"
+        self._least = "INFO"
+        self._tail = LogTail(home.log)
+        self._reading: Timer | None = None
+        self._busy = False
+        self._failed = ""
+
+    def compose(self) -> ComposeResult:
+        yield Static(EMPTY, id="about", markup=False)
+        yield LogView()
+        yield FilterLine("words of a line")
+
+    def on_mount(self) -> None:
+        self._reading = self.set_interval(EVERY_S, self._look, pause=True)
+        self._tell()
+
+    def on_show(self) -> None:
+        if self._reading is not None:
+            self._reading.resume()
+        self._look()
+
+    def on_hide(self) -> None:
+        if self._reading is not None:
+            self._reading.pause()
+
+    # -- reading --------------------------------------------------------------------------------
+
+    def _look(self) -> None:
+        if not self._busy:
+            self._busy = True
+            self.run_worker(self._read(), group="read")
+
+    async def _read(self) -> None:
+        tail = self._tail
+        try:
+            lines = await asyncio.to_thread(tail.read)
+        except OSError as error:
+            self._fail(f"The log can't be read: {error.strerror}.")
+            return
+        finally:
+            self._busy = False
+        self._failed = ""
+        if tail is self._tail and lines:
+            self.query_one(LogView).add(lines)
+            self._tell()
+
+    def _fail(self, told: str) -> None:
+        """Once, not twice a second."""
+        if told != self._failed:
+            self._failed = told
+            self.post_message(ErrorOccurred(StoreError(told)))
+
+    # -- what is shown --------------------------------------------------------------------------
+
+    def _tell(self) -> None:
+        view = self.query_one(LogView)
+        words = self.query_one(FilterLine).value.strip()
+        text = Text.assemble((FILES[self._which], "bold"), f", {LEAST[self._least]}")
+        if words:
+            text.append(f', with "{words}"')
+        if view.unread:
+            text.append(f"   +{view.unread} new, G goes there", style="bold yellow")
+        if view.empty:
+            text.append(f"\n\n{EMPTY if not view.held else 'No line is like that.'}", style="dim")
+        self.query_one("#about", Static).update(text)
+
+    def on_log_view_moved(self) -> None:
+        self._tell()
+
+    def _narrow(self) -> None:
+        words, least = self.query_one(FilterLine).words, LEVELS.index(self._least)
+
+        def wanted(line: LogLine) -> bool:
+            if -1 < line.grave < least:
+                return False
+            whole = f"{line.level} {line.logger} {line.text}".casefold()
+            return all(word in whole for word in words)
+
+        self.query_one(LogView).only(wanted)
+        self._tell()
+
+    def action_least(self, level: str) -> None:
+        self._least = level
+        self._narrow()
+
+    def action_other(self) -> None:
+        """The one log, or the other."""
+        self._which = "native" if self._which == "assistant" else "assistant"
+        file = self._home.native_log if self._which == "native" else self._home.log
+        self._tail = LogTail(file)
+        self.query_one(LogView).clear()
+        self._narrow()
+        self._look()
+
+    def find(self) -> None:
+        self.action_filter()
+
+    def action_filter(self) -> None:
+        self.query_one(FilterLine).open()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        event.stop()
+        self._narrow()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.query_one(LogView).focus()
+
+    def on_filter_line_left(self) -> None:
+        focus_later(self.query_one(LogView))

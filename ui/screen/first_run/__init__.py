@@ -1,0 +1,1 @@
+"""The first start in a new home: microphone, models, recovery key."""

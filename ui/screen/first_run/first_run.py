@@ -1,0 +1,159 @@
+"""Before the first conversation, or whenever models are missing: what there is to do, step by step.
+
+Every step can be left out. A home that has been used is asked for nothing but missing models.
+"""
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+from textual.app import App, RenderResult
+
+from assistant.errors import AssistantError, ModelMissing
+from assistant.events import Phase
+from assistant.paths import Home
+from assistant.settings import Settings
+from ui.process.threads import run_on_daemon_thread
+from ui.screen.widgets.pane import Pane
+from ui.session.state import ScreenState
+
+if TYPE_CHECKING:
+    from models.download.sources import Report
+    from ui.screen.first_run.microphone_step import Check, Row
+    from ui.session.model_downloads import Needed
+
+LOADING = "The models are being loaded; in a moment you can speak."
+HELLO = "Say hello, or press i and type. ? shows the keys."
+
+logger = logging.getLogger(__name__)
+
+
+def is_new(home: Home) -> bool:
+    """Nobody has used it yet."""
+    return not any(
+        path.exists() for path in (home.settings_file, home.key_file, home.transcript, home.ledger)
+    )
+
+
+class FirstRun:
+    """The steps, and what they rest on.
+
+    Args:
+        new: the home is; otherwise only missing models are asked for.
+        listens: there is a microphone to try; recordings need none.
+        check, needed, bring: the microphone's check, and what knows of models; default: the
+            machine's own.
+    """
+
+    def __init__(
+        self,
+        home: Home,
+        *,
+        new: bool,
+        listens: bool = True,
+        check: "Callable[[Callable[[Row], None]], Check] | None" = None,
+        needed: "Callable[[Settings], list[Needed]] | None" = None,
+        bring: "Callable[[Settings, Report, threading.Event], None] | None" = None,
+    ) -> None:
+        self._home = home
+        self._check = check
+        self._needed = needed
+        self._bring = bring
+        self._microphone_due = new and listens
+        self._exchange_due = new
+        self.first = new
+        """The steps come before anything is started."""
+
+    async def missing(self, settings: Settings) -> "list[Needed]":
+        """Models that have to be downloaded. Raises SettingsError: there is no such profile."""
+        return await run_on_daemon_thread(self._missing, settings)
+
+    async def lead(self, app: App[int], settings: Settings) -> Settings:
+        """Through what is to be done before a conversation; returns the settings for it. To be
+        called in a worker.
+
+        Raises:
+            ModelMissing: models are missing, and their download was left out.
+            SettingsError: there is no such profile.
+        """
+        looking = asyncio.create_task(self.missing(settings))
+        if self._microphone_due:
+            self._microphone_due = False
+            settings = await self._try_microphone(app, settings)
+        needed = await looking
+        if needed:
+            await self._download(app, settings, needed)
+        self.first = False
+        if self._exchange_due:
+            self._exchange_due = False
+            await app.screen_stack[0].query_one("#left").mount(FirstExchangeHint(), after=0)
+        return settings
+
+    async def _try_microphone(self, app: App[int], settings: Settings) -> Settings:
+        from ui.screen.first_run.microphone_step import MicrophoneStep
+
+        check = self._check or self._own_check()
+        chosen = await app.push_screen_wait(MicrophoneStep(check, settings.audio.input_device))
+        if chosen is None:
+            return settings
+        audio = settings.audio.model_copy(update={"input_device": chosen})
+        try:
+            await run_on_daemon_thread(self._keep, chosen)
+        except AssistantError as error:
+            logger.warning("the choice of the microphone can't be kept", exc_info=error)
+            app.notify(f"{error} The choice holds for this time.", severity="warning", markup=False)
+        return settings.model_copy(update={"audio": audio})
+
+    async def _download(self, app: App[int], settings: Settings, needed: "list[Needed]") -> None:
+        from ui.screen.first_run.models_step import ModelsStep
+        from ui.session.model_downloads import download_missing
+
+        step = ModelsStep(needed, partial(self._bring or download_missing, settings))
+        if not await app.push_screen_wait(step):
+            raise ModelMissing(
+                "The assistant has no models to work with.", mend="assistant models pull"
+            )
+
+    def _missing(self, settings: Settings) -> "list[Needed]":
+        from ui.session.model_downloads import missing_models
+
+        return (self._needed or missing_models)(settings)
+
+    def _own_check(self) -> "Callable[[Callable[[Row], None]], Check]":
+        from ui.screen.first_run.microphone_check import MicrophoneCheck
+
+        return partial(MicrophoneCheck, self._home)
+
+    def _keep(self, microphone: str) -> None:
+        from ui.session.settings_file import set_setting
+
+        set_setting(self._home, "audio.input_device", microphone)
+
+
+class FirstExchangeHint(Pane):
+    """What to do first; gone with the first turn that is over."""
+
+    DEFAULT_CSS = """
+    FirstExchange { height: auto; padding: 0 1; border: round $accent; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._words = LOADING
+
+    def show(self, state: ScreenState) -> None:
+        if state.turn is not None and state.turn.over:
+            self.remove()
+            return
+        self.display = state.phase is not Phase.STOPPED
+        words = LOADING if state.phase is Phase.STARTING else HELLO
+        if words != self._words:
+            self._words = words
+            self.refresh(layout=True)
+
+    def render(self) -> RenderResult:
+        return Text(self._words, style="bold")

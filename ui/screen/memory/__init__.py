@@ -1,0 +1,1 @@
+"""The memory tab: browse, change and forget memories."""

@@ -1,0 +1,148 @@
+"""What can be done to memories wherever they are shown: the same keys, the same requests as
+`assistant memory` sends."""
+
+from collections.abc import Callable, Coroutine
+from functools import partial
+from typing import Any, ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.screen import ModalScreen
+from textual.widget import Widget
+from textual.worker import WorkType
+
+from assistant.errors import AssistantError
+from ui.screen.memory.forgetting_preview import SHOWN, details, question
+from ui.screen.widgets.dialogs import Confirm, LineDialog
+from ui.screen.widgets.messages import ErrorOccurred
+from ui.session.session import Row, Session
+
+MEMORY_BINDINGS: list[BindingType] = [
+    Binding("p", "pin", "Pin", id="memory.pin"),
+    Binding("n", "never_recall", "Never recall", id="memory.never_recall"),
+    Binding("e", "edit", "Edit", id="memory.edit"),
+    Binding("w", "wrong", "Wrong", id="memory.wrong"),
+    Binding("d,delete", "forget", "Forget", id="memory.forget"),
+    Binding("D", "forget(True)", "Forget with its sources", show=False, id="memory.forget_sources"),
+]
+
+
+class MemoryActions(Widget):
+    """Actions on what `chosen` names. Of one at once, of several forgotten after a question."""
+
+    BINDINGS: ClassVar[list[BindingType]] = MEMORY_BINDINGS
+    session: Session
+
+    def work(self, do: Callable[[], Coroutine[None, None, None]], group: str) -> None:
+        """Beside what else goes on; what is under way of this group ends."""
+        # A function: the coroutine of a worker that never began would be complained about.
+        begun: WorkType[None] = do
+        self.run_worker(begun, exclusive=True, group=group)
+
+    async def asked(self, window: ModalScreen[Any]) -> Any:
+        """What is answered in a window; None too where another window was faster."""
+        return await self.app.push_screen_wait(window) if self.screen.is_current else None
+
+    def chosen(self) -> list[str]:
+        """Ids of the memories that an action is about."""
+        raise NotImplementedError
+
+    def changed(self) -> None:
+        """Called when an action was carried out."""
+
+    def forgotten(self) -> None:
+        """Called when what was chosen is gone."""
+
+    async def request(self, **request: Any) -> list[Row]:
+        """Ask; what goes wrong is told, and nothing is answered."""
+        try:
+            return await self.session.ask(request)
+        except AssistantError as error:
+            self.post_message(ErrorOccurred(error))
+            return []
+
+    async def _row(self) -> Row | None:
+        ids = self.chosen()
+        rows = await self.request(act="show", id=ids[0]) if ids else []
+        return rows[0] if rows else None
+
+    async def _mark(self, **marks: Any) -> bool:
+        """All that are chosen; says whether it was done."""
+        done = True
+        for key in self.chosen():
+            done = bool(await self.request(act="mark", id=key, **marks))
+            if not done:
+                break
+        self.changed()
+        return done
+
+    def action_pin(self) -> None:
+        self.work(self._pin, "mark")
+
+    async def _pin(self) -> None:
+        """As the first of them is not yet."""
+        row = await self._row()
+        if row is not None and await self._mark(pinned=not row["pinned"]):
+            self.notify("No longer pinned." if row["pinned"] else "Pinned.")
+
+    def action_never_recall(self) -> None:
+        self.work(self._never_recall, "mark")
+
+    async def _never_recall(self) -> None:
+        row = await self._row()
+        if row is not None and await self._mark(never_recall=not row["never_recall"]):
+            again = "Recalled where it fits."
+            self.notify(again if row["never_recall"] else "Never recalled from now on.")
+
+    def action_wrong(self) -> None:
+        self.work(self._wrong, "mark")
+
+    async def _wrong(self) -> None:
+        if self.chosen() and await self._mark(feedback=-1):
+            self.notify("Noted: it should not have come up.")
+
+    def action_edit(self) -> None:
+        self.work(self._edit, "edit")
+
+    async def _edit(self) -> None:
+        row = await self._row()
+        if row is None:
+            return
+        if row["kind"] == "exchange":
+            self.notify(
+                "What was said is kept to the letter: forget it, and add what is right.",
+                severity="warning",
+            )
+            return
+        text = await self.asked(LineDialog("Edit this memory", row["text"]))
+        changed = text is not None and text != row["text"]
+        if changed and await self.request(act="edit", id=row["id"], text=text):
+            self.changed()
+            self.notify("Changed.")
+
+    def action_forget(self, sources: bool = False) -> None:
+        """
+        Args:
+            sources: of what was derived the exchanges too that it rests on.
+        """
+        self.work(partial(self._forget, sources), "forget")
+
+    async def _forget(self, sources: bool) -> None:
+        ids = self.chosen()
+        if not ids:
+            return
+        wish = {"act": "forget", "ids": ids, "with_sources": sources}
+        if len(ids) > 1:
+            preview = await self.request(**wish, preview=True, limit=SHOWN)
+            if not preview:
+                return
+            told = preview[-1]
+            asked = Confirm(question(told), details(preview))
+            if not await self.asked(asked):
+                return
+            wish["seen"] = told["seen"]
+        rows = await self.request(**wish)
+        if rows:
+            undoable = rows[0]["event"] == "forgetting"
+            self.notify(f"Forgotten. {'u brings it back while there is time.' if undoable else ''}")
+            self.forgotten()
+            self.changed()

@@ -1,0 +1,47 @@
+"""What a request to forget would come to, in the words of a question."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ui.screen.memory.columns import what
+from ui.text.forgetting import exchanges, memories
+from ui.text.terminal_safe import plain
+
+Row = dict[str, Any]
+
+SHOWN = 6
+"""Memories that are named."""
+LONGEST = 60
+
+
+def question(preview: Row) -> str:
+    return f"Forget {memories(preview['memories'])} and {exchanges(preview['exchanges'])}?"
+
+
+def details(rows: Sequence[Row]) -> str:
+    """
+    Args:
+        rows: as the request with `preview` answers; the last one counts.
+    """
+    *listed, preview = rows
+    going = [row for row in listed if row["event"] == "going"]
+    lines = [f"· {what(row)}: {_short(row['text'])}" for row in going]
+    if (more := preview["memories"] - len(going)) > 0:
+        lines.append(f"  … and {memories(more)} more")
+    if preview["derived"]:
+        lines.append(f"{preview['derived']:,} of them were drawn from what goes.")
+    if preview["changing"]:
+        lines.append(f"{memories(preview['changing'])} would stay, without what they have of it.")
+    if preview["staying"]:
+        lines.append("What some were drawn from stays in the transcript; D forgets that too.")
+    lines.append(
+        "u brings it back while there is time."
+        if preview["undoable"]
+        else "It is gone at once, and can't be brought back."
+    )
+    return "\n".join(lines)
+
+
+def _short(text: str) -> str:
+    line = " ".join(plain(text).split())
+    return line if len(line) <= LONGEST else f"{line[:LONGEST]}…"

@@ -1,0 +1,104 @@
+"""What the table of memories asks for. Knows nothing of how it is drawn."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from ui.screen.memory.filters import Filters
+from ui.screen.memory.table import PAGE
+from ui.session.session import Row, Session
+
+FOUND = 50
+"""Memories that a search by recall gives; fewer than a page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What is to be shown: see `MemoryTable.put`."""
+
+    total: int
+    pages: Mapping[int, Sequence[Row]]
+    cursor: int
+    scored: bool = False
+    by_words_alone: bool = False
+    """Recall had no encoder."""
+
+
+@dataclass(slots=True)
+class Source:
+    """Every method may raise AssistantError."""
+
+    session: Session
+    now: Callable[[], datetime]
+    filters: Filters = field(default_factory=Filters)
+    text: str = ""
+    plain: bool = False
+    """Look for the text letter by letter, not as the voice does."""
+    seen: str = ""
+    """The version that was loaded last."""
+
+    async def load(
+        self,
+        around: str | None,
+        cursor: int,
+        in_sight: Callable[[int, int], Sequence[int]],
+    ) -> Shown:
+        """
+        Args:
+            around: id of the memory that the cursor is to stand on, if it is among them.
+            cursor: where it is to stand otherwise.
+            in_sight: which pages are on the screen, with the cursor there and so many rows.
+        """
+        if self.text and not self.plain:
+            return await self._recalled(around, cursor)
+        offset = cursor // PAGE * PAGE
+        *rows, listed = await self._list(offset, around=around)
+        total, place = listed["total"], listed["place"]
+        pages = {listed["offset"] // PAGE: rows}
+        place = min(cursor, max(total - 1, 0)) if place is None else place
+        for page in in_sight(place, total):
+            if page not in pages:
+                pages[page] = (await self._list(page * PAGE))[:-1]
+        self.seen = listed["version"]
+        return Shown(total, pages, place)
+
+    async def page(self, number: int) -> list[Row]:
+        return (await self._list(number * PAGE))[:-1]
+
+    async def ids(self) -> list[str]:
+        """Of all that is shown, the pages that are not here too."""
+        (row,) = await self.session.ask({**self._wish(), "ids": True})
+        return list(row["ids"])
+
+    async def version(self) -> str:
+        (row,) = await self.session.ask({"act": "version", **self.filters.whose})
+        return str(row["version"])
+
+    async def pending(self) -> list[Row]:
+        """What is being forgotten, oldest first."""
+        rows = await self.session.ask({"act": "pending", **self.filters.whose})
+        return [row for row in rows if row["event"] == "pending"]
+
+    async def users(self) -> list[str]:
+        rows = await self.session.ask({"act": "users"})
+        return [row["user"] for row in rows if row["event"] == "user"]
+
+    # -- inside ---------------------------------------------------------------------------------
+
+    async def _recalled(self, around: str | None, cursor: int) -> Shown:
+        seen = await self.version()
+        wish = {"act": "search", "text": self.text, "limit": FOUND, "light": True}
+        *rows, searched = await self.session.ask({**wish, **self.filters.request(self.now())})
+        place = next((at for at, row in enumerate(rows) if row["id"] == around), cursor)
+        self.seen = seen
+        alone = searched["by_words_alone"]
+        return Shown(len(rows), {0: rows}, place, scored=True, by_words_alone=alone)
+
+    async def _list(self, offset: int, **more: Any) -> list[Row]:
+        page = {"offset": offset, "limit": PAGE, "light": True, **more}
+        return await self.session.ask({**self._wish(), **page})
+
+    def _wish(self) -> dict[str, Any]:
+        wish = {"act": "grep", "text": self.text} if self.text else {"act": "list"}
+        return {**wish, **self.filters.request(self.now())}

@@ -1,0 +1,374 @@
+"""All memories: look for them, look into them, change and forget them."""
+
+from collections.abc import Callable
+from datetime import datetime
+from functools import partial
+from typing import Any, ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+from textual.timer import Timer
+from textual.widgets import Input, Static
+
+from assistant.errors import AssistantError
+from ui.screen.memory.detail import MemoryDetail, of_this_conversation
+from ui.screen.memory.filters import FilterDialog, Filters
+from ui.screen.memory.keys import MemoryKeys
+from ui.screen.memory.source import Source
+from ui.screen.memory.table import MemoryList
+from ui.screen.memory.undo_countdown import countdown
+from ui.screen.widgets.messages import ErrorOccurred
+from ui.screen.widgets.pane import Pane
+from ui.session.session import Row, Session
+from ui.session.state import ScreenState
+from ui.text.forgetting import memories
+
+EMPTY = (
+    "What is remembered appears here: what you said and were answered, and what was drawn from it."
+    " Talk, or write something down with a."
+)
+NOT_LIVE = "In a recorded conversation there are no memories to look into."
+NONE = "No memory is like that. esc shows all of them again."
+SOON_S = 0.12
+"""After the last key, or the last move of the cursor."""
+LOOK_S = 2.0
+"""Between two looks for what has changed."""
+WORDS = "/ as the voice recalls; ctrl+r: plain text"
+LETTERS = "/ plain text; ctrl+r: as the voice recalls"
+
+
+class SearchLine(Input):
+    """One line to search in; the table follows while it is typed."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down", "submit", "To the table", show=False, id="memory.to_table")
+    ]
+
+
+class MemoryTab(Pane, MemoryKeys):
+    """Wide, a table and the memory under its cursor; below 100 columns one over the other.
+
+    Args:
+        now: the clock on the wall.
+    """
+
+    SCOPED_CSS = False
+    DEFAULT_CSS = """
+    MemoryTab { height: 1fr; layout: vertical; }
+    MemoryTab > #search { height: 1; }
+    MemoryTab > #about { height: 1; color: $text-muted; padding: 0 1; }
+    MemoryTab > #countdown { height: 1; display: none; padding: 0 1; color: $text-warning; }
+    MemoryTab > #countdown.-counting { display: block; }
+    MemoryTab > Horizontal { height: 1fr; }
+    MemoryTab #memories { width: 3fr; }
+    MemoryTab #detail { width: 2fr; min-width: 40; }
+    .-narrow MemoryTab #detail { display: none; }
+    .-narrow MemoryTab.-open #detail { display: block; width: 1fr; }
+    .-narrow MemoryTab.-open #memories { display: none; }
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        now: Callable[[], datetime] = lambda: datetime.now().astimezone(),
+    ) -> None:
+        super().__init__()
+        self.session = session
+        self.source = Source(session, self._clock)
+        self.now = now
+        self.soon_s = SOON_S
+        self.state = ScreenState()
+        self._loaded = False
+        self._news: object = None
+        self._pending: list[Row] = []
+        self._soon: dict[str, Timer] = {}
+
+    def compose(self) -> ComposeResult:
+        yield SearchLine(placeholder=WORDS, compact=True, id="search")
+        yield Static(id="about", markup=False)
+        yield Static(id="countdown", markup=False)
+        with Horizontal():
+            yield MemoryList(self._clock)
+            yield MemoryDetail(self._clock)
+
+    def _clock(self) -> datetime:
+        return self.now()
+
+    def on_mount(self) -> None:
+        self.table = self.query_one(MemoryList)
+        self.detail = self.query_one(MemoryDetail)
+        self.table.put(0, {}, 0, empty=EMPTY if self.session.live else NOT_LIVE)
+        self.set_interval(1.0, self._count_down)
+        self.set_interval(LOOK_S, self._look)
+
+    # -- what the whole screen calls ------------------------------------------------------------
+
+    def show(self, state: ScreenState) -> None:
+        self.state = state
+        done = [(each.id, each.undone, each.receipt is not None) for each in state.forgettings]
+        news = (sum(turn.over for turn in state.turns), state.memories, done)
+        if not self._loaded:
+            self.load()
+        elif news != self._news:
+            self._later("look", self._look)
+        self._news = news
+
+    def find(self) -> None:
+        """Begin to search."""
+        line = self.query_one(SearchLine)
+        self.screen.set_focus(line)  # at once: the next key may be waiting already
+        line.action_select_all()
+
+    def open(self, memory: str) -> None:
+        """Show one memory with all that is known of it."""
+        self.source.filters = Filters()
+        self._search_for("")
+        self.add_class("-open")
+        self.load(memory)
+        self.call_after_refresh(self._focus)
+
+    # -- reading --------------------------------------------------------------------------------
+
+    def load(self, around: str | None = None, *, anew: bool = False) -> None:
+        """Show what there is now; only the newest call draws.
+
+        Args:
+            around: the memory that the cursor goes to. Default: it stays on its memory.
+            anew: from the top.
+        """
+        if self.session.live:
+            self.work(partial(self._load, around, anew), "list")
+
+    async def _load(self, around: str | None, anew: bool) -> None:
+        table = self.table
+        here = table.here
+        if around is None and here is not None and not anew:
+            around = here["id"]
+        try:
+            shown = await self.source.load(
+                around,
+                0 if anew else table.cursor,
+                lambda cursor, total: table.in_sight(table.top_for(cursor), total),
+            )
+            self._pending = await self.source.pending()
+        except AssistantError as error:
+            self._failed(error)
+            return
+        self._loaded = True
+        narrowed = self.source.text or self.source.filters != Filters()
+        empty = NONE if narrowed else EMPTY
+        table.put(shown.total, shown.pages, shown.cursor, scored=shown.scored, empty=empty)
+        self._tell(by_words_alone=shown.by_words_alone)
+        self._count_down()
+
+    def _failed(self, error: AssistantError) -> None:
+        """Where it would be shown; it is tried again."""
+        self._say(f"{error} {error.mend or ''}".strip())
+        self.source.seen = ""
+
+    def _look(self) -> None:
+        """Load again, if something has changed."""
+        seen = all(node.display for node in self.ancestors_with_self)
+        if self.session.live and self._loaded and seen:
+            self.work(self._looked, "look")
+
+    async def _looked(self) -> None:
+        try:
+            version = await self.source.version()
+        except AssistantError as error:
+            self._failed(error)
+            return
+        if version != self.source.seen:
+            self.load()
+
+    async def on_memory_table_needs(self) -> None:
+        self.work(self._read_pages, "pages")
+
+    async def _read_pages(self) -> None:
+        seen = self.source.seen
+        while (page := self.table.needed()) is not None:
+            try:
+                rows = await self.source.page(page)
+            except AssistantError as error:
+                self._failed(error)
+                self.set_timer(LOOK_S, self.table.answered)
+                return
+            if self.source.seen != seen:
+                break
+            self.table.fill(page, rows)
+        self.table.answered()
+
+    def _later(self, what: str, do: Callable[[], Any]) -> None:
+        """Once nothing of this came for a moment."""
+
+        def now() -> None:
+            self._soon.pop(what, None)
+            do()
+
+        if what in self._soon:
+            self._soon[what].stop()
+        self._soon[what] = self.set_timer(self.soon_s, now)
+
+    @property
+    def waiting(self) -> bool:
+        """Something is to be asked for in a moment."""
+        return bool(self._soon)
+
+    # -- showing --------------------------------------------------------------------------------
+
+    def _tell(self, *, by_words_alone: bool = False) -> None:
+        table, source = self.table, self.source
+        if not source.text:
+            parts = [memories(table.total)]
+        elif source.plain:
+            parts = [f"{table.total:,} with these letters"]
+        else:
+            parts = [f"{table.total:,} that recall finds, best first"]
+        if by_words_alone:
+            parts.append("by words alone: the encoder failed")
+        parts += filter(None, [source.filters.words()])
+        if table.selection:
+            parts.append(f"{len(table.selection):,} selected")
+        self._say(" · ".join(parts))
+
+    def _say(self, text: str) -> None:
+        """The line has its place whatever it says: nothing is to be laid out anew."""
+        self.query_one("#about", Static).update(text, layout=False)
+
+    def _count_down(self) -> None:
+        line = self.query_one("#countdown", Static)
+        text = countdown(self._pending, self.now())
+        line.set_class(bool(text), "-counting")
+        line.update(text, layout=False)
+
+    def on_memory_table_moved(self) -> None:
+        self._tell()
+        self._later("detail", self._show_detail)
+
+    def on_memory_table_opened(self) -> None:
+        self.add_class("-open")
+        self._show_detail()
+        self.call_after_refresh(self._focus)
+
+    def _focus(self) -> None:
+        (self.detail if self.has_class("-open") else self.table).focus()
+
+    def _show_detail(self) -> None:
+        if self.detail.display or self.has_class("-open"):
+            self.work(self._detailed, "detail")
+
+    async def _detailed(self) -> None:
+        here = self.table.here
+        if here is None:
+            if not self.table.total:
+                self.detail.show(None)
+            return
+        if self.source.filters.state == "being-forgotten":
+            self.detail.show(here)
+            return
+        try:
+            request = {"act": "show", "id": here["id"], **self.source.filters.whose}
+            (row,) = await self.session.ask(request)
+        except AssistantError:  # it went meanwhile, and the table will say so
+            self._look()
+            return
+        self.detail.show(row, here, of_this_conversation(row, self.state.turns))
+
+    # -- searching and filtering ----------------------------------------------------------------
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        if event.value.strip() != self.source.text:
+            self._later("search", self._search)
+
+    def on_input_submitted(self) -> None:
+        self._search()
+        self.table.focus()
+
+    def _search(self) -> None:
+        text = self.query_one(SearchLine).value.strip()
+        if text != self.source.text:
+            self._search_for(text)
+            self.load(anew=True)
+
+    def _search_for(self, text: str) -> None:
+        self.source.text = text
+        self.table.choose(())
+        line = self.query_one(SearchLine)
+        if line.value.strip() != text:
+            line.value = text
+
+    def action_way(self) -> None:
+        self.source.plain = not self.source.plain
+        self.query_one(SearchLine).placeholder = LETTERS if self.source.plain else WORDS
+        self.notify("Plain text." if self.source.plain else "As the voice recalls.")
+        if self.source.text:
+            self.load(anew=True)
+
+    def action_filter(self) -> None:
+        self.work(self._filter, "dialog")
+
+    async def _filter(self) -> None:
+        try:
+            users = await self.source.users()
+        except AssistantError as error:
+            self.post_message(ErrorOccurred(error))
+            return
+        chosen = await self.asked(FilterDialog(self.source.filters, users))
+        if chosen is not None:
+            self._filter_by(chosen)
+
+    def action_no_filter(self) -> None:
+        self._filter_by(Filters())
+
+    def _filter_by(self, filters: Filters) -> None:
+        self.source.filters = filters
+        self.table.choose(())
+        self.load(anew=True)
+
+    # -- keys -----------------------------------------------------------------------------------
+
+    def chosen(self) -> list[str]:
+        """What is selected; else what the cursor stands on."""
+        here = self.table.here
+        return sorted(self.table.selection) or ([here["id"]] if here is not None else [])
+
+    def changed(self) -> None:
+        self.load()
+
+    def forgotten(self) -> None:
+        self.table.choose(())
+
+    async def request(self, **request: Any) -> list[Row]:
+        return await super().request(**{**self.source.filters.whose, **request})
+
+    async def action_choose_all(self) -> None:
+        try:
+            ids = await self._shown_ids()
+        except AssistantError as error:
+            self.post_message(ErrorOccurred(error))
+            return
+        self.table.choose(ids if self.table.selection != set(ids) else ())
+
+    async def _shown_ids(self) -> list[str]:
+        table = self.table
+        if self.source.text and not self.source.plain:
+            rows = (table.row(index) for index in range(table.total))
+            return [row["id"] for row in rows if row is not None]
+        return await self.source.ids()
+
+    def action_back(self) -> None:
+        """Out of the innermost that is open, or narrows what is shown."""
+        table = self.table
+        if not table.has_focus or self.has_class("-open"):
+            self.remove_class("-open")
+            self.call_after_refresh(table.focus)
+        elif table.selection:
+            table.choose(())
+        elif self.source.text:
+            self._search_for("")
+            self.load()
+        elif self.source.filters != Filters():
+            self._filter_by(Filters())
+        else:
+            self.app.call_later(self.app.run_action, "dismiss")

@@ -1,0 +1,1 @@
+"""The settings tab: settings, devices, models."""

@@ -1,0 +1,92 @@
+"""Asks `ui.screen.settings.sound_probe`, and never waits for sound on the event loop."""
+
+import asyncio
+import json
+import sys
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+from typing import Any, Protocol
+
+from assistant.errors import AudioError
+from assistant.voice.audio.portaudio import Device, DeviceKind, choose
+
+ANSWER_S = 15.0
+"""A sound system that has not answered by then hangs."""
+
+
+class AudioProbe(Protocol):
+    """What a screen asks of the sound devices."""
+
+    async def devices(self) -> list[Device]:
+        """All that are there now. Raises AudioError."""
+
+    def levels(self, device: Device) -> AsyncGenerator[float, None]:
+        """Of a microphone in dBFS, some ten a second, for half a minute at most.
+
+        Raises:
+            AudioError: it is gone, taken or silent.
+        """
+
+    async def tone(self, device: Device) -> None:
+        """Play a test tone; returns when it was heard. Raises AudioError."""
+
+
+class AudioProbeProcess:
+    """Sound of this machine. `environment` defaults to this process's own."""
+
+    def __init__(self, environment: Mapping[str, str] | None = None) -> None:
+        self._environment = environment
+
+    async def devices(self) -> list[Device]:
+        async with aclosing(self._ask("list")) as answers:
+            async for row in answers:
+                return [Device(**each) for each in row["devices"]]
+        return []
+
+    async def levels(self, device: Device) -> AsyncGenerator[float, None]:
+        async with aclosing(self._ask("meter", str(device.index), device.name)) as answers:
+            async for row in answers:
+                yield row["dbfs"]
+
+    async def tone(self, device: Device) -> None:
+        async with aclosing(self._ask("tone", str(device.index), device.name)) as answers:
+            async for _ in answers:
+                pass
+
+    async def _ask(self, *words: str) -> AsyncGenerator[dict[str, Any], None]:
+        """The rows of an answer; whoever stops reading ends the process."""
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "ui.screen.settings.sound_probe", *words),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            env=None if self._environment is None else dict(self._environment),
+            start_new_session=True,
+        )
+        assert process.stdout is not None
+        told = False
+        try:
+            while line := await _line(process.stdout):
+                row, told = json.loads(line), True
+                if "failed" in row:
+                    raise AudioError(row["failed"]["message"], mend=row["failed"]["mend"])
+                yield row
+        finally:
+            if process.returncode is None:
+                process.kill()
+            await process.wait()
+        if not told:
+            raise AudioError(f"The sound system failed (code {process.returncode}).")
+
+
+async def _line(out: asyncio.StreamReader) -> bytes:
+    try:
+        async with asyncio.timeout(ANSWER_S):
+            return await out.readline()
+    except TimeoutError as error:
+        raise AudioError("The sound system does not answer.", mend="assistant doctor") from error
+
+
+def name_for(devices: list[Device], kind: DeviceKind, device: Device) -> str:
+    """How the settings name a device: by its name, which outlives its number, if that finds it."""
+    found = choose(devices, kind, device.name)
+    return device.name if found.index == device.index else str(device.index)

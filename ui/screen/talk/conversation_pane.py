@@ -1,0 +1,163 @@
+"""The conversation as it happens: what was heard, and the answer as it is spoken."""
+
+from collections.abc import Collection
+from typing import ClassVar
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.widgets import Static
+
+from ui.screen.widgets.pane import Pane
+from ui.session.state import Entry, ScreenState, Turn
+
+FORGOTTEN = "· forgotten"
+REDRAWN = 8
+"""Of the newest entries, those that may still change."""
+MOST = 200
+"""Entries that can be scrolled back to; the transcript has all of them."""
+EMPTY = (
+    "Nothing was said yet.\n\n"
+    "Speak, or press i and type. What is heard appears here while you talk,\n"
+    "and the answer as it is spoken."
+)
+
+
+class EntryView(Static):
+    """One turn, or one line beside the turns."""
+
+    DEFAULT_CSS = "EntryView { height: auto; margin-bottom: 1; }"
+
+    def __init__(self, entry: Entry, name: str) -> None:
+        self._drawn = Text("")
+        super().__init__(self._drawn, markup=False)
+        self.entry = entry
+        self._assistant = name
+
+    def draw(self, veiled: Collection[str]) -> None:
+        """Anew, if it looks otherwise than before.
+
+        Args:
+            veiled: exchanges that are not to be shown.
+        """
+        hidden = isinstance(self.entry, Turn) and self.entry.exchange in veiled
+        text = Text(FORGOTTEN, style="dim italic") if hidden else _text(self.entry, self._assistant)
+        if text != self._drawn or text.spans != self._drawn.spans:
+            self._drawn = text
+            self.update(text)
+
+
+class Entries(VerticalScroll):
+    """Stays at its end while it grows, until somebody scrolls up; at the end it does so again."""
+
+    def on_mount(self) -> None:
+        self.anchor()
+
+    @property
+    def follows(self) -> bool:
+        return not self._anchor_released
+
+
+class Conversation(Pane):
+    """Follows its end, unless its reader has scrolled up; then it counts what is new."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("j,down", "scroll(1)", "Down", show=False, id="list.down"),
+        Binding("k,up", "scroll(-1)", "Up", show=False, id="list.up"),
+        Binding("g,home", "top", "Top", show=False, id="list.top"),
+        Binding("G,end", "bottom", "Newest", show=False, id="list.bottom"),
+    ]
+    DEFAULT_CSS = """
+    Conversation { border: round $primary; padding: 0 1; height: 1fr; }
+    Conversation:focus-within { border: round $accent; }
+    Conversation > #partial { height: auto; dock: bottom; color: $text-muted; }
+    Conversation > #empty { color: $text-muted; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__(id="conversation")
+        self.border_title = "Conversation"
+        self.assistant = ""
+        """Its name, in what is said from now on."""
+        self._views: list[EntryView] = []
+        self._shown = 0
+        """Entries so far."""
+        self._veiled: frozenset[str] = frozenset()
+        self._partial = ""
+        self._seen = 0
+        """Those that were there when its reader was at the end."""
+
+    def compose(self) -> ComposeResult:
+        yield Static(EMPTY, id="empty", markup=False)
+        yield Entries(id="entries")
+        yield Static("", id="partial", markup=False)
+
+    @property
+    def _scroll(self) -> "Entries":
+        return self.query_one("#entries", Entries)
+
+    def show(self, state: ScreenState) -> None:
+        fresh = min(state.begun - self._shown, len(state.entries))
+        if fresh:
+            self.query_one("#empty").display = False
+            newest = list(state.entries)[-fresh:]
+            views = [EntryView(entry, self.assistant) for entry in newest]
+            self._shown = state.begun
+            self._views += views
+            self._scroll.mount_all(views)
+            for view in self._views[:-MOST]:
+                view.remove()
+            self._views = self._views[-MOST:]
+        veiled = state.veiled_exchanges
+        changed = self._views if veiled != self._veiled else self._views[-max(fresh, REDRAWN) :]
+        self._veiled = veiled
+        # What is set is laid out and painted, the same again too: only what changed is.
+        for view in changed:
+            view.draw(veiled)
+        partial = f"you …  {state.partial}" if state.partial else ""
+        if partial != self._partial:
+            self._partial = partial
+            self.query_one("#partial", Static).update(partial)
+        if self._scroll.follows:
+            self._seen = self._shown
+        new = self._shown - self._seen
+        subtitle = f"+{new} new (G shows)" if new else ""
+        if subtitle != self.border_subtitle:
+            self.border_subtitle = subtitle
+
+    def open(self, number: int) -> None:
+        """Scroll to a turn."""
+        for view in self._views:
+            if isinstance(view.entry, Turn) and view.entry.number == number:
+                self._scroll.scroll_to_widget(view, animate=False, top=True)
+
+    def action_scroll(self, lines: int) -> None:
+        self._scroll.scroll_relative(y=lines, animate=False)
+
+    def action_top(self) -> None:
+        self._scroll.scroll_home(animate=False)
+
+    def action_bottom(self) -> None:
+        self._scroll.scroll_end(animate=False)
+        self._seen = self._shown
+        self.border_subtitle = ""
+
+
+def _text(entry: Entry, name: str) -> Text:
+    if not isinstance(entry, Turn):
+        if entry.kind == "remark":
+            return Text.assemble((f"{name}  ", "bold cyan"), entry.text)
+        sign = "~" if entry.kind == "ignored" else "·"
+        return Text(f"{sign} {entry.text}", style="dim italic")
+    text = Text.assemble(("you  ", "bold green"), entry.user, "\n", (f"{name}  ", "bold cyan"))
+    text.append(entry.heard)
+    if entry.unheard:
+        text.append(entry.unheard, style="dim strike" if entry.over else "dim")
+    elif not entry.heard and not entry.over:
+        text.append("…", style="dim")
+    if entry.interrupted:
+        text.append(" ⟂ interrupted", style="yellow")
+    elif entry.over and not entry.heard and not entry.unheard:
+        text.append("(nothing was said)", style="dim")
+    return text

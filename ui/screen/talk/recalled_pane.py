@@ -1,0 +1,121 @@
+"""The memories of a turn: those that the model saw, and why, and those that just missed."""
+
+from collections.abc import Callable, Collection, Iterator
+from datetime import datetime
+from typing import ClassVar
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+from assistant.context.relative_dates import relative_date
+from assistant.events import MemoryUsed
+from ui.screen.memory.actions import MemoryActions
+from ui.screen.talk.conversation_pane import FORGOTTEN
+from ui.screen.widgets.listing import Listing
+from ui.screen.widgets.messages import OpenMemory
+from ui.screen.widgets.pane import Pane
+from ui.session.session import Session
+from ui.session.state import ScreenState, Turn, chosen
+from ui.text.terminal_safe import plain
+
+EMPTY = "Memories that a turn brings up appear here, with what speaks for each."
+NONE = "No memory came up in this turn."
+LATE = "Recall had to go by the words alone: the meaning came too late."
+
+
+class InjectedPane(Pane, MemoryActions):
+    """Best first; below them, greyed, those that were recalled and left out."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "open", "Open", id="memory.open")]
+    DEFAULT_CSS = """
+    InjectedPane { border: round $primary; padding: 0 1; height: 1fr; }
+    InjectedPane:focus-within { border: round $accent; }
+    InjectedPane > #none { height: auto; color: $text-muted; }
+    """
+
+    def __init__(self, session: Session, now: Callable[[], datetime]) -> None:
+        super().__init__(id="injected")
+        self._now = now
+        self.session = session
+        self.border_title = "Injected memories"
+        self._drawn: tuple[object, ...] = ()
+        self._chosen: int | None = None
+
+    def compose(self) -> ComposeResult:
+        yield Static(EMPTY, id="none", markup=False)
+        yield Listing()
+
+    def choose(self, turn: int | None) -> None:
+        """As `ContextPane.choose`."""
+        self._chosen = turn
+
+    def show(self, state: ScreenState) -> None:
+        turn = chosen(state, self._chosen)
+        veiled = state.veiled_memories
+        drawn = (turn.number, turn.recalled, len(turn.left_out), veiled) if turn else ()
+        if turn is None or drawn == self._drawn:
+            return
+        self._drawn = drawn
+        self.border_title = f"Injected memories, turn {turn.number}"
+        lines = list(_options(turn, self._now(), veiled))
+        told = NONE if not lines else LATE if turn.missed else ""
+        none = self.query_one("#none", Static)
+        none.update(told)
+        none.display = bool(told)
+        listing = self.query_one(Listing)
+        place = listing.highlighted
+        listing.clear_options()
+        listing.add_options(lines)
+        if lines:
+            listing.highlighted = min(place or 0, len(lines) - 1)
+
+    def chosen(self) -> list[str]:
+        listing = self.query_one(Listing)
+        place = listing.highlighted
+        key = listing.get_option_at_index(place).id if place is not None else None
+        return [key] if key is not None else []
+
+    def action_open(self) -> None:
+        for key in self.chosen():
+            self.post_message(OpenMemory(key))
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        self.action_open()
+
+
+def _options(turn: Turn, now: datetime, veiled: Collection[str]) -> Iterator[Option]:
+    for memory in turn.shown:
+        if memory.id in veiled:
+            yield Option(Text(FORGOTTEN, style="dim italic"), id=memory.id, disabled=True)
+        else:
+            yield Option(_line(memory, now), id=memory.id)
+    for memory in turn.recalled:
+        if memory.id in turn.left_out and memory.id not in veiled:
+            yield Option(_missed(memory, turn.left_out[memory.id]), id=memory.id)
+
+
+def _line(memory: MemoryUsed, now: datetime) -> Text:
+    day = (relative_date(memory.said, now) or f"{memory.said:%Y-%m-%d}") if memory.said else ""
+    parts = " ".join(f"{name} {value:+.2f}" for name, value in memory.parts if value)
+    source = {"user": "you said", "assistant": "it said"}.get(memory.speaker, memory.speaker)
+    about = [source if memory.kind == "exchange" else memory.kind, day]
+    if memory.superseded_by:
+        about.append("superseded")
+    if memory.words:
+        about.append(f"words: {', '.join(map(plain, memory.words))}")
+    return Text.assemble(
+        (f"{memory.score:.2f} ", "bold"),
+        " ".join(plain(memory.text).split()),
+        ("\n" + " · ".join(filter(None, about)), "dim"),
+        (f"\n= {parts}" if parts else "", "dim"),
+    )
+
+
+def _missed(memory: MemoryUsed, reason: str) -> Text:
+    text = " ".join(plain(memory.text).split())
+    line = f"{memory.score:.2f} {text} — {reason}"
+    return Text(line, style="dim italic", no_wrap=True, overflow="ellipsis")

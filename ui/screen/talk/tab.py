@@ -1,0 +1,107 @@
+"""The conversation, and beside it what the model saw of it."""
+
+from collections.abc import Callable
+from datetime import datetime
+
+from textual.app import ComposeResult
+from textual.containers import Container, Vertical
+from textual.widgets import Input, Tab, Tabs
+
+from assistant.errors import AssistantError
+from ui.screen.talk.context_pane import ContextPane
+from ui.screen.talk.conversation_pane import Conversation
+from ui.screen.talk.recalled_pane import InjectedPane
+from ui.screen.talk.waterfall import Waterfall
+from ui.screen.widgets.messages import ErrorOccurred
+from ui.session.session import Session
+
+PARTS = {
+    "conversation": "Talk",
+    "context": "Context",
+    "injected": "Memories",
+    "waterfall": "Latency",
+}
+
+
+NARROW_CSS = """
+.-narrow TalkTab { layout: vertical; }
+.-narrow TalkTab #parts { display: block; height: 2; }
+.-narrow TalkTab > #left, .-narrow TalkTab > #right { width: 1fr; min-width: 0; }
+.-narrow TalkTab .-away { display: none; }
+.-narrow TalkTab #waterfall { height: 1fr; }
+"""
+"""Of the whole screen, whose class it goes by."""
+
+
+class TalkTab(Container):
+    """Wide, all of it at once; below 100 columns one part at a time, by tabs."""
+
+    DEFAULT_CSS = """
+    TalkTab { layout: horizontal; }
+    TalkTab > #left { width: 3fr; }
+    TalkTab > #right { width: 2fr; min-width: 44; }
+    TalkTab #parts { display: none; }
+    TalkTab #typed { display: none; height: 3; }
+    TalkTab #typed.-open { display: block; }
+    """
+
+    def __init__(self, session: Session, now: Callable[[], datetime]) -> None:
+        super().__init__()
+        self._now = now
+        self._session = session
+
+    def compose(self) -> ComposeResult:
+        yield Tabs(*(Tab(label, id=f"part-{part}") for part, label in PARTS.items()), id="parts")
+        with Vertical(id="left"):
+            yield Conversation()
+            yield Input(placeholder="Type a turn; enter sends it, esc leaves", id="typed")
+        with Vertical(id="right"):
+            yield ContextPane()
+            yield InjectedPane(self._session, self._now)
+            yield Waterfall()
+
+    def on_mount(self) -> None:
+        self._choose("conversation")
+        self.query_one("#entries").focus()
+
+    def on_tabs_tab_activated(self, event: Tabs.TabActivated) -> None:
+        event.stop()
+        self._choose((event.tab.id or "part-conversation").removeprefix("part-"))
+
+    def _choose(self, part: str) -> None:
+        """Which part a narrow terminal shows."""
+        for name in PARTS:
+            widget = self.query_one(f"#{name}")
+            widget.set_class(name != part, "-away")
+            widget.set_class(name == part, "-here")
+        left = part == "conversation"
+        for side, here in (("#left", left), ("#right", not left)):
+            self.query_one(side).set_class(not here, "-away")
+            self.query_one(side).set_class(here, "-here")
+
+    def type(self) -> None:
+        """Open the line that turns are typed in."""
+        self.query_one("#parts", Tabs).active = "part-conversation"
+        line = self.query_one("#typed", Input)
+        line.add_class("-open")
+        self.screen.set_focus(line)  # at once: the next key may be waiting already
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        text = event.value.strip()
+        try:
+            if text:
+                self._session.say(text)
+        except AssistantError as error:
+            self.post_message(ErrorOccurred(error))
+        else:
+            event.input.clear()
+
+    def on_input_blurred(self, event: Input.Blurred) -> None:
+        if not event.value:
+            event.input.remove_class("-open")
+
+    def open_turn(self, turn: int) -> None:
+        """Show a turn of this conversation, with what the model saw."""
+        self.query_one(Conversation).open(turn)
+        self.query_one(ContextPane).choose(turn)
+        self.query_one(InjectedPane).choose(turn)

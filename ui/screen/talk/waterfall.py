@@ -1,0 +1,83 @@
+"""Where the milliseconds of a turn went, from the end of speech to the first sound."""
+
+from collections.abc import Iterator
+
+from rich.text import Text
+from textual.app import RenderResult
+
+from assistant.events import Latency
+from ui.screen.widgets.pane import Pane
+from ui.session.state import STEPS, ScreenState, Turn, percentile
+
+LABELS = {
+    "turn_decided": ("end of turn", "blue"),
+    "transcript": ("words", "green"),
+    "recall": ("recall", "magenta"),
+    "first_token": ("first token", "yellow"),
+    "first_audio": ("first sound", "cyan"),
+}
+LABEL = 12
+FIGURES = 9
+
+
+def reached(latency: Latency) -> list[tuple[str, float]]:
+    """The steps that a turn had, with their times, in the order in which they were reached."""
+    times = [(name, getattr(latency, name)) for name in STEPS]
+    return sorted(
+        ((n, max(ms, 0.0)) for n, ms in times if ms is not None), key=lambda each: each[1]
+    )
+
+
+def first_sound(turn: Turn) -> float | None:
+    """Milliseconds to the first of the answer: its sound, or its text where nothing is spoken."""
+    latency = turn.latency
+    return latency.first_audio if latency.first_audio is not None else latency.first_token
+
+
+class Waterfall(Pane):
+    """Each step's bar begins where the one before it ended."""
+
+    DEFAULT_CSS = """
+    Waterfall { border: round $primary; padding: 0 1; height: 8; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__(id="waterfall")
+        self.border_title = "Latency"
+        self._turn: Turn | None = None
+        self._firsts: list[float] = []
+        self._drawn: tuple[object, ...] = ()
+
+    def show(self, state: ScreenState) -> None:
+        over = [turn for turn in state.turns if turn.over]
+        firsts = [ms for turn in over if (ms := first_sound(turn)) is not None]
+        turn = over[-1] if over else None
+        drawn = (turn.number if turn else 0, len(firsts))
+        if drawn != self._drawn:
+            self._drawn, self._turn, self._firsts = drawn, turn, firsts
+            self.border_title = f"Latency of turn {turn.number}" if turn else "Latency"
+            middle, slow = percentile(firsts, 0.5), percentile(firsts, 0.95)
+            if middle is not None and slow is not None:
+                self.border_subtitle = f"session p50 {middle:.0f} ms · p95 {slow:.0f} ms"
+            self.refresh()
+
+    def render(self) -> RenderResult:
+        if self._turn is None:
+            return Text("Where the time of each turn went appears here.", style="dim")
+        lines = list(bars(self._turn.latency, self.content_size.width - LABEL - FIGURES))
+        return Text("\n").join(lines) if lines else Text("This turn had no steps.", style="dim")
+
+
+def bars(latency: Latency, cells: int) -> Iterator[Text]:
+    """One line a step."""
+    steps = reached(latency)
+    whole = max((ms for _, ms in steps), default=0.0)
+    before = 0.0
+    for name, ms in steps:
+        label, style = LABELS[name]
+        start, end = (round(cells * t / whole) if whole else 0 for t in (before, ms))
+        bar = "█" * (end - start) or "▏"
+        yield Text.assemble(
+            f"{label:<{LABEL}}", " " * start, (bar, style), (f" {ms:.0f} ms", "dim"), no_wrap=True
+        )
+        before = ms

@@ -1,0 +1,143 @@
+"""A home's key behind the screen: asks for a passphrase there, and shows a new recovery key."""
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual.app import App, ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Button, Input, Static
+
+from assistant.errors import SettingsError, StoreLocked
+from assistant.paths import Home
+from assistant.settings import Settings
+from ui.process.console import runnable_hint
+from ui.process.threads import run_on_daemon_thread
+from ui.screen.widgets.step import SetupStep
+
+if TYPE_CHECKING:
+    from assistant.encryption.vault import SecretKind, Vault
+
+AGAIN = "Once more"
+
+
+class Unlocking:
+    """Opens the vault of a home, on behalf of `app`."""
+
+    def __init__(self, home: Home, settings: Settings) -> None:
+        self._home = home
+        self._settings = settings
+        self.app: App[int] | None = None
+        self.unseen: str | None = None
+        """The recovery key of a home that has just got one, until its user has it. In memory
+        alone."""
+
+    async def __call__(self) -> "Vault":
+        """Raises StoreError: see `open_vault`."""
+        vault = await run_on_daemon_thread(self._open)
+        app = self.app
+        if app is not None and vault.recovery is not None:
+            self.unseen = vault.recovery
+            app.push_screen(RecoveryStep(vault.recovery), self._seen)
+        if app is not None and vault.told is not None:
+            mend = runnable_hint("assistant encryption enable")
+            app.notify(f"{vault.told} → {mend}", timeout=30, markup=False)
+        return vault
+
+    def _seen(self, written_down: bool | None) -> None:
+        if written_down:
+            self.unseen = None
+
+    def _open(self) -> "Vault":
+        from assistant.encryption.vault import open_vault
+
+        def ask(question: "SecretKind") -> str | None:
+            if self.app is None:
+                return None
+            asking: Callable[..., Any] = self._ask
+            given: str | None = self.app.call_from_thread(asking, question)
+            return given
+
+        return open_vault(self._home, self._settings, ask, create=True)
+
+    async def _ask(self, question: "SecretKind") -> str | None:
+        """Raises SettingsError: two new passphrases differ; StoreLocked: none was given."""
+        given = await self._asked(question.capitalize())
+        if given is None:
+            raise StoreLocked(f"Without the {question} the data stays closed; nothing was touched.")
+        if question == "new passphrase" and await self._asked(AGAIN) != given:
+            raise SettingsError("The two passphrases differ; nothing was touched.")
+        return given
+
+    async def _asked(self, title: str) -> str | None:
+        if self.app is None:
+            return None
+        answer: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
+        self.app.push_screen(SecretDialog(title), answer.set_result)
+        return await answer
+
+
+class SecretDialog(ModalScreen[str | None]):
+    """One line that nobody else is to read; None when it is cancelled or empty."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "cancel", "Cancel", id="secret.cancel")
+    ]
+    DEFAULT_CSS = """
+    SecretDialog { align: center middle; }
+    SecretDialog > Vertical {
+        width: 90%; max-width: 70; height: auto;
+        border: round $primary; background: $surface; padding: 0 1;
+    }
+    """
+
+    def __init__(self, heading: str) -> None:
+        super().__init__()
+        self._heading = heading
+
+    def compose(self) -> ComposeResult:
+        box = Vertical(Input(password=True, placeholder="it is not shown"))
+        box.border_title = self._heading
+        box.border_subtitle = "enter gives it · esc cancels"
+        yield box
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        self.dismiss(event.value or None)
+
+    def action_cancel(self) -> None:
+        self.dismiss(None)
+
+
+class RecoveryStep(SetupStep[bool]):
+    """Ends with whether its user has written it down; otherwise the terminal shows it once more
+    when the screen closes."""
+
+    HEADING = "First steps: the recovery key"
+    FOCUS = "#later"
+    """A key pressed in haste does no harm there."""
+
+    def __init__(self, recovery: str) -> None:
+        super().__init__()
+        self._recovery = recovery
+
+    def body(self) -> ComposeResult:
+        yield Static(
+            "What you say here is kept encrypted. Should its key be lost, only this recovery key "
+            "opens it. Write it down: it is not shown again.",
+            markup=False,
+        )
+        yield Static(f"    {self._recovery[:34]}\n    {self._recovery[35:]}", markup=False)
+
+    def buttons(self) -> list[Button]:
+        return [
+            Button("I have written it down", id="written", variant="primary"),
+            Button("Later", id="later"),
+        ]
+
+    def on_button_pressed(self, event: Button.Pressed) -> None:
+        self.dismiss(event.button.id == "written")
+
+    def action_skip(self) -> None:
+        self.dismiss(False)

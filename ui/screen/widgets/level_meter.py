@@ -1,0 +1,32 @@
+"""The level of the microphone as a small bar."""
+
+from rich.text import Text
+
+from assistant.events import Phase
+
+METER = 8
+"""Cells."""
+
+
+QUIET_DBFS, LOUD_DBFS = -60.0, -6.0
+
+
+QUIET_DBFS, LOUD_DBFS = -60.0, -6.0
+
+
+EIGHTHS = " ▏▎▍▌▋▊▉"
+
+
+CLOSED = (Phase.STARTING, Phase.MUTED, Phase.PAUSED, Phase.STOPPED)
+
+
+def meter(dbfs: float, *, closed: bool = False, cells: int = METER) -> Text:
+    """A level as a bar; with words where there is no colour to tell."""
+    if closed:
+        return Text("mic closed".ljust(cells), style="dim")
+    share = (dbfs - QUIET_DBFS) / (LOUD_DBFS - QUIET_DBFS)
+    eighths = round(min(max(share, 0.0), 1.0) * cells * 8)
+    full, rest = divmod(eighths, 8)
+    bar = "█" * full + (EIGHTHS[rest] if rest else "")
+    style = "red" if dbfs > LOUD_DBFS else "yellow" if dbfs > -15 else "green"
+    return Text.assemble("mic ", (bar, style), ("·" * (cells - len(bar)), "dim"))

@@ -1,0 +1,1 @@
+"""What a screen or a command is connected to: an assistant that runs, or a recording."""

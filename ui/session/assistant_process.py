@@ -1,0 +1,156 @@
+"""The screen's side of the assistant's process: starts it, hears its events, asks it for things."""
+
+import asyncio
+import json
+import logging
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from assistant.encryption.vault import Vault
+from assistant.errors import AssistantError, StoreError
+from assistant.events import Event
+from assistant.ipc import event_json
+from assistant.paths import Home
+from assistant.settings import Settings
+from ui.process.unexpected import UnexpectedError
+from ui.session.assistant_worker import StartRequest
+
+if TYPE_CHECKING:
+    from ui.session.session import Plan
+
+logger = logging.getLogger(__name__)
+
+COMMAND = (sys.executable, "-m", "ui.session.assistant_worker")
+LONGEST_LINE = 1 << 26
+"""Bytes; a prompt travels in one line."""
+CLOSING_S = 4.0
+
+Heard = Callable[[Event, datetime], None]
+"""An event, and when it happened."""
+
+
+class AssistantFailed(AssistantError):
+    """Why the assistant ended."""
+
+    def __init__(self, message: str, mend: str | None, exit_code: int) -> None:
+        super().__init__(message, mend=mend)
+        self.exit_code = exit_code
+
+
+class AssistantProcess:
+    """One assistant's process, from `start` to `close`. Belongs to the event loop.
+
+    Args:
+        vault: of the home, open as long as this is.
+        hear: told every event, in order.
+        ended: told once why it ended, unless it was closed.
+        command: runs `ui.session.assistant_worker`.
+        environment: of its process; default: this one's.
+    """
+
+    def __init__(
+        self,
+        home: Home,
+        vault: Vault,
+        plan: "Plan",
+        hear: Heard,
+        ended: Callable[[AssistantError], None],
+        *,
+        command: Sequence[str] = COMMAND,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        self._command = command
+        self._environment = environment
+        self._home = home
+        self._vault = vault
+        self._hear = hear
+        self._ended = ended
+        self._plan = plan
+        self._process: asyncio.subprocess.Process | None = None
+        self._reading: asyncio.Task[None] | None = None
+
+    @property
+    def runs(self) -> bool:
+        return self._process is not None
+
+    async def start(self, settings: Settings) -> None:
+        """Raises StoreError: no process can be started."""
+        key = self._vault.key.secret.hex() if self._vault.key is not None else None
+        order = StartRequest(home=self._home.root, settings=settings, key=key, **asdict(self._plan))
+        try:
+            self._process = await asyncio.create_subprocess_exec(
+                *self._command,
+                env=self._environment,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                limit=LONGEST_LINE,
+                start_new_session=True,  # Ctrl-C is the screen's
+            )
+        except OSError as error:
+            raise StoreError(f"The assistant can't be started: {error.strerror}.") from error
+        self._send(order.model_dump_json())
+        self._reading = asyncio.create_task(self._read(self._process))
+
+    def do(self, command: str) -> None:
+        """One of `Assistant.command`."""
+        self._send(json.dumps({"do": command}))
+
+    def say(self, text: str) -> None:
+        """A typed turn."""
+        self._send(json.dumps({"say": text}))
+
+    async def close(self) -> None:
+        """End it; by force when it takes too long. Idempotent."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        if process.stdin is not None:
+            process.stdin.close()
+        try:
+            async with asyncio.timeout(CLOSING_S):
+                await process.wait()
+        except TimeoutError:
+            logger.warning("the assistant did not end; it is killed")
+            process.kill()
+            await process.wait()
+        if self._reading is not None:
+            await self._reading
+
+    # -- inside ---------------------------------------------------------------------------------
+
+    def _send(self, line: str) -> None:
+        process = self._process
+        if process is not None and process.stdin is not None and not process.stdin.is_closing():
+            process.stdin.write(f"{line}\n".encode())
+
+    async def _read(self, process: asyncio.subprocess.Process) -> None:
+        failed: AssistantError | None = None
+        try:
+            failed = await self._events(process)
+        except Exception as error:  # a picture that no longer changed would be worse than an end
+            logger.exception("what the assistant told was not understood")
+            failed = UnexpectedError(error, self._home.log)
+            process.kill()
+        code = await process.wait()
+        if self._process is process:  # nobody closed it
+            self._process = None
+            told = f"The assistant's process ended unexpectedly (code {code})."
+            mend = f"The log tells more: {self._home.log}"
+            self._ended(failed or AssistantFailed(told, mend, 70))
+
+    async def _events(self, process: asyncio.subprocess.Process) -> AssistantError | None:
+        """Hand them on until there are no more; returns why, where that was told."""
+        assert process.stdout is not None
+        failed: AssistantError | None = None
+        async for line in process.stdout:
+            row = json.loads(line)
+            if "event" in row:
+                self._hear(
+                    event_json.event_from_json(row["event"]), datetime.fromisoformat(row["at"])
+                )
+            else:
+                failed = AssistantFailed(**row["failed"])
+        return failed

@@ -1,0 +1,189 @@
+"""The assistant in a process of its own: events go out as JSON lines, and what a screen asks for
+comes in.
+
+Python that draws is Python that does nothing else meanwhile: in the assistant's own process a
+screen would hold up the sound.
+
+    ← {"home": …, "key": …, "settings": {…}}             once
+    ← {"do": "mute"}   {"say": "hello"}
+    → {"at": "2026-11-22T…", "event": {"type": …}}
+    → {"failed": {"message": …, "mend": …, "exit_code": …}}
+
+It ends when its input does.
+"""
+
+import asyncio
+import json
+import logging
+import os
+import queue
+import sys
+import threading
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
+
+from pydantic import BaseModel
+
+from assistant.encryption.home_lock import HomeLock
+from assistant.encryption.keys import MasterKey
+from assistant.encryption.vault import Vault
+from assistant.errors import AssistantError
+from assistant.events import Event, EventBus, MicrophoneLevel, Notice, Severity, UserSensed
+from assistant.ipc import event_json
+from assistant.paths import Home
+from assistant.settings import Settings
+from ui.process.logs import logs_in, redirected_output
+from ui.process.scheduling import use_default_scheduling
+from ui.process.unexpected import UnexpectedError
+
+if TYPE_CHECKING:
+    from assistant.app import Assistant
+
+logger = logging.getLogger(__name__)
+
+Row = dict[str, Any]
+Commands = asyncio.Queue[Row | None]
+"""What the screen asks for; None when it has gone."""
+
+WAITING = 100
+"""Lines that the screen has not read yet, above which the microphone's level is left out."""
+CLOSING_S = 2.0
+
+
+class StartRequest(BaseModel):
+    """What to run. The key travels in the pipe, where nobody else reads it."""
+
+    home: Path
+    settings: Settings
+    key: str | None = None
+    recordings: tuple[Path, ...] = ()
+    output: Path | None = None
+    typed: bool = False
+    speak: bool = True
+    record: Path | None = None
+    """Of no name: in the home."""
+
+
+class EventWriter:
+    """Lines on their way out, written by a thread of its own: a screen that is slow holds nothing
+    up here."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+        self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._write, name="outbox", daemon=True)
+        self._thread.start()
+
+    def tell(self, event: Event) -> None:
+        """On the event bus."""
+        if isinstance(event, UserSensed):  # for this process alone
+            return
+        if isinstance(event, MicrophoneLevel) and self._lines.qsize() > WAITING:
+            return
+        self.send({"at": datetime.now(UTC).isoformat(), "event": event_json.event_to_json(event)})
+
+    def send(self, row: Row) -> None:
+        self._lines.put(json.dumps(row, ensure_ascii=False))
+
+    def close(self) -> None:
+        """Returns when all is written, or nobody reads."""
+        self._lines.put(None)
+        self._thread.join(CLOSING_S)
+
+    def _write(self) -> None:
+        while (line := self._lines.get()) is not None:
+            try:
+                self._out.write(f"{line}\n")
+                self._out.flush()
+            except (BrokenPipeError, ValueError):
+                return  # the screen has gone, as the end of the input says too
+
+
+def main() -> None:
+    """Run until the input ends, and leave the process."""
+    use_default_scheduling()
+    order = StartRequest.model_validate_json(sys.stdin.buffer.readline())
+    home = Home(order.home)
+    with logs_in(home), redirected_output(home) as streams:
+        asyncio.run(_run(order, home, EventWriter(streams.out)))
+
+
+async def _run(order: StartRequest, home: Home, outbox: EventWriter) -> NoReturn:
+    code = 0
+    try:
+        await _serve(order, home, outbox)
+    except Exception as error:
+        logger.error("the assistant ended", exc_info=error)
+        told = error if isinstance(error, AssistantError) else UnexpectedError(error, home.log)
+        code = told.exit_code
+        failed = {"message": str(told), "mend": told.mend, "exit_code": code}
+        outbox.send({"failed": failed})
+    outbox.close()
+    # Here, since the event loop would wait without end for tasks that do not end, and for threads
+    # in the middle of a model's work.
+    os._exit(code)
+
+
+async def _serve(order: StartRequest, home: Home, outbox: EventWriter) -> None:
+    """Raises AssistantError: it can't be opened."""
+    bus = EventBus()
+    bus.subscribe(outbox.tell)
+    commands: Commands = asyncio.Queue()
+    loop = asyncio.get_running_loop()
+    gone = asyncio.Event()
+    imported = threading.Event()
+
+    def read() -> None:
+        for line in sys.stdin.buffer:
+            loop.call_soon_threadsafe(commands.put_nowait, json.loads(line))
+        if not imported.is_set():
+            os._exit(0)  # nothing is open yet, and what is imported holds the event loop up
+        loop.call_soon_threadsafe(gone.set)
+
+    threading.Thread(target=read, name="commands", daemon=True).start()
+    session = asyncio.create_task(_session(order, home, bus, commands, imported))
+    waiting = asyncio.create_task(gone.wait())
+    await asyncio.wait({session, waiting}, return_when=asyncio.FIRST_COMPLETED)
+    waiting.cancel()
+    if not session.done():
+        session.cancel()
+        await asyncio.wait({session}, timeout=CLOSING_S)
+    if session.done() and not session.cancelled():
+        session.result()
+
+
+async def _session(
+    order: StartRequest, home: Home, bus: EventBus, commands: Commands, imported: threading.Event
+) -> None:
+    # These bring pipecat, which logs when it is imported.
+    from assistant.app import open_assistant
+    from assistant.compose.audio import AudioPlan
+
+    imported.set()
+    key = MasterKey(bytes.fromhex(order.key)) if order.key is not None else None
+    vault = Vault(key, HomeLock(home, alone=False))
+    plan = AudioPlan(order.recordings, order.output, order.typed, order.speak)
+    async with open_assistant(home, order.settings, plan, bus, vault) as assistant:
+        if order.record is not None:
+            await assistant.record(order.record if order.record.name else None)
+        playing = asyncio.create_task(assistant.recordings_ended())
+        try:
+            while (row := await commands.get()) is not None:
+                await _obey(assistant, row, bus)
+        finally:
+            playing.cancel()
+
+
+async def _obey(assistant: "Assistant", row: Row, bus: EventBus) -> None:
+    try:
+        if "say" in row:
+            await assistant.say(row["say"])
+        else:
+            await assistant.command(row["do"])
+    except AssistantError as error:
+        bus.emit(Notice(str(error), Severity.WARNING, error.mend))
+
+
+if __name__ == "__main__":
+    main()

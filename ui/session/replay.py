@@ -1,0 +1,219 @@
+"""A recorded conversation in place of an assistant: the same events, at their own pace or not."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from assistant.errors import StoreError
+from assistant.events import Event, MicrophoneLevel, Notice, RecordingChanged, Severity, TurnEnded
+from assistant.ipc import event_json
+from assistant.memory.transcript.conversation_recordings import Recording, Recordings, Row
+from assistant.settings import Settings
+from ui.session.session import Ended, Heard, Request
+
+LONGEST_GAP_S = 4.0
+"""Nobody wants to watch minutes of silence."""
+SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
+AFTER = timedelta(milliseconds=50)
+"""What comes so soon after a turn's end belongs to it, such as that it listens again."""
+NOBODY = "This is a recording: there is no assistant that could do this."
+
+
+@dataclass(frozen=True, slots=True)
+class PlayableRecording:
+    """What can be played of a recording; `left_out` events are of another version, or damaged."""
+
+    began: datetime
+    events: tuple[tuple[datetime, Event], ...]
+    left_out: int = 0
+
+    @classmethod
+    def of(cls, recording: Recording, path: Path) -> "PlayableRecording":
+        """
+        Raises:
+            StoreError: there is nothing in it that this version can show.
+        """
+        events, left_out = [], recording.damaged
+        for row in recording.rows:
+            known = _event(row)
+            if known is None:
+                left_out += 1
+            else:
+                events.append(known)
+        if not events:
+            told = "holds nothing" + (" that this version can show" if left_out else "")
+            raise StoreError(f"The recording {path} {told}.", mend="assistant replay")
+        events.sort(key=lambda each: each[0])
+        return cls(events[0][0], tuple(events), left_out)
+
+    @property
+    def notice(self) -> Notice | None:
+        """Said once of what could not be shown."""
+        if not self.left_out:
+            return None
+        what = "1 event" if self.left_out == 1 else f"{self.left_out:,} events"
+        were = "was" if self.left_out == 1 else "were"
+        text = f"{what} of this recording {were} left out: damaged, or of another version."
+        return Notice(text, Severity.WARNING)
+
+
+def _event(row: Row) -> tuple[datetime, Event] | None:
+    """None where it is of another version, or damaged."""
+    try:
+        at = datetime.fromisoformat(str(row["at"]))
+        return (at, event_json.event_from_json(row["event"])) if at.tzinfo is not None else None
+    except (StoreError, ValueError):
+        return None
+
+
+def load(recordings: Recordings, path: Path) -> PlayableRecording:
+    """Raises StoreError: it can't be read, or there is nothing in it."""
+    return PlayableRecording.of(recordings.read(path), path)
+
+
+class Replay:
+    """A `Session` that tells what happened; belongs to the event loop.
+
+    Args:
+        speed: 2.0 is twice as fast.
+        paused: begin so.
+    """
+
+    live = False
+
+    def __init__(
+        self, reel: PlayableRecording, speed: float = 1.0, *, paused: bool = False
+    ) -> None:
+        self._reel = reel
+        self.speed = speed
+        self.paused = paused
+        self.place = 0
+        """So many events were told."""
+        self.refused: Callable[[str], None] = _unheard
+        """Told why something can't be done."""
+        self._hear: Heard | None = None
+        self._ended: Ended | None = None
+        self._changed = asyncio.Event()
+        self._playing: asyncio.Task[None] | None = None
+
+    # -- of a session ---------------------------------------------------------------------------
+
+    async def start(self, hear: Heard, ended: Ended) -> None:
+        self._hear, self._ended = hear, ended
+        if self._reel.notice is not None:
+            hear(self._reel.notice, self._reel.began)
+        self._playing = asyncio.create_task(self._play())
+
+    def do(self, command: str) -> None:
+        del command
+        self.refused(NOBODY)
+
+    def say(self, text: str) -> None:
+        del text
+        self.refused(NOBODY)
+
+    async def ask(self, request: Request) -> list[Row]:
+        del request
+        raise StoreError(NOBODY)
+
+    async def restart(self, settings: Settings) -> None:
+        del settings
+        raise StoreError(NOBODY)
+
+    async def close(self) -> None:
+        if self._playing is not None:
+            self._playing.cancel()
+            await asyncio.wait({self._playing})
+
+    # -- of a player ----------------------------------------------------------------------------
+
+    @property
+    def started(self) -> bool:
+        """Somebody is told; before, nothing moves."""
+        return self._hear is not None
+
+    @property
+    def over(self) -> bool:
+        return self.place >= len(self._reel.events)
+
+    @property
+    def now(self) -> datetime:
+        """When what is shown happened."""
+        return self._reel.events[max(self.place - 1, 0)][0]
+
+    def clock(self) -> datetime:
+        """The same in local time."""
+        return self.now.astimezone()
+
+    @property
+    def seconds(self) -> tuple[float, float]:
+        """How far it is, and how long, from the first event on."""
+        began, ended = self._reel.began, self._reel.events[-1][0]
+        return (self.now - began).total_seconds(), (ended - began).total_seconds()
+
+    def pause(self) -> None:
+        """Or go on."""
+        self.paused = not self.paused
+        self._changed.set()
+
+    def faster(self, steps: int) -> None:
+        """So many steps; less than 0: slower."""
+        nearest = min(range(len(SPEEDS)), key=lambda at: abs(SPEEDS[at] - self.speed))
+        self.speed = SPEEDS[min(max(nearest + steps, 0), len(SPEEDS) - 1)]
+        self._changed.set()
+
+    def next_event(self) -> None:
+        """Pause, and tell the next one that can be seen."""
+        self.paused = True
+        while self.started and not self.over:
+            if not isinstance(self._tell_next(), MicrophoneLevel):
+                break
+        self._changed.set()
+
+    def next_turn(self) -> None:
+        """Tell all up to the end of the next turn at once; what is paused stays so."""
+        while self.started and not self.over:
+            if isinstance(self._tell_next(), TurnEnded):
+                break
+        ended = self.now
+        while self.started and not self.over and self._reel.events[self.place][0] < ended + AFTER:
+            self._tell_next()
+        self._changed.set()
+
+    def to_the_end(self) -> None:
+        """Tell all that is left, at once."""
+        while self.started and not self.over:
+            self._tell_next()
+        self._changed.set()
+
+    # -- inside ---------------------------------------------------------------------------------
+
+    async def _play(self) -> None:
+        while not self.over:
+            self._changed.clear()
+            if self.paused:
+                await self._changed.wait()
+                continue
+            at, place = self._reel.events[self.place][0], self.place
+            gap = min((at - self.now).total_seconds(), LONGEST_GAP_S)
+            try:
+                async with asyncio.timeout(max(gap, 0.0) / self.speed):
+                    await self._changed.wait()
+            except TimeoutError:
+                if self.place == place and not self.paused:
+                    self._tell_next()
+        if self._ended is not None:
+            self._ended(None)
+
+    def _tell_next(self) -> Event:
+        at, event = self._reel.events[self.place]
+        self.place += 1
+        if self._hear is not None and not isinstance(event, RecordingChanged):
+            self._hear(event, at)
+        return event
+
+
+def _unheard(_: str) -> None:
+    """There is no face."""

@@ -1,0 +1,140 @@
+"""What a screen is connected to: an assistant that runs, or a recorded conversation."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from assistant.errors import AssistantError, StoreError
+from assistant.events import Event
+from assistant.ipc import client
+from assistant.paths import Home
+from assistant.settings import Settings
+
+if TYPE_CHECKING:
+    from assistant.encryption.vault import Vault
+    from ui.session.assistant_process import AssistantProcess
+
+Request = Mapping[str, Any]
+Row = dict[str, Any]
+Heard = Callable[[Event, datetime], None]
+Ended = Callable[[AssistantError | None], None]
+Unlock = Callable[[], Awaitable["Vault"]]
+
+
+class Session(Protocol):
+    """Everything that a screen may ask for; nothing of it blocks the event loop."""
+
+    live: bool
+    """There is an assistant; otherwise what happened is shown, and nothing can be asked for."""
+
+    async def start(self, hear: Heard, ended: Ended) -> None:
+        """Begin to tell events. Raises AssistantError: nothing can be started.
+
+        Args:
+            ended: told when there is nothing more to come, and why, unless it was closed.
+        """
+
+    def do(self, command: str) -> None:
+        """One of `assistant.app.Assistant.command`."""
+
+    def say(self, text: str) -> None:
+        """A typed turn. Raises AssistantError: there is nobody to say it to."""
+
+    async def ask(self, request: Request) -> list[Row]:
+        """What `assistant memory` asks, and its answer: see `assistant.memory.admin_requests`.
+
+        Raises:
+            AssistantError: it could not be done.
+        """
+
+    async def restart(self, settings: Settings) -> None:
+        """End what runs, and start it anew with these settings. Raises as `start`.
+
+        Before `start` the settings are taken, and nothing else happens.
+        """
+
+    async def close(self) -> None:
+        """Idempotent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What the assistant listens to and speaks with; default: the machine's own devices."""
+
+    recordings: tuple[Path, ...] = ()
+    output: Path | None = None
+    typed: bool = False
+    speak: bool = True
+    record: Path | None = None
+    """Where to write the conversation to; of no name: in the home."""
+
+
+class Live:
+    """An assistant in a process of its own.
+
+    Args:
+        vault: of the home, or what opens it when the assistant is started.
+    """
+
+    live = True
+
+    def __init__(self, home: Home, settings: Settings, vault: "Vault | Unlock", plan: Plan) -> None:
+        self._home = home
+        self._settings = settings
+        self._unlock = vault if callable(vault) else None
+        self._vault = None if callable(vault) else vault
+        self._plan = plan
+        self._hosted: AssistantProcess | None = None
+        self._hear: Heard | None = None
+        self._ended: Ended | None = None
+
+    async def start(self, hear: Heard, ended: Ended) -> None:
+        self._hear, self._ended = hear, ended
+        vault = self._vault
+        if vault is None:
+            assert self._unlock is not None
+            vault = self._vault = await self._unlock()
+        from ui.session.assistant_process import (
+            AssistantProcess,  # encryption comes with it, which the first frame did without
+        )
+
+        self._hosted = AssistantProcess(self._home, vault, self._plan, hear, ended)
+        await self._hosted.start(self._settings)
+
+    def do(self, command: str) -> None:
+        if self._hosted is not None:
+            self._hosted.do(command)
+
+    def say(self, text: str) -> None:
+        if self._hosted is None or not self._hosted.runs:
+            raise StoreError("The assistant does not run, so that was not said.")
+        self._hosted.say(text)
+
+    async def ask(self, request: Request) -> list[Row]:
+        request = {"user": self._settings.general.user, **request}
+        return await asyncio.to_thread(self._asked, request)
+
+    async def restart(self, settings: Settings) -> None:
+        self._settings = settings
+        await self.close()
+        if self._hear is not None and self._ended is not None:
+            await self.start(self._hear, self._ended)
+
+    async def close(self) -> None:
+        hosted, self._hosted = self._hosted, None
+        if hosted is not None:
+            await hosted.close()
+
+    def release(self) -> None:
+        """Let go of the home, when nothing will be started any more."""
+        if self._vault is not None:
+            self._vault.close()
+
+    def _asked(self, request: Request) -> list[Row]:
+        answered = client.send_request(self._home.door, request)
+        if answered is None:
+            raise StoreError("The memories are still being read.", mend="Try again in a moment.")
+        return list(answered)

@@ -1,0 +1,357 @@
+"""What the screen shows, folded from the assistant's events. Knows nothing of how it is drawn."""
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from assistant.events import (
+    AnswerHeard,
+    AnswerText,
+    Event,
+    ForgettingBegan,
+    ForgettingDone,
+    ForgettingUndone,
+    IdleWork,
+    Latency,
+    Loading,
+    MemoriesCounted,
+    MemoriesRead,
+    MemoryUsed,
+    MicrophoneLevel,
+    ModelsReady,
+    Notice,
+    PartialTranscript,
+    Phase,
+    PhaseChanged,
+    PromptBuilt,
+    PromptSection,
+    Recalled,
+    RecordChanged,
+    RecordingChanged,
+    Remarked,
+    SessionEnded,
+    Severity,
+    SoundReady,
+    SpeechIgnored,
+    TurnEnded,
+    TurnHeard,
+    TurnStarted,
+)
+
+SILENCE_DBFS = -96.0
+MOST_NOTICES = 200
+MOST_TURNS = 500
+"""Older ones leave the screen; the transcript has them."""
+STEPS = ("turn_decided", "transcript", "recall", "first_token", "first_audio")
+"""Of a turn, in the order in which they happen."""
+
+
+@dataclass(slots=True)
+class Turn:
+    """One turn as far as it has come."""
+
+    number: int
+    at: datetime
+    user: str = ""
+    written: str = ""
+    """The answer as the model wrote it; runs ahead of `heard`."""
+    heard: str = ""
+    over: bool = False
+    interrupted: bool = False
+    recalled: tuple[MemoryUsed, ...] = ()
+    missed: bool = False
+    stand_in: bool = False
+    brief: bool = False
+    """Recall had not all that it needed at its deadline."""
+    sections: tuple[PromptSection, ...] = ()
+    budget: int = 0
+    left_out: dict[str, str] = field(default_factory=dict)
+    """Ids of recalled memories that are not in the prompt → why."""
+    latency: Latency = field(default_factory=Latency)
+    read_tokens: int | None = None
+    """What the model had to read after the end of speech; None until it is known."""
+    tokens_per_s: float | None = None
+    exchange: str = ""
+    """Its id in the transcript, once it is over."""
+
+    @property
+    def tokens(self) -> int:
+        """Of the whole prompt."""
+        return sum(section.tokens for section in self.sections)
+
+    @property
+    def unheard(self) -> str:
+        """What was written and has not been heard, or never will be."""
+        return self.written[len(self.heard) :] if self.written.startswith(self.heard) else ""
+
+    @property
+    def shown(self) -> tuple[MemoryUsed, ...]:
+        """The memories that the model saw, best first."""
+        return tuple(memory for memory in self.recalled if memory.id not in self.left_out)
+
+    def cached(self) -> tuple[int, ...] | None:
+        """How many tokens of each section the model had read before the user ended."""
+        if self.read_tokens is None:
+            return None
+        left, parts = max(self.tokens - self.read_tokens, 0), []
+        for section in self.sections:
+            parts.append(min(left, section.tokens))
+            left -= parts[-1]
+        return tuple(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class RemarkLine:
+    """Something in the conversation that is no turn: what the assistant said of itself, or what
+    became of a sound."""
+
+    at: datetime
+    kind: str
+    """`remark`, `ignored` or `note`."""
+    text: str
+
+
+Entry = Turn | RemarkLine
+
+
+@dataclass(slots=True)
+class ShownNotice:
+    """A notice, until it is dismissed."""
+
+    at: datetime
+    notice: Notice
+    dismissed: bool = False
+
+
+@dataclass(slots=True)
+class PendingForget:
+    """Something that is being forgotten, or is gone."""
+
+    id: str
+    at: datetime
+    exchanges: frozenset[str]
+    memories: frozenset[str]
+    due: datetime
+    undone: bool = False
+    receipt: ForgettingDone | None = None
+
+    @property
+    def open(self) -> bool:
+        """It can still be brought back."""
+        return not self.undone and self.receipt is None
+
+
+@dataclass(slots=True)
+class ScreenState:
+    """All that a screen shows. `version` grows with every event that changed something."""
+
+    version: int = 0
+    phase: Phase = Phase.STARTING
+    off_record: bool = False
+    recording: str | None = None
+    """The file that the conversation is written to."""
+    ended: bool = False
+    models: dict[str, str] = field(default_factory=dict)
+    loading: dict[str, str] = field(default_factory=dict)
+    """Names by role of the models that are being read into memory."""
+    anew: bool = False
+    """The assistant was started again, and numbers its turns from 1."""
+    microphone: str | None = None
+    """The device's name, once it is known."""
+    deaf: bool = False
+    """There is no microphone."""
+    level_dbfs: float = SILENCE_DBFS
+    partial: str = ""
+    """What was heard so far of a turn that has not ended."""
+    entries: deque[Entry] = field(default_factory=lambda: deque(maxlen=MOST_TURNS))
+    begun: int = 0
+    """How many entries there ever were."""
+    memories: int | None = None
+    """How many there are; None until they have been read."""
+    idle: IdleWork | None = None
+    """What is worked on while nobody speaks."""
+    notices: deque[ShownNotice] = field(default_factory=lambda: deque(maxlen=MOST_NOTICES))
+    forgettings: list[PendingForget] = field(default_factory=list)
+    veiled_exchanges: frozenset[str] = frozenset()
+    """Ids of what is being forgotten, or is gone: not to be shown."""
+    veiled_memories: frozenset[str] = frozenset()
+
+    def add(self, entry: Entry) -> None:
+        self.entries.append(entry)
+        self.begun += 1
+
+    @property
+    def turns(self) -> list[Turn]:
+        """Oldest first."""
+        return [entry for entry in self.entries if isinstance(entry, Turn)]
+
+    @property
+    def turn(self) -> Turn | None:
+        """The newest."""
+        return next((each for each in reversed(self.entries) if isinstance(each, Turn)), None)
+
+    @property
+    def trouble(self) -> ShownNotice | None:
+        """The newest warning or error that nobody has dismissed."""
+        return next(
+            (
+                told
+                for told in reversed(self.notices)
+                if not told.dismissed and told.notice.severity is not Severity.INFO
+            ),
+            None,
+        )
+
+    @property
+    def undoable(self) -> PendingForget | None:
+        """What `undo` would bring back."""
+        return next((each for each in reversed(self.forgettings) if each.open), None)
+
+
+def fold(state: ScreenState, event: Event, at: datetime) -> None:
+    """Take an event into the state."""
+    state.version += 1
+    match event:
+        case PhaseChanged(phase):
+            state.phase = phase
+            if phase is Phase.STARTING:
+                _begin(state, at)
+            if phase is not Phase.HEARING:
+                state.partial = ""
+        case MicrophoneLevel(dbfs):
+            state.level_dbfs = dbfs
+        case Loading(role, name, done):
+            if done:
+                state.loading.pop(role, None)
+            else:
+                state.loading[role] = name
+        case SoundReady(microphone):
+            state.microphone, state.deaf = microphone, microphone is None
+        case ModelsReady(names):
+            state.models = dict(names)
+            state.loading.clear()
+        case MemoriesRead(count) | MemoriesCounted(count):
+            state.memories = count
+        case IdleWork(kind):
+            state.idle = event if kind is not None else None
+        case Notice():
+            state.notices.append(ShownNotice(at, event))
+        case RecordChanged(off):
+            state.off_record = off
+            state.add(RemarkLine(at, "note", _record(off)))
+        case RecordingChanged(path):
+            state.recording = path
+        case SessionEnded():
+            state.ended, state.idle = True, None
+        case Remarked(text):
+            state.add(RemarkLine(at, "remark", text))
+        case SpeechIgnored(reason, text):
+            state.partial = ""
+            if text:
+                state.add(RemarkLine(at, "ignored", f"{text} ({reason})"))
+        case PartialTranscript(_, text):
+            state.partial = text
+        case ForgettingBegan() | ForgettingUndone() | ForgettingDone():
+            _forgetting(state, event, at)
+        case _:
+            _turn(state, event, at)
+
+
+def percentile(values: Sequence[float], share: float) -> float | None:
+    """By linear interpolation; None of nothing. `share` in [0, 1]."""
+    if not values:
+        return None
+    ordered = sorted(values)
+    place = share * (len(ordered) - 1)
+    low = int(place)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
+
+
+def _turn(state: ScreenState, event: Event, at: datetime) -> None:
+    match event:
+        case TurnStarted():
+            state.partial = ""
+        case TurnHeard(number, text):
+            state.partial = ""
+            _of(state, number, at).user = text
+        case Recalled(number, memories, missed, stand_in, brief):
+            turn = _of(state, number, at)
+            turn.recalled, turn.missed = memories, missed
+            turn.stand_in, turn.brief = stand_in, brief
+        case PromptBuilt(number, sections, budget, left_out):
+            turn = _of(state, number, at)
+            turn.sections, turn.budget, turn.left_out = sections, budget, dict(left_out)
+        case AnswerText(number, text):
+            _of(state, number, at).written += text
+        case AnswerHeard(number, text):
+            _of(state, number, at).heard = text
+        case TurnEnded():
+            turn = _of(state, event.turn, at)
+            turn.user, turn.heard = event.user, event.assistant
+            turn.interrupted, turn.over = event.interrupted, True
+            turn.latency, turn.read_tokens = event.latency_ms, event.read_tokens
+            turn.tokens_per_s, turn.exchange = event.tokens_per_s, event.exchange
+
+
+def _begin(state: ScreenState, at: datetime) -> None:
+    """A session; what the one before left open stays so."""
+    state.ended, state.memories, state.idle = False, None, None
+    state.loading.clear()
+    if state.turn is not None and not state.anew:
+        state.anew = True
+        state.turn.over = True
+        state.entries.append(RemarkLine(at, "note", "The assistant was started again."))
+
+
+def _of(state: ScreenState, number: int, at: datetime) -> Turn:
+    """The turn of this number; begun where there is none."""
+    turn = state.turn
+    if turn is None or turn.number != number or state.anew:
+        state.anew = False
+        turn = Turn(number, at)
+        state.add(turn)
+    return turn
+
+
+def _forgetting(state: ScreenState, event: Event, at: datetime) -> None:
+    match event:
+        case ForgettingBegan(key, exchanges, memories, due):
+            ids = frozenset(exchanges), frozenset(memories)
+            state.forgettings.append(PendingForget(key, at, *ids, due))
+        case ForgettingUndone(key):
+            for each in state.forgettings:
+                each.undone = each.undone or each.id == key
+        case ForgettingDone():
+            for each in state.forgettings:
+                if each.id == event.id:
+                    each.receipt = event
+                    _erase(state, each)
+    state.veiled_exchanges = _union(each.exchanges for each in state.forgettings if not each.undone)
+    state.veiled_memories = _union(each.memories for each in state.forgettings if not each.undone)
+
+
+def _union(parts: Iterable[frozenset[str]]) -> frozenset[str]:
+    return frozenset().union(*parts)
+
+
+def _erase(state: ScreenState, gone: PendingForget) -> None:
+    """Nothing of it stays in this process either: its own turns, what they brought up elsewhere,
+    and every prompt so far, for any of them may quote it."""
+    for turn in state.turns:
+        if turn.exchange in gone.exchanges:
+            turn.user = turn.written = turn.heard = ""
+        turn.recalled = tuple(each for each in turn.recalled if each.id not in gone.memories)
+        turn.sections = tuple(replace(each, text="") for each in turn.sections)
+
+
+def _record(off: bool) -> str:
+    if off:
+        return "Off the record: nothing is kept of what is said from here on."
+    return "Back on the record. What was said meanwhile is gone."
+
+
+def chosen(state: ScreenState, number: int | None) -> Turn | None:
+    """The turn of that number, or the newest. Numbers begin anew with each start."""
+    return next((turn for turn in reversed(state.turns) if turn.number == number), state.turn)

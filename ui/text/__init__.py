@@ -1,0 +1,1 @@
+"""Memories, conversations and receipts as text, for the command line and the screen."""

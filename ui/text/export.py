@@ -1,0 +1,66 @@
+"""Writing memories to a file that is there whole, or not at all."""
+
+import os
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from assistant.errors import StoreError
+from ui.process.console import print_json
+
+
+def expanded_path(path: str) -> Path:
+    """A file as a person types it. Raises StoreError: there is no such user's home."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError as error:
+        raise StoreError(f"There is no home for {path}.", mend="Name another file.") from error
+
+
+def write(rows: Iterable[dict[str, Any]], file: Path) -> int:
+    """One JSON object a line, readable by the owner alone; returns how many.
+
+    Raises:
+        StoreError: there is such a file, or it can't be written; nothing is left of it then.
+    """
+    count = 0
+    fresh: Path | None = None
+    try:
+        if os.path.lexists(file):
+            raise FileExistsError
+        descriptor, name = tempfile.mkstemp(dir=file.parent, prefix=".", suffix=".new")
+        fresh = Path(name)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+            for row in rows:
+                print_json(row, stream)
+                count += 1
+        _take_place(fresh, file)
+    except FileExistsError as error:
+        raise StoreError(
+            f"The file {file} is there already.", mend="Name another, or remove it."
+        ) from error
+    except OSError as error:
+        raise StoreError(
+            f"The file {file} can't be written: {error.strerror}.", mend="Name another file."
+        ) from error
+    finally:
+        if fresh is not None:
+            fresh.unlink(missing_ok=True)
+    return count
+
+
+def _take_place(fresh: Path, file: Path) -> None:
+    """Unless there is such a file by now. Raises OSError."""
+    try:
+        os.link(fresh, file)
+        return
+    except FileExistsError:
+        raise
+    except OSError:  # there are no hard links on this disk
+        os.close(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    try:
+        fresh.replace(file)
+    except OSError:
+        file.unlink()
+        raise

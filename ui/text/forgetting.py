@@ -1,0 +1,108 @@
+"""What `assistant memory forget`, `undo` and `pending` print for people."""
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Any
+
+from ui.process.console import runnable_hint
+
+Row = Mapping[str, Any]
+
+EVENTS = frozenset({"preview", "forgetting", "forgotten", "undone", "pending", "pendings"})
+HEADINGS = {
+    "going": "This would go:",
+    "changing": "This would stay, without what it has of that:",
+}
+STAYING = "What it was drawn from stays in the transcript; forget ID --sources takes that too."
+
+
+def lines(row: Row) -> Iterator[str]:
+    """For one of `EVENTS`."""
+    match row["event"]:
+        case "preview":
+            yield from _preview(row)
+        case "forgetting":
+            yield from _forgetting(row)
+        case "forgotten":
+            yield f"{_what(row)} forgotten."
+            yield from _staying(row)
+            yield from _receipt(row["receipt"])
+        case "undone":
+            yield f"Back again: {_what(row)}."
+        case "pending":
+            yield _pending(row)
+        case "pendings" if not row["count"]:
+            yield "Nothing is about to be gone."
+
+
+def memories(count: int) -> str:
+    return "1 memory" if count == 1 else f"{count:,} memories"
+
+
+def exchanges(count: int) -> str:
+    return "1 exchange" if count == 1 else f"{count:,} exchanges"
+
+
+def question(preview: Row) -> str:
+    """Asked before it is done."""
+    count = preview["things"]
+    return "Forget it?" if count == 1 else f"Forget these {count:,}?"
+
+
+def _preview(row: Row) -> Iterator[str]:
+    for name, total, one, many in (
+        ("going", "memories", "memory", "memories"),
+        ("changing", "changing", "memory that would change", "memories that would change"),
+    ):
+        more = row[total] - row["shown"][name]
+        if more > 0:
+            yield f"… and {more:,} more {one if more == 1 else many}"
+    derived = f", {row['derived']:,} of them derived" if row["derived"] else ""
+    yield f"{_counted(row['memories'], row['exchanges'])} would go{derived}."
+    yield from _staying(row)
+    if row["by_words_alone"]:
+        yield "The encoder failed: this was found by its words alone."
+
+
+def _forgetting(row: Row) -> Iterator[str]:
+    due = _moment(row["due"])
+    when = f"at {due}" if row["attended"] else f"at the next start or command after {due}"
+    yield f"{_what(row)} forgotten: out of sight now, and gone for good {when}."
+    yield runnable_hint(f"To bring it back before {due}: assistant memory undo")
+    yield from _staying(row)
+
+
+def _pending(row: Row) -> str:
+    asked, due = _moment(row["asked"]), _moment(row["due"])
+    left = f"{row['left_s']:,.0f} s left" if row["left_s"] else "it is being removed"
+    return f"{row['id'][:8]}  {_what(row)}, forgotten at {asked}; gone for good at {due} ({left})"
+
+
+def _staying(row: Row) -> Iterator[str]:
+    if row["staying"]:
+        yield STAYING
+
+
+def _receipt(receipt: Row) -> Iterator[str]:
+    looked = f"Looked for in {receipt['files']:,} files, {receipt['bytes'] / 1e6:.1f} MB"
+    found = [each["name"] for each in receipt["searched"] if each["found"]]
+    yield f"{looked}: still found in {', '.join(found)}." if found else f"{looked}: nothing found."
+    yield from receipt["unprovable"]
+
+
+def _what(row: Row) -> str:
+    return _counted(len(row["memories"]), len(row["exchanges"]))
+
+
+def _counted(of_memories: int, of_exchanges: int) -> str:
+    parts = [memories(of_memories)] if of_memories else []
+    if of_exchanges:
+        parts.append(f"{exchanges(of_exchanges)} of the transcript")
+    return ", and ".join(parts) or "Nothing"
+
+
+def _moment(text: str) -> str:
+    """By the clock on the wall; with its day, if it is another."""
+    then = datetime.fromisoformat(text).astimezone()
+    today = then.date() == datetime.now().astimezone().date()
+    return f"{then:%H:%M:%S}" if today else f"{then:%Y-%m-%d %H:%M}"

@@ -1,0 +1,277 @@
+"""What `assistant memory` prints for people: the rows it is answered, as lines of a terminal."""
+
+import shutil
+import textwrap
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from rich.cells import cell_len, set_cell_size
+
+from assistant.context.relative_dates import relative_date
+from assistant.memory.records.ids import ADDED_BY_USER, short
+from assistant.memory.records.memory import ASSISTANT, USER
+from models.download.disk import size_text
+from ui.text import forgetting, receipts
+from ui.text.forgetting import memories
+from ui.text.terminal_safe import plain
+
+Row = Mapping[str, Any]
+
+LABEL = 14
+LEAST_WIDTH = 60
+
+
+def lines(rows: Iterator[Row], least_score: float = 0.0) -> Iterator[str]:
+    """The lines for what was answered.
+
+    Args:
+        least_score: of what the voice would recall; default: of anything.
+    """
+    view = _View(max(LEAST_WIDTH, shutil.get_terminal_size((80, 24)).columns), least_score)
+    for row in rows:
+        yield from view.of(row)
+
+
+class _View:
+    def __init__(self, width: int, least_score: float) -> None:
+        self._width = width
+        self._least_score = least_score
+        self._far = 0
+        """Memories found that score less."""
+        self._now = datetime.now().astimezone()
+        self._heading = ""
+
+    def of(self, row: Row) -> Iterator[str]:
+        match row["event"]:
+            case "memory" if "exchanges" in row:
+                yield from self._shown(row)
+            case "memory":
+                yield self._line(row)
+            case "listed":
+                yield from _listed(row)
+            case "found":
+                yield from self._found(row)
+            case "searched":
+                yield from self._searched(row)
+            case "added" | "edited":
+                yield f"{row['event'].capitalize()} as {row['short']}."
+            case "marked":
+                yield self._marked(row)
+            case "going" | "changing" | "exchange":
+                yield from self._in_preview(row)
+            case event if event in forgetting.EVENTS:
+                yield from forgetting.lines(row)
+            case "split":
+                yield f"{memories(row['count'])} stand for themselves now."
+            case "imported":
+                yield f"{memories(row['count'])} imported."
+                if row["forgotten"]:
+                    yield f"Left out, because you had it forgotten: {memories(row['forgotten'])}."
+            case "rebuilt":
+                yield f"Built anew: {memories(row['count'])}."
+            case "user":
+                yield f"{plain(row['user']):<24}  {memories(row['memories'])}"
+            case "receipt":
+                yield receipts.summary(row["receipt"])
+            case "counted" if row["of"] == "receipts" and not row["count"]:
+                yield "Nothing was forgotten for good yet."
+            case "stats":
+                yield from _stats(row)
+            case "verified":
+                yield from _verified(row)
+
+    def _line(self, row: Row) -> str:
+        head = f"{plain(row['short']):<10}  {self._when(row):<17}  {_kind(row):<10}  "
+        marks = "".join(
+            f"[{word}] "
+            for name, word in (("pinned", "pinned"), ("never_recall", "never recalled"))
+            if row.get(name)
+        )
+        return head + _cut(marks + " ".join(plain(row["text"]).split()), self._width - len(head))
+
+    def _in_preview(self, row: Row) -> Iterator[str]:
+        """What is remembered of an exchange is shown as memories."""
+        if row["event"] == "exchange":
+            if row["remembered"]:
+                return
+            said = row["user"] or row["assistant"]
+            of_it = {"short": short(row["id"]), "created": row["started"], "text": said}
+            row = {"event": "going", **of_it, "kind": "exchange", "speaker": USER}
+        heading = forgetting.HEADINGS[row["event"]]
+        if heading != self._heading:
+            self._heading = heading
+            yield heading
+        yield self._line(row)
+
+    def _found(self, row: Row) -> Iterator[str]:
+        self._far += row["score"] < self._least_score
+        yield self._line(row)
+        parts = ", ".join(f"{name} {value:+.2f}" for name, value in row["parts"].items() if value)
+        words = f"; words: {', '.join(map(plain, row['words']))}" if row["words"] else ""
+        reason = f"{row['score']:.2f} = {parts}{words}" if parts else f"{row['score']:.2f}{words}"
+        yield from textwrap.wrap(
+            reason, self._width, initial_indent=" " * 12, subsequent_indent=" " * 12
+        )
+
+    def _searched(self, row: Row) -> Iterator[str]:
+        found, far = row["found"], self._far
+        if not found:
+            yield "Nothing is remembered that fits."
+        elif far and not row["by_words_alone"]:
+            of_them = (
+                "None of them fits" if far == found else f"{far} of the {found} fit too little"
+            )
+            yield f"{of_them}: what scores below {self._least_score:g} the voice leaves out."
+        if row["by_words_alone"]:
+            yield "The encoder failed: this was found by its words alone."
+
+    def _shown(self, row: Row) -> Iterator[str]:
+        yield from self._wrapped(plain(row["text"]), "")
+        yield ""
+        uses = f"{row['uses']} times" if row["uses"] else "never"
+        for label, value in (
+            ("id", row["id"]),
+            ("kind", row["kind"]),
+            ("said by", _speaker(row)),
+            ("when", self._moment(row["created"])),
+            ("told again", self._told_again(row)),
+            ("source", self._source(row)),
+            ("conversation", row["conversation"]),
+            ("context", row["context"]),
+            ("importance", f"{row['importance']:.2f}"),
+            ("confidence", f"{row['confidence']:.2f}"),
+            ("used", uses + (f", last {self._moment(row['last_used'])}" if row["uses"] else "")),
+            ("feedback", f"{row['feedback']:+d}" if row["feedback"] else "none"),
+            ("pinned", "yes" if row["pinned"] else "no"),
+            ("never recall", "yes" if row["never_recall"] else "no"),
+            ("expires", self._moment(row["lasts_until"])),
+            ("tier", row["tier"]),
+        ):
+            if value:
+                yield from self._wrapped(plain(str(value)), f"{label:<{LABEL}}")
+        yield from self._around(row)
+
+    def _around(self, row: Row) -> Iterator[str]:
+        related = [("before it", row["before"]), ("after it", row["after"])]
+        related += [("replaces", each) for each in row["replaced"]]
+        related.append(("replaced by", row["replaced_by"]))
+        for label, other in related:
+            if other:
+                text = f"{other['short']}  {plain(other['text'])}"
+                yield f"{label:<{LABEL}}{_cut(' '.join(text.split()), self._width - LABEL)}"
+        for exchange in row["exchanges"]:
+            yield ""
+            yield f"The exchange it rests on, {self._moment(exchange['started'])}:"
+            yield from self._wrapped(plain(exchange["user"]), f"  {USER:<11} ")
+            heard = plain(exchange["assistant"]) or "(nothing was heard)"
+            more = " (interrupted)" if exchange["interrupted"] else ""
+            yield from self._wrapped(heard + more, f"  {ASSISTANT:<11} ")
+
+    def _told_again(self, row: Row) -> str:
+        if not row["refreshed"]:
+            return ""
+        times = len(row["sources"]) - 1
+        last = self._moment(row["refreshed"])
+        return f"{times} times, last {last}" if times > 1 else last
+
+    def _source(self, row: Row) -> str:
+        if ADDED_BY_USER in row["sources"]:
+            return "written down by you"
+        kept = {exchange["id"] for exchange in row["exchanges"]}
+        missing = [source for source in row["sources"] if source not in kept]
+        if missing:
+            return f"{', '.join(row['sources'])} (no longer in the transcript: {len(missing)})"
+        return ", ".join(row["sources"]) or "unknown"
+
+    def _marked(self, row: Row) -> str:
+        state = [
+            "pinned" if row["pinned"] else "not pinned",
+            "never recalled" if row["never_recall"] else "recalled where it fits",
+            f"feedback {row['feedback']:+d}" if row["feedback"] else "no feedback",
+        ]
+        return f"{row['short']} is {', '.join(state)}."
+
+    def _when(self, row: Row) -> str:
+        said = datetime.fromisoformat(row["created"])
+        words = relative_date(said, self._now)
+        if words == "today":
+            return f"today, {said.astimezone(self._now.tzinfo):%H:%M}"
+        return words or f"{said.astimezone(UTC):%Y-%m-%d}"
+
+    def _moment(self, text: str | None) -> str:
+        if text is None:
+            return "never"
+        said = datetime.fromisoformat(text)
+        words = relative_date(said, self._now)
+        local = f"{said.astimezone(self._now.tzinfo):%Y-%m-%d %H:%M}"
+        return f"{local} ({words})" if words else local
+
+    def _wrapped(self, text: str, label: str) -> Iterator[str]:
+        indent = " " * len(label)
+        for paragraph in text.splitlines() or [""]:
+            wrapped = textwrap.wrap(paragraph, self._width - len(indent)) or [""]
+            for line in wrapped:
+                yield f"{label}{line}".rstrip()
+                label = indent
+
+
+def _cut(text: str, cells: int) -> str:
+    """To so many columns of a terminal; Chinese characters and emoji take two each."""
+    if cell_len(text) <= cells:
+        return text
+    return set_cell_size(text, cells - 1).rstrip() + "…"
+
+
+def _kind(row: Row) -> str:
+    if row["kind"] != "exchange":
+        return str(row["kind"])
+    return {USER: "you said", ASSISTANT: "it said"}.get(row["speaker"], "said")
+
+
+def _speaker(row: Row) -> str:
+    speaker = str(row["speaker"])
+    return {USER: "you", ASSISTANT: "the assistant"}.get(speaker, speaker)
+
+
+def _listed(row: Row) -> Iterator[str]:
+    if not row["total"] and row["filtered"]:
+        yield "No memory is like that."
+    elif not row["total"]:
+        yield "There are no memories yet. To write one down: assistant memory add TEXT"
+    elif row["offset"]:
+        last = row["offset"] + row["shown"]
+        yield f"Up to {last:,} of {row['total']:,}, the newest first; --offset N goes on."
+    elif row["shown"] < row["total"]:
+        yield f"The newest {row['shown']} of {row['total']:,}; --limit N shows more."
+
+
+def _verified(row: Row) -> Iterator[str]:
+    yield from map(plain, row["found"])
+    if not row["found"]:
+        yield "Nothing was found that should not be there."
+    if row["texts"]:
+        size = size_text(row["bytes"])
+        versions = "1 version" if row["versions"] == 1 else f"{row['versions']:,} versions"
+        yield f"Searched: {row['files']:,} files and {versions} of the memories, {size}."
+    for sentence in row["unprovable"]:
+        yield f"Not proved: {plain(sentence)}"
+
+
+def _stats(row: Row) -> Iterator[str]:
+    yield f"{memories(row['total'])}, from {row['exchanges']:,} exchanges of the transcript"
+    for kind, count in row["by_kind"].items():
+        yield f"  {kind:<16}{count:>9,}"
+    for name, label in (("pinned", "pinned"), ("never_recalled", "never recalled")):
+        if row[name]:
+            yield f"  {label:<16}{row[name]:>9,}"
+    if row["by_tier"]:
+        tiers = ", ".join(f"{count:,} {tier}" for tier, count in row["by_tier"].items())
+        yield f"  at hand in the running assistant: {tiers}"
+    for encoder, count in row["without_vector"].items():
+        if count:
+            yield f"  {count:,} still without a vector of {encoder}"
+    if row["bytes_on_disk"] is None:
+        yield f"In {row['store']}"
+    else:
+        yield f"On disk, all users together: {size_text(row['bytes_on_disk'])}, in {row['store']}"
