@@ -19,10 +19,10 @@ from random import Random
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from assistant.errors import AssistantError
+from assistant.language.speakers import USER
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.forgetting.attribution import stems
 from assistant.memory.forgetting.selection import LIKE
-from assistant.memory.records.memory import USER
 from assistant.memory.retrieval.question import read_question
 from assistant.memory.retrieval.ranking import Ranking
 from assistant.memory.retrieval.user_index import UserIndex

@@ -9,16 +9,10 @@ Both is done by whoever uses the home next.
 import json
 import os
 import shutil
-import sqlite3
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
-from assistant.encryption.keys import KeyFile, MasterKey
 from assistant.errors import StoreError
-from assistant.memory.home_copy import _copy_memories, _copy_transcript
-from assistant.memory.store.repair import saving_marker
-from assistant.memory.transcript.conversation_recordings import Recordings
 from assistant.paths import Home
 
 UNFINISHED = "converting"
@@ -55,61 +49,6 @@ def finish_or_roll_back(home: Home) -> None:
             f"The conversion of {home.root} can't be brought to its end: {error.strerror}.",
             mend="Make the folder writable, or free some space, and try again.",
         ) from error
-
-
-def convert(
-    home: Home,
-    old: MasterKey | None,
-    new: MasterKey | None,
-    locked: KeyFile | None,
-    tell: Callable[[str], None] = lambda _: None,
-) -> None:
-    """Write everything anew under another key. The caller has the home alone, and it is settled.
-
-    Args:
-        locked: the key file that goes with `new`.
-        tell: hears what is being done.
-
-    Raises:
-        StoreError: something can't be read or written, or did not come out as it went in; nothing
-            was changed.
-    """
-    if saving_marker(home.memories).exists():  # what it names could not be read with the new key
-        raise StoreError(
-            f"Memories in {home.root} were damaged, and are still to be saved. Nothing was"
-            " changed.",
-            mend="assistant memory list, which saves them; then try again.",
-        )
-    fresh = Home(home.root / UNFINISHED)
-    try:
-        fresh.root.mkdir(mode=0o700)
-        tell("The transcript …")
-        if home.transcript.exists():
-            _copy_transcript(home.transcript, old, fresh.transcript, new)
-        tell("The memories …")
-        readable = 0
-        if home.memories.exists():
-            readable = _copy_memories(home.memories, old, fresh.memories, new)
-        Recordings(home.recordings, old).copy_to(fresh.recordings, new)
-        if locked is not None:
-            locked.write(fresh.key_file)
-        (fresh.root / PLAN).write_text(json.dumps({"encrypted": new is not None}), "utf-8")
-        _to_disk(fresh.root)
-        fresh.root.rename(home.root / FINISHED)
-    except (OSError, sqlite3.Error) as error:
-        shutil.rmtree(fresh.root, ignore_errors=True)
-        raise StoreError(
-            f"{home.root} can't be converted: {error}. Nothing was changed."
-        ) from error
-    except BaseException:
-        shutil.rmtree(fresh.root, ignore_errors=True)
-        raise
-    finish_or_roll_back(home)
-    if readable:
-        tell(
-            f"{readable:,} memories have ids of another program, or refer to such: these stay"
-            " readable until they are exported and imported again."
-        )
 
 
 def _swap(home: Home, fresh: Home) -> None:

@@ -2,7 +2,8 @@
 
 import re
 
-from assistant.memory.records.ids import ADDRESS, NAME
+NAME, ADDRESS = "name", "address"
+"""What somebody is called, and how they want to be addressed."""
 
 _WORD = r"[A-ZÀ-ÖØ-Þ][\w'’-]{1,19}"
 

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from assistant.language.numbers import NUMBERS
+from assistant.language.speakers import ASSISTANT, USER
 from assistant.language.word_lists import listed
-from assistant.memory.records.memory import ASSISTANT, USER
 
 LONGEST = 12
 """Words of a phrase that is read back."""

@@ -6,7 +6,7 @@ Rules of English alone. Nothing is added but "the user" and the ending of a verb
 import re
 
 from assistant.language.absolute_dates import PAST
-from assistant.language.statements import WISHED
+from assistant.language.standing_orders import WISHED
 from assistant.language.word_lists import listed
 
 _USER = "the user"

@@ -101,7 +101,13 @@ class UserMemory:
         self.writable = asyncio.Event()
         """Set once the store was read and is this assistant's to write."""
         self._writing = WriterThread("memory-store")
-        self.strengthening = Strengthening(self._keeper, encoder, self._writing)
+        self.strengthening = Strengthening(
+            encoder,
+            self._keeper.stronger,
+            lambda: self._keeper.index,
+            self._keeper.strengthen,
+            self._writing,
+        )
         self._misses = DeadlineMisses(emit)
         self._pace = SearchTimings(SEARCH_S)
         self._mending = IndexRepair(self._remake)

@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
 from typing import Any
 
-from assistant.memory.records.memory import USER
+from assistant.language.speakers import USER
 from scripts.bench.recall_data import FIRST_DAY, Pool, Question, Turn
 
 Row = Mapping[str, Any]

@@ -13,8 +13,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from assistant.language.speakers import ASSISTANT, USER
 from assistant.language.stemming import TextAnalyzer
-from assistant.memory.records.memory import ASSISTANT, USER
 from data import located
 
 EVIDENCE = re.compile(r"D\d+:\d+")

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from assistant.context.conversation import Exchange
 from assistant.idle.jobs.fact_extraction import candidates
 from assistant.language.calendar import day_words
+from assistant.language.speakers import ASSISTANT, USER
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.curation.extractive_summary import (
     extract_sentences,
@@ -23,7 +24,7 @@ from assistant.memory.curation.extractive_summary import (
 )
 from assistant.memory.curation.materialize import IMPORTANCE
 from assistant.memory.records.ids import exchange_of, subject_of
-from assistant.memory.records.memory import ASSISTANT, USER, Memory, MemoryKind
+from assistant.memory.records.memory import Memory, MemoryKind
 from assistant.memory.retrieval.deadline import SearchDeadline, StepTimes
 from assistant.memory.retrieval.document_expansion import Expansion, ExpansionWeights
 from assistant.memory.retrieval.question import read_question

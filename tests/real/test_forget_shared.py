@@ -12,11 +12,11 @@ from moto.server import ThreadedMotoServer
 
 from assistant.context.conversation import Conversation
 from assistant.encryption.keys import MasterKey
+from assistant.language.speakers import USER
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.admin import MemoryAdmin
 from assistant.memory.due_purges import purge_due_at_start
 from assistant.memory.forgetting.verify import OTHERS
-from assistant.memory.records.memory import USER
 from assistant.memory.retrieval.encoding import QueryEncoder
 from assistant.memory.retrieval.ranking import Ranking
 from assistant.memory.store import write_queue, writer_lock

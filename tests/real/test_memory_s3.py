@@ -176,9 +176,9 @@ SLEEPER = """
 import sys
 from datetime import UTC, datetime
 from assistant.errors import StoreError, StoreLocked
-from assistant.memory import writer_lock
+from assistant.memory.store import writer_lock
 from assistant.encryption.keys import MasterKey
-from assistant.memory.records.memory import Kind, Memory, new_id
+from assistant.memory.records.memory import Memory, MemoryKind, new_id
 from assistant.memory.store.table import MemoryTable
 
 writer_lock.LEASE_S = 1.0
@@ -187,7 +187,7 @@ table = MemoryTable.open(uri, storage_options=dict(pair.split("=", 1) for pair i
 print("open", flush=True)
 sys.stdin.readline()
 try:
-    table.add([Memory(new_id(), "ada", Kind.EXCHANGE, "too late", datetime.now(UTC))])
+    table.add([Memory(new_id(), "ada", MemoryKind.EXCHANGE, "too late", datetime.now(UTC))])
     print("stored")
 except StoreError as error:
     print(error)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from moto.server import ThreadedMotoServer
 
-from assistant.memory.records.memory import USER
+from assistant.language.speakers import USER
 from assistant.memory.store.table import MemoryTable
 from assistant.memory.transcript.database import Transcript
 from tests.support.object_store import endpoint

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from assistant.context.conversation import Conversation
 from assistant.idle.jobs.compaction import FOLDED
-from assistant.memory.records.memory import ASSISTANT, USER, Memory, MemoryKind
+from assistant.language.speakers import ASSISTANT, USER
+from assistant.memory.records.memory import Memory, MemoryKind
 from assistant.memory.transcript.derived_outputs import DerivedOutputs
 from assistant.memory.transcript.fact_rows import EXTRACTED
 from assistant.memory.turn_recall import Archive

@@ -3,7 +3,8 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from assistant.memory.records.memory import ASSISTANT, Memory, MemoryKind, new_id
+from assistant.language.speakers import ASSISTANT
+from assistant.memory.records.memory import Memory, MemoryKind, new_id
 from assistant.memory.records.serialization import to_json
 from assistant.memory.store.table import MemoryTable
 

@@ -291,8 +291,9 @@ def test_what_a_killed_assistant_left_is_in_nobody_s_way(tmp_path: Path) -> None
             [
                 sys.executable,
                 "-c",
-                "import os, sys; from pathlib import Path; from assistant.ipc.server import Door\n"
-                "Door(Path(sys.argv[1]), lambda _: iter(())); os._exit(9)",
+                "import os, sys; from pathlib import Path\n"
+                "from assistant.ipc.server import RequestServer\n"
+                "RequestServer(Path(sys.argv[1]), lambda _: iter(())); os._exit(9)",
                 str(folder),
             ],
             cwd=ROOT,

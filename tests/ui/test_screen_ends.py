@@ -13,9 +13,9 @@ FULL_AFTER_S = 2.0
 BUSY = """
 from textual.widgets import Static
 from ui.screen.run import draw
-from ui.screen.safe_app import Sturdy
+from ui.screen.safe_app import SafeApp
 
-class Busy(Sturdy):
+class Busy(SafeApp):
     def compose(self):
         yield Static()
     def on_mount(self):

@@ -16,8 +16,8 @@ from assistant.encryption.vault import Vault
 from assistant.events import Notice
 from assistant.paths import Home
 from assistant.settings import Settings
-from assistant.compose.audio import SoundPlan
-from ui import talk
+from assistant.compose.audio import AudioPlan
+from ui.commands import talk
 from ui.text.conversation import JsonView
 
 async def hears_nothing():
@@ -32,7 +32,7 @@ async def session(home, settings, plan, bus, *rest):
 
 talk._session = session
 view = JsonView(sys.stdout)
-asyncio.run(talk._converse(Home(None), Settings(), SoundPlan(), view, None, None))
+asyncio.run(talk._converse(Home(None), Settings(), AudioPlan(), view, None, None))
 """
 
 

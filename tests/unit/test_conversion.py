@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from assistant.encryption import conversion, keys, rekeying
+from assistant.compose import rekeying
+from assistant.encryption import conversion, keys
 from assistant.encryption import vault as encryption
 from assistant.encryption.keys import KeyProtection
 from assistant.encryption.vault import open_vault
@@ -161,8 +162,8 @@ def test_a_conversion_that_ends_anywhere_is_all_or_nothing(
 CONVERTER = """
 import sys
 from pathlib import Path
-from assistant import rekeying
-from assistant.memory import keys
+from assistant.compose import rekeying
+from assistant.encryption import keys
 from assistant.paths import Home
 from assistant.settings import Settings
 keys.ARGON2 = {"iterations": 1, "lanes": 1, "memory_kib": 64}

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from assistant.encryption import keys, rekeying
+from assistant.compose import rekeying
+from assistant.encryption import keys
 from assistant.encryption import vault as encryption
 from assistant.encryption.keys import KeyFile, MasterKey
 from assistant.encryption.vault import PASSPHRASE_VARIABLE, open_vault

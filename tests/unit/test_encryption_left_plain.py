@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from assistant.encryption import conversion, keys, rekeying
+from assistant.compose import rekeying
+from assistant.encryption import conversion, keys
 from assistant.encryption import vault as encryption
 from assistant.encryption.home_lock import HomeLock
 from assistant.encryption.vault import open_vault

@@ -3,10 +3,11 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+from assistant.language.speakers import ASSISTANT, USER
 from assistant.memory.curation.expiry import MemoryLinks, expiring_with
 from assistant.memory.records.ids import ADDED_BY_USER
 from assistant.memory.records.lifetimes import Lifetimes
-from assistant.memory.records.memory import ASSISTANT, USER, Memory, MemoryKind
+from assistant.memory.records.memory import Memory, MemoryKind
 from assistant.settings import Settings
 
 START = datetime(2026, 3, 1, tzinfo=UTC)

@@ -14,13 +14,14 @@ from assistant.compose.memory import _forgotten_elsewhere
 from assistant.context.conversation import Conversation
 from assistant.errors import StoreError
 from assistant.events import Event, EventBus, ForgettingBegan, ForgettingDone, Notice
+from assistant.language.speakers import USER
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.admin import MemoryAdmin
 from assistant.memory.due_purges import purge_due_at_start
 from assistant.memory.forgetting import receipts
 from assistant.memory.forgetting.audit import verify
 from assistant.memory.forgetting.verify import OTHERS
-from assistant.memory.records.memory import USER, Memory, MemoryKind, new_id
+from assistant.memory.records.memory import Memory, MemoryKind, new_id
 from assistant.memory.records.serialization import to_json
 from assistant.memory.retrieval.ranking import Ranking
 from assistant.memory.retrieval.user_index import UserIndex

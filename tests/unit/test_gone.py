@@ -12,9 +12,10 @@ import pytest
 from assistant.context.conversation import Conversation, Summary
 from assistant.intents.command import Command
 from assistant.intents.command import CommandKind as Said
+from assistant.language.speakers import USER
 from assistant.memory.admin import MemoryAdmin
 from assistant.memory.forgetting.offline_executor import InSession
-from assistant.memory.records.memory import USER, Memory, MemoryKind, new_id
+from assistant.memory.records.memory import Memory, MemoryKind, new_id
 from assistant.memory.retrieval.document_expansion import fingerprint
 from assistant.memory.retrieval.stored_expansions import DESCRIBED, Description, content_of
 from assistant.memory.store.table import MemoryTable

@@ -12,11 +12,11 @@ import pytest
 
 from assistant.compose.memory_requests import MemoryRequests, load_user_memory
 from assistant.context.conversation import Conversation
-from assistant.encryption import conversion
 from assistant.encryption.keys import KeyFile, MasterKey
 from assistant.encryption.vault import open_vault
 from assistant.events import Latency, TurnEnded
 from assistant.ipc.server import RequestServer
+from assistant.memory import home_copy
 from assistant.memory.forgetting.data_inventory import DATA_INVENTORY, files
 from assistant.memory.retrieval.encoding import QueryEncoder
 from assistant.memory.store import repair as place_module
@@ -110,7 +110,7 @@ def test_nor_does_a_conversion_or_a_store_that_is_set_aside(home: Home) -> None:
     key = MasterKey.new()
     locked = KeyFile.locked(key, "keyring", "0" * 64)
     seen: list[str] = []
-    conversion.convert(home, None, key, locked, lambda _: seen.extend(unclaimed(home)))
+    home_copy.convert(home, None, key, locked, lambda _: seen.extend(unclaimed(home)))
     assert seen == unclaimed(home) == []
     assert "key" in names(home)
     (home.root / "converted").mkdir()

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from assistant.compose import rekeying
 from assistant.compose.memory_requests import open_memory_admin
 from assistant.context.conversation import Conversation
-from assistant.encryption import keys, rekeying
+from assistant.encryption import keys
 from assistant.encryption.keys import MasterKey
 from assistant.encryption.vault import Vault, open_vault
 from assistant.memory.admin import MemoryAdmin

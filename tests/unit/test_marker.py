@@ -12,8 +12,9 @@ import pytest
 
 from assistant.encryption.keys import MasterKey
 from assistant.errors import StoreDamaged, StoreError
+from assistant.language.speakers import USER
 from assistant.memory.forgetting.audit import verify
-from assistant.memory.records.memory import USER, Memory, MemoryKind, new_id
+from assistant.memory.records.memory import Memory, MemoryKind, new_id
 from assistant.memory.store import tombstone_table
 from assistant.memory.store.table import MemoryTable
 from assistant.memory.store.tombstone_table import TombstoneTable

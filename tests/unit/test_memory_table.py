@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from assistant.errors import StoreError
-from assistant.memory.records.memory import ASSISTANT, MemoryKind
+from assistant.language.speakers import ASSISTANT
+from assistant.memory.records.memory import MemoryKind
 from assistant.memory.store import fragments, lance_queries
 from assistant.memory.store import table as table_module
 from assistant.memory.store.table import MemoryTable

@@ -187,12 +187,12 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from assistant.errors import StoreError
-from assistant.memory.records.memory import Kind, Memory, new_id
+from assistant.memory.records.memory import Memory, MemoryKind, new_id
 from assistant.memory.store.table import MemoryTable
 
 def add(text):
     try:
-        table.add([Memory(new_id(), "ada", Kind.EXCHANGE, text, datetime.now(UTC))])
+        table.add([Memory(new_id(), "ada", MemoryKind.EXCHANGE, text, datetime.now(UTC))])
         print("stored")
     except StoreError as error:
         print(error)
@@ -259,7 +259,8 @@ WRITER = """
 import sys
 from datetime import UTC, datetime
 import numpy as np
-from assistant.memory.records.memory import ASSISTANT, Kind, Memory, new_id
+from assistant.memory.records.memory import Memory, MemoryKind, new_id
+from assistant.language.speakers import ASSISTANT
 from assistant.memory.store.table import MemoryTable
 
 table = MemoryTable.open(sys.argv[1])
@@ -267,8 +268,8 @@ table.add_encoder("small", 8)
 print("open", flush=True)
 for turn in range(100_000):
     now = datetime.now(UTC)
-    said = Memory(new_id(), "ada", Kind.EXCHANGE, f"question {turn} " + "word " * 50, now)
-    heard = Memory(new_id(), "ada", Kind.EXCHANGE, f"answer {turn}", now, speaker=ASSISTANT)
+    said = Memory(new_id(), "ada", MemoryKind.EXCHANGE, f"question {turn} " + "word " * 50, now)
+    heard = Memory(new_id(), "ada", MemoryKind.EXCHANGE, f"answer {turn}", now, speaker=ASSISTANT)
     table.add([said, heard])
     print(said.id, heard.id, flush=True)
     if turn % 5 == 4:

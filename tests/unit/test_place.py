@@ -193,13 +193,14 @@ ABORTING = """
 import os
 import sys
 from pathlib import Path
-from assistant.memory import table_open
-from assistant.memory.store.repair import open_place, place_of
+from assistant.memory.store import open_table
+from assistant.memory.store.location import store_location
+from assistant.memory.store.repair import open_store
 from assistant.paths import Home
 from assistant.settings import Settings
 
-table_open.open_table = lambda *_: os.abort()
-open_place(place_of(Home(Path(sys.argv[1])), Settings()), print)
+open_table.open_table = lambda *_: os.abort()
+open_store(store_location(Home(Path(sys.argv[1])), Settings()), print)
 """
 
 

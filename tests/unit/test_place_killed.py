@@ -31,14 +31,15 @@ import os
 import signal
 import sys
 from pathlib import Path
-from assistant.memory import place
+from assistant.memory.store import repair
+from assistant.memory.store.location import store_location
 from assistant.encryption.keys import MasterKey
 from assistant.memory.store.table import MemoryTable
 from assistant.paths import Home
 from assistant.settings import Settings
 
 root, secret, owner, name, when = sys.argv[1:]
-where = {"Path": Path, "MemoryTable": MemoryTable, "place": place}[owner]
+where = {"Path": Path, "MemoryTable": MemoryTable, "repair": repair}[owner]
 real, calls = getattr(where, name), 0
 
 def killed(*arguments, **more):
@@ -52,10 +53,10 @@ def killed(*arguments, **more):
     return done
 
 setattr(where, name, killed)
-place._bears_reading = lambda _: False
-place.SAVED_AT_ONCE = 1
+repair._bears_reading = lambda _: False
+repair.SAVED_AT_ONCE = 1
 key = MasterKey(bytes.fromhex(secret)) if secret else None
-place.open_place(place.place_of(Home(Path(root)), Settings(), key), print)
+repair.open_store(store_location(Home(Path(root)), Settings(), key), print)
 """
 BETWEEN = ("MemoryTable", "import_", "after call 1")
 """Two rows, of three."""

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from assistant.context.conversation import Conversation, Summary
+from assistant.language.speakers import USER
 from assistant.memory.admin import MemoryAdmin
 from assistant.memory.forgetting import receipts
 from assistant.memory.forgetting.audit import verify
-from assistant.memory.records.memory import USER, Memory, MemoryKind, new_id
+from assistant.memory.records.memory import Memory, MemoryKind, new_id
 from tests.support.forgetting import LEISURE_S, START, Bench, bench, kept
 from tests.support.remains import found, marked, vectors_of
 

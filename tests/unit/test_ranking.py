@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from assistant.memory.records.memory import USER
+from assistant.language.speakers import USER
 from assistant.memory.retrieval.candidates import NONE, places, to_be_ranked
 from assistant.memory.retrieval.ranking import (
     Candidates,

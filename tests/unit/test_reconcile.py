@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from assistant.language.normalization import content_words
+from assistant.language.speakers import ASSISTANT
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.curation.conflicts import read
 from assistant.memory.curation.reconcile import (
@@ -19,7 +20,7 @@ from assistant.memory.curation.reconcile import (
     superseded,
 )
 from assistant.memory.records.ids import ADDED_BY_USER
-from assistant.memory.records.memory import ASSISTANT, Memory, MemoryKind
+from assistant.memory.records.memory import Memory, MemoryKind
 from data import located
 
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from assistant.context.conversation import Conversation
-from assistant.encryption import conversion
 from assistant.encryption.keys import KeyFile, MasterKey
 from assistant.encryption.vault import open_vault
 from assistant.events import (
@@ -25,6 +24,7 @@ from assistant.events import (
     Remarked,
     TurnHeard,
 )
+from assistant.memory import home_copy
 from assistant.memory.admin import MemoryAdmin
 from assistant.memory.due_purges import make_purger
 from assistant.memory.forgetting.audit import verify
@@ -285,8 +285,8 @@ def test_a_conversion_takes_recordings_along(home: Home) -> None:
         path, _ = _recorded(transcript)
         before = transcript.recordings.read(path).rows
     key = MasterKey.new()
-    conversion.convert(home, None, key, KeyFile.locked(key, "keyring", "0" * 64))
+    home_copy.convert(home, None, key, KeyFile.locked(key, "keyring", "0" * 64))
     assert homes.holds(home.root, "parrot") == []
     assert Recordings(home.recordings, key).read(path).rows == before
-    conversion.convert(home, key, None, None)
+    home_copy.convert(home, key, None, None)
     assert Recordings(home.recordings).read(path).rows == before

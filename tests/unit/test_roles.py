@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from assistant.language.relations import Role, roles
+from assistant.language.speakers import ASSISTANT, USER
 from assistant.language.stemming import TextAnalyzer
-from assistant.memory.records.memory import ASSISTANT, USER, Memory, MemoryKind
+from assistant.memory.records.memory import Memory, MemoryKind
 from assistant.memory.retrieval.question import read_question
 from assistant.memory.retrieval.ranking import Ranking
 from assistant.memory.retrieval.relation_index import Roles

@@ -6,8 +6,9 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
+from assistant.language.speakers import USER
 from assistant.language.stemming import TextAnalyzer
-from assistant.memory.records.memory import USER, Memory, MemoryKind
+from assistant.memory.records.memory import Memory, MemoryKind
 from assistant.memory.retrieval.question import read_question
 from assistant.memory.retrieval.ranking import Ranking
 from assistant.memory.retrieval.time_index import RowTimes, time_asked

@@ -7,10 +7,10 @@ import pytest
 from assistant.idle.jobs.fact_extraction import candidates
 from assistant.language.absolute_dates import with_absolute_dates
 from assistant.language.name_introduction import name_told
-from assistant.language.statements import LONGEST, statements
 from assistant.language.stemming import TextAnalyzer
 from assistant.language.third_person import third_person
 from assistant.memory.curation.grounding import is_grounded
+from assistant.memory.curation.statements import LONGEST, statements
 from tests.support.poison import ATTACKS
 
 THURSDAY = date(2026, 4, 9)

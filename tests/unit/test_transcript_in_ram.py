@@ -59,7 +59,7 @@ def test_a_conversion_compares_in_ram(home: Home, monkeypatch: pytest.MonkeyPatc
         return compared(db)
 
     monkeypatch.setattr(conversion, "_equal", equal)
-    conversion.convert(home, None, KEY, KeyFile.locked(KEY, "keyring", "0" * 64))
+    home_copy.convert(home, None, KEY, KeyFile.locked(KEY, "keyring", "0" * 64))
     assert seen == [IN_RAM]
 
 

@@ -11,12 +11,13 @@ import pytest
 from assistant.compose.memory_requests import open_memory_admin
 from assistant.context.conversation import Conversation
 from assistant.errors import SettingsError
+from assistant.language.speakers import ASSISTANT
 from assistant.memory.admin import MemoryAdmin
 from assistant.memory.admin_requests import handle_request
 from assistant.memory.curation import curator
 from assistant.memory.records import serialization
 from assistant.memory.records.ids import ADDED_BY_USER
-from assistant.memory.records.memory import ASSISTANT, Memory, MemoryKind
+from assistant.memory.records.memory import Memory, MemoryKind
 from assistant.memory.retrieval.encoding import QueryEncoder
 from assistant.memory.store import lance_schema, open_table
 from assistant.memory.store.table import MemoryTable

@@ -11,6 +11,7 @@ import pytest
 
 from assistant.context.conversation import Conversation
 from assistant.idle.jobs.importance import AGAIN, ImportanceJob
+from assistant.language.speakers import ASSISTANT, USER
 from assistant.memory.curation.importance import (
     LEAST,
     STEP,
@@ -18,7 +19,7 @@ from assistant.memory.curation.importance import (
     importance_of,
     importance_record,
 )
-from assistant.memory.records.memory import ASSISTANT, USER, Memory, MemoryKind
+from assistant.memory.records.memory import Memory, MemoryKind
 from assistant.memory.transcript.derived_outputs import DerivedOutputs
 from tests.support.forgetting import START, Bench, bench
 from tests.support.memories import stored

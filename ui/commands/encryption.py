@@ -6,7 +6,7 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any
 
-from assistant.encryption import rekeying
+from assistant.compose import rekeying
 from assistant.encryption.keys import KeyProtection
 from assistant.encryption.vault import PASSPHRASE_VARIABLE
 from assistant.paths import Home

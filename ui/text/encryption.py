@@ -1,6 +1,6 @@
 """Whether a home is encrypted, in a sentence."""
 
-from assistant.encryption import rekeying
+from assistant.compose import rekeying
 
 
 def sentence(found: rekeying.Status) -> str:

@@ -17,15 +17,16 @@ from assistant.context.prompt import load_prompt
 from assistant.errors import ModelFailed
 from assistant.idle.jobs.structured_output import FewShotPrompt, ask_for_json, examples
 from assistant.language.absolute_dates import with_absolute_dates
-from assistant.language.statements import MOST, statements
+from assistant.language.speakers import USER
 from assistant.language.stemming import TextAnalyzer
 from assistant.language.third_person import third_person
 from assistant.memory.curation.fact_kinds import kind_of
 from assistant.memory.curation.grounding import is_grounded
 from assistant.memory.curation.profile_facts import is_wish
+from assistant.memory.curation.statements import MOST, statements
 from assistant.memory.records import ids
 from assistant.memory.records.ids import telling
-from assistant.memory.records.memory import MARKS, USER, Memory, MemoryKind
+from assistant.memory.records.memory import MARKS, Memory, MemoryKind
 from assistant.memory.store.table import rewrite
 from assistant.memory.transcript import fact_rows
 from assistant.memory.transcript.database import Transcript

@@ -14,9 +14,10 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from assistant.language.normalization import ASIDES, content_words, normalize
+from assistant.language.speakers import USER
 from assistant.language.stemming import TextAnalyzer
 from assistant.language.word_lists import listed
-from assistant.memory.records.memory import USER, Memory
+from assistant.memory.records.memory import Memory
 
 LONGEST = 400
 """Characters of a statement that is read."""

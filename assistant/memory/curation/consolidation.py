@@ -7,11 +7,12 @@ or took apart stays.
 """
 
 from assistant.language.normalization import content_words
+from assistant.language.speakers import USER
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.curation.conflicts import changed_since
 from assistant.memory.curation.duplicates import DECIDING, POINTING, SELF, complete, same_day
 from assistant.memory.records.ids import ADDED_BY_USER
-from assistant.memory.records.memory import USER, Memory, MemoryKind
+from assistant.memory.records.memory import Memory, MemoryKind
 
 NEAREST = 0.75
 """Cosine from which on two memories are about the same; beyond `duplicate_cosine` the rules have

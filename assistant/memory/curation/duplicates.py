@@ -12,9 +12,10 @@ from collections.abc import Sequence
 from assistant.language.calendar import local_day
 from assistant.language.normalization import ASIDES, content_words
 from assistant.language.sentences import stated
+from assistant.language.speakers import USER
 from assistant.language.stemming import TextAnalyzer
 from assistant.language.word_lists import listed
-from assistant.memory.records.memory import USER, Memory
+from assistant.memory.records.memory import Memory
 
 DECIDING = frozenset(
     listed(

@@ -3,7 +3,8 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from assistant.memory.records.memory import USER, MemoryKind
+from assistant.language.speakers import USER
+from assistant.memory.records.memory import MemoryKind
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,11 +16,11 @@ from assistant.language.absolute_dates import with_absolute_dates
 from assistant.language.calendar import WEEKDAYS
 from assistant.language.dialogue_acts import is_courtesy, is_question
 from assistant.language.normalization import normalize
-from assistant.language.statements import declarative_sentences, must_not_be_kept, statements
 from assistant.language.stemming import TextAnalyzer
 from assistant.language.third_person import third_person
 from assistant.memory.curation.duplicates import POINTING
 from assistant.memory.curation.grounding import DENYING, FRAMING, SAME, is_grounded
+from assistant.memory.curation.statements import declarative_sentences, must_not_be_kept, statements
 
 FEWEST = 2
 """Words of content with which something is worth a sentence."""

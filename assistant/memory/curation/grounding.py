@@ -11,7 +11,7 @@ from datetime import date
 
 from assistant.language.absolute_dates import with_absolute_dates
 from assistant.language.normalization import normalize
-from assistant.language.statements import WISHED
+from assistant.language.standing_orders import WISHED
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.curation.duplicates import POINTING
 

@@ -19,8 +19,9 @@ import re
 from dataclasses import dataclass
 from datetime import datetime
 
+from assistant.language.speakers import USER
 from assistant.memory.curation.materialize import IMPORTANCE
-from assistant.memory.records.memory import USER, Memory, MemoryKind
+from assistant.memory.records.memory import Memory, MemoryKind
 
 USED, MOST_USES = 0.15, 7
 MARKED, MOST_MARKS = 0.10, 2

@@ -8,9 +8,10 @@ from typing import Protocol
 
 from assistant.context.conversation import Exchange
 from assistant.language.calendar import day_words
+from assistant.language.speakers import ASSISTANT, USER
 from assistant.memory.curation.profile_facts import told_of_name, told_of_wishes
 from assistant.memory.records.hidden import HiddenItems
-from assistant.memory.records.memory import ASSISTANT, USER, Memory, MemoryKind
+from assistant.memory.records.memory import Memory, MemoryKind
 from assistant.memory.transcript import fact_rows, span_summaries
 
 IMPORTANCE = {USER: 0.5, ASSISTANT: 0.2}

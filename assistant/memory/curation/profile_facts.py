@@ -9,8 +9,9 @@ import re
 
 from assistant.context.conversation import Exchange
 from assistant.language.name_introduction import name_told
-from assistant.language.statements import WISHED, statements
+from assistant.language.standing_orders import WISHED
 from assistant.language.third_person import third_person
+from assistant.memory.curation.statements import statements
 from assistant.memory.records.ids import WISH
 from assistant.memory.records.memory import Memory, MemoryKind
 from assistant.memory.retrieval.user_profile import TEXTS

@@ -8,6 +8,7 @@ from assistant.context.conversation import Exchange
 from assistant.events import MemoryUsed
 from assistant.language.dialogue_acts import is_question
 from assistant.language.normalization import content_words
+from assistant.language.speakers import ASSISTANT, USER
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.forgetting.attribution import (
     Source,
@@ -17,7 +18,7 @@ from assistant.memory.forgetting.attribution import (
     stems,
 )
 from assistant.memory.records.ids import ADDED_BY_USER, own_exchange, telling
-from assistant.memory.records.memory import ASSISTANT, USER, Memory, MemoryKind
+from assistant.memory.records.memory import Memory, MemoryKind
 from assistant.memory.retrieval.question import follows_up
 
 LONGEST_TEXT = 2000

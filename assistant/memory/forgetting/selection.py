@@ -13,6 +13,7 @@ from assistant.context.conversation import Exchange
 from assistant.language.dialogue_acts import is_courtesy, is_question
 from assistant.language.normalization import content_words
 from assistant.language.second_person import spoken_phrase, spoken_topic
+from assistant.language.speakers import ASSISTANT, USER
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.forgetting.answer_origins import (
     AnsweredTurn,
@@ -25,7 +26,7 @@ from assistant.memory.forgetting.answer_origins import (
 )
 from assistant.memory.forgetting.attribution import distinct, may_have, stems
 from assistant.memory.records.ids import ADDED_BY_USER, own_exchange
-from assistant.memory.records.memory import ASSISTANT, USER, Memory, MemoryKind
+from assistant.memory.records.memory import Memory, MemoryKind
 from assistant.memory.retrieval.results import RecalledMemory
 
 __all__ = [

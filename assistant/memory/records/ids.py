@@ -5,15 +5,9 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 
 from assistant.errors import SettingsError, StoreError
-from assistant.memory.records.memory import ASSISTANT, USER, Memory, MemoryKind
-
-NAME, ADDRESS = "name", "address"
-"""Ends of the ids of what is made of such words. Of each only the newest holds."""
-
-
-NAME, ADDRESS = "name", "address"
-"""Ends of the ids of what is made of such words. Of each only the newest holds."""
-
+from assistant.language.name_introduction import ADDRESS, NAME
+from assistant.language.speakers import ASSISTANT, USER
+from assistant.memory.records.memory import Memory, MemoryKind
 
 WISH = "wish"
 """The same of what is made of lasting wishes, which all hold."""

@@ -5,6 +5,8 @@ from datetime import datetime
 from enum import StrEnum
 from uuid import uuid4
 
+from assistant.language.speakers import USER
+
 MARKS = (
     *("importance", "confidence", "last_used", "uses", "feedback", "expires"),
     *("supersedes", "superseded_by", "pinned", "never_recall", "refreshed", "separate"),
@@ -21,12 +23,6 @@ class MemoryKind(StrEnum):
     PROFILE = "profile"
     EVENT = "event"
     SUMMARY = "summary"
-
-
-USER = "user"
-"""The speaker of what the user said; other speakers go by their names."""
-ASSISTANT = "assistant"
-"""The speaker of what the assistant said, as far as it was heard."""
 
 
 class MemoryState(StrEnum):

@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
 from assistant.language.sentences import WORD
+from assistant.language.speakers import ASSISTANT, USER
 from assistant.language.time_expressions import without_times
-from assistant.memory.records.memory import ASSISTANT, USER
 
 SHORTEST_NICKNAME = 3
 """Letters. A beginning of a speaker's name, such as Mel for Melanie, means that speaker too; not

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assistant.memory.records.memory import USER
+from assistant.language.speakers import USER
 from assistant.memory.retrieval.candidates import NONE, Places, places
 
 Values = NDArray[np.float64]

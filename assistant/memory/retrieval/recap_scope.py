@@ -8,7 +8,7 @@ from datetime import datetime, time, timedelta
 import numpy as np
 from numpy.typing import NDArray
 
-from assistant.memory.records.memory import USER
+from assistant.language.speakers import USER
 from assistant.memory.retrieval.ranking import Features
 from assistant.memory.retrieval.recap_question import RecapQuestion, parse_recap_question
 from assistant.memory.retrieval.row_metadata import RowMetadata

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from assistant.context.note import Note
 from assistant.language.sentences import stated
+from assistant.language.speakers import ASSISTANT
 from assistant.memory.records.lifetimes import Lifetimes
-from assistant.memory.records.memory import ASSISTANT, Memory, MemoryKind
+from assistant.memory.records.memory import Memory, MemoryKind
 from assistant.memory.retrieval.candidates import NONE, places
 from assistant.memory.retrieval.ranking import Features
 from assistant.memory.retrieval.relation_index import Roles

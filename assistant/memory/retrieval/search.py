@@ -9,8 +9,9 @@ from itertools import chain, islice
 
 import numpy as np
 
+from assistant.language.speakers import USER
 from assistant.language.stemming import TextAnalyzer
-from assistant.memory.records.memory import USER, Memory, MemoryKind
+from assistant.memory.records.memory import Memory, MemoryKind
 from assistant.memory.retrieval.candidates import best_by_words, to_be_ranked
 from assistant.memory.retrieval.deadline import SearchDeadline
 from assistant.memory.retrieval.dense_index import DenseIndex, QueryVectors

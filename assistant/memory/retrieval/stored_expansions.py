@@ -8,17 +8,17 @@ import base64
 import json
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from assistant.language.speakers import USER
 from assistant.memory.records.ids import telling
-from assistant.memory.records.memory import USER
 from assistant.memory.retrieval.document_expansion import Expansion
 from assistant.memory.transcript import derived_rows
+from assistant.memory.transcript.exchange_rows import Read
 
 DESCRIBED = "describe"
 """The kind of output."""
@@ -43,12 +43,6 @@ class Description:
     questions: tuple[str, ...]
     encoder: str
     vectors: Vectors = field(default_factory=lambda: np.zeros((0, 0), np.float32))
-
-
-class Read(Protocol):
-    """The transcript, as far as it is read."""
-
-    def reading(self) -> AbstractContextManager[sqlite3.Connection]: ...
 
 
 def content_of(made: Description) -> dict[str, Any]:

@@ -2,11 +2,13 @@
 vectors made while nobody speaks."""
 
 import asyncio
+from collections.abc import Callable
 from concurrent.futures import Future
 from functools import partial
 
-from assistant.memory.index_sync import IndexSync
 from assistant.memory.retrieval.encoding import QueryEncoder
+from assistant.memory.retrieval.strong_vectors import Stronger
+from assistant.memory.retrieval.user_index import UserIndex
 from assistant.memory.store.write_priority import WriterThread
 
 
@@ -15,21 +17,33 @@ class Strengthening:
 
     Args:
         encoder: the quick one, which has the stronger one, or has none.
-        writing: the thread that `keeper` works on.
+        vectors: of the stronger encoder.
+        index: of the memories; None until it is read.
+        load: loads the stronger encoder and its vectors, on the writing thread.
+        writing: the thread on which memories are written.
     """
 
-    def __init__(self, keeper: IndexSync, encoder: QueryEncoder, writing: WriterThread) -> None:
-        self._keeper = keeper
+    def __init__(
+        self,
+        encoder: QueryEncoder,
+        vectors: Stronger,
+        index: Callable[[], UserIndex | None],
+        load: Callable[[], None],
+        writing: WriterThread,
+    ) -> None:
         self._encoder = encoder
+        self._vectors = vectors
+        self._index = index
+        self._load = load
         self._writing = writing
 
     def begin(self) -> "Future[None]":
         """Load it beside what goes on, and ask it too from then on; once. Any thread."""
-        return self._writing.submit(self._keeper.strengthen)
+        return self._writing.submit(self._load)
 
     def missing(self) -> int:
         """How many memories lack its vector. Any thread."""
-        index = self._keeper.index
+        index = self._index()
         return index.dense.missing if index is not None else 0
 
     async def some(self, most: int) -> int:
@@ -39,7 +53,7 @@ class Strengthening:
         Raises:
             ModelError: they can't be encoded.
         """
-        index, stronger = self._keeper.index, self._encoder.stronger
+        index, stronger = self._index(), self._encoder.stronger
         if index is None or stronger is None:
             return 0
         ids, texts = index.without_vectors(most, stronger=True)
@@ -49,7 +63,7 @@ class Strengthening:
             except asyncio.CancelledError:
                 stronger.rest()
                 raise
-            take_in = partial(self._keeper.stronger.take_in, index, ids, texts, vectors)
+            take_in = partial(self._vectors.take_in, index, ids, texts, vectors)
             await asyncio.get_running_loop().run_in_executor(self._writing, take_in)
         return len(ids)
 
@@ -60,9 +74,9 @@ class Strengthening:
 
     async def outdated(self) -> bool:
         """The store has vectors of encoders that are chosen no more. Raises StoreError."""
-        return bool(await asyncio.to_thread(self._keeper.stronger.outdated))
+        return bool(await asyncio.to_thread(self._vectors.outdated))
 
     async def drop_outdated(self) -> None:
         """Drop them. Doesn't raise."""
         loop = asyncio.get_running_loop()
-        await loop.run_in_executor(self._writing, self._keeper.stronger.drop_outdated)
+        await loop.run_in_executor(self._writing, self._vectors.drop_outdated)

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from assistant.context.note import Note
-from assistant.memory.records.ids import ADDRESS, NAME, WISH
+from assistant.language.name_introduction import ADDRESS, NAME
+from assistant.memory.records.ids import WISH
 from assistant.memory.records.memory import Memory, MemoryKind
 
 TEXTS = {NAME: "The user's name is {}.", ADDRESS: "The user wants to be called {}."}

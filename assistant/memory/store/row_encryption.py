@@ -27,8 +27,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assistant.encryption.keys import NONCE_BYTES, MasterKey
+from assistant.language.speakers import ASSISTANT, USER
 from assistant.memory.records.ids import renamed
-from assistant.memory.records.memory import ASSISTANT, USER, Memory
+from assistant.memory.records.memory import Memory
 from assistant.memory.store.lance_schema import ROTATION_CHECK, Vectors
 
 if TYPE_CHECKING:

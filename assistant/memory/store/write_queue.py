@@ -7,13 +7,14 @@ is new waits here (and is in the transcript), and is written when the store is b
 
 import logging
 import threading
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Protocol
 
 from assistant.errors import AssistantError, StoreDamaged, StoreError, StoreInUse
 from assistant.events import Notice, Severity
 from assistant.memory.records import serialization
 from assistant.memory.records.memory import Memory
-from assistant.memory.retrieval.user_index import UserIndex
+from assistant.memory.store.lance_schema import Batch
 from assistant.memory.store.table import MemoryTable
 from assistant.memory.store.tombstone_table import TombstoneTable
 
@@ -22,6 +23,31 @@ logger = logging.getLogger(__name__)
 FIRST_RETRY_S = 2.0
 LONGEST_RETRY_S = 60.0
 """It is tried again after twice the time before, up to this."""
+
+
+class ReadsRows(Protocol):
+    """An index that takes in what the store has: one user's."""
+
+    @property
+    def user_id(self) -> str: ...
+
+    def __contains__(self, memory: str) -> bool:
+        """By its id."""
+
+    def load(self, batches: Iterable[Batch], encoder: str | None) -> None:
+        """A scan of the table; its rows have vectors of this encoder, or none."""
+
+    def add(self, memories: Sequence[Memory]) -> None:
+        """What is not in the table yet."""
+
+    def outlines(self) -> dict[str, Memory]:
+        """All of them by their ids."""
+
+    def remove(self, ids: Iterable[str]) -> None:
+        """Out of sight; `purge` takes their words."""
+
+    def purge(self) -> None:
+        """Leave no word of what was removed."""
 
 
 class WriteQueue:
@@ -95,7 +121,7 @@ class WriteQueue:
             self.failed(table.refused)
         return True
 
-    def read(self, index: UserIndex, encoder: str, dimensions: int) -> bool:
+    def read(self, index: ReadsRows, encoder: str, dimensions: int) -> bool:
         """Take what the store has into a new index, and what still waits to be written; says
         whether all of it came."""
         table = self.table
@@ -239,7 +265,7 @@ class WriteQueue:
             table.close()
 
 
-def _drop_marked(index: UserIndex, table: MemoryTable) -> None:
+def _drop_marked(index: ReadsRows, table: MemoryTable) -> None:
     """What another machine is just removing, or could not remove to the end."""
     marks = table.forgotten.of(index.user_id)
     if marks.unfinished:

@@ -1,12 +1,20 @@
 """How exchanges and times stand in the transcript's tables."""
 
+import sqlite3
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Protocol
 
 from assistant.context.conversation import Exchange
-from assistant.memory.retrieval.stored_expansions import Read
 from assistant.memory.transcript.hidden_rows import hidden_exchanges
+
+
+class Read(Protocol):
+    """The transcript, as far as it is read."""
+
+    def reading(self) -> AbstractContextManager[sqlite3.Connection]: ...
+
 
 EXCHANGE = "id, turn, user_text, started, assistant_text, interrupted, ended"
 

@@ -15,9 +15,10 @@ from typing import Any, Protocol, TypeVar
 
 from assistant.context.conversation import Exchange
 from assistant.language.calendar import day_words
+from assistant.language.speakers import USER
 from assistant.memory.records import ids
 from assistant.memory.records.ids import exchange_of, fact_id
-from assistant.memory.records.memory import USER, Memory, MemoryKind
+from assistant.memory.records.memory import Memory, MemoryKind
 from assistant.memory.transcript import derived_rows, span_summaries
 
 EXTRACTED = "extract"

@@ -14,8 +14,8 @@ from enum import StrEnum
 import numpy as np
 import psutil
 
+from assistant.compose import rekeying
 from assistant.compose.engines import chooses_model, load_models
-from assistant.encryption import rekeying
 from assistant.errors import AssistantError
 from assistant.events import EventBus
 from assistant.memory.store.location import store_location

@@ -10,7 +10,7 @@ from rich.segment import Segment
 from rich.style import Style
 
 from assistant.context.relative_dates import relative_date
-from assistant.memory.records.memory import ASSISTANT, USER
+from assistant.language.speakers import ASSISTANT, USER
 from ui.text.terminal_safe import plain
 
 Row = Mapping[str, Any]

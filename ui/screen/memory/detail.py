@@ -12,8 +12,8 @@ from textual.containers import VerticalScroll
 from textual.widgets import Static
 
 from assistant.context.relative_dates import relative_date
+from assistant.language.speakers import ASSISTANT, USER
 from assistant.memory.records.ids import ADDED_BY_USER
-from assistant.memory.records.memory import ASSISTANT, USER
 from ui.screen.memory.columns import marks_of, what
 from ui.session.state import Turn
 from ui.text.terminal_safe import plain

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from assistant.context.notes import sanitised
 from assistant.language.absolute_dates import PAST
 from assistant.language.dialogue_acts import is_question
+from assistant.language.standing_orders import WISHED
 
 LONGEST = 2_000
 """Characters of an utterance that is read: nobody talks longer, what is pasted is no telling."""
@@ -135,16 +136,6 @@ _LIKED = re.compile(
     re.IGNORECASE,
 )
 """What the user likes about the assistant."""
-WISHED = re.compile(
-    r"(?:please )?(?:(?P<how>always|never|don't ever|from now on)\b,?(?: please)? "
-    r"(?:give|use|speak|talk|answer|reply|respond|explain|call|read|keep (?:it|your|answers|the)|"
-    r"shout|swear|whisper|wake|ask|interrupt|tell me|spell|pronounce|remind me|greet|address|round|"
-    r"convert|translate|recommend|suggest|offer|say(?! never)|mention(?! it))\b"
-    r"|(?P<stop>stop) (?:telling|calling|asking|giving|reminding) me\b"
-    r"(?!.*\b(?:that|this|it|now|today)\b))",
-    re.IGNORECASE,
-)
-"""An order that is meant to last, as to how to answer."""
 _TAG = re.compile(
     r"^(?:isn't it|aren't (?:i|we|they)|haven't (?:i|we)|can't (?:i|we)|don't (?:i|we)|"
     r"didn't (?:i|we)|"

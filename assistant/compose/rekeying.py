@@ -21,6 +21,7 @@ from assistant.encryption.vault import (
     unlock_key,
 )
 from assistant.errors import SettingsError, StoreLocked
+from assistant.memory import home_copy
 from assistant.memory.forgetting.data_inventory import set_aside
 from assistant.memory.store.location import store_location
 from assistant.memory.store.table import MemoryTable
@@ -85,7 +86,7 @@ def enable(
         locked = lock_key(key, by or _by(settings), ask)
         show(key.recovery())
         try:
-            conversion.convert(home, None, key, locked, tell)
+            home_copy.convert(home, None, key, locked, tell)
         finally:
             needed = conversion.is_committed(home) or home.key_file.exists()
             if locked.by == "keyring" and not needed:
@@ -104,7 +105,7 @@ def disable(home: Home, settings: Settings, ask: AskSecret, tell: Notify) -> Non
     _refuse_outside(home, settings)
     with _alone(home):
         locked = _locked(home)
-        conversion.convert(home, unlock_key(locked, ask), None, None, tell)
+        home_copy.convert(home, unlock_key(locked, ask), None, None, tell)
         if locked.by == "keyring":
             system_keyring.remove(locked.id)
 
@@ -157,7 +158,7 @@ def recover(
                 pass
         fresh = lock_key(key, by or _by(settings), ask)
         if plain:
-            conversion.convert(home, None, key, fresh)
+            home_copy.convert(home, None, key, fresh)
         else:
             fresh.write(home.key_file)
     return fresh.by
