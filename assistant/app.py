@@ -22,8 +22,9 @@ from assistant.compose.memory import (
     start_session_memory,
 )
 from assistant.compose.skills import ConversationStores, build_memory_commands
+from assistant.context.conversation import Conversation
 from assistant.context.eviction import no_importance
-from assistant.context.short_term import ShortTermMemory, Store
+from assistant.context.short_term import ShortTermMemory
 from assistant.encryption.vault import Vault, open_vault
 from assistant.events import (
     Event,
@@ -37,6 +38,7 @@ from assistant.events import (
 )
 from assistant.memory.curation.exchange_importance import ExchangeImportance
 from assistant.memory.store.location import store_location
+from assistant.memory.transcript.database import Transcript
 from assistant.memory.transcript.recorder import Recorder
 from assistant.paths import Home
 from assistant.settings import Settings
@@ -46,6 +48,7 @@ from assistant.voice.dialogue import Dialogue
 from assistant.voice.latency_log import LatencyLog
 from assistant.voice.pipeline import VoiceLoop
 from assistant.voice.recalling import NoMemories, Recaller
+from models.interfaces import LanguageModel
 
 logger = logging.getLogger(__name__)
 
@@ -218,13 +221,8 @@ async def open_assistant(
         if transcript is not None:
             stack.callback(transcript.close)
             remembering = await build_session_memory(home, settings, bus, place, transcript, stack)
-        store: Store | None = remembering.archive if remembering is not None else transcript
-        profile = remembering.memory.profile if remembering is not None else tuple
-        weights = (
-            ExchangeImportance(remembering.memory) if remembering is not None else no_importance
-        )
-        memory = ShortTermMemory.of(
-            conversation, models.llm, settings, store, bus.emit, profile, weights
+        memory = _short_term_memory(
+            conversation, models.llm, settings, transcript, remembering, bus
         )
         recaller: Recaller = remembering.recaller(memory) if remembering else NoMemories()
         dialogue = Dialogue(settings, bus, models.llm, memory, LatencyLog(home.ledger))
@@ -247,6 +245,24 @@ async def open_assistant(
             start_session_memory(remembering, dialogue, obeying.forgetting, bus, stack)
             start_retention(settings, transcript, memory.conversation.id, remembering, stack)
         yield assistant
+
+
+def _short_term_memory(
+    conversation: Conversation,
+    llm: LanguageModel,
+    settings: Settings,
+    transcript: Transcript | None,
+    remembering: SessionMemory | None,
+    bus: EventBus,
+) -> ShortTermMemory:
+    if remembering is None:
+        return ShortTermMemory.of(
+            conversation, llm, settings, transcript, bus.emit, tuple, no_importance
+        )
+    profile, weights = remembering.memory.profile, ExchangeImportance(remembering.memory)
+    return ShortTermMemory.of(
+        conversation, llm, settings, remembering.archive, bus.emit, profile, weights
+    )
 
 
 def _tell_of_sound(parts: list[VoiceLoop], works: bool) -> None:

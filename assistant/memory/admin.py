@@ -28,7 +28,8 @@ from assistant.memory.records.lifetimes import Lifetimes
 from assistant.memory.records.memory import Memory, MemoryKind, new_id, said
 from assistant.memory.records.validation import memory_from_import, validated_text
 from assistant.memory.retrieval.results import Recalled
-from assistant.memory.store.table import MemoryTable, in_order, rewrite
+from assistant.memory.store.maintenance import in_order, rewrite
+from assistant.memory.store.table import MemoryTable
 from assistant.memory.transcript import fact_rows
 from assistant.memory.transcript.database import Transcript
 from assistant.memory.user_memory import UserMemory

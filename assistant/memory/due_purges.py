@@ -10,7 +10,8 @@ from assistant.memory.admin import MemoryAdmin
 from assistant.memory.forgetting.receipts import Receipt
 from assistant.memory.forgetting.redaction import Redaction
 from assistant.memory.records.hidden import HiddenItems
-from assistant.memory.store.table import MemoryTable, in_order
+from assistant.memory.store.maintenance import in_order
+from assistant.memory.store.table import MemoryTable
 from assistant.memory.transcript.database import Transcript
 from assistant.memory.user_memory import UserMemory
 

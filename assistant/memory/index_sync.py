@@ -22,12 +22,15 @@ from assistant.memory.retrieval.encoding import QueryEncoder
 from assistant.memory.retrieval.kernels import COMPILED
 from assistant.memory.retrieval.ranking import Ranking
 from assistant.memory.retrieval.stored_expansions import extras
+from assistant.memory.retrieval.strong_encoder import Strengthening
 from assistant.memory.retrieval.strong_vectors import Stronger
 from assistant.memory.retrieval.tier_refresh import TierRefresh
 from assistant.memory.retrieval.tiers import Tiers
 from assistant.memory.retrieval.user_index import UserIndex
 from assistant.memory.retrieval.vector_backfill import AT_ONCE, BY_THE_WAY, Embedder
-from assistant.memory.store.table import MemoryTable, in_order
+from assistant.memory.store.maintenance import in_order
+from assistant.memory.store.table import MemoryTable
+from assistant.memory.store.write_priority import WriterThread
 from assistant.memory.store.write_queue import WriteQueue
 
 TAKEN_IN_AT_ONCE = 64
@@ -183,6 +186,12 @@ class IndexSync:
         self._tell(MemoriesRead(self._told_count))
         self._tell_changes()
         self.stronger.attach(index)
+
+    def strengthening(self, writing: WriterThread) -> Strengthening:
+        """The stronger encoder, as the rest of the program calls it."""
+        return Strengthening(
+            self._encoder, self.stronger, lambda: self.index, self.strengthen, writing
+        )
 
     def strengthen(self) -> None:
         """The stronger encoder serves from now on, if there is one. Doesn't raise."""

@@ -41,7 +41,6 @@ from assistant.memory.retrieval.question_vectors import (
 )
 from assistant.memory.retrieval.ranking import Ranking
 from assistant.memory.retrieval.results import Recalled
-from assistant.memory.retrieval.strong_encoder import Strengthening
 from assistant.memory.retrieval.tiers import Tiers
 from assistant.memory.retrieval.user_index import UserIndex
 from assistant.memory.store.table import MemoryTable
@@ -101,13 +100,7 @@ class UserMemory:
         self.writable = asyncio.Event()
         """Set once the store was read and is this assistant's to write."""
         self._writing = WriterThread("memory-store")
-        self.strengthening = Strengthening(
-            encoder,
-            self._keeper.stronger,
-            lambda: self._keeper.index,
-            self._keeper.strengthen,
-            self._writing,
-        )
+        self.strengthening = self._keeper.strengthening(self._writing)
         self._misses = DeadlineMisses(emit)
         self._pace = SearchTimings(SEARCH_S)
         self._mending = IndexRepair(self._remake)

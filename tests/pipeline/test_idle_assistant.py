@@ -37,7 +37,7 @@ def work(monkeypatch: pytest.MonkeyPatch) -> FakeWork:
         return ModelSet(ScriptedStt(), ScriptedLlm("Good to know."), ToneTts())
 
     fake = FakeWork(subjects=["a", "b"], holds=True)
-    monkeypatch.setattr(idle, "kinds_of", lambda _: [fake])
+    monkeypatch.setattr(idle, "build_jobs", lambda _: [fake])
     monkeypatch.setattr(app, "load_models", load)
     monkeypatch.setattr(app, "open_benchmark", lambda *_: None)
     monkeypatch.setattr(app, "_detectors", lambda: (LoudVoice(), ScriptedEnd()))

@@ -52,7 +52,7 @@ async def llm() -> AsyncIterator[LlamaCpp]:
 
 @pytest.fixture(autouse=True)
 def _no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(short_term, "QUIET_S", 0.0)
+    monkeypatch.setattr(short_term, "SUMMARY_DELAY_S", 0.0)
 
 
 class Session:

@@ -22,7 +22,7 @@ class PaneApp(App[None]):
     def compose(self) -> ComposeResult:
         yield self.part
 
-    def on_trouble(self, message: ErrorOccurred) -> None:
+    def on_error_occurred(self, message: ErrorOccurred) -> None:
         self.troubles.append(message.error)
 
     def on_settings_changed(self, message: SettingsChanged) -> None:

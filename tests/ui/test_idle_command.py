@@ -27,6 +27,7 @@ from assistant.settings import Settings
 from tests.support.desks import talked
 from tests.support.encoders import HashingEncoder
 from tests.support.idling import NOW, FakeWork
+from ui.commands import idle as idle_command
 from ui.commands import main
 
 Run = Callable[..., tuple[int, list[str], list[str]]]
@@ -38,7 +39,7 @@ def run(home: Home, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixtur
     monkeypatch.setattr(
         memory_requests, "profile_encoder", lambda _: QueryEncoder(HashingEncoder())
     )
-    monkeypatch.setattr(idle, "ASKED_EVERY_S", 0.01)
+    monkeypatch.setattr(idle_command, "ASKED_EVERY_S", 0.01)
     monkeypatch.setattr(idle, "open_benchmark", lambda *_: None)
 
     def command(*words: str) -> tuple[int, list[str], list[str]]:
@@ -53,7 +54,7 @@ def run(home: Home, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixtur
 def work(home: Home, monkeypatch: pytest.MonkeyPatch) -> FakeWork:
     """The only kind of idle work, and three exchanges that lack its output."""
     fake = FakeWork(subjects=list(talked(home).values()))
-    monkeypatch.setattr(idle, "kinds_of", lambda _: [fake])
+    monkeypatch.setattr(idle, "build_jobs", lambda _: [fake])
     return fake
 
 

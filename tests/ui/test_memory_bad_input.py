@@ -18,7 +18,7 @@ from assistant.paths import Home
 from tests.support.encoders import HashingEncoder
 from tests.support.talking import OBEYING
 from ui.commands import main
-from ui.commands.memory import command as memory_command
+from ui.commands.memory import requests
 
 ROOT = Path(__file__).resolve().parents[2]
 Run = Callable[..., tuple[int, str, str]]
@@ -99,7 +99,7 @@ def test_a_store_of_a_newer_version_is_left_alone(
 def test_a_store_that_another_has_open_is_refused(
     run: Run, home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(memory_command, "STARTING_S", 0.0)
+    monkeypatch.setattr(requests, "STARTING_S", 0.0)
     with closing(MemoryTable.open(str(home.memories))):
         code, out, err = run("add", "Tea.")
     assert (code, out) == (5, "")

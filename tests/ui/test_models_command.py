@@ -26,7 +26,6 @@ from models.selection.requested import ModelSelection
 from tests.support import small_models
 from tests.support.hub_server import Hub, hub_server
 from ui.commands import missing_models, models
-from ui.session import model_downloads
 
 ROLES = {
     "whisper-tiny.en": ("stt", "faster-whisper"),
@@ -218,7 +217,7 @@ def start(store: ModelStore, monkeypatch: pytest.MonkeyPatch) -> None:
         choice = profiles.choose(settings.general.profile, LAPTOP, store, notes)
         return ModelSelection(store, LAPTOP, choice)
 
-    monkeypatch.setattr(model_downloads, "open_workshop", workshop)
+    monkeypatch.setattr(missing_models, "select_models", workshop)
 
 
 @pytest.mark.usefixtures("start")
@@ -282,7 +281,7 @@ def choosing(tmp_path: Path, hub: Hub, monkeypatch: pytest.MonkeyPatch) -> Model
         choice = profiles.choose(settings.general.profile, LAPTOP, store, notes_in(store.cache))
         return ModelSelection(store, LAPTOP, choice)
 
-    monkeypatch.setattr(model_downloads, "open_workshop", workshop)
+    monkeypatch.setattr(missing_models, "select_models", workshop)
     monkeypatch.setattr(profiles, "stream_rate", lambda _: 30e9)
     hub.requests.clear()
     return store

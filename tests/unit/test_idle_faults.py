@@ -122,7 +122,7 @@ async def test_a_model_that_fails_costs_no_turn_and_no_memory(
 async def test_work_that_can_t_be_stopped_is_left_behind(
     folder: Path, tmp_path: Path, undisturbed: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scheduling, "STUBBORN_S", 0.05)
+    monkeypatch.setattr(scheduling, "CANCEL_TIMEOUT_S", 0.05)
     llm = FaultyModel(Fault.STUBBORN)
     async with idle_home(folder, llm) as home:
         with freed_in_the_end(llm):
@@ -140,7 +140,7 @@ async def test_work_that_can_t_be_stopped_is_left_behind(
 async def test_what_can_t_be_stopped_does_not_hold_up_the_end(
     folder: Path, undisturbed: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scheduling, "STUBBORN_S", 0.05)
+    monkeypatch.setattr(scheduling, "CANCEL_TIMEOUT_S", 0.05)
     llm = FaultyModel(Fault.STUBBORN)
     with freed_in_the_end(llm):
         async with idle_home(folder, llm) as home:

@@ -127,7 +127,7 @@ def model(monkeypatch: pytest.MonkeyPatch) -> Closed:
     monkeypatch.setattr(
         memory_requests, "profile_encoder", lambda _: QueryEncoder(HashingEncoder())
     )
-    monkeypatch.setattr(idling, "background_model", lambda *_: made)
+    monkeypatch.setattr(idling, "build_background_model", lambda *_: made)
     monkeypatch.setattr(idling, "open_benchmark", lambda *_: None)
     return made
 

@@ -15,8 +15,8 @@ from assistant.language.stemming import TextAnalyzer
 from assistant.memory.retrieval.encoding import QueryEncoder
 from assistant.memory.retrieval.ranking import Ranking
 from assistant.memory.store.location import store_location
+from assistant.memory.store.maintenance import in_order
 from assistant.memory.store.repair import open_store
-from assistant.memory.store.table import in_order
 from assistant.memory.transcript.database import Transcript
 from assistant.memory.user_memory import UserMemory
 from assistant.paths import Home

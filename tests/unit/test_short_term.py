@@ -21,7 +21,7 @@ NOW = datetime(2026, 11, 21, 10, tzinfo=UTC)
 
 @pytest.fixture(autouse=True)
 def _no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(short_term, "QUIET_S", 0.0)
+    monkeypatch.setattr(short_term, "SUMMARY_DELAY_S", 0.0)
 
 
 class FlakyStore:

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from assistant.context.conversation import Conversation
-from assistant.encryption import conversion
 from assistant.encryption.keys import KeyFile, MasterKey
 from assistant.memory import home_copy
 from assistant.memory.transcript.database import Transcript
@@ -58,7 +57,7 @@ def test_a_conversion_compares_in_ram(home: Home, monkeypatch: pytest.MonkeyPatc
         seen.append(where(db))
         return compared(db)
 
-    monkeypatch.setattr(conversion, "_equal", equal)
+    monkeypatch.setattr(home_copy, "_equal", equal)
     home_copy.convert(home, None, KEY, KeyFile.locked(KEY, "keyring", "0" * 64))
     assert seen == [IN_RAM]
 

@@ -187,7 +187,7 @@ class AssistantScreen(SafeApp):
         """In the line of troubles, until it is dismissed."""
         self.hear(Notice(str(error), severity, error.mend), datetime.now(UTC))
 
-    def on_trouble(self, message: ErrorOccurred) -> None:
+    def on_error_occurred(self, message: ErrorOccurred) -> None:
         self.tell(message.error)
 
     @property

@@ -13,8 +13,8 @@ class NoticeLine(Pane):
     """Takes no room while there is nothing to tell."""
 
     DEFAULT_CSS = """
-    TroubleLine { height: auto; max-height: 3; padding: 0 1; display: none; }
-    TroubleLine.-shown { display: block; }
+    NoticeLine { height: auto; max-height: 3; padding: 0 1; display: none; }
+    NoticeLine.-shown { display: block; }
     """
 
     def __init__(self) -> None:

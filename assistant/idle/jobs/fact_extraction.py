@@ -24,10 +24,9 @@ from assistant.memory.curation.fact_kinds import kind_of
 from assistant.memory.curation.grounding import is_grounded
 from assistant.memory.curation.profile_facts import is_wish
 from assistant.memory.curation.statements import MOST, statements
-from assistant.memory.records import ids
-from assistant.memory.records.ids import telling
+from assistant.memory.records.ids import exchange_of, fact_id, telling
 from assistant.memory.records.memory import MARKS, Memory, MemoryKind
-from assistant.memory.store.table import rewrite
+from assistant.memory.store.maintenance import rewrite
 from assistant.memory.transcript import fact_rows
 from assistant.memory.transcript.database import Transcript
 from assistant.memory.transcript.derived_outputs import DerivedOutput, DerivedOutputs
@@ -178,7 +177,7 @@ class FactExtractionJob:
         there is of it stays as it is, or it would come back in other words."""
         earlier = fact_rows.read(self._transcript, self._user, [exchange]).get(exchange, ())
         expired = self._transcript.expired(self._user, self._now())
-        ids = {telling(exchange, USER), *(ids.fact_id(exchange, n) for n in range(MOST))}
+        ids = {telling(exchange, USER), *(fact_id(exchange, n) for n in range(MOST))}
         return None in earlier or not expired.isdisjoint(ids)
 
     def _keep_as_it_is(self, exchange: str) -> None:
@@ -217,7 +216,7 @@ class FactExtractionJob:
     def _before(self, exchange: str) -> dict[str, Memory]:
         """The facts of an exchange that are remembered, by their ids."""
         resting = self._memory.index.outlines([exchange])
-        ids = [each for each in resting if (of := ids.exchange_of(each)) and of[0] == exchange]
+        ids = [each for each in resting if (of := exchange_of(each)) and of[0] == exchange]
         return {each.id: each for each in self._memory.table.get(self._user, ids)} if ids else {}
 
     def _keep(self, exchange: str, content: Sequence[object], model: str) -> bool:
@@ -227,7 +226,7 @@ class FactExtractionJob:
     def _take_back(self, exchange: str) -> None:
         """It was forgotten meanwhile: nothing of it stays, not in the store's older versions
         either."""
-        ids = [ids.fact_id(exchange, number) for number in range(MOST)]
+        ids = [fact_id(exchange, number) for number in range(MOST)]
         made = self._memory.table.get(self._user, ids)
         if made:
             self._memory.drop(made)

@@ -27,7 +27,7 @@ from assistant.memory.curation.extractive_summary import (
     written,
 )
 from assistant.memory.records.memory import MARKS, Memory
-from assistant.memory.store.table import rewrite
+from assistant.memory.store.maintenance import rewrite
 from assistant.memory.transcript import span_summaries
 from assistant.memory.transcript.database import Transcript
 from assistant.memory.transcript.derived_outputs import DerivedOutput, DerivedOutputs

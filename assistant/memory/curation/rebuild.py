@@ -6,7 +6,8 @@ from dataclasses import replace
 from assistant.memory.records import serialization
 from assistant.memory.records.ids import merged_ids
 from assistant.memory.records.memory import MARKS, Memory
-from assistant.memory.store.table import MemoryTable, in_order
+from assistant.memory.store.maintenance import in_order
+from assistant.memory.store.table import MemoryTable
 
 ROWS_AT_ONCE = 5_000
 """In one write."""

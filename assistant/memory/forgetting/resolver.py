@@ -23,7 +23,8 @@ from assistant.memory.records.memory import Memory
 from assistant.memory.records.memory import said as said_at
 from assistant.memory.records.validation import validated_text
 from assistant.memory.retrieval.results import RecalledMemory
-from assistant.memory.store.table import MemoryTable, in_order
+from assistant.memory.store.maintenance import in_order
+from assistant.memory.store.table import MemoryTable
 from assistant.memory.transcript import fact_rows
 from assistant.memory.transcript.database import Transcript
 from assistant.memory.user_memory import UserMemory

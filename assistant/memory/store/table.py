@@ -32,10 +32,6 @@ from assistant.memory.store.tombstone_table import TombstoneTable
 from assistant.memory.store.write_priority import yield_to_speech
 from assistant.memory.store.writer_lock import OnlyReading, SharedLock, WriterLock
 
-REWRITES = 5
-"""Each waits two seconds for a moment in which nobody reads."""
-
-
 ROWS_AT_ONCE = 8_192
 """In one batch of a scan: 12 MB with vectors of 384 dimensions."""
 PATIENCE_S = 2.0
@@ -405,23 +401,3 @@ class MemoryTable:
         yield_to_speech()
         with self._rewriting, self._adding() as table:
             yield table
-
-
-def rewrite(table: MemoryTable) -> None:
-    """Leave one version of the table, without what was deleted.
-
-    Raises:
-        StoreError: it could not be written, or somebody read all along. It can be called again.
-    """
-    for _ in range(REWRITES):
-        if table.rewrite():
-            return
-    raise StoreError(
-        "What was forgotten is out of the memory, but older versions of it are being read.",
-        mend="It is tried again; or later: assistant memory verify-forgotten --clean",
-    )
-
-
-def in_order(table: MemoryTable, user_id: str) -> list[Memory]:
-    """All of a user's memories, in the order in which they were said. Raises StoreError."""
-    return [memory for batch in table.scan(user_id) for memory in batch.memories()]

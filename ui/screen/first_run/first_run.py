@@ -138,7 +138,7 @@ class FirstExchangeHint(Pane):
     """What to do first; gone with the first turn that is over."""
 
     DEFAULT_CSS = """
-    FirstExchange { height: auto; padding: 0 1; border: round $accent; }
+    FirstExchangeHint { height: auto; padding: 0 1; border: round $accent; }
     """
 
     def __init__(self) -> None:

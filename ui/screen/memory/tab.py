@@ -182,7 +182,7 @@ class MemoryTab(Pane, MemoryKeys):
         if version != self.source.seen:
             self.load()
 
-    async def on_memory_table_needs(self) -> None:
+    async def on_memory_list_needs(self) -> None:
         self.work(self._read_pages, "pages")
 
     async def _read_pages(self) -> None:
@@ -242,11 +242,11 @@ class MemoryTab(Pane, MemoryKeys):
         line.set_class(bool(text), "-counting")
         line.update(text, layout=False)
 
-    def on_memory_table_moved(self) -> None:
+    def on_memory_list_moved(self) -> None:
         self._tell()
         self._later("detail", self._show_detail)
 
-    def on_memory_table_opened(self) -> None:
+    def on_memory_list_opened(self) -> None:
         self.add_class("-open")
         self._show_detail()
         self.call_after_refresh(self._focus)

@@ -51,17 +51,17 @@ class MemoryList(ScrollView, can_focus=True):
         "memories--chosen",
     }
     DEFAULT_CSS = """
-    MemoryTable {
+    MemoryList {
         height: 1fr; overflow-x: hidden; overflow-y: auto; background: transparent;
         scrollbar-size-vertical: 1;
     }
-    MemoryTable > .memories--head { text-style: dim underline; }
-    MemoryTable > .memories--dim { text-style: dim; }
-    MemoryTable > .memories--here { background: $primary 30%; }
-    MemoryTable > .memories--here-dim { background: $primary 30%; text-style: dim; }
-    MemoryTable:focus > .memories--here { background: $primary 60%; text-style: bold; }
-    MemoryTable:focus > .memories--here-dim { background: $primary 60%; }
-    MemoryTable > .memories--chosen { color: $text-accent; }
+    MemoryList > .memories--head { text-style: dim underline; }
+    MemoryList > .memories--dim { text-style: dim; }
+    MemoryList > .memories--here { background: $primary 30%; }
+    MemoryList > .memories--here-dim { background: $primary 30%; text-style: dim; }
+    MemoryList:focus > .memories--here { background: $primary 60%; text-style: bold; }
+    MemoryList:focus > .memories--here-dim { background: $primary 60%; }
+    MemoryList > .memories--chosen { color: $text-accent; }
     """
 
     class Moved(Message):

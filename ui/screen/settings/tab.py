@@ -127,7 +127,7 @@ class SettingsTab(Container):
             return
         self._renew()
 
-    def on_written(self, message: SettingsFileChanged) -> None:
+    def on_settings_file_changed(self, message: SettingsFileChanged) -> None:
         message.stop()
         self._renew()
         self.post_message(SettingsChanged(self._book.loaded, restarted=False))

@@ -22,14 +22,14 @@ class SetupStep(ModalScreen[T]):
         Binding("right", "app.focus_next", show=False, id="step.next"),
     ]
     DEFAULT_CSS = """
-    Step { align: center middle; }
-    Step > Vertical {
+    SetupStep { align: center middle; }
+    SetupStep > Vertical {
         width: 76; max-width: 98%; height: auto; max-height: 98%;
         border: round $primary; background: $surface; padding: 0 1;
     }
-    Step Static { height: auto; margin-bottom: 1; }
-    Step #buttons { height: auto; align-horizontal: right; }
-    Step Button { margin-left: 2; }
+    SetupStep Static { height: auto; margin-bottom: 1; }
+    SetupStep #buttons { height: auto; align-horizontal: right; }
+    SetupStep Button { margin-left: 2; }
     """
     HEADING: ClassVar[str]
     FOCUS: ClassVar[str] = "Button"
