@@ -2,11 +2,9 @@
 
     recall(query)        once a turn: what matters for it, within a deadline
     remember(exchange)   once an exchange: found by its words when this returns
-    settled()            between turns: what was remembered is on the disk, and has its vector
+    settled()            between turns: all is on the disk, and has its vectors
 
-A recall searches on the caller's thread; one other encodes, and one writes. So a slow disk or an
-object store that can't be reached never delays a recall; what can't be written stays in RAM, is in
-the transcript, and is written when the store is back: see `store_link`.
+A recall searches on the caller's thread; others encode and write.
 """
 
 import asyncio
@@ -48,11 +46,11 @@ from assistant.memory.store.write_priority import WriterThread, low_priority
 from assistant.memory.store.write_queue import WriteQueue
 
 MOST = 12
-"""Memories of one recall; how many of them the prompt has room for is decided there."""
+"""Memories of one recall, of which the prompt takes what it has room for."""
 SEARCH_S = 0.003
 """Kept of the deadline for the search itself, to begin with."""
 RECENT = 3
-"""Newest memories of the user, where there was no time for more than words and none has them."""
+"""Newest memories that are recalled where there was time for words alone, and none has them."""
 
 logger = logging.getLogger(__name__)
 
@@ -63,8 +61,8 @@ class UserMemory:
     Args:
         open_table: blocking; may raise StoreError.
         emit: told by a `Notice` when storing begins to fail, and when it works again.
-        policy: what is merged, and what expires; by default nothing by itself.
-        enrichment: what counts of that which is made between utterances; default: nothing.
+        policy: what is merged, and what expires; default: nothing by itself.
+        enrichment: what counts of what idle work has made; default: nothing.
     """
 
     def __init__(
@@ -189,8 +187,7 @@ class UserMemory:
             self._writing.post(self._keeper.count_use, list(ids), at)
 
     def withhold(self, hidden: HiddenItems) -> None:
-        """The user wants this forgotten: nothing of it is recalled from now on. Quick; any
-        thread. What the transcript notes of it is withheld from `load` on."""
+        """Nothing of this is recalled from now on. Quick; any thread."""
         self._keeper.withhold(hidden)
 
     def forget_questions(self) -> None:
@@ -220,8 +217,7 @@ class UserMemory:
         await asyncio.get_running_loop().run_in_executor(self._writing, lambda: None)
 
     def untidy(self, unmerged: int) -> bool:
-        """So many new memories are gone through one by one in every recall, or the store's many
-        small writes slow the next ones. Any thread."""
+        """So many new memories, or small writes, slow down what comes next. Any thread."""
         return self._keeper.untidy(unmerged)
 
     async def tidy(self, unmerged: int) -> None:

@@ -1,12 +1,9 @@
 """The durable store of memories: one LanceDB table in a folder or an object store.
 
-What `add` returned from is in the operating system's hands (or the object store's) and survives a
-kill. Each write is one transaction and makes a new version of the table; many small ones make it
-slow, and `compact` mends that: call it when `wants_compaction` says so and nothing is urgent.
+What `add` returned from survives a kill. Each write is one transaction and makes a new version of
+the table; many small ones make it slow, until `compact` joins them (see `wants_compaction`).
 
-All calls block, for milliseconds in a folder and for the network's time elsewhere; on an event loop
-use `asyncio.to_thread`. Thread-safe. All raise StoreError when the store can't be reached, read or
-written.
+All calls block. Thread-safe. All raise StoreError when the store can't be reached.
 """
 
 import threading
