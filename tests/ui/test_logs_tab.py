@@ -50,7 +50,7 @@ def test_each_line_is_read_once(home: Home) -> None:
     assert tail.read() == []
     write(home.log, "ted: two\n", "Traceback\n")
     assert tail.read() == [
-        LogLine("ERROR", "12:00:01", "ui.session.assistant_worker", "two"),
+        LogLine("ERROR", "12:00:01", "ui.hosted", "two"),
         LogLine("ERROR", "", "", "Traceback"),
     ]
 

@@ -50,13 +50,13 @@ class Alone(App[None]):
     def table(self) -> MemoryList:
         return self.query_one(MemoryList)
 
-    def on_memory_table_needs(self) -> None:
+    def on_memory_list_needs(self) -> None:
         while (needed := self.table.needed()) is not None:
             self.given.append(needed)
             self.table.fill(needed, page(needed))
         self.table.answered()
 
-    def on_memory_table_moved(self) -> None:
+    def on_memory_list_moved(self) -> None:
         self.moved += 1
 
     def lines(self) -> list[str]:

@@ -59,10 +59,10 @@ class AssistantProcess:
         hear: Heard,
         ended: Callable[[AssistantError], None],
         *,
-        command: Sequence[str] = COMMAND,
+        command: Sequence[str] | None = None,
         environment: Mapping[str, str] | None = None,
     ) -> None:
-        self._command = command
+        self._command = command or COMMAND
         self._environment = environment
         self._home = home
         self._vault = vault
