@@ -56,9 +56,6 @@ def told_of_wishes(user_id: str, conversation: str, exchange: Exchange) -> list[
     ]
 
 
-CERTAIN = 0.9
-
-
 def told_of_name(user_id: str, conversation: str, exchange: Exchange) -> list[Memory]:
     """Memories of kind `PROFILE` that follow from an exchange, made again from it at any time."""
     return [

@@ -6,17 +6,8 @@ from assistant.events import Phase
 
 METER = 8
 """Cells."""
-
-
 QUIET_DBFS, LOUD_DBFS = -60.0, -6.0
-
-
-QUIET_DBFS, LOUD_DBFS = -60.0, -6.0
-
-
 EIGHTHS = " ▏▎▍▌▋▊▉"
-
-
 CLOSED = (Phase.STARTING, Phase.MUTED, Phase.PAUSED, Phase.STOPPED)
 
 
