@@ -28,7 +28,7 @@ from assistant.idle.load_policy import LoadPolicy
 from assistant.idle.queue import JobQueue
 from assistant.idle.requests import ACT, IdleAdmin, Request, Row, SchedulerProxy
 from assistant.idle.scheduler import Scheduler
-from assistant.memory.due_purges import purge_due_at_start
+from assistant.memory.forgetting.startup import purge_due_at_start
 from assistant.memory.store.location import store_location
 from assistant.memory.store.repair import open_store
 from assistant.memory.transcript.database import Transcript

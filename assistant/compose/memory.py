@@ -30,11 +30,11 @@ from assistant.events import (
 from assistant.ipc.server import RequestServer
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.curation.curator import CurationPolicy
-from assistant.memory.due_purges import purge_due_at_start
 from assistant.memory.forgetting.executor import ForgettingExecutor, LiveConversation, done
 from assistant.memory.forgetting.offline_executor import InSession
 from assistant.memory.forgetting.receipts import Receipt
 from assistant.memory.forgetting.retention import Retention
+from assistant.memory.forgetting.startup import purge_due_at_start
 from assistant.memory.records.hidden import HiddenItems
 from assistant.memory.records.memory import new_id
 from assistant.memory.retrieval.document_expansion import ExpansionWeights

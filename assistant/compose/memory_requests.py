@@ -14,9 +14,9 @@ from assistant.language.stemming import TextAnalyzer
 from assistant.memory.admin import MemoryAdmin
 from assistant.memory.admin_requests import Request, Row, handle_request
 from assistant.memory.curation.curator import CurationPolicy
-from assistant.memory.due_purges import purge_due_at_start
 from assistant.memory.forgetting.offline_executor import Hiding
 from assistant.memory.forgetting.receipts import Receipt
+from assistant.memory.forgetting.startup import purge_due_at_start
 from assistant.memory.records.hidden import HiddenItems
 from assistant.memory.records.lifetimes import Lifetimes
 from assistant.memory.retrieval.document_expansion import ExpansionWeights

@@ -9,8 +9,8 @@ from assistant.context.short_term import ShortTermMemory
 from assistant.errors import StoreError
 from assistant.events import EventBus, Notice, Severity
 from assistant.language.stemming import TextAnalyzer
-from assistant.memory.due_purges import make_purger
 from assistant.memory.forgetting.executor import ForgettingExecutor
+from assistant.memory.forgetting.purge import make_purge
 from assistant.memory.store.location import StoreLocation
 from assistant.memory.store.repair import open_store
 from assistant.memory.store.table import MemoryTable
@@ -45,7 +45,7 @@ async def build_memory_commands(
         memory,
         dialogue,
         grace_s=settings.forget.grace_s,
-        purge=make_purger(user, transcript, memory, _earlier_memories(kept.place)),
+        purge=make_purge(transcript, memory, _earlier_memories(kept.place)),
         quiet=dialogue.quiet,
         emit=bus.emit,
     )

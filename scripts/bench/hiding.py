@@ -20,6 +20,7 @@ from assistant.events import Event, Latency, MemoryUsed, Notice, TurnEnded
 from assistant.intents.command import Command, CommandKind
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.forgetting.executor import ForgettingExecutor
+from assistant.memory.forgetting.receipts import PurgeResult
 from assistant.memory.records.hidden import HiddenItems
 from assistant.memory.retrieval.encoding import QueryEncoder
 from assistant.memory.retrieval.ranking import Ranking
@@ -222,7 +223,7 @@ def _no_news(event: Event) -> None:
         print(event, file=sys.stderr)
 
 
-def _never(hidden: HiddenItems) -> None:
+def _never(hidden: HiddenItems) -> PurgeResult:
     raise AssertionError(f"{hidden.id} is not due")
 
 

@@ -15,7 +15,7 @@ from assistant.encryption.keys import MasterKey
 from assistant.language.speakers import USER
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.admin import MemoryAdmin
-from assistant.memory.due_purges import purge_due_at_start
+from assistant.memory.forgetting.startup import purge_due_at_start
 from assistant.memory.forgetting.verify import OTHERS
 from assistant.memory.retrieval.encoding import QueryEncoder
 from assistant.memory.retrieval.ranking import Ranking

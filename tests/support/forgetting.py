@@ -12,9 +12,10 @@ from assistant.context.conversation import Conversation, Exchange
 from assistant.events import Event
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.admin import MemoryAdmin
-from assistant.memory.due_purges import make_purger, purge_due_at_start
 from assistant.memory.forgetting.executor import ForgettingExecutor
 from assistant.memory.forgetting.offline_executor import InSession
+from assistant.memory.forgetting.purge import make_purge
+from assistant.memory.forgetting.startup import purge_due_at_start
 from assistant.memory.retrieval.document_expansion import ExpansionWeights
 from assistant.memory.retrieval.encoding import QueryEncoder
 from assistant.memory.retrieval.ranking import Ranking
@@ -117,7 +118,7 @@ async def bench(
         memory,
         window,
         grace_s=60,
-        purge=make_purger("ada", transcript, memory),
+        purge=make_purge(transcript, memory),
         quiet=quiet,
         emit=events.append,
         now=lambda: clock[0],

@@ -9,7 +9,8 @@ from assistant.events import AnswerHeard, AnswerText, Event, Latency, TurnEnded,
 from assistant.ipc import event_json
 from assistant.memory.forgetting.pattern_search import SearchPatterns
 from assistant.memory.forgetting.redaction import Redaction
-from assistant.memory.transcript.conversation_recordings import Recordings, Row
+from assistant.memory.records.data_location import Row
+from assistant.memory.transcript.conversation_recordings import Recordings
 
 AT = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)
 SECRET = "The silver parrot sleeps under the third brick of the cellar."
@@ -46,4 +47,4 @@ def gone(
     kept: Sequence[str] = (),
 ) -> Redaction:
     needles = SearchPatterns.of(texts, kept=kept)
-    return Redaction(frozenset(exchanges), frozenset(memories), turns or {}, needles)
+    return Redaction("me", frozenset(exchanges), frozenset(memories), turns or {}, needles)

@@ -10,8 +10,8 @@ from typing import TypeVar
 from assistant.context.short_term import ShortTermMemory
 from assistant.events import Event, EventBus, TurnEnded
 from assistant.language.stemming import TextAnalyzer
-from assistant.memory.due_purges import make_purger
 from assistant.memory.forgetting.executor import ForgettingExecutor
+from assistant.memory.forgetting.purge import make_purge
 from assistant.memory.transcript.database import Transcript
 from assistant.settings import Settings
 from assistant.skills.memory_by_voice import MemoryCommands
@@ -112,7 +112,7 @@ def _obeying(
         None,
         dialogue,
         grace_s=60,
-        purge=make_purger("me", transcript, None),
+        purge=make_purge(transcript, None),
         quiet=dialogue.quiet,
         emit=bus.emit,
     )

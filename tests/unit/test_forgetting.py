@@ -12,11 +12,11 @@ from assistant.context.conversation import Conversation
 from assistant.errors import StoreError
 from assistant.events import ForgettingBegan, ForgettingDone, ForgettingUndone
 from assistant.memory.admin import MemoryAdmin
-from assistant.memory.due_purges import make_purger, purge_due_at_start
 from assistant.memory.forgetting import receipts
 from assistant.memory.forgetting.executor import done
-from assistant.memory.forgetting.purge import GONE_BEFORE
-from assistant.memory.forgetting.receipts import Receipt
+from assistant.memory.forgetting.purge import GONE_BEFORE, make_purge
+from assistant.memory.forgetting.receipts import PurgeResult, Receipt
+from assistant.memory.forgetting.startup import purge_due_at_start
 from assistant.memory.records.hidden import HiddenItems
 from assistant.memory.records.memory import Memory, MemoryKind, new_id
 from assistant.memory.store.table import MemoryTable
@@ -188,7 +188,7 @@ async def test_a_purge_that_fails_is_done_again_and_shows_nothing_meanwhile(
     assert kept(tmp_path) == (set(), set())
 
 
-def _broken(_: HiddenItems) -> None:
+def _broken(_: HiddenItems) -> PurgeResult:
     raise StoreError("The disk is full.")
 
 
@@ -198,10 +198,8 @@ async def test_a_purge_that_is_done_again_does_not_claim_to_have_looked(tmp_path
         await here.memory.settled()
         hidden = await here.forgetting.forget([dog.id], ())
         first, again = [await asyncio.to_thread(here.forgetting._purge, hidden) for _ in range(2)]
-    assert first is not None
-    assert again is not None
-    assert GONE_BEFORE not in first.unprovable
-    assert GONE_BEFORE in again.unprovable
+    assert GONE_BEFORE not in first.receipt.unprovable
+    assert GONE_BEFORE in again.receipt.unprovable
     assert [GONE_BEFORE in each["unprovable"] for each in receipts.read(tmp_path)] == [False, True]
 
 
@@ -363,10 +361,9 @@ async def test_without_a_long_term_memory_its_table_is_purged_all_the_same(tmp_p
         await here.memory.settled()
     with closing(Transcript.open(tmp_path / "transcript.sqlite3")) as transcript:
         folder = str(tmp_path / "memories")
-        purge = make_purger("ada", transcript, None, lambda: MemoryTable.open(folder))
-        receipt = purge(HiddenItems.of("ada", [dog.id], (), START))
-    assert receipt is not None
-    assert receipt.clean
+        purge = make_purge(transcript, None, lambda: MemoryTable.open(folder))
+        result = purge(HiddenItems.of("ada", [dog.id], (), START))
+    assert result.receipt.clean
     assert kept(tmp_path) == (set(), set())
 
 

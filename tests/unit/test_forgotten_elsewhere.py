@@ -17,9 +17,9 @@ from assistant.events import Event, EventBus, ForgettingBegan, ForgettingDone, N
 from assistant.language.speakers import USER
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.admin import MemoryAdmin
-from assistant.memory.due_purges import purge_due_at_start
 from assistant.memory.forgetting import receipts
 from assistant.memory.forgetting.audit import verify
+from assistant.memory.forgetting.startup import purge_due_at_start
 from assistant.memory.forgetting.verify import OTHERS
 from assistant.memory.records.memory import Memory, MemoryKind, new_id
 from assistant.memory.records.serialization import to_json

@@ -10,8 +10,8 @@ import pytest
 
 from assistant.context.conversation import Conversation
 from assistant.events import MemoriesRead, Notice
-from assistant.memory.admin import MemoryAdmin
 from assistant.memory.curation.materialize import materialize_exchange
+from assistant.memory.forgetting.purge import purge
 from assistant.memory.records.hidden import HiddenItems
 from assistant.memory.retrieval.user_index import UserIndex
 from assistant.memory.transcript.database import Transcript
@@ -114,8 +114,7 @@ async def test_what_was_told_twice_is_recalled_after_one_telling_is_forgotten(
         memory.withhold(hidden)
         transcript.hide(hidden)
         assert await recalled(memory, "Where is my bicycle?") == []
-        desk = MemoryAdmin("ada", memory.table, lambda: transcript, lambda: memory, memory=memory)
-        await asyncio.to_thread(desk.purge, hidden.exchanges, hidden.memories)
+        await asyncio.to_thread(purge, hidden, transcript, memory.table, memory)
         transcript.show_again("ada", hidden.id)
         memory.release(hidden)
         assert await recalled(memory, "Where is my bicycle?") == [

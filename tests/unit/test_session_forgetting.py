@@ -17,6 +17,7 @@ from assistant.ipc import client
 from assistant.ipc.server import RequestServer
 from assistant.memory.forgetting import receipts
 from assistant.memory.forgetting.offline_executor import InSession
+from assistant.memory.forgetting.receipts import PurgeResult
 from assistant.memory.records.hidden import HiddenItems
 from assistant.memory.user_memory import UserMemory
 from assistant.paths import Home
@@ -151,7 +152,7 @@ async def test_now_is_now_in_the_running_conversation_too(
 async def test_what_can_t_be_removed_now_stays_hidden_and_is_tried_again(
     tmp_path: Path, talk: Conversation
 ) -> None:
-    def broken(_: HiddenItems) -> None:
+    def broken(_: HiddenItems) -> PurgeResult:
         raise StoreError("The disk is full.")
 
     async with session(tmp_path, talk) as running:

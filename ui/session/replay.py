@@ -9,7 +9,8 @@ from pathlib import Path
 from assistant.errors import StoreError
 from assistant.events import Event, MicrophoneLevel, Notice, RecordingChanged, Severity, TurnEnded
 from assistant.ipc import event_json
-from assistant.memory.transcript.conversation_recordings import Recording, Recordings, Row
+from assistant.memory.records.data_location import Row
+from assistant.memory.transcript.conversation_recordings import Recording, Recordings
 from assistant.settings import Settings
 from ui.session.session import Ended, Heard, Request
 

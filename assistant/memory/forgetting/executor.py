@@ -25,6 +25,7 @@ from assistant.events import (
     Notice,
     Severity,
 )
+from assistant.memory.forgetting.purge import Purge
 from assistant.memory.forgetting.receipts import Receipt
 from assistant.memory.records.hidden import HiddenItems
 from assistant.memory.transcript.database import Transcript
@@ -79,7 +80,7 @@ class ForgettingExecutor:
         window: LiveConversation,
         *,
         grace_s: float,
-        purge: Callable[[HiddenItems], Receipt | None],
+        purge: Purge,
         quiet: Callable[[], Awaitable[None]],
         emit: Callable[[Event], None],
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
@@ -249,7 +250,7 @@ class ForgettingExecutor:
             try:
                 wanted = await asyncio.to_thread(self._still_wanted, hidden)
                 if wanted:
-                    receipt = await asyncio.to_thread(self._purge, hidden)
+                    receipt = (await asyncio.to_thread(self._purge, hidden)).receipt
                     await asyncio.to_thread(self._transcript.show_again, self._user, hidden.id)
             finally:
                 self._purging = None

@@ -9,12 +9,11 @@ from typing import Any, Protocol
 from assistant.context.conversation import Exchange
 from assistant.ipc.loop_bridge import Result, run_on_loop
 from assistant.memory.forgetting.executor import ForgettingExecutor
+from assistant.memory.forgetting.purge import Purge
 from assistant.memory.forgetting.receipts import Receipt
 from assistant.memory.records.hidden import HiddenItems
 from assistant.memory.transcript.database import Transcript
 from assistant.memory.user_memory import UserMemory
-
-Purge = Callable[[HiddenItems], Receipt]
 
 
 class Hiding(Protocol):
@@ -126,7 +125,7 @@ class OnDisk:
                 self._purged(hidden)
 
     def _purged(self, hidden: HiddenItems) -> Receipt:
-        receipt = self._purge(hidden)
+        receipt = self._purge(hidden).receipt
         self._shown_again(hidden)
         return receipt
 

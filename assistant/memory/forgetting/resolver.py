@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 from assistant.context.conversation import Exchange
 from assistant.errors import ModelError, SettingsError, StoreError
 from assistant.language.stemming import TextAnalyzer
-from assistant.memory.curation.merges import Derived, ExchangesById
+from assistant.memory.curation.merges import ExchangesById
 from assistant.memory.forgetting import selection
 from assistant.memory.forgetting.attribution import stems
-from assistant.memory.forgetting.cascade import exchanges_of_turns, named_memories, removal
+from assistant.memory.forgetting.cascade import cascade, exchanges_of_turns
 from assistant.memory.forgetting.offline_executor import Hiding
-from assistant.memory.forgetting.receipts import Forgotten
+from assistant.memory.forgetting.receipts import PurgeResult
 from assistant.memory.forgetting.selection import Selection
 from assistant.memory.records.hidden import HiddenItems, Veil
 from assistant.memory.records.ids import ADDED_BY_USER, resolve_id
@@ -25,7 +25,6 @@ from assistant.memory.records.validation import validated_text
 from assistant.memory.retrieval.results import RecalledMemory
 from assistant.memory.store.maintenance import in_order
 from assistant.memory.store.table import MemoryTable
-from assistant.memory.transcript import fact_rows
 from assistant.memory.transcript.database import Transcript
 from assistant.memory.user_memory import UserMemory
 
@@ -138,11 +137,11 @@ class DeskForgetting:
         """Out of sight at once, and gone for good when the grace time is over."""
         return self.hiding.hide(plan.exchanges, plan.memories)
 
-    def remove(self, plan: Plan) -> Forgotten:
+    def remove(self, plan: Plan) -> PurgeResult:
         """Gone for good when it returns, and looked for."""
         receipt = self.hiding.remove(plan.exchanges, plan.memories)
         ids = tuple(each.id for each in plan.going)
-        return Forgotten(ids, plan.exchanges, plan.staying, receipt)
+        return PurgeResult(ids, plan.exchanges, plan.staying, receipt)
 
     def pending(self) -> Sequence[HiddenItems]:
         """What is hidden and not gone yet, oldest first."""
@@ -217,10 +216,12 @@ class DeskForgetting:
     ) -> Plan:
         """What is hidden already goes and changes unseen."""
         going = set(chosen.exchanges)
-        named = named_memories(everything, chosen.memories, going)
-        removed = removal(everything, named, going, self._told, self._facts_of)
+        transcript = self._open_transcript()
+        removed = cascade(transcript, self._user_id, everything, chosen.memories, going)
         gone = [everything[key] for key in removed.ids]
-        sources = {source for memory in named for source in memory.sources} - {ADDED_BY_USER}
+        sources = {source for memory in removed.named for source in memory.sources} - {
+            ADDED_BY_USER
+        }
         said = {key: each for key, each in here.items() if key in going}
         said |= {key: each for key, (_, each) in self._told(going).items()}
         return Plan(
@@ -238,13 +239,7 @@ class DeskForgetting:
         kept = {key: each for key, (_, each) in self._told(ids).items()}
         return list({**kept, **here}.values())
 
-    def _facts_of(self, exchanges: Collection[str]) -> Derived:
-        transcript = self._open_transcript()
-        return fact_rows.read(transcript, self._user_id, exchanges) if exchanges else {}
-
     def _told(self, exchanges: Collection[str]) -> ExchangesById:
-        if not exchanges:
-            return {}
         found = self._open_transcript().exchanges(self._user_id, set(exchanges))
         return {exchange.id: (conversation, exchange) for conversation, exchange in found}
 
