@@ -30,13 +30,16 @@ from assistant.events import (
 from assistant.ipc.server import RequestServer
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.curation.curator import CurationPolicy
-from assistant.memory.forgetting.executor import ForgettingExecutor, LiveConversation, done
-from assistant.memory.forgetting.offline_executor import InSession
+from assistant.memory.forgetting.executor import (
+    ForgettingAccess,
+    ForgettingExecutor,
+    HidesItems,
+    done,
+)
 from assistant.memory.forgetting.receipts import Receipt
 from assistant.memory.forgetting.retention import Retention
 from assistant.memory.forgetting.startup import purge_due_at_start
 from assistant.memory.records.hidden import HiddenItems
-from assistant.memory.records.memory import new_id
 from assistant.memory.retrieval.document_expansion import ExpansionWeights
 from assistant.memory.retrieval.ranking import Ranking
 from assistant.memory.retrieval.tiers import Tiers
@@ -109,7 +112,8 @@ class SessionMemory:
 
         def elsewhere(user: str, exchanges: Collection[str]) -> None:
             if user == self.memory.user_id:
-                loop.call_soon_threadsafe(_forgotten_elsewhere, exchanges, dialogue, self.bus)
+                items = HiddenItems.of(user, exchanges, (), datetime.now(UTC))
+                loop.call_soon_threadsafe(_forgotten_elsewhere, items, dialogue, self.bus)
 
         first = purge_due_at_start(self.transcript, done=gone, on_gone=elsewhere)
         await self.memory.load(self.transcript, first)
@@ -121,8 +125,8 @@ class SessionMemory:
         _begin_forgetting(forgetting, self.bus, self.stack)
         await self.memory.writable.wait()  # until then the commands open the memories themselves
         try:
-            hiding = InSession(forgetting, loop)
-            parts = (self.memory, self.transcript, self._another_users, self.settings, hiding)
+            access = ForgettingAccess(forgetting, loop, lambda: dialogue.exchanges)
+            parts = (self.memory, self.transcript, self._another_users, self.settings, access)
             desks = MemoryRequests(*parts, others=self.others)
             door = await asyncio.to_thread(RequestServer, self.home.door, desks.answer)
         except StoreError as error:
@@ -163,16 +167,14 @@ def _begin_forgetting(forgetting: ForgettingExecutor, bus: EventBus, stack: Asyn
     stack.callback(asyncio.create_task(run()).cancel)
 
 
-def _forgotten_elsewhere(
-    exchanges: Collection[str], window: LiveConversation, bus: EventBus
-) -> None:
+def _forgotten_elsewhere(items: HiddenItems, conversation: HidesItems, bus: EventBus) -> None:
     """Some of them may be of the conversation that goes on."""
-    window.forget(exchanges)
-    window.drop(exchanges)
-    key = new_id()
-    bus.emit(ForgettingBegan(key, tuple(sorted(exchanges)), (), datetime.now(UTC)))
-    bus.emit(ForgettingDone(key))
-    what = "1 exchange" if len(exchanges) == 1 else f"{len(exchanges):,} exchanges"
+    conversation.hide(items)
+    conversation.purged(items, clean=True)
+    bus.emit(ForgettingBegan(items.id, items.exchanges, (), items.due))
+    bus.emit(ForgettingDone(items.id))
+    count = len(items.exchanges)
+    what = "1 exchange" if count == 1 else f"{count:,} exchanges"
     bus.emit(Notice(f"Forgotten on another machine, and now here as well: {what}."))
 
 

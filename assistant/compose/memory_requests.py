@@ -8,13 +8,13 @@ from functools import cache
 
 from assistant.compose.engines import build_query_encoder
 from assistant.encryption.vault import Vault, open_vault
-from assistant.errors import StoreDamaged, StoreError
+from assistant.errors import StoreDamaged
 from assistant.events import Event, Notice
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.admin import MemoryAdmin
 from assistant.memory.admin_requests import Request, Row, handle_request
 from assistant.memory.curation.curator import CurationPolicy
-from assistant.memory.forgetting.offline_executor import Hiding
+from assistant.memory.forgetting.executor import ForgettingAccess
 from assistant.memory.forgetting.receipts import Receipt
 from assistant.memory.forgetting.startup import purge_due_at_start
 from assistant.memory.records.hidden import HiddenItems
@@ -110,7 +110,7 @@ class MemoryRequests:
     Args:
         memory: of the assistant's own user, loaded.
         build: makes another user's on the same table.
-        hiding: how the own user has things forgotten; default: as all others, on the disk.
+        forgetting: of the own user's session; default: as all others', on the disk.
         others: what answers requests that are not about memories, by their `act`.
     """
 
@@ -120,7 +120,7 @@ class MemoryRequests:
         transcript: Transcript,
         build: BuildMemory,
         settings: Settings,
-        hiding: Hiding | None = None,
+        forgetting: ForgettingAccess | None = None,
         others: Mapping[str, RequestHandler] | None = None,
     ) -> None:
         self._others = others or {}
@@ -130,7 +130,7 @@ class MemoryRequests:
         self._build = build
         self._lifetimes = memory.policy.lifetimes
         self._settings = settings
-        self._hiding = hiding
+        self._forgetting = forgetting
         self._desks: dict[str, MemoryAdmin] = {}
 
     def answer(self, request: Request) -> Iterator[Row]:
@@ -148,10 +148,9 @@ class MemoryRequests:
     def _purge_due(self, table: MemoryTable) -> None:
         """Of those for whom no session runs."""
         for user in self._transcript.hiding():
-            try:
-                self._of(table, user).forgetting.hiding.purge_due()
-            except StoreError as error:
-                logger.warning("what is to be forgotten stays hidden for now: %s", error)
+            access = self._of(table, user).forgetting
+            if not access.executor.attended:
+                access.run(access.executor.purge_due())
 
     def _of(self, table: MemoryTable, user: str) -> MemoryAdmin:
         if user not in self._desks:
@@ -169,7 +168,7 @@ class MemoryRequests:
             lifetimes=self._lifetimes,
             folder=folder_of(table.uri),
             lexicon=TextAnalyzer(self._settings.persona.language),
-            hiding=self._hiding if own else None,
+            forgetting=self._forgetting if own else None,
             grace_s=self._settings.forget.grace_s,
         )
 

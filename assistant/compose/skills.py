@@ -1,5 +1,6 @@
 """Builds the skills of a running assistant."""
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -10,14 +11,18 @@ from assistant.errors import StoreError
 from assistant.events import EventBus, Notice, Severity
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.forgetting.executor import ForgettingExecutor
+from assistant.memory.forgetting.memory_reader import EmptyMemories, LoadedMemories
 from assistant.memory.forgetting.purge import make_purge
+from assistant.memory.forgetting.resolver import Resolver
 from assistant.memory.store.location import StoreLocation
 from assistant.memory.store.repair import open_store
 from assistant.memory.store.table import MemoryTable
 from assistant.memory.transcript.database import Transcript
 from assistant.settings import Settings
-from assistant.skills.memory_by_voice import MemoryCommands, logger
+from assistant.skills.memory_by_voice import MemoryCommands
 from assistant.voice.dialogue import Dialogue
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +44,14 @@ async def build_memory_commands(
     """Of a running assistant. What an earlier session began to forget is hidden from now on."""
     user, transcript = settings.general.user, kept.transcript
     memory = kept.remembering.memory if kept.remembering is not None else None
+    reader = LoadedMemories(memory) if memory is not None else EmptyMemories()
     forgetting = ForgettingExecutor(
         user,
-        transcript,
-        memory,
-        dialogue,
+        lambda: transcript,
+        make_purge(transcript, memory, _earlier_memories(kept.place)),
+        reader.some,
+        [memory, dialogue] if memory is not None else [dialogue],
         grace_s=settings.forget.grace_s,
-        purge=make_purge(transcript, memory, _earlier_memories(kept.place)),
         quiet=dialogue.quiet,
         emit=bus.emit,
     )
@@ -54,11 +60,15 @@ async def build_memory_commands(
     except StoreError as error:
         bus.emit(Notice(str(error), Severity.WARNING, error.mend))
     lexicon = TextAnalyzer(settings.persona.language)
-    obeying = MemoryCommands(
-        user, forgetting, transcript, lambda: window.conversation, memory, lexicon
+    commands = MemoryCommands(
+        forgetting,
+        Resolver(user, lambda: transcript, reader, lexicon),
+        lambda: window.conversation,
+        memory.forget_questions if memory is not None else lambda: None,
+        english=lexicon.language == "en",
     )
-    bus.subscribe(obeying.watch)
-    return obeying
+    bus.subscribe(commands.watch)
+    return commands
 
 
 def _earlier_memories(place: StoreLocation) -> Callable[[], MemoryTable] | None:

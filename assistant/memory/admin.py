@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +14,11 @@ from assistant.memory.browse import MemoryBrowser, MemoryEntry, MemoryFilter
 from assistant.memory.curation.fact_equivalence import same_words
 from assistant.memory.curation.merges import ExchangesById, split_tellings, unlinked
 from assistant.memory.forgetting.audit import AuditReport, verify
-from assistant.memory.forgetting.offline_executor import Hiding, OnDisk
+from assistant.memory.forgetting.executor import ForgettingAccess, ForgettingExecutor, HidesItems
+from assistant.memory.forgetting.memory_reader import LoadedMemories, MemoryReader, StoredMemories
 from assistant.memory.forgetting.purge import purge
 from assistant.memory.forgetting.receipts import PurgeResult
-from assistant.memory.forgetting.resolver import DeskForgetting, ForgetRequest
+from assistant.memory.forgetting.resolver import Resolver
 from assistant.memory.records import serialization
 from assistant.memory.records.hidden import HiddenItems, Veil
 from assistant.memory.records.ids import ADDED_BY_USER, no_such_memory, repeated, resolve_id, short
@@ -42,7 +43,8 @@ class MemoryAdmin:
         lifetimes: by the settings; default: nothing expires but by its own date.
         folder: where the table lies, if it lies in one.
         lexicon: default: of English.
-        hiding: how things are forgotten; default: on the disk, with a grace time of `grace_s`.
+        forgetting: of the session that runs for this user; default: it is noted on the disk, with
+            a grace time of `grace_s`.
 
     Every method may raise StoreError; those that take an id do so where there is no such memory.
     """
@@ -58,7 +60,7 @@ class MemoryAdmin:
         lifetimes: Lifetimes | None = None,
         folder: Path | None = None,
         lexicon: TextAnalyzer | None = None,
-        hiding: Hiding | None = None,
+        forgetting: ForgettingAccess | None = None,
         grace_s: float = 0.0,
     ) -> None:
         self.user_id = user_id
@@ -70,15 +72,26 @@ class MemoryAdmin:
         self._folder = folder
         self.browsing = MemoryBrowser(user_id, table, open_transcript)
         self._lexicon = lexicon or TextAnalyzer("en")
-        grace = timedelta(seconds=grace_s)
-        self.forgetting = DeskForgetting(
+        reader: MemoryReader = StoredMemories(user_id, table, self._ready)
+        if memory is not None:
+            reader = LoadedMemories(memory)
+        self._hides: list[HidesItems] = [] if memory is None else [memory]
+        self.forgetting = forgetting or ForgettingAccess(
+            ForgettingExecutor(
+                user_id,
+                open_transcript,
+                self._purge,
+                reader.some,
+                self._hides,
+                grace_s=grace_s,
+            )
+        )
+        self.resolver = Resolver(
             user_id,
-            table,
             open_transcript,
-            self._ready,
-            hiding or OnDisk(user_id, open_transcript, lambda: self._memory, self._purge, grace),
+            reader,
             self._lexicon,
-            memory.written if memory is not None else _nothing,
+            self.forgetting.executor.now,
         )
 
     # -- looking --------------------------------------------------------------------------------
@@ -236,17 +249,6 @@ class MemoryAdmin:
         memories there are. Raises ModelError where there is no encoder."""
         return self._ready().rebuild(self._open_transcript())
 
-    def forget(self, names: Sequence[str], *, with_sources: bool = False) -> PurgeResult:
-        """Remove memories, and with what was said the whole exchange, both speakers' turns: from
-        the transcript too, or the next start would remember it again. What was derived from nothing
-        else goes with it; what else rests on it or quotes it loses that. `forgetting` can do more.
-
-        Args:
-            with_sources: of derived memories too the exchanges that they rest on.
-        """
-        wish = ForgetRequest(ids=tuple(names), sources=with_sources)
-        return self.forgetting.remove(self.forgetting.plan(wish))
-
     def _purge(self, items: HiddenItems) -> PurgeResult:
         return purge(items, self._open_transcript(), self._table, self._memory)
 
@@ -305,6 +307,7 @@ class MemoryAdmin:
     def _ready(self) -> UserMemory:
         if self._memory is None:
             self._memory = self._open_memory()
+            self._hides.append(self._memory)
         return self._memory
 
     def _named(self, named: str) -> Memory:
@@ -345,7 +348,3 @@ class MemoryAdmin:
         if at is None:
             return None, None
         return (around[at - 1] if at else None), (around[at + 1] if at + 1 < len(around) else None)
-
-
-def _nothing() -> None:
-    """Where no session runs all of it is in the table."""

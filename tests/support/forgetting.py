@@ -12,10 +12,12 @@ from assistant.context.conversation import Conversation, Exchange
 from assistant.events import Event
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.admin import MemoryAdmin
-from assistant.memory.forgetting.executor import ForgettingExecutor
-from assistant.memory.forgetting.offline_executor import InSession
+from assistant.memory.forgetting.executor import ForgettingAccess, ForgettingExecutor
+from assistant.memory.forgetting.memory_reader import LoadedMemories
 from assistant.memory.forgetting.purge import make_purge
+from assistant.memory.forgetting.resolver import Resolver
 from assistant.memory.forgetting.startup import purge_due_at_start
+from assistant.memory.records.hidden import HiddenItems
 from assistant.memory.retrieval.document_expansion import ExpansionWeights
 from assistant.memory.retrieval.encoding import QueryEncoder
 from assistant.memory.retrieval.ranking import Ranking
@@ -40,8 +42,9 @@ class Window(Running):
 
     dropped: list[str] = field(default_factory=list)
 
-    def drop(self, exchanges: Collection[str]) -> None:
-        self.dropped += exchanges
+    def purged(self, items: HiddenItems, *, clean: bool) -> None:
+        del clean
+        self.dropped += items.exchanges
 
 
 @dataclass
@@ -76,14 +79,14 @@ class Bench:
     @property
     def desk(self) -> MemoryAdmin:
         memory = self.memory
-        hiding = InSession(self.forgetting, asyncio.get_running_loop())
+        loop = asyncio.get_running_loop()
         return MemoryAdmin(
             "ada",
             memory.table,
             lambda: self.transcript,
             lambda: memory,
             memory=memory,
-            hiding=hiding,
+            forgetting=ForgettingAccess(self.forgetting, loop, lambda: self.window.exchanges),
         )
 
     def pass_time(self, seconds: float) -> None:
@@ -112,25 +115,26 @@ async def bench(
     async def quiet() -> None:
         """Nobody speaks."""
 
+    reader = LoadedMemories(memory)
     forgetting = ForgettingExecutor(
         "ada",
-        transcript,
-        memory,
-        window,
+        lambda: transcript,
+        make_purge(transcript, memory),
+        reader.some,
+        [memory, window],
         grace_s=60,
-        purge=make_purge(transcript, memory),
         quiet=quiet,
         emit=events.append,
         now=lambda: clock[0],
     )
-    obeying = MemoryCommands(
-        "ada", forgetting, transcript, lambda: talk, memory, TextAnalyzer("en"), lambda: clock[0]
-    )
+    resolver = Resolver("ada", lambda: transcript, reader, TextAnalyzer("en"), lambda: clock[0])
+    obeying = MemoryCommands(forgetting, resolver, lambda: talk, memory.forget_questions)
     await forgetting.load()
 
-    def elsewhere(_user: str, exchanges: Collection[str]) -> None:
-        window.forget(exchanges)
-        window.drop(exchanges)
+    def elsewhere(user: str, exchanges: Collection[str]) -> None:
+        items = HiddenItems.of(user, exchanges, (), clock[0])
+        window.hide(items)
+        window.purged(items, clean=True)
 
     first = purge_due_at_start(transcript, lambda: clock[0], on_gone=elsewhere)
     await memory.load(transcript, first)

@@ -16,7 +16,7 @@ from assistant.intents.command import Command, CommandKind
 from assistant.ipc import client
 from assistant.ipc.server import RequestServer
 from assistant.memory.forgetting import receipts
-from assistant.memory.forgetting.offline_executor import InSession
+from assistant.memory.forgetting.executor import ForgettingAccess
 from assistant.memory.forgetting.receipts import PurgeResult
 from assistant.memory.records.hidden import HiddenItems
 from assistant.memory.user_memory import UserMemory
@@ -39,9 +39,10 @@ class Session:
 
     def __init__(self, here: Bench, folder: Path) -> None:
         self.here = here
-        hiding = InSession(here.forgetting, asyncio.get_running_loop())
+        loop = asyncio.get_running_loop()
+        access = ForgettingAccess(here.forgetting, loop, lambda: here.window.exchanges)
         settings = Settings.model_validate({"forget": {"grace_s": 0.05}})
-        desks = MemoryRequests(here.memory, here.transcript, no_memory, settings, hiding)
+        desks = MemoryRequests(here.memory, here.transcript, no_memory, settings, access)
         self._folder = folder / "door"
         self.door = RequestServer(self._folder, desks.answer)
 
@@ -93,7 +94,9 @@ async def test_it_leaves_window_and_recall_and_comes_back_by_request_or_voice(
         assert [each.user_text for each in talk.exchanges] == [DOG, CAT]
 
         (again,) = await running.ask("forget", ids=[dog.id])
-        assert await here.obeying.carry_out(Command(CommandKind.UNDO)) == "It is all back."
+        assert await here.obeying.carry_out(Command(CommandKind.UNDO)) == (
+            "Brought back: your dog is called Max."
+        )
         assert DOG in await here.recalled("What is my dog called?")
         with pytest.raises(client.RequestRefused, match="nothing left to bring back"):
             await running.ask("undo")
@@ -215,7 +218,7 @@ async def test_what_another_process_took_back_is_not_purged(
     async with bench(tmp_path, talk) as here:
         dog = here.tell(DOG)
         await here.memory.settled()
-        hidden = await here.forgetting.forget([dog.id], ())
+        hidden = await here.forgetting.hide([dog.id], ())
         here.transcript.show_again("ada", hidden.id)
         here.pass_time(60)
         assert await here.forgetting.purge_due()
@@ -230,4 +233,4 @@ async def test_while_the_assistant_ends_it_says_so(tmp_path: Path, talk: Convers
     ended.close()
     async with bench(tmp_path, talk) as here:
         with pytest.raises(StoreError, match="just ending"):
-            InSession(here.forgetting, ended).hide(["e"], ())
+            ForgettingAccess(here.forgetting, ended).run(here.forgetting.pending())
