@@ -2,7 +2,7 @@
 table, a clock that is set by hand."""
 
 import asyncio
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -38,9 +38,17 @@ START = datetime(2026, 11, 21, 10, tzinfo=UTC)
 
 @dataclass
 class Window(Running):
-    """Notes what can't be brought back."""
+    """Notes what can't be brought back, and has some exchanges that are stored nowhere."""
 
     dropped: list[str] = field(default_factory=list)
+    unsaved: dict[str, Exchange] = field(default_factory=dict)
+
+    def unhide(
+        self, items: HiddenItems, exchanges: Sequence[tuple[str, Exchange]]
+    ) -> Sequence[Exchange]:
+        back = [self.unsaved[key] for key in items.exchanges if key in self.unsaved]
+        super().unhide(items, [*exchanges, *((self.talk.id, each) for each in back)])
+        return back
 
     def purged(self, items: HiddenItems, *, clean: bool) -> None:
         del clean
