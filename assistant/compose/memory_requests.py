@@ -218,8 +218,8 @@ def _told_of(user: str, tell: Callable[[Notice], None]) -> Callable[[HiddenItems
         where = ", ".join(each.name for each in receipt.searched if each.found)
         tell(
             Notice(
-                f"What was forgotten at {hidden.asked.astimezone():%H:%M:%S} is gone for good;"
-                f" looked for in {receipt.files:,} files, {receipt.bytes / 1e6:.1f} MB:"
+                f"What was forgotten at {hidden.asked.astimezone():%H:%M:%S} is gone for good."
+                f" Searched {receipt.files:,} files ({receipt.bytes / 1e6:.1f} MB):"
                 f" {f'still found in {where}' if where else 'nothing found'}."
             )
         )

@@ -2,9 +2,10 @@
 
 {"act": "forget", …}   one of "ids": […] (with "with_sources": true), "about": "my dog",
                        "minutes": 10, "last": true, "everything": true
+    with "ask": true         → as with "preview" where the user has to agree first, which is where
+                               "confirm" is true there; else it is done
     with "preview": true     → "going", "exchange" and "changing" rows, at most "limit" of each
-                               and the newest first, then a "preview" ("confirm": the user is to
-                               agree first); nothing is changed
+                               and the newest first, then a "preview"; nothing is changed
     with "now": true         → "forgotten", with the receipt
     else                     → "forgetting": it is out of sight, and can be brought back
     with "seen": "1f0c…"     → refused if more or less would go than in the preview that said so
@@ -46,12 +47,13 @@ def forget(desk: MemoryAdmin, request: Request) -> Iterator[Row]:
     wish, limit = wish_of(request), _limit(request)
     access, executor = desk.forgetting, desk.forgetting.executor
     preview = desk.resolver.preview(wish, access.turns())
-    if request.get("preview") is True:
+    ask_first = request.get("ask") is True and preview.plan.needs_confirmation
+    if request.get("preview") is True or ask_first:
         yield from _preview(preview, limit, gives_time=executor.gives_time)
         return
     if request.get("seen") not in (None, preview.fingerprint):
         raise StoreError(
-            "What would go has changed since it was shown. Nothing was forgotten.",
+            "What would be forgotten has changed since it was shown. Nothing was forgotten.",
             mend="Look at it again.",
         )
     going = preview.plan.exchanges, preview.plan.memories
@@ -81,7 +83,7 @@ def undo(desk: MemoryAdmin, request: Request) -> Iterator[Row]:
         raise SettingsError("The `id` of a request to undo is a text.", mend=HELP)
     executor, run = desk.forgetting.executor, desk.forgetting.run
     result = run(executor.undo(_named(named, run(executor.pending()), executor.now())))
-    if result is None:
+    if result is None or not (result.exchanges or result.memories):
         what = NOTHING_TO_UNDO if named is None else f"{named[:40]!r} can't be brought back."
         raise StoreError(what, mend=PENDING)
     yield _hidden(result.items) | {

@@ -135,7 +135,7 @@ def test_what_was_recalled_is_seen_and_forgotten_with_a_key(
         assert not any(TOLD in text for text in sections.values())
 
         terminal.press("u")
-        terminal.wait_for("It is all back.")
+        terminal.wait_for("Brought back: ")
         pulse.speak(speaker(ASK))
         terminal.wait_for(over(3))
         terminal.wait_for(injected(TOLD, 3))
