@@ -1,244 +1,193 @@
-"""The long-term memory of a running assistant, put together: what is remembered at the end of an
-exchange, what is recalled for the next one, and what goes on beside the conversation."""
+"""The memories of a home: beside a conversation, and for a command where none runs."""
 
 import asyncio
 import gc
 import logging
-from collections.abc import Callable, Collection
-from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from functools import partial
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AsyncExitStack, ExitStack, contextmanager
+from typing import Any
 
-from assistant.compose.memory_requests import (
-    MemoryRequests,
-    RequestHandler,
-    load_user_memory,
-    profile_encoder,
-)
-from assistant.context.short_term import ShortTermMemory
-from assistant.errors import ModelError, StoreError
-from assistant.events import (
-    Event,
-    EventBus,
-    ForgettingBegan,
-    ForgettingDone,
-    Notice,
-    ProfileChanged,
-    Severity,
-)
+from assistant.compose.engines import build_query_encoder
+from assistant.compose.skills import load_forgetting
+from assistant.encryption.keys import MasterKey
+from assistant.encryption.vault import Vault, open_vault
+from assistant.errors import StoreBusy, StoreError
+from assistant.events import Event, EventBus, Notice, ProfileChanged, Severity
 from assistant.ipc.server import RequestServer
-from assistant.language.stemming import TextAnalyzer
-from assistant.memory.curation.curator import CurationPolicy
-from assistant.memory.due_purges import purge_due_at_start
-from assistant.memory.forgetting.executor import ForgettingExecutor, LiveConversation, done
-from assistant.memory.forgetting.offline_executor import InSession
-from assistant.memory.forgetting.receipts import Receipt
-from assistant.memory.forgetting.retention import Retention
-from assistant.memory.records.hidden import HiddenItems
-from assistant.memory.records.memory import new_id
-from assistant.memory.retrieval.document_expansion import ExpansionWeights
-from assistant.memory.retrieval.ranking import Ranking
-from assistant.memory.retrieval.tiers import Tiers
-from assistant.memory.store.capacity import CapacityWarnings
-from assistant.memory.store.location import StoreLocation
-from assistant.memory.store.repair import open_store
-from assistant.memory.transcript.database import Transcript
-from assistant.memory.turn_recall import Archive, TurnRecall
-from assistant.memory.user_memory import UserMemory
+from assistant.memory.forgetting.executor import ForgettingExecutor
+from assistant.memory.retrieval.encoding import QueryEncoder
+from assistant.memory.service import MemoryService, open_memory
 from assistant.paths import Home
 from assistant.settings import Settings
 from assistant.voice.dialogue import Dialogue
+from models.selection.requested import select_models
 
 logger = logging.getLogger(__name__)
 
+TRANSCRIPT_WAIT_S = 20.0
+"""For a program that holds the transcript; after that nothing of the session is kept."""
 
-@dataclass(frozen=True, slots=True)
-class SessionMemory:
-    """One user's. What it opens is closed with `stack`."""
+Row = dict[str, Any]
+RequestHandler = Callable[[Mapping[str, Any]], Iterator[Row]]
+"""Carries a request out; in a thread of the server's. May raise AssistantError."""
 
-    home: Home
-    place: StoreLocation
-    settings: Settings
-    bus: EventBus
-    memory: UserMemory
-    transcript: Transcript
-    stack: AsyncExitStack
-    others: dict[str, RequestHandler] = field(default_factory=dict)
-    """What commands may ask beside the memories, by the request's `act`; to be filled before
-    `begin`."""
 
-    @property
-    def archive(self) -> Archive:
-        """Where exchanges are kept: in the transcript, and remembered."""
-        return Archive(self.transcript, self.memory)
+def profile_encoder(settings: Settings) -> QueryEncoder:
+    """Raises ModelMissing when it was not pulled."""
+    return build_query_encoder(select_models(settings), settings.memory.encoder)
 
-    def recaller(self, window: ShortTermMemory) -> TurnRecall:
-        """What recalls for the loop; `window` tells what the prompt holds anyway."""
-        recollection = TurnRecall(
-            self.memory,
-            window.shown,
-            lambda: window.conversation.exchanges,
-            self.settings.memory.least_score,
-        )
-        self.stack.callback(self.bus.subscribe(recollection.watch))
-        limits = CapacityWarnings(
-            self.place.folder or self.home.root, self.memory.count, self.bus.emit
-        )
-        self.stack.callback(self.bus.subscribe(limits.watch))
-        return recollection
 
-    def begin(self, dialogue: Dialogue, forgetting: ForgettingExecutor) -> None:
-        """Read the memories and let commands reach them, beside the conversation: nobody waits for
-        LanceDB to be imported."""
+def open_home_memory(
+    home: Home, settings: Settings, key: MasterKey | None, emit: Callable[[Event], None]
+) -> MemoryService:
+    """With the encoder that the settings want. Blocking; see `open_memory`."""
+    return open_memory(home, settings, key, lambda: profile_encoder(settings), emit)
 
-        def follow(event: Event) -> None:
-            if isinstance(event, ProfileChanged):
-                dialogue.refresh()
 
-        self.stack.callback(self.bus.subscribe(follow))
-        self.stack.callback(asyncio.create_task(self._open(dialogue, forgetting)).cancel)
+# -- for a command ------------------------------------------------------------------------------
 
-    async def _open(self, dialogue: Dialogue, forgetting: ForgettingExecutor) -> None:
-        """Read the memories, and let `assistant memory` reach them while this process has them."""
-        loop, emit = asyncio.get_running_loop(), _from_threads(self.bus)
 
-        def gone(hidden: HiddenItems, receipt: Receipt) -> None:
-            if hidden.user == self.memory.user_id:
-                emit(done(hidden, receipt))
+@contextmanager
+def open_command_memory(
+    home: Home,
+    settings: Settings,
+    tell: Callable[[Notice], None] | None = None,
+    vault: Vault | None = None,
+) -> Iterator[MemoryService]:
+    """Where no assistant has the memories open. Blocking.
 
-        def elsewhere(user: str, exchanges: Collection[str]) -> None:
-            if user == self.memory.user_id:
-                loop.call_soon_threadsafe(_forgotten_elsewhere, exchanges, dialogue, self.bus)
+    Args:
+        tell: told what became of a damaged store, and what was purged; default: the log is.
+        vault: of the home, and left open. Default: opened without asking anybody.
 
-        first = purge_due_at_start(self.transcript, done=gone, on_gone=elsewhere)
-        await self.memory.load(self.transcript, first)
-        gc.collect()
-        # To look through 100,000 memories for garbage takes 0.17 s, in which nobody is heard.
-        gc.freeze()
-        self.stack.callback(gc.unfreeze)  # or what is forgotten later would stay after a restart
-        self.memory.strengthening.begin()
-        _begin_forgetting(forgetting, self.bus, self.stack)
-        await self.memory.writable.wait()  # until then the commands open the memories themselves
+    Raises:
+        StoreError: the memories can't be opened. StoreInUse: another process has them open.
+    """
+    home.create()
+    with ExitStack() as stack:
+        if vault is None:
+            vault = open_vault(home, settings)
+            stack.callback(vault.close)
+
+        def emit(event: Event) -> None:
+            if isinstance(event, Notice):
+                (tell or log_notice)(event)
+
+        yield stack.enter_context(open_home_memory(home, settings, vault.key, emit))
+
+
+def log_notice(event: Event) -> None:
+    """Where nobody is to be told."""
+    if isinstance(event, Notice):
+        logger.warning("%s", event.text)
+
+
+# -- beside a conversation ----------------------------------------------------------------------
+
+
+async def open_session_memory(
+    home: Home, settings: Settings, bus: EventBus, key: MasterKey | None, stack: AsyncExitStack
+) -> MemoryService | None:
+    """Nothing of the store is read yet. A transcript that can't be read costs the keeping, not the
+    conversation: None then."""
+    emit = _from_any_thread(bus)
+    try:
+        memory = await asyncio.to_thread(_opened, home, settings, key, emit)
+    except StoreError as error:
+        bus.emit(Notice(f"{error} This conversation is not kept.", Severity.WARNING, error.mend))
+        return None
+    stack.push_async_callback(asyncio.to_thread, memory.close)
+    await asyncio.to_thread(memory.prepare)
+    stack.callback(bus.subscribe(memory.watch))
+    return memory
+
+
+def _opened(
+    home: Home, settings: Settings, key: MasterKey | None, emit: Callable[[Event], None]
+) -> MemoryService:
+    """A program that holds the transcript, as a backup does, is waited for. Raises StoreError."""
+    until, told = time.monotonic() + TRANSCRIPT_WAIT_S, False
+    while True:
         try:
-            hiding = InSession(forgetting, loop)
-            parts = (self.memory, self.transcript, self._another_users, self.settings, hiding)
-            desks = MemoryRequests(*parts, others=self.others)
-            door = await asyncio.to_thread(RequestServer, self.home.door, desks.answer)
-        except StoreError as error:
-            logger.error("commands can't reach the memories: %s", error)
-            return
-        self.stack.push_async_callback(asyncio.to_thread, door.close)
-
-    def _another_users(self, user: str) -> UserMemory:
-        encoder = profile_encoder(self.settings)
-        encoder.load()
-        return load_user_memory(user, self.memory.table, encoder, self.settings, self.transcript)
+            return open_home_memory(home, settings, key, emit)
+        except StoreBusy as error:
+            if time.monotonic() > until:
+                raise
+            if not told:
+                emit(Notice(f"{error} Waiting for it.", Severity.WARNING, error.mend))
+                told = True
 
 
 def start_session_memory(
-    remembering: SessionMemory | None,
+    memory: MemoryService,
+    home: Home,
     dialogue: Dialogue,
     forgetting: ForgettingExecutor,
+    handlers: Mapping[str, RequestHandler],
     bus: EventBus,
     stack: AsyncExitStack,
 ) -> None:
-    """Read the memories, where there are any, and purge what is due, from now on."""
-    if remembering is not None:
-        remembering.begin(dialogue, forgetting)
-    else:
-        _begin_forgetting(forgetting, bus, stack)
+    """Read the memories, purge what is due and let commands reach all of it, beside the
+    conversation: nobody waits for LanceDB to be imported.
 
+    Args:
+        handlers: of requests that are not about memories, by their `act`.
+    """
 
-def _begin_forgetting(forgetting: ForgettingExecutor, bus: EventBus, stack: AsyncExitStack) -> None:
-    """What is due is purged from now on; what was at the start is known to be gone."""
+    def follow(event: Event) -> None:
+        if isinstance(event, ProfileChanged):
+            dialogue.refresh()
 
     async def run() -> None:
-        try:
-            await forgetting.load()
-        except StoreError as error:
-            bus.emit(Notice(str(error), Severity.WARNING, error.mend))
-        await forgetting.run()
+        if memory.session_user is not None:
+            await memory.start(dialogue)
+            gc.collect()
+            # To look through 100,000 memories for garbage takes 0.17 s, in which nobody is heard.
+            gc.freeze()
+            stack.callback(gc.unfreeze)  # or what is forgotten later would stay after a restart
+            memory.session_user.strengthening.begin()
+        stack.callback(asyncio.create_task(_forget_when_due(forgetting, bus)).cancel)
+        if memory.session_user is not None:
+            await memory.session_user.writable.wait()  # until then commands open them themselves
+            await _serve(memory, home, handlers, stack)
 
+    stack.callback(bus.subscribe(follow))
     stack.callback(asyncio.create_task(run()).cancel)
 
 
-def _forgotten_elsewhere(
-    exchanges: Collection[str], window: LiveConversation, bus: EventBus
-) -> None:
-    """Some of them may be of the conversation that goes on."""
-    window.forget(exchanges)
-    window.drop(exchanges)
-    key = new_id()
-    bus.emit(ForgettingBegan(key, tuple(sorted(exchanges)), (), datetime.now(UTC)))
-    bus.emit(ForgettingDone(key))
-    what = "1 exchange" if len(exchanges) == 1 else f"{len(exchanges):,} exchanges"
-    bus.emit(Notice(f"Forgotten on another machine, and now here as well: {what}."))
+async def _forget_when_due(forgetting: ForgettingExecutor, bus: EventBus) -> None:
+    """What is due is purged from now on; what was at the start is known to be gone."""
+    await load_forgetting(forgetting, bus)
+    await forgetting.run()
 
 
-async def build_session_memory(
+async def _serve(
+    memory: MemoryService,
     home: Home,
-    settings: Settings,
-    bus: EventBus,
-    place: StoreLocation,
-    transcript: Transcript,
-    stack: AsyncExitStack,
-) -> SessionMemory | None:
-    """Nothing is read yet; None where memory is switched off or has no encoder."""
-    if not settings.memory.enabled:
-        return None
-    try:
-        encoder = await asyncio.to_thread(profile_encoder, settings)
-    except ModelError as error:
-        told = f"{error} Nothing is remembered beyond the conversation."
-        bus.emit(Notice(told, Severity.WARNING, error.mend))
-        return None
-    memory = UserMemory(
-        settings.general.user,
-        partial(open_store, place, _from_threads(bus)),
-        encoder,
-        TextAnalyzer(settings.persona.language),
-        Ranking(),
-        bus.emit,
-        tiers=Tiers.of(settings.memory),
-        policy=CurationPolicy.of(settings.memory),
-        enrichment=ExpansionWeights.of(settings.idle),
-    )
-    stack.push_async_callback(memory.close)
-    return SessionMemory(home, place, settings, bus, memory, transcript, stack)
-
-
-def start_retention(
-    settings: Settings,
-    transcript: Transcript,
-    running: str,
-    remembering: SessionMemory | None,
+    handlers: Mapping[str, RequestHandler],
     stack: AsyncExitStack,
 ) -> None:
-    """Let old conversations go, where the settings say so.
+    def answer(request: Mapping[str, Any]) -> Iterator[Row]:
+        return handlers.get(str(request.get("act")), memory.answer)(request)
 
-    Args:
-        running: the id of the conversation that goes on.
-    """
-    if settings.transcript.keep_days is None:
+    try:
+        server = await asyncio.to_thread(RequestServer, home.door, answer)
+    except StoreError as error:
+        logger.error("commands can't reach the memories: %s", error)
         return
-
-    def stored() -> bool:
-        """What is not in the store yet is not to be lost with its source."""
-        if remembering is None:
-            return not settings.memory.enabled
-        return remembering.memory.store.settled
-
-    retention = Retention(transcript, settings, running, stored)
-    stack.callback(asyncio.create_task(retention.run()).cancel)
+    stack.push_async_callback(asyncio.to_thread, server.close)
 
 
-def _from_threads(bus: EventBus) -> Callable[[Event], None]:
-    """As `bus.emit`, for threads."""
-    loop = asyncio.get_running_loop()
+def _from_any_thread(bus: EventBus) -> Callable[[Event], None]:
+    """As `bus.emit`, which belongs to the event loop."""
+    loop, here = asyncio.get_running_loop(), threading.get_ident()
 
-    def tell(event: Event) -> None:
-        if not loop.is_closed():
+    def emit(event: Event) -> None:
+        if threading.get_ident() == here:
+            bus.emit(event)
+        elif not loop.is_closed():
             loop.call_soon_threadsafe(bus.emit, event)
 
-    return tell
+    return emit

@@ -58,8 +58,9 @@ class IndexSync:
         tell: Callable[[Event], None],
         try_later: Callable[[float], None],
         enrichment: ExpansionWeights,
+        close_table: Callable[[MemoryTable], None],
     ) -> None:
-        self.store = WriteQueue(open_table, tell, try_later)
+        self.store = WriteQueue(open_table, close_table, tell, try_later)
         self.index: UserIndex | None = None
         """None until the store was read. Any thread."""
         self.upkeep = Curator(user_id, lexicon, policy, encoder.forget)

@@ -127,8 +127,8 @@ async def hiding(
     """Exchanges out of `told`, one by one; and "forget that", after questions."""
     lexicon = TextAnalyzer("en")
     queries = QueryEncoder(encoder)
-    memory = UserMemory(user, lambda: table, queries, lexicon, Ranking(), _no_news)
-    memory.store.owns_table = False
+    opened = (user, lambda: table, queries, lexicon, Ranking(), _no_news)
+    memory = UserMemory(*opened, close_table=lambda _: None)
     talk = Conversation.begin(user)
     forgetting = ForgettingExecutor(
         user,

@@ -5,15 +5,14 @@
 Prints a line when it is ready, and ends when its input does.
 """
 
-import asyncio
 import sys
+from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from assistant.compose.memory_requests import MemoryRequests, load_user_memory, profile_encoder
+from assistant.compose.memory import profile_encoder
 from assistant.ipc.server import RequestServer
-from assistant.memory.store.table import MemoryTable
-from assistant.memory.transcript.database import Transcript
+from assistant.memory.service import open_memory
 from assistant.paths import Home
 from assistant.settings import Settings
 from scripts.bench.filling import USER, fill
@@ -26,18 +25,11 @@ def serve(home: Home, rows: int) -> None:
     encoder.load()
     with TemporaryDirectory() as beside:
         fill(home.memories, Path(beside), rows, encoder)
-    table = MemoryTable.open(str(home.memories))
-    transcript = Transcript.open(home.transcript)
-    memory = load_user_memory(USER, table, encoder, settings, transcript)
-    opened = RequestServer(
-        home.door, MemoryRequests(memory, transcript, lambda _: memory, settings).answer
-    )
-    print("ready", flush=True)
-    sys.stdin.read()
-    opened.close()
-    asyncio.run(memory.close())
-    transcript.close()
-    table.close()
+    with open_memory(home, settings, None, lambda: encoder, print) as memory:
+        memory.session_user = memory.user(USER)
+        with closing(RequestServer(home.door, memory.answer)):
+            print("ready", flush=True)
+            sys.stdin.read()
 
 
 if __name__ == "__main__":

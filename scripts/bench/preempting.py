@@ -7,19 +7,19 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from random import Random
 from typing import Any
 
-from assistant.compose import memory_requests
 from assistant.compose.engines import build_background_model
 from assistant.compose.idle import JobResources, build_jobs
+from assistant.compose.memory import profile_encoder
 from assistant.events import Event, Phase, SpeechIgnored, UserSensed
 from assistant.idle.activity import ActivityMonitor
 from assistant.idle.load_policy import LoadPolicy
 from assistant.idle.queue import JobQueue
 from assistant.idle.scheduler import Scheduler
-from assistant.memory.store.location import store_location
-from assistant.memory.store.repair import open_store
+from assistant.memory import open_memory
 from assistant.memory.transcript.database import Transcript
 from assistant.memory.user_memory import UserMemory
 from assistant.paths import Home
@@ -136,19 +136,11 @@ async def working(
     """
     settings = settings_of(profile, pending=True)
     async with AsyncExitStack() as stack:
-        transcript = await asyncio.to_thread(Transcript.open, home.transcript, None)
-        stack.callback(transcript.close)
-        table = await asyncio.to_thread(
-            open_store, store_location(home, settings, None), lambda _: None
-        )
-        encoder = memory_requests.profile_encoder(settings)
-        await asyncio.to_thread(encoder.load)
-        user = settings.general.user
-        memory = await asyncio.to_thread(
-            memory_requests.load_user_memory, user, table, encoder, settings, transcript
-        )
-        memory.store.owns_table = True
-        stack.push_async_callback(memory.close)
+        encoder = partial(profile_encoder, settings)
+        opened = open_memory(home, settings, None, encoder, print)
+        stack.push_async_callback(asyncio.to_thread, opened.close)
+        transcript, user = opened.transcript, settings.general.user
+        memory = await asyncio.to_thread(opened.user, user)
         llm = build_background_model(home, settings, lambda _: None)
         assert isinstance(llm, LlamaCpp)
         stack.push_async_callback(llm.close)

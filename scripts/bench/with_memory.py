@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import Any
 
-from assistant.compose.memory_requests import profile_encoder
+from assistant.compose.memory import profile_encoder
 from assistant.context.conversation import Conversation
 from assistant.context.short_term import ShortTermMemory
 from assistant.language.stemming import TextAnalyzer

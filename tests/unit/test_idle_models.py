@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from assistant.compose import idle as idling
-from assistant.compose import memory_requests
+from assistant.compose import memory as building
 from assistant.compose.idle import JobResources, build_jobs, open_idle_scheduler
 from assistant.encryption.vault import open_vault
 from assistant.errors import ModelFailed
@@ -124,9 +124,7 @@ async def test_one_that_does_not_come_up_is_tried_again() -> None:
 def model(monkeypatch: pytest.MonkeyPatch) -> Closed:
     made = Closed()
     made.answers = ['{"worth": "much"}']
-    monkeypatch.setattr(
-        memory_requests, "profile_encoder", lambda _: QueryEncoder(HashingEncoder())
-    )
+    monkeypatch.setattr(building, "profile_encoder", lambda _: QueryEncoder(HashingEncoder()))
     monkeypatch.setattr(idling, "build_background_model", lambda *_: made)
     monkeypatch.setattr(idling, "open_benchmark", lambda *_: None)
     return made

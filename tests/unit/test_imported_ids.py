@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from assistant.compose import rekeying
-from assistant.compose.memory_requests import open_memory_admin
 from assistant.context.conversation import Conversation
 from assistant.encryption import keys
 from assistant.encryption.keys import MasterKey
@@ -27,6 +26,7 @@ from assistant.memory.store.tombstones import mark_of
 from assistant.memory.transcript.database import Transcript
 from assistant.paths import Home
 from assistant.settings import Settings
+from tests.support.desks import open_memory_admin
 from tests.support.encoders import HashingEncoder
 from tests.support.homes import CHEAP_ARGON2, PASSPHRASE, holds, knowing, quietly, settings
 

@@ -38,8 +38,7 @@ def answers(
             yield from answered
             return
         # A second's worth of imports, which asking does without.
-        from assistant.compose.memory_requests import open_memory_admin
-        from assistant.memory.admin_requests import handle_request
+        from assistant.compose.memory import open_command_memory
 
         try:
             with ExitStack() as stack:
@@ -47,10 +46,10 @@ def answers(
                     vault = unlocked()
                 else:
                     vault = stack.enter_context(closing(unlock(home, settings)))
-                desk = stack.enter_context(
-                    open_memory_admin(home, settings, tell=_tell, vault=vault)
+                memory = stack.enter_context(
+                    open_command_memory(home, settings, tell=_tell, vault=vault)
                 )
-                yield from handle_request(desk, request)
+                yield from memory.answer(request)
             return
         except StoreInUse:
             if time.monotonic() > until:
