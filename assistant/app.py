@@ -15,7 +15,7 @@ from assistant.compose.audio import AudioPlan, _detectors, open_audio
 from assistant.compose.conversation import open_conversation, short_term_memory
 from assistant.compose.engines import load_models, open_benchmark
 from assistant.compose.idle import JobResources, start_idle_jobs
-from assistant.compose.memory import open_session_memory, start_session_memory
+from assistant.compose.session_memory import open_session_memory, start_session_memory
 from assistant.compose.skills import build_memory_commands
 from assistant.encryption.vault import Vault, open_vault
 from assistant.events import (
@@ -29,8 +29,7 @@ from assistant.events import (
     UserSensed,
 )
 from assistant.idle.requests import ACT as IDLE_ACT
-from assistant.memory.store.location import store_location
-from assistant.memory.transcript.recorder import Recorder
+from assistant.memory import Recorder, store_location
 from assistant.paths import Home
 from assistant.settings import Settings
 from assistant.skills.memory_by_voice import MemoryCommands

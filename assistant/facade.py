@@ -29,12 +29,18 @@ def exports(package: str) -> Callable[[str], object]:
         source = Path(str(sys.modules[package].__file__)).read_text("utf-8")
         (block,) = (each for each in ast.parse(source).body if isinstance(each, ast.If))
         imports = (each for each in block.body if isinstance(each, ast.ImportFrom))
-        return {alias.name: str(each.module) for each in imports for alias in each.names}
+        return {
+            alias.name: each.module
+            for each in imports
+            for alias in each.names
+            if each.module is not None and each.module != package  # its own modules Python finds
+        }
 
     def get(name: str) -> object:
         if name.startswith("__") or name not in modules():
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        found: object = getattr(import_module(modules()[name]), name)
+        module = import_module(modules()[name])
+        found: object = getattr(module, name, None) or import_module(f"{module.__name__}.{name}")
         setattr(sys.modules[package], name, found)
         return found
 

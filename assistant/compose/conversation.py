@@ -7,7 +7,7 @@ from assistant.context.conversation import Conversation
 from assistant.context.short_term import ShortTermMemory
 from assistant.errors import StoreError
 from assistant.events import EventBus, Notice, Severity
-from assistant.memory.service import MemoryService
+from assistant.memory import MemoryService
 from assistant.settings import Settings
 from models.interfaces import LanguageModel
 

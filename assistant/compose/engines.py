@@ -8,7 +8,7 @@ from threadpoolctl import threadpool_limits
 
 from assistant.errors import SettingsError
 from assistant.events import EventBus, Loading, ModelsReady, Notice, Severity
-from assistant.memory.retrieval.encoding import QueryEncoder
+from assistant.memory import QueryEncoder
 from assistant.paths import Home, models_cache
 from assistant.settings import Settings
 from models import catalogue

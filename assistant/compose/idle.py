@@ -4,7 +4,7 @@ none runs."""
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 
 from assistant.compose.engines import build_background_model, open_benchmark
@@ -26,8 +26,7 @@ from assistant.idle.load_policy import LoadPolicy
 from assistant.idle.queue import JobQueue
 from assistant.idle.requests import IdleAdmin, Request, Row, SchedulerProxy
 from assistant.idle.scheduler import Scheduler
-from assistant.memory.transcript.database import Transcript
-from assistant.memory.user_memory import UserMemory
+from assistant.memory import Transcript, UserMemory
 from assistant.paths import Home
 from assistant.settings import Idle, Settings
 from assistant.voice.background_tasks import TaskSet
@@ -158,6 +157,20 @@ def start_idle_jobs(
         running.start(scheduler.run())
         stack.callback(running.cancel)
     return IdleService(parts, session)
+
+
+@contextmanager
+def open_idle_admin(home: Home, settings: Settings, vault: Vault) -> Iterator[IdleAdmin]:
+    """Of a home in which no assistant runs. Blocking.
+
+    Args:
+        vault: of the home, and left open.
+
+    Raises:
+        StoreError: the home can't be opened.
+    """
+    with open_home_memory(home, settings, vault.key, log_notice) as memory:
+        yield IdleAdmin(JobQueue(memory.transcript, settings.general.user))
 
 
 @asynccontextmanager

@@ -4,8 +4,7 @@ from assistant.context.short_term import ShortTermMemory
 from assistant.errors import StoreError
 from assistant.events import EventBus, Notice, Severity
 from assistant.language.stemming import TextAnalyzer
-from assistant.memory.forgetting.executor import ForgettingExecutor
-from assistant.memory.service import MemoryService
+from assistant.memory import ForgettingExecutor, MemoryService
 from assistant.settings import Settings
 from assistant.skills.memory_by_voice import MemoryCommands
 from assistant.voice.dialogue import Dialogue

@@ -29,7 +29,7 @@ from assistant.idle.backlog import Backlog
 from assistant.idle.job import Job
 from assistant.idle.load_policy import LoadPolicy, WorkAllowed
 from assistant.idle.queue import Batch, JobQueue
-from assistant.memory.store.write_priority import low_priority
+from assistant.memory import low_priority
 from assistant.settings import Idle
 
 logger = logging.getLogger(__name__)

@@ -19,7 +19,7 @@ from assistant.events import (
 )
 from assistant.intents.command import Command, CommandKind
 from assistant.language.stemming import TextAnalyzer
-from assistant.memory.forgetting.executor import ForgettingExecutor
+from assistant.memory import ForgettingExecutor, Transcript, UserMemory
 from assistant.memory.forgetting.selection import (
     AnsweredTurn,
     Everything,
@@ -34,8 +34,6 @@ from assistant.memory.forgetting.selection import (
     that,
 )
 from assistant.memory.retrieval.results import RecalledMemory
-from assistant.memory.transcript.database import Transcript
-from assistant.memory.user_memory import UserMemory
 
 logger = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assistant.compose import rekeying
+from assistant.compose.rekeying import build_rekeying
 from assistant.encryption.vault import ask_nobody, open_vault
 from assistant.memory.store.table import MemoryTable
 from assistant.paths import Home
@@ -87,7 +87,7 @@ def test_no_file_holds_a_word(home: Home, keyring: Path) -> None:
     assert len(zlib.compress(transcript)) > 0.99 * len(transcript)
 
     # The same data as a control: plain, all of it is found.
-    rekeying.disable(home, Settings(), ask_nobody, lambda _: None)
+    build_rekeying(home, Settings()).disable(ask_nobody, lambda _: None)
     found = traces(home, words, vectors_of(home, Settings()))
     assert found.keys() == {*words, "a vector"}
     assert all("transcript.sqlite3" in found[word] for word in words)

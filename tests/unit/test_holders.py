@@ -12,11 +12,12 @@ from functools import partial
 import pytest
 
 from assistant.context.conversation import Conversation
+from assistant.encryption.conversion import convert
 from assistant.encryption.keys import KeyFile, MasterKey
 from assistant.encryption.vault import open_vault
 from assistant.events import Latency, TurnEnded
 from assistant.ipc.server import RequestServer
-from assistant.memory import home_copy, open_memory
+from assistant.memory import HomeStores, open_memory
 from assistant.memory.forgetting.data_inventory import DATA_INVENTORY, files
 from assistant.memory.retrieval.encoding import QueryEncoder
 from assistant.memory.store import repair as place_module
@@ -105,7 +106,14 @@ def test_nor_does_a_conversion_or_a_store_that_is_set_aside(home: Home) -> None:
     key = MasterKey.new()
     locked = KeyFile.locked(key, "keyring", "0" * 64)
     seen: list[str] = []
-    home_copy.convert(home, None, key, locked, lambda _: seen.extend(unclaimed(home)))
+    convert(
+        home,
+        HomeStores(home, Settings()),
+        None,
+        key,
+        locked,
+        lambda _: seen.extend(unclaimed(home)),
+    )
     assert seen == unclaimed(home) == []
     assert "key" in names(home)
     (home.root / "converted").mkdir()

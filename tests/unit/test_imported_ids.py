@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from assistant.compose import rekeying
+from assistant.compose.rekeying import build_rekeying
 from assistant.context.conversation import Conversation
 from assistant.encryption import keys
 from assistant.encryption.keys import MasterKey
@@ -221,7 +221,7 @@ def test_ids_from_before_are_told_and_change_when_they_are_imported_again(
     with closing(MemoryTable.open(str(home.memories))) as table:
         table.add([*FOREIGN, *own()])
     told: list[str] = []
-    rekeying.enable(home, settings(), "passphrase", ASK, quietly, told.append)
+    build_rekeying(home, settings()).enable("passphrase", ASK, quietly, told.append)
     assert told[-1].startswith(f"{len(FOREIGN)} memories have ids of another program")
     assert holds(home.memories, "lawyer") != []
 
@@ -240,5 +240,5 @@ def test_of_ids_that_are_our_own_nothing_is_told(
     with closing(MemoryTable.open(str(home.memories))) as table:
         table.add(own())
     told: list[str] = []
-    rekeying.enable(home, settings(), "passphrase", ASK, quietly, told.append)
+    build_rekeying(home, settings()).enable("passphrase", ASK, quietly, told.append)
     assert told == ["The transcript …", "The memories …"]

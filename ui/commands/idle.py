@@ -103,16 +103,13 @@ def _answers(home: Home, settings: Settings, request: Request) -> Iterator[Row]:
         yield NOTHING
         return
     # A second's worth of imports, which asking does without.
-    from assistant.idle.queue import JobQueue
-    from assistant.idle.requests import IdleAdmin
-    from assistant.memory.transcript.database import Transcript
+    from assistant.compose.idle import open_idle_admin
 
     with (
         closing(unlock(home, settings)) as vault,
-        closing(Transcript.open(home.transcript, vault.key)) as transcript,
+        open_idle_admin(home, settings, vault) as admin,
     ):
-        desk = IdleAdmin(JobQueue(transcript, settings.general.user))
-        yield from desk.carry_out(request)
+        yield from admin.carry_out(request)
 
 
 def _run(home: Home, settings: Settings, request: Request, show: Show) -> None:

@@ -10,7 +10,7 @@ from rich.cells import cell_len, set_cell_size
 
 from assistant.context.relative_dates import relative_date
 from assistant.language.speakers import ASSISTANT, USER
-from assistant.memory.records.ids import ADDED_BY_USER, short
+from assistant.memory import ADDED_BY_USER, short
 from models.download.disk import size_text
 from ui.text import forgetting, receipts
 from ui.text.forgetting import memories

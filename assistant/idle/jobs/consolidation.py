@@ -17,19 +17,20 @@ from assistant.context.prompt import load_prompt
 from assistant.errors import ModelFailed
 from assistant.idle.jobs.structured_output import FewShotPrompt, ask_for_json, examples
 from assistant.language.stemming import TextAnalyzer
-from assistant.memory.curation.consolidation import (
+from assistant.memory import Transcript, UserMemory
+from assistant.memory.curation import (
     NEAREST,
+    DerivedOutput,
+    DerivedOutputs,
+    Memory,
     comparable,
+    exchange_of,
     may_be_merged,
     may_be_same,
     may_have_changed,
+    own_exchange,
+    reconcile,
 )
-from assistant.memory.curation.reconcile import Repeats, Replaces, reconcile, refreshed
-from assistant.memory.records.ids import exchange_of, own_exchange
-from assistant.memory.records.memory import Memory
-from assistant.memory.transcript.database import Transcript
-from assistant.memory.transcript.derived_outputs import DerivedOutput, DerivedOutputs
-from assistant.memory.user_memory import UserMemory
 from models.interfaces import LanguageModel
 
 CONSOLIDATED = "consolidate"
@@ -73,10 +74,10 @@ def by_rules(older: Memory, newer: Memory, lexicon: TextAnalyzer) -> Verdict:
     """What needs no model: upkeep's own rules, for what is less alike than it looks at."""
     if not comparable(older, newer):
         return "both"
-    decision = reconcile(newer, [(older, 1.0)], lexicon, NEAREST)
-    if isinstance(decision, Repeats):
+    decision = reconcile.reconcile(newer, [(older, 1.0)], lexicon, NEAREST)
+    if isinstance(decision, reconcile.Repeats):
         return "same"
-    return "changed" if isinstance(decision, Replaces) else "both"
+    return "changed" if isinstance(decision, reconcile.Replaces) else "both"
 
 
 def question(older: str, newer: str) -> str:
@@ -239,7 +240,7 @@ class ConsolidationJob:
 
 def _told_again(old: Memory, new: Memory) -> Memory:
     begun = set(new.sources) <= set(old.sources)
-    return refreshed(old, new) if may_be_merged(old) and not begun else old
+    return reconcile.refreshed(old, new) if may_be_merged(old) and not begun else old
 
 
 def _is_of(key: str, exchange: str) -> bool:

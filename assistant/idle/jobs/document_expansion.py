@@ -18,13 +18,14 @@ from assistant.idle.jobs import expansion_prompt
 from assistant.idle.jobs.expansion_prompt import ABOUT, QUESTIONS, Made, SpokenLine
 from assistant.idle.jobs.structured_output import ask_for_json
 from assistant.language.stemming import TextAnalyzer
-from assistant.memory.retrieval import stored_expansions
-from assistant.memory.retrieval.document_expansion import fingerprint
-from assistant.memory.retrieval.stored_expansions import DESCRIBED, Description, content_of
-from assistant.memory.transcript import exchange_rows
-from assistant.memory.transcript.database import Transcript
-from assistant.memory.transcript.derived_outputs import DerivedOutput, DerivedOutputs
-from assistant.memory.user_memory import UserMemory
+from assistant.memory import Transcript, UserMemory
+from assistant.memory.curation import (
+    DerivedOutput,
+    DerivedOutputs,
+    exchange_rows,
+    fingerprint,
+    stored_expansions,
+)
 from models.interfaces import LanguageModel
 
 RULES = 1
@@ -52,7 +53,7 @@ class DocumentExpansionJob:
         now: wall time, UTC.
     """
 
-    kind = DESCRIBED
+    kind = stored_expansions.DESCRIBED
     priority = 60
     recurs = False
     light = False
@@ -114,9 +115,11 @@ class DocumentExpansionJob:
         sources = [exchange.id, *(key for key, _ in lines[len(lines) - len(shown) :])]
         return ExpansionInput(exchange, tuple(shown), new, tuple(dict.fromkeys(sources)))
 
-    async def _content(self, seen: ExpansionInput) -> Description:
+    async def _content(self, seen: ExpansionInput) -> stored_expansions.Description:
         said = seen.exchange.user_text.strip()
-        nothing = Description("", self._parts, fingerprint(said), "", (), self._memory.encoder)
+        nothing = stored_expansions.Description(
+            "", self._parts, fingerprint(said), "", (), self._memory.encoder
+        )
         if not expansion_prompt.tells(said):
             return nothing
         asked = expansion_prompt.question(seen.before, seen.new)
@@ -154,6 +157,6 @@ class DocumentExpansionJob:
         parts = [self._llm.name, RULES, expansion_prompt.PROMPT_VERSION, asked]
         return sha256(json.dumps(parts).encode()).hexdigest()
 
-    def _keep(self, seen: ExpansionInput, made: Description) -> bool:
-        output = DerivedOutput(seen.exchange.id, content_of(made), seen.sources)
+    def _keep(self, seen: ExpansionInput, made: stored_expansions.Description) -> bool:
+        output = DerivedOutput(seen.exchange.id, stored_expansions.content_of(made), seen.sources)
         return self._derived.keep(self.kind, self.version, self._llm.name, output, self._now())

@@ -20,18 +20,25 @@ from assistant.language.absolute_dates import with_absolute_dates
 from assistant.language.speakers import USER
 from assistant.language.stemming import TextAnalyzer
 from assistant.language.third_person import third_person
-from assistant.memory.curation.fact_kinds import kind_of
-from assistant.memory.curation.grounding import is_grounded
-from assistant.memory.curation.profile_facts import is_wish
-from assistant.memory.curation.statements import MOST, statements
-from assistant.memory.records.ids import exchange_of, fact_id, telling
-from assistant.memory.records.memory import MARKS, Memory, MemoryKind
-from assistant.memory.store.maintenance import rewrite
-from assistant.memory.transcript import fact_rows
-from assistant.memory.transcript.database import Transcript
-from assistant.memory.transcript.derived_outputs import DerivedOutput, DerivedOutputs
-from assistant.memory.transcript.fact_rows import EXTRACTED, Fact, content_of, memories_of_facts
-from assistant.memory.user_memory import UserMemory
+from assistant.memory import MemoryKind, Transcript, UserMemory
+from assistant.memory.curation import (
+    EXTRACTED,
+    MARKS,
+    DerivedOutput,
+    DerivedOutputs,
+    Fact,
+    Memory,
+    exchange_of,
+    fact_id,
+    fact_rows,
+    is_grounded,
+    is_wish,
+    kind_of,
+    memories_of_facts,
+    rewrite,
+    statements,
+    telling,
+)
 from models.interfaces import LanguageModel
 
 IMPORTANCE_BY_WORTH = {"no": None, "some": 0.5, "much": 0.8}
@@ -76,7 +83,7 @@ def candidates(said: str, started: datetime, lexicon: TextAnalyzer) -> Candidate
     on = started.astimezone().date()
     found: dict[str, Fact] = {}
     dropped = 0
-    stated = statements(said)
+    stated = statements.statements(said)
     for quote in stated:
         meant = with_absolute_dates(quote, on)
         text = third_person(meant) if meant is not None else ""
@@ -177,7 +184,7 @@ class FactExtractionJob:
         there is of it stays as it is, or it would come back in other words."""
         earlier = fact_rows.read(self._transcript, self._user, [exchange]).get(exchange, ())
         expired = self._transcript.expired(self._user, self._now())
-        ids = {telling(exchange, USER), *(fact_id(exchange, n) for n in range(MOST))}
+        ids = {telling(exchange, USER), *(fact_id(exchange, n) for n in range(statements.MOST))}
         return None in earlier or not expired.isdisjoint(ids)
 
     def _keep_as_it_is(self, exchange: str) -> None:
@@ -198,7 +205,7 @@ class FactExtractionJob:
     async def _remember(self, conversation: str, exchange: Exchange, made: list[Fact]) -> None:
         """First the memories, then the note that they were made: what comes between the two is
         done again, and changes nothing then."""
-        content = content_of(made)
+        content = fact_rows.content_of(made)
         new = memories_of_facts(self._user, conversation, exchange, content)
         before = await asyncio.to_thread(self._before, exchange.id)
         if new:
@@ -226,7 +233,7 @@ class FactExtractionJob:
     def _take_back(self, exchange: str) -> None:
         """It was forgotten meanwhile: nothing of it stays, not in the store's older versions
         either."""
-        ids = [fact_id(exchange, number) for number in range(MOST)]
+        ids = [fact_id(exchange, number) for number in range(statements.MOST)]
         made = self._memory.table.get(self._user, ids)
         if made:
             self._memory.drop(made)

@@ -11,11 +11,15 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from assistant.memory.curation.importance import ImportanceRecord, importance_of, importance_record
-from assistant.memory.records.memory import Memory
-from assistant.memory.transcript.database import Transcript
-from assistant.memory.transcript.derived_outputs import DerivedOutput, DerivedOutputs
-from assistant.memory.user_memory import UserMemory
+from assistant.memory import Transcript, UserMemory
+from assistant.memory.curation import (
+    DerivedOutput,
+    DerivedOutputs,
+    ImportanceRecord,
+    Memory,
+    importance_of,
+    importance_record,
+)
 
 AGAIN = timedelta(hours=1)
 """Between two times of looking through all memories."""

@@ -18,21 +18,23 @@ from assistant.context.prompt import load_prompt
 from assistant.errors import ModelFailed
 from assistant.idle.jobs.structured_output import FewShotPrompt, ask_for_json, examples
 from assistant.language.stemming import TextAnalyzer
-from assistant.memory.curation.extractive_summary import (
+from assistant.memory import Transcript, UserMemory
+from assistant.memory.curation import (
+    MARKS,
     MOST_WORDS,
+    SUMMARISED,
+    DerivedOutput,
+    DerivedOutputs,
+    Memory,
+    Span,
     SummarySentence,
     borne_out,
     extract_sentences,
+    rewrite,
     select_sentences,
+    span_summaries,
     written,
 )
-from assistant.memory.records.memory import MARKS, Memory
-from assistant.memory.store.maintenance import rewrite
-from assistant.memory.transcript import span_summaries
-from assistant.memory.transcript.database import Transcript
-from assistant.memory.transcript.derived_outputs import DerivedOutput, DerivedOutputs
-from assistant.memory.transcript.span_summaries import SUMMARISED, Span
-from assistant.memory.user_memory import UserMemory
 from models.interfaces import LanguageModel
 
 MOST_SENTENCES = 5

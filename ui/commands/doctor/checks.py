@@ -14,11 +14,11 @@ from enum import StrEnum
 import numpy as np
 import psutil
 
-from assistant.compose import rekeying
 from assistant.compose.engines import chooses_model, load_models
+from assistant.encryption.rekeying import encryption_status
 from assistant.errors import AssistantError
 from assistant.events import EventBus
-from assistant.memory.store.location import store_location
+from assistant.memory import store_location
 from assistant.paths import Home, models_cache
 from assistant.settings import Settings
 from assistant.voice.audio.resampling import Resampler
@@ -115,7 +115,7 @@ async def check_python(_: CheckContext) -> Finding:
 
 async def check_encryption(patient: CheckContext) -> Finding:
     """Plain is a warning where encryption could be had and nobody switched it off."""
-    found = await asyncio.to_thread(rekeying.encryption_status, patient.home)
+    found = await asyncio.to_thread(encryption_status, patient.home)
     if found.state in ("damaged", "missing"):
         return Finding(CheckStatus.BAD, sentence(found), mend(found))
     could = found.keyring is not None and patient.settings.encryption.mode != "off"

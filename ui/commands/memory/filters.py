@@ -3,7 +3,7 @@
 import argparse
 from typing import Any
 
-from assistant.memory.records.memory import MemoryKind, MemoryState
+from assistant.memory import MemoryKind, MemoryState
 
 Row = dict[str, Any]
 

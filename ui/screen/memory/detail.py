@@ -13,7 +13,7 @@ from textual.widgets import Static
 
 from assistant.context.relative_dates import relative_date
 from assistant.language.speakers import ASSISTANT, USER
-from assistant.memory.records.ids import ADDED_BY_USER
+from assistant.memory import ADDED_BY_USER
 from ui.screen.memory.columns import marks_of, what
 from ui.session.state import Turn
 from ui.text.terminal_safe import plain
