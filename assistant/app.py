@@ -11,13 +11,14 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
 
-from assistant.compose.audio import AudioPlan, _detectors, open_audio
+from assistant.compose import AudioPlan, load_models
+from assistant.compose.audio import build_detectors, open_audio
 from assistant.compose.conversation import open_conversation, short_term_memory
-from assistant.compose.engines import load_models, open_benchmark
+from assistant.compose.engines import open_benchmark
 from assistant.compose.idle import JobResources, start_idle_jobs
 from assistant.compose.session_memory import open_session_memory, start_session_memory
 from assistant.compose.skills import build_memory_commands
-from assistant.encryption.vault import Vault, open_vault
+from assistant.encryption import Vault, open_vault
 from assistant.events import (
     Event,
     EventBus,
@@ -28,16 +29,13 @@ from assistant.events import (
     TurnEnded,
     UserSensed,
 )
-from assistant.idle.requests import ACT as IDLE_ACT
+from assistant.idle import ACT as IDLE_ACT
 from assistant.memory import Recorder, store_location
 from assistant.paths import Home
 from assistant.settings import Settings
-from assistant.skills.memory_by_voice import MemoryCommands
-from assistant.voice.audio.files import FileMicrophone
-from assistant.voice.dialogue import Dialogue
-from assistant.voice.latency_log import LatencyLog
-from assistant.voice.pipeline import VoiceLoop
-from assistant.voice.recalling import NoMemories
+from assistant.skills import MemoryCommands
+from assistant.voice import Dialogue, LatencyLog, NoMemories, VoiceLoop
+from assistant.voice.audio import FileMicrophone
 
 logger = logging.getLogger(__name__)
 
@@ -199,7 +197,7 @@ async def open_assistant(
         parts: list[VoiceLoop] = []
         sound = await open_audio(settings, plan, bus, recordings, partial(_tell_of_sound, parts))
         hears = sound.microphone is not None
-        detectors = asyncio.create_task(asyncio.to_thread(_detectors))
+        detectors = asyncio.create_task(asyncio.to_thread(build_detectors))
         stack.callback(detectors.cancel)
         models = await load_models(home, settings, bus, hears=hears, speaks=sound.speaks)
         stack.push_async_callback(models.llm.close)

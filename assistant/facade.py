@@ -40,8 +40,9 @@ def exports(package: str) -> Callable[[str], object]:
         if name.startswith("__") or name not in modules():
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         module = import_module(modules()[name])
-        found: object = getattr(module, name, None) or import_module(f"{module.__name__}.{name}")
-        setattr(sys.modules[package], name, found)
-        return found
+        if hasattr(module, name):
+            found: object = getattr(module, name)
+            return found
+        return import_module(f"{module.__name__}.{name}")
 
     return get

@@ -50,7 +50,7 @@ from assistant.settings import Settings
 from models.download.cache import ModelStore
 from models.download.disk import folder_bytes
 from models.llm.llama import LlamaCpp
-from models.selection.profiles import NAMES
+from models.selection.profiles import PROFILE_NAMES
 from models.selection.requested import ModelSelection, select_models
 from scripts.bench.filling import USER, Filled, fill
 from scripts.bench.last_line import last_line, machine
@@ -225,7 +225,9 @@ def _without_mem0(options: argparse.Namespace, rows: int) -> str | None:
 
 def encoders_of_profiles() -> list[str]:
     """Each that a profile chooses on this machine, with the one that stands in for it."""
-    shops = [select_models(Settings.model_validate({"general": {"profile": n}})) for n in NAMES]
+    shops = [
+        select_models(Settings.model_validate({"general": {"profile": n}})) for n in PROFILE_NAMES
+    ]
     chosen = [(shop.profile.encoder, shop.profile.stand_in) for shop in shops]
     return ["+".join(filter(None, names)) for names in dict.fromkeys(chosen)]
 

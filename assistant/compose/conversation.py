@@ -3,8 +3,7 @@
 import asyncio
 from datetime import timedelta
 
-from assistant.context.conversation import Conversation
-from assistant.context.short_term import ShortTermMemory
+from assistant.context import Conversation, ShortTermMemory
 from assistant.errors import StoreError
 from assistant.events import EventBus, Notice, Severity
 from assistant.memory import MemoryService

@@ -9,29 +9,35 @@ from dataclasses import dataclass
 
 from assistant.compose.engines import build_background_model, open_benchmark
 from assistant.compose.memory import log_notice, open_home_memory
-from assistant.encryption.vault import Vault
+from assistant.encryption import Vault
 from assistant.events import Event, EventBus, Notice, Phase, Severity
-from assistant.idle.activity import ActivityMonitor
-from assistant.idle.job import Job
-from assistant.idle.jobs import document_expansion
-from assistant.idle.jobs.compaction import CompactionJob
-from assistant.idle.jobs.consolidation import ConsolidationJob
-from assistant.idle.jobs.embedding import EmbeddingJob
-from assistant.idle.jobs.expansion_prompt import ABOUT, QUESTIONS
-from assistant.idle.jobs.fact_extraction import FactExtractionJob
-from assistant.idle.jobs.importance import ImportanceJob
-from assistant.idle.jobs.speed_benchmark import Measured, Measuring
-from assistant.idle.jobs.summarisation import SummarisationJob
-from assistant.idle.load_policy import LoadPolicy
-from assistant.idle.queue import JobQueue
-from assistant.idle.requests import IdleAdmin, Request, Row, SchedulerProxy
-from assistant.idle.scheduler import Scheduler
+from assistant.idle import (
+    ABOUT,
+    QUESTIONS,
+    ActivityMonitor,
+    CompactionJob,
+    ConsolidationJob,
+    DocumentExpansionJob,
+    EmbeddingJob,
+    FactExtractionJob,
+    IdleAdmin,
+    ImportanceJob,
+    Job,
+    JobQueue,
+    LoadPolicy,
+    Measured,
+    Measuring,
+    Scheduler,
+    SchedulerProxy,
+    SummarisationJob,
+)
+from assistant.ipc import Request, Row
 from assistant.memory import Transcript, UserMemory
 from assistant.paths import Home
 from assistant.settings import Idle, Settings
-from assistant.voice.background_tasks import TaskSet
+from assistant.voice import TaskSet
 from models.interfaces import LanguageModel
-from models.llm.lazy import LazyLanguageModel
+from models.llm import LazyLanguageModel
 
 logger = logging.getLogger(__name__)
 
@@ -106,11 +112,7 @@ def build_jobs(parts: JobResources) -> list[Job]:
     works += consolidating_of(parts.settings, parts.transcript, parts.memory, parts.llm)
     kinds = wanted(parts.settings.idle)
     if kinds and english and parts.memory and parts.llm:
-        works.append(
-            document_expansion.DocumentExpansionJob(
-                parts.transcript, parts.memory, parts.llm, kinds
-            )
-        )
+        works.append(DocumentExpansionJob(parts.transcript, parts.memory, parts.llm, kinds))
     return works
 
 

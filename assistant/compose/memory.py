@@ -5,8 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 
 from assistant.compose.engines import build_query_encoder
-from assistant.encryption.keys import MasterKey
-from assistant.encryption.vault import Vault, open_vault
+from assistant.encryption import MasterKey, Vault, open_vault
 from assistant.events import Event, Notice
 from assistant.memory import (
     MemoryService,
@@ -15,7 +14,7 @@ from assistant.memory import (
 )
 from assistant.paths import Home
 from assistant.settings import Settings
-from models.selection.requested import select_models
+from models.selection import select_models
 
 logger = logging.getLogger(__name__)
 

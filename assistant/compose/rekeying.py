@@ -1,6 +1,6 @@
 """What changes the key of a home, put together."""
 
-from assistant.encryption.rekeying import Rekeying
+from assistant.encryption import Rekeying
 from assistant.memory import HomeStores
 from assistant.paths import Home
 from assistant.settings import Settings

@@ -11,14 +11,14 @@ from typing import Any
 
 from assistant.compose.memory import open_home_memory
 from assistant.compose.skills import load_forgetting
-from assistant.encryption.keys import MasterKey
+from assistant.encryption import MasterKey
 from assistant.errors import StoreBusy, StoreError
 from assistant.events import Event, EventBus, Notice, ProfileChanged, Severity
-from assistant.ipc.server import RequestServer
+from assistant.ipc import RequestServer
 from assistant.memory import ForgettingExecutor, MemoryService
 from assistant.paths import Home
 from assistant.settings import Settings
-from assistant.voice.dialogue import Dialogue
+from assistant.voice import Dialogue
 
 logger = logging.getLogger(__name__)
 

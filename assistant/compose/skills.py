@@ -1,13 +1,13 @@
 """Builds the skills of a running assistant."""
 
-from assistant.context.short_term import ShortTermMemory
+from assistant.context import ShortTermMemory
 from assistant.errors import StoreError
 from assistant.events import EventBus, Notice, Severity
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory import ForgettingExecutor, MemoryService
 from assistant.settings import Settings
-from assistant.skills.memory_by_voice import MemoryCommands
-from assistant.voice.dialogue import Dialogue
+from assistant.skills import MemoryCommands
+from assistant.voice import Dialogue
 
 
 async def build_memory_commands(

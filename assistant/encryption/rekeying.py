@@ -30,7 +30,7 @@ Notify = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Status:
+class EncryptionStatus:
     """`keyring` is the name of the system's, None where there is none; `state` is damaged where the
     key file is, and missing where there are encrypted files without one."""
 
@@ -40,19 +40,19 @@ class Status:
     keyring: str | None
 
 
-def encryption_status(home: Home) -> Status:
+def encryption_status(home: Home) -> EncryptionStatus:
     """Looks at the home without opening it."""
     keyring = system_keyring.find_keyring()
     name = keyring.name if keyring is not None else None
     try:
         locked = KeyFile.read(home.key_file)
     except StoreLocked:
-        return Status("damaged", None, None, name)
+        return EncryptionStatus("damaged", None, None, name)
     if locked is not None:
-        return Status("encrypted", locked.by, locked.id, name)
+        return EncryptionStatus("encrypted", locked.by, locked.id, name)
     if header_of(home.transcript) == SEALED_HEADER:
-        return Status("missing", None, None, name)
-    return Status("plain" if has_data(home) else "empty", None, None, name)
+        return EncryptionStatus("missing", None, None, name)
+    return EncryptionStatus("plain" if has_data(home) else "empty", None, None, name)
 
 
 class Rekeying:

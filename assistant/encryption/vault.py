@@ -15,7 +15,12 @@ from typing import Literal
 from assistant.encryption import conversion, system_keyring
 from assistant.encryption.home_lock import HomeLock
 from assistant.encryption.keys import KeyFile, KeyProtection, MasterKey
-from assistant.encryption.sealed_sqlite import SEALED_HEADER, connect, failures, header_of
+from assistant.encryption.sealed_sqlite import (
+    SEALED_HEADER,
+    connect_sqlite,
+    header_of,
+    sqlite_failures,
+)
 from assistant.errors import StoreError, StoreLocked
 from assistant.paths import Home
 from assistant.settings import Settings
@@ -135,8 +140,8 @@ def check_transcript(home: Home, key: MasterKey) -> None:
     if not header_of(home.transcript):
         return
     try:
-        connect(home.transcript, key, BUSY_S).close()
-    except failures() as error:
+        connect_sqlite(home.transcript, key, BUSY_S).close()
+    except sqlite_failures() as error:
         logger.warning("the transcript can't be tried: %s", error)
 
 

@@ -17,7 +17,7 @@ from typing import Any
 from assistant.errors import SettingsError, StoreError
 from assistant.idle.queue import JobQueue
 from assistant.idle.scheduler import Scheduler
-from assistant.ipc.loop_bridge import Result, run_on_loop
+from assistant.ipc import Result, run_on_loop
 
 logger = logging.getLogger(__name__)
 

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from assistant.encryption.keys import MasterKey
-from assistant.encryption.sealed_sqlite import SORTS_IN_RAM, literal
+from assistant.encryption import SORTS_IN_RAM, MasterKey, key_literal
 from assistant.errors import StoreError
 from assistant.memory.forgetting.data_inventory import set_aside
 from assistant.memory.store.lance_schema import Batch
@@ -79,9 +78,9 @@ def _copy_transcript(
         with closing(dbapi2.connect(str(source), isolation_level=None)) as db:
             db.execute("PRAGMA cipher_log_level = NONE")
             if old is not None:
-                db.execute(f"PRAGMA key = {literal(old)}")
+                db.execute(f"PRAGMA key = {key_literal(old)}")
             db.execute(SORTS_IN_RAM)  # the two are compared in order, word for word
-            db.execute(f"ATTACH DATABASE ? AS fresh KEY {literal(new)}", (str(target),))
+            db.execute(f"ATTACH DATABASE ? AS fresh KEY {key_literal(new)}", (str(target),))
             db.execute("SELECT sqlcipher_export('fresh')").fetchall()
             (version,) = db.execute("PRAGMA main.user_version").fetchone()
             db.execute(f"PRAGMA fresh.user_version = {int(version)}")

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from assistant.context.conversation import Exchange
+from assistant.context import Exchange
 from assistant.memory.records.ids import short
 from assistant.memory.records.memory import Memory
 from assistant.memory.records.serialization import to_json

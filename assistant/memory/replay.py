@@ -4,7 +4,7 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
-from assistant.encryption.keys import MasterKey
+from assistant.encryption import MasterKey
 from assistant.memory.forgetting.redaction import without_hidden
 from assistant.memory.transcript.conversation_recordings import Recording, Recordings
 from assistant.memory.transcript.database import Transcript

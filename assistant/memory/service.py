@@ -9,10 +9,8 @@ from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
-from assistant.context.conversation import Exchange
-from assistant.context.eviction import Importance, no_importance
-from assistant.context.note import Note
-from assistant.encryption.keys import MasterKey
+from assistant.context import Exchange, Importance, Note, no_importance
+from assistant.encryption import MasterKey
 from assistant.errors import ModelError, StoreDamaged, StoreError
 from assistant.events import Event, ForgettingBegan, ForgettingDone, Notice, Severity
 from assistant.language.stemming import TextAnalyzer

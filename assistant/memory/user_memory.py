@@ -16,8 +16,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 
-from assistant.context.conversation import Exchange
-from assistant.context.note import Note
+from assistant.context import Exchange, Note
 from assistant.errors import StoreError
 from assistant.events import Event
 from assistant.language.stemming import TextAnalyzer

@@ -14,8 +14,7 @@ from functools import partial
 
 from loguru import logger
 
-from assistant.context.conversation import Exchange
-from assistant.context.short_term import ShortTermMemory
+from assistant.context import Exchange, ShortTermMemory
 from assistant.errors import AssistantError
 from assistant.events import (
     AnswerHeard,

@@ -6,10 +6,13 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any
 
-from assistant.compose.rekeying import build_rekeying
-from assistant.encryption.keys import KeyProtection
-from assistant.encryption.rekeying import Status, encryption_status
-from assistant.encryption.vault import PASSPHRASE_VARIABLE
+from assistant.compose import build_rekeying
+from assistant.encryption import (
+    PASSPHRASE_VARIABLE,
+    EncryptionStatus,
+    KeyProtection,
+    encryption_status,
+)
 from assistant.paths import Home
 from assistant.settings import Settings
 from ui.commands.passphrase import ask, show_recovery
@@ -73,7 +76,7 @@ def run(args: argparse.Namespace, home: Home, settings: Settings) -> int:
     return 0
 
 
-def _show(found: Status, settings: Settings, *, as_json: bool) -> None:
+def _show(found: EncryptionStatus, settings: Settings, *, as_json: bool) -> None:
     if as_json:
         row = {"event": "encryption", **asdict(found), "mode": settings.encryption.mode}
         print_json(row, sys.stdout)

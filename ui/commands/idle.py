@@ -12,17 +12,17 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from assistant.encryption.vault import Vault
+from assistant.encryption import Vault
 from assistant.errors import SettingsError, StoreError, StoreInUse
 from assistant.events import Event, IdleWork, Notice
-from assistant.ipc import client
+from assistant.ipc import send_request
 from assistant.paths import Home
 from assistant.settings import Settings
 from ui.commands.passphrase import unlock
 from ui.process.console import print_json, runnable_hint
 
 if TYPE_CHECKING:
-    from assistant.idle.queue import JobQueue
+    from assistant.idle import JobQueue
 
 Request = Mapping[str, Any]
 Row = dict[str, Any]
@@ -93,7 +93,7 @@ def _show(row: Row, *, as_json: bool) -> None:
 
 
 def _answers(home: Home, settings: Settings, request: Request) -> Iterator[Row]:
-    answered = client.send_request(home.door, request)
+    answered = send_request(home.door, request)
     if answered is not None:
         yield from answered
         return
@@ -103,7 +103,7 @@ def _answers(home: Home, settings: Settings, request: Request) -> Iterator[Row]:
         yield NOTHING
         return
     # A second's worth of imports, which asking does without.
-    from assistant.compose.idle import open_idle_admin
+    from assistant.compose import open_idle_admin
 
     with (
         closing(unlock(home, settings)) as vault,
@@ -115,7 +115,7 @@ def _answers(home: Home, settings: Settings, request: Request) -> Iterator[Row]:
 def _run(home: Home, settings: Settings, request: Request, show: Show) -> None:
     until = time.monotonic() + STARTING_S
     while True:
-        answered = client.send_request(home.door, request)
+        answered = send_request(home.door, request)
         if answered is not None:
             list(answered)
             _follow(home, request, show)
@@ -141,7 +141,7 @@ def _follow(home: Home, request: Request, show: Show) -> None:
     """
     told: Row = {}
     while True:
-        answered = client.send_request(home.door, {**request, "do": "status"})
+        answered = send_request(home.door, {**request, "do": "status"})
         if answered is None:
             raise StoreError("The assistant has ended; what was left waits for the next time.")
         row = next(each for each in answered if each["event"] == "idle")
@@ -160,7 +160,7 @@ def _follow(home: Home, request: Request, show: Show) -> None:
 
 async def _work(home: Home, settings: Settings, vault: Vault, request: Request, show: Show) -> None:
     """Here, where no assistant runs."""
-    from assistant.compose.idle import open_idle_scheduler  # a second's worth of imports
+    from assistant.compose import open_idle_scheduler
 
     def hear(event: Event) -> None:
         if isinstance(event, IdleWork) and event.kind is not None:

@@ -7,9 +7,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from assistant.encryption.vault import open_vault
+from assistant.encryption import open_vault
 from assistant.errors import SettingsError, StoreError
-from assistant.ipc import event_json
+from assistant.ipc import event_to_json
 from assistant.memory import Recordings, is_sealed, read_recording
 from assistant.paths import Home
 from assistant.settings import Loaded
@@ -66,7 +66,7 @@ def run(args: argparse.Namespace, home: Home, loaded: Loaded) -> int:
         reel = PlayableRecording.of(recording, path)
     if args.json:
         for at, event in reel.events:
-            print_json({"at": at.isoformat(), "event": event_json.event_to_json(event)}, sys.stdout)
+            print_json({"at": at.isoformat(), "event": event_to_json(event)}, sys.stdout)
     elif sys.stdin.isatty() and sys.stdout.isatty():
         return _play(reel, speed, home, loaded)
     else:

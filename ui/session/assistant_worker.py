@@ -25,12 +25,10 @@ from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 from pydantic import BaseModel
 
-from assistant.encryption.home_lock import HomeLock
-from assistant.encryption.keys import MasterKey
-from assistant.encryption.vault import Vault
+from assistant.encryption import HomeLock, MasterKey, Vault
 from assistant.errors import AssistantError
 from assistant.events import Event, EventBus, MicrophoneLevel, Notice, Severity, UserSensed
-from assistant.ipc import event_json
+from assistant.ipc import event_to_json
 from assistant.paths import Home
 from assistant.settings import Settings
 from ui.process.logs import logs_in, redirected_output
@@ -81,7 +79,7 @@ class EventWriter:
             return
         if isinstance(event, MicrophoneLevel) and self._lines.qsize() > WAITING:
             return
-        self.send({"at": datetime.now(UTC).isoformat(), "event": event_json.event_to_json(event)})
+        self.send({"at": datetime.now(UTC).isoformat(), "event": event_to_json(event)})
 
     def send(self, row: Row) -> None:
         self._lines.put(json.dumps(row, ensure_ascii=False))
@@ -158,7 +156,7 @@ async def _session(
 ) -> None:
     # These bring pipecat, which logs when it is imported.
     from assistant.app import open_assistant
-    from assistant.compose.audio import AudioPlan
+    from assistant.compose import AudioPlan
 
     imported.set()
     key = MasterKey(bytes.fromhex(order.key)) if order.key is not None else None

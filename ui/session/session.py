@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from assistant.errors import AssistantError, StoreError
 from assistant.events import Event
-from assistant.ipc import client
+from assistant.ipc import send_request
 from assistant.paths import Home
 from assistant.settings import Settings
 
 if TYPE_CHECKING:
-    from assistant.encryption.vault import Vault
+    from assistant.encryption import Vault
     from ui.session.assistant_process import AssistantProcess
 
 Request = Mapping[str, Any]
@@ -134,7 +134,7 @@ class Live:
             self._vault.close()
 
     def _asked(self, request: Request) -> list[Row]:
-        answered = client.send_request(self._home.door, request)
+        answered = send_request(self._home.door, request)
         if answered is None:
             raise StoreError("The memories are still being read.", mend="Try again in a moment.")
         return list(answered)

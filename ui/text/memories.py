@@ -8,10 +8,10 @@ from typing import Any
 
 from rich.cells import cell_len, set_cell_size
 
-from assistant.context.relative_dates import relative_date
+from assistant.context import relative_date
 from assistant.language.speakers import ASSISTANT, USER
 from assistant.memory import ADDED_BY_USER, short
-from models.download.disk import size_text
+from models.download import size_text
 from ui.text import forgetting, receipts
 from ui.text.forgetting import memories
 from ui.text.terminal_safe import plain

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from itertools import chain
 from typing import Any, Literal
 
-from assistant.context.prompt import load_prompt
+from assistant.context import load_prompt
 from assistant.errors import ModelFailed
 from assistant.idle.jobs.structured_output import FewShotPrompt, ask_for_json, examples
 from assistant.language.stemming import TextAnalyzer

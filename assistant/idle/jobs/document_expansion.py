@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from hashlib import sha256
 
-from assistant.context.conversation import Exchange
+from assistant.context import Exchange
 from assistant.idle.jobs import expansion_prompt
 from assistant.idle.jobs.expansion_prompt import ABOUT, QUESTIONS, Made, SpokenLine
 from assistant.idle.jobs.structured_output import ask_for_json

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
-from assistant.context.prompt import load_prompt
+from assistant.context import load_prompt
 from assistant.errors import ModelFailed
 from assistant.idle.jobs.structured_output import FewShotPrompt, examples
 from assistant.language.sentences import stated

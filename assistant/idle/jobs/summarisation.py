@@ -13,8 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from assistant.context.conversation import Exchange
-from assistant.context.prompt import load_prompt
+from assistant.context import Exchange, load_prompt
 from assistant.errors import ModelFailed
 from assistant.idle.jobs.structured_output import FewShotPrompt, ask_for_json, examples
 from assistant.language.stemming import TextAnalyzer

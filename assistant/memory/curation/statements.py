@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from assistant.context.notes import sanitised
+from assistant.context import sanitised
 from assistant.language.absolute_dates import PAST
 from assistant.language.dialogue_acts import is_question
 from assistant.language.standing_orders import WISHED

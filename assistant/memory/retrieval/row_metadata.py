@@ -8,7 +8,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from assistant.context.note import Note
+from assistant.context import Note
 from assistant.language.sentences import stated
 from assistant.language.speakers import ASSISTANT
 from assistant.memory.records.lifetimes import Lifetimes

@@ -15,7 +15,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from assistant.context.note import Note
+from assistant.context import Note
 from assistant.errors import StoreError
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.records.lifetimes import Lifetimes

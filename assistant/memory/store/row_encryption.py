@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from assistant.encryption.keys import NONCE_BYTES, MasterKey
+from assistant.encryption import NONCE_BYTES, MasterKey
 from assistant.language.speakers import ASSISTANT, USER
 from assistant.memory.records.ids import renamed
 from assistant.memory.records.memory import Memory

@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from datetime import timedelta
 from typing import Any
 
-from assistant.encryption.keys import MasterKey
+from assistant.encryption import MasterKey
 from assistant.errors import StoreError, StoreInUse
 from assistant.memory.records import serialization
 from assistant.memory.records.memory import Memory

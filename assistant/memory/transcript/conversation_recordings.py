@@ -22,8 +22,7 @@ from typing import Any, Protocol
 
 from filelock import FileLock, Timeout
 
-from assistant.encryption.keys import MasterKey
-from assistant.encryption.sealed_lines import LineCipher
+from assistant.encryption import LineCipher, MasterKey
 from assistant.errors import StoreError, StoreLocked
 
 FIXED = frozenset({"type", "phase", "severity"})

@@ -18,9 +18,8 @@ from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from assistant.context.conversation import Conversation, Exchange, Summary
-from assistant.encryption.keys import MasterKey
-from assistant.encryption.sealed_sqlite import connect
+from assistant.context import Conversation, Exchange, Summary
+from assistant.encryption import MasterKey, connect_sqlite
 from assistant.errors import StoreError
 from assistant.events import Latency, MemoryUsed
 from assistant.memory.records.hidden import HiddenItems
@@ -64,7 +63,7 @@ class Transcript:
         with explained(path):
             os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
             path.chmod(0o600)
-            db = connect(path, key, BUSY_S)
+            db = connect_sqlite(path, key, BUSY_S)
         try:
             with explained(path):
                 db.execute("PRAGMA journal_mode = WAL")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from assistant.context.conversation import Exchange
+from assistant.context import Exchange
 from assistant.memory.transcript import derived_rows
 from assistant.memory.transcript.database import Transcript
 from assistant.memory.transcript.exchange_rows import microseconds

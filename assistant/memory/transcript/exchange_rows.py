@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 
-from assistant.context.conversation import Exchange
+from assistant.context import Exchange
 from assistant.memory.transcript.hidden_rows import hidden_exchanges
 
 

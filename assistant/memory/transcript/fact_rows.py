@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol, TypeVar
 
-from assistant.context.conversation import Exchange
+from assistant.context import Exchange
 from assistant.language.calendar import day_words
 from assistant.language.speakers import USER
 from assistant.memory.records import ids

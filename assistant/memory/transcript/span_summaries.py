@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from assistant.context.conversation import Exchange
+from assistant.context import Exchange
 from assistant.language.calendar import day_words
 from assistant.memory.records.ids import SUMMARY, is_summary
 from assistant.memory.records.ids import SUMMARY_ID as _ID

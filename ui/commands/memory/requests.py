@@ -5,11 +5,10 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 
-from assistant.encryption.vault import Vault
+from assistant.encryption import Vault
 from assistant.errors import StoreInUse
 from assistant.events import Notice
-from assistant.ipc import client
-from assistant.ipc.messages import Request, Row
+from assistant.ipc import Request, Row, send_request
 from assistant.paths import Home
 from assistant.settings import Settings
 from ui.commands.passphrase import unlock
@@ -33,12 +32,12 @@ def answers(
     request = {**request, "user": settings.general.user}
     until = time.monotonic() + STARTING_S
     while True:
-        answered = client.send_request(home.door, request)
+        answered = send_request(home.door, request)
         if answered is not None:
             yield from answered
             return
         # A second's worth of imports, which asking does without.
-        from assistant.compose.memory import open_command_memory
+        from assistant.compose import open_command_memory
 
         try:
             with ExitStack() as stack:

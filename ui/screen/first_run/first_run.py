@@ -22,7 +22,7 @@ from ui.screen.widgets.pane import Pane
 from ui.session.state import ScreenState
 
 if TYPE_CHECKING:
-    from models.download.sources import Report
+    from models.download import Report
     from ui.screen.first_run.microphone_step import Check, Row
     from ui.session.model_downloads import Needed
 

@@ -135,7 +135,7 @@ def main() -> None:
 
 
 async def _serve(tell: Callable[[Row], None]) -> None:
-    from assistant.voice.audio.devices import list_devices
+    from assistant.voice.audio import list_devices
 
     loop = asyncio.get_running_loop()
     asked: asyncio.Queue[Row | None] = asyncio.Queue()
@@ -163,8 +163,7 @@ async def _serve(tell: Callable[[Row], None]) -> None:
 async def _listen(wanted: str | None, tell: Callable[[Row], None]) -> None:
     import numpy as np
 
-    from assistant.voice.audio.devices import SoundDevices
-    from assistant.voice.audio.interfaces import dbfs
+    from assistant.voice.audio import SoundDevices, dbfs
     from models.interfaces import Samples
 
     blocks: list[Samples] = []

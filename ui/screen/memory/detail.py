@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.widgets import Static
 
-from assistant.context.relative_dates import relative_date
+from assistant.context import relative_date
 from assistant.language.speakers import ASSISTANT, USER
 from assistant.memory import ADDED_BY_USER
 from ui.screen.memory.columns import marks_of, what

@@ -23,8 +23,7 @@ from typing import Any
 import numpy as np
 
 from assistant.errors import AssistantError, AudioError, DeviceMissing
-from assistant.voice.audio.interfaces import dbfs
-from assistant.voice.audio.portaudio import Device, DeviceKind, Opened, list_devices, open_stream
+from assistant.voice.audio import Device, DeviceKind, Opened, dbfs, list_devices, open_stream
 from models.interfaces import Samples
 
 METER_S = 30.0
