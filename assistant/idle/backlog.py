@@ -6,10 +6,13 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from assistant.idle.job import Job
-from assistant.idle.queue import AT_ONCE, Batch, JobQueue
+from assistant.idle.queue import DurableQueue
+from assistant.memory.transcript.job_queue import Batch
 
 FILLED = 1_000
 """Subjects of a kind that are queued at once, beyond those that are there."""
+AT_ONCE = 100
+"""Of them in one transaction: storing an exchange may have to wait for it."""
 IN_A_ROW = 5
 """Batches of a kind that fail one after the other until it rests: its model is out of order, and
 no subject is to be given up for that."""
@@ -38,7 +41,7 @@ class Backlog:
     def __init__(
         self,
         works: Sequence[Job],
-        queue: JobQueue,
+        queue: DurableQueue,
         limit: int,
         now: Callable[[], datetime],
         clock: Callable[[], float],

@@ -10,19 +10,18 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator
 from datetime import UTC, datetime
 from typing import Any
 
 from assistant.errors import SettingsError, StoreError
-from assistant.idle.queue import JobQueue
+from assistant.idle.queue import DurableQueue
 from assistant.idle.scheduler import Scheduler
 from assistant.ipc.loop_bridge import Result, run_on_loop
+from assistant.ipc.messages import Request, Row
 
 logger = logging.getLogger(__name__)
 
-Request = Mapping[str, Any]
-Row = dict[str, Any]
 
 ACT = "idle"
 SHOWN = 20
@@ -104,7 +103,7 @@ class IdleAdmin:
 
     def __init__(
         self,
-        queue: JobQueue,
+        queue: DurableQueue,
         session: SchedulerProxy | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:

@@ -28,8 +28,9 @@ from assistant.idle.activity import ActivityMonitor
 from assistant.idle.backlog import Backlog
 from assistant.idle.job import Job
 from assistant.idle.load_policy import LoadPolicy, WorkAllowed
-from assistant.idle.queue import Batch, JobQueue
+from assistant.idle.queue import DurableQueue
 from assistant.memory.store.write_priority import low_priority
+from assistant.memory.transcript.job_queue import Batch
 from assistant.settings import Idle
 
 logger = logging.getLogger(__name__)
@@ -76,7 +77,7 @@ class Scheduler:
     def __init__(
         self,
         works: Sequence[Job],
-        queue: JobQueue,
+        queue: DurableQueue,
         quiet: ActivityMonitor,
         policy: LoadPolicy,
         settings: Idle,

@@ -16,11 +16,11 @@ from assistant.compose.idle import JobResources, build_jobs
 from assistant.events import Event, Phase, SpeechIgnored, UserSensed
 from assistant.idle.activity import ActivityMonitor
 from assistant.idle.load_policy import LoadPolicy
-from assistant.idle.queue import JobQueue
 from assistant.idle.scheduler import Scheduler
 from assistant.memory.store.location import store_location
 from assistant.memory.store.repair import open_store
 from assistant.memory.transcript.database import Transcript
+from assistant.memory.transcript.job_queue import JobQueue
 from assistant.memory.user_memory import UserMemory
 from assistant.paths import Home
 from models.llm.llama import LlamaCpp

@@ -10,10 +10,10 @@ from assistant.events import Phase
 from assistant.idle.activity import ActivityMonitor
 from assistant.idle.jobs.document_expansion import DocumentExpansionJob
 from assistant.idle.load_policy import LoadPolicy
-from assistant.idle.queue import JobQueue
 from assistant.idle.scheduler import Scheduler
 from assistant.memory.retrieval.stored_expansions import DESCRIBED, description
 from assistant.memory.transcript.derived_outputs import DerivedOutputs
+from assistant.memory.transcript.job_queue import JobQueue
 from assistant.settings import Idle
 from models.llm.lazy import LazyLanguageModel
 from models.llm.llama import LlamaCpp

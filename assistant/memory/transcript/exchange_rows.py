@@ -16,6 +16,14 @@ class Read(Protocol):
     def reading(self) -> AbstractContextManager[sqlite3.Connection]: ...
 
 
+class Written(Read, Protocol):
+    """The transcript, as far as it is written."""
+
+    def writing(self) -> AbstractContextManager[sqlite3.Connection]: ...
+
+    def tidy(self) -> None: ...
+
+
 EXCHANGE = "id, turn, user_text, started, assistant_text, interrupted, ended"
 
 
