@@ -6,13 +6,10 @@ from io import BufferedRWPair
 from typing import Any
 
 Request = Mapping[str, Any]
-
-
+"""What is asked, by its `act`."""
 Row = dict[str, Any]
-
-
+"""One JSON object of an answer, of a recording or of what a child process tells."""
 Stream = BufferedRWPair
-
 
 PATIENCE_S = 10.0
 """For a request to arrive, and for each piece of the answer to be taken."""

@@ -11,16 +11,14 @@
 {"act": "pending"}              → "pending" rows, the oldest first, then a "pendings"
 """
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from assistant.errors import SettingsError, StoreError
+from assistant.ipc.messages import Request, Row
 from assistant.memory.forgetting.resolver import DeskForgetting, ForgetRequest, Plan
-from assistant.memory.json_rows import Row, exchange_row, row
+from assistant.memory.json_rows import exchange_row, row
 from assistant.memory.records.hidden import HiddenItems
 from assistant.memory.records.memory import MemoryKind
-
-Request = Mapping[str, Any]
 
 SHOWN = 20
 """Rows of a kind in a preview."""

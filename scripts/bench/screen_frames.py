@@ -24,11 +24,12 @@ from textual.drivers.headless_driver import HeadlessDriver
 from assistant.errors import StoreError
 from assistant.events import MemoriesRead
 from assistant.ipc import client
+from assistant.ipc.messages import Request, Row
 from assistant.paths import Home
 from assistant.settings import Settings, load
 from ui.screen.app import AssistantScreen
 from ui.screen.memory.table import MemoryList as Table
-from ui.session.session import Ended, Heard, Request, Row
+from ui.session.session import Ended, Heard
 
 SIZE = (120, 40)
 TICK_S = 0.001

@@ -7,13 +7,14 @@ them.
 import argparse
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 from assistant.errors import SettingsError, StoreError
+from assistant.ipc.messages import Row
 from assistant.paths import Home
 from assistant.settings import Settings
 from ui.commands.memory import filters, forget
@@ -23,9 +24,6 @@ from ui.commands.passphrase import unlock
 from ui.process.console import print_json
 from ui.text import export
 from ui.text.memories import lines
-
-Request = Mapping[str, Any]
-Row = dict[str, Any]
 
 
 def add_parser(commands: "argparse._SubParsersAction[Any]") -> None:
