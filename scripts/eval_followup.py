@@ -31,7 +31,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from assistant.errors import AssistantError
 from assistant.language.speakers import USER
 from assistant.language.stemming import TextAnalyzer
-from assistant.memory.retrieval.encoding import QueryEncoder, Vector
+from assistant.memory.records.arrays import Vector
+from assistant.memory.retrieval.encoding import QueryEncoder
 from assistant.memory.retrieval.question import Earlier, Question, read_question, understood
 from assistant.memory.retrieval.question_vectors import (
     ANSWERED_BEFORE,

@@ -23,7 +23,7 @@ from assistant.memory.records.lifetimes import Lifetimes
 from assistant.memory.retrieval.document_expansion import ExpansionWeights
 from assistant.memory.retrieval.encoding import QueryEncoder
 from assistant.memory.retrieval.ranking import Ranking
-from assistant.memory.retrieval.tiers import Tiers
+from assistant.memory.retrieval.vectors.tiers import Tiers
 from assistant.memory.store.location import store_location
 from assistant.memory.store.open_table import folder_of
 from assistant.memory.store.repair import open_store

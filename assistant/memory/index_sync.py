@@ -19,15 +19,15 @@ from assistant.memory.records.hidden import HiddenItems
 from assistant.memory.records.memory import Memory
 from assistant.memory.retrieval.document_expansion import ExpansionWeights
 from assistant.memory.retrieval.encoding import QueryEncoder
-from assistant.memory.retrieval.kernels import COMPILED
 from assistant.memory.retrieval.ranking import Ranking
 from assistant.memory.retrieval.stored_expansions import extras
 from assistant.memory.retrieval.strong_encoder import Strengthening
 from assistant.memory.retrieval.strong_vectors import Stronger
 from assistant.memory.retrieval.tier_refresh import TierRefresh
-from assistant.memory.retrieval.tiers import Tiers
 from assistant.memory.retrieval.user_index import UserIndex
 from assistant.memory.retrieval.vector_backfill import AT_ONCE, BY_THE_WAY, Embedder
+from assistant.memory.retrieval.vectors.kernels import COMPILED
+from assistant.memory.retrieval.vectors.tiers import Tiers
 from assistant.memory.store.maintenance import in_order
 from assistant.memory.store.table import MemoryTable
 from assistant.memory.store.write_priority import WriterThread

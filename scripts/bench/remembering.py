@@ -15,6 +15,7 @@ import numpy as np
 from assistant.context.conversation import Conversation, Exchange
 from assistant.context.short_term import ShortTermMemory
 from assistant.events import Latency, MemoryUsed
+from assistant.memory.records.arrays import Values
 from assistant.memory.retrieval import ranking, search
 from assistant.memory.retrieval.encoding import QueryEncoder
 from assistant.memory.retrieval.question import read_question
@@ -218,22 +219,22 @@ def agreement(memory: UserMemory, encoder: QueryEncoder, facts: Sequence[Fact]) 
     """
     exact, ids = _all_vectors(memory, encoder.name)
     nearest, same, ours, all_ranked = 0, 0, 0, 0
-    mean = ranking._mean
+    mean = ranking.mean_cosine
     for fact in facts:
         vector = encoder.encode_query(read_question(fact.question, ()).meaning)
         best = np.argsort(-(exact @ vector))[:BEST]
         nearest += len(set(memory.index.nearest(vector, BEST)) & {ids[row] for row in best})
         averages: list[float] = []
 
-        def average(values: ranking.Values, averages: list[float] = averages) -> float:
+        def average(values: Values, averages: list[float] = averages) -> float:
             averages.append(mean(values))
             return averages[-1]
 
-        with patch.object(ranking, "_mean", average):
+        with patch.object(ranking, "mean_cosine", average):
             found = {each.id for each in memory.find(fact.question, BEST, both=True).memories}
         with (
             patch.object(search, "CANDIDATES", len(ids)),
-            patch.object(ranking, "_mean", lambda _, known=averages[-1]: known),
+            patch.object(ranking, "mean_cosine", lambda _, known=averages[-1]: known),
         ):
             whole = {each.id for each in memory.find(fact.question, BEST, both=True).memories}
         same += len(found & whole)

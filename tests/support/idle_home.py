@@ -30,7 +30,7 @@ from assistant.language.stemming import TextAnalyzer
 from assistant.memory.curation.curator import CurationPolicy
 from assistant.memory.retrieval.encoding import QueryEncoder
 from assistant.memory.retrieval.ranking import Ranking
-from assistant.memory.retrieval.tiers import Tiers
+from assistant.memory.retrieval.vectors.tiers import Tiers
 from assistant.memory.store.table import MemoryTable
 from assistant.memory.transcript.database import Transcript
 from assistant.memory.transcript.job_queue import BACKOFF, JobQueue

@@ -18,13 +18,10 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assistant.errors import ModelFailed
+from assistant.memory.records.arrays import Vector, Vectors
 from models.interfaces import SentenceEncoder
-
-Vector = NDArray[np.float32]
-Vectors = NDArray[np.float32]
 
 QUERIES_KEPT = 1_000
 DOCUMENTS_KEPT = 500

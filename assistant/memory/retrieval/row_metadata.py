@@ -11,16 +11,14 @@ from numpy.typing import NDArray
 from assistant.context.note import Note
 from assistant.language.sentences import stated
 from assistant.language.speakers import ASSISTANT
+from assistant.memory.records.arrays import NONE, Rows, places
 from assistant.memory.records.lifetimes import Lifetimes
 from assistant.memory.records.memory import Memory, MemoryKind
-from assistant.memory.retrieval.candidates import NONE, places
 from assistant.memory.retrieval.ranking import Features
 from assistant.memory.retrieval.relation_index import Roles
-from assistant.memory.retrieval.tiers import Marks
 from assistant.memory.retrieval.time_index import RowTimes
 from assistant.memory.retrieval.user_profile import Standing, belongs_to_profile, profile_notes
-
-Rows = NDArray[np.int64]
+from assistant.memory.retrieval.vectors.tiers import Marks
 
 DAY_S = 86_400.0
 CREATED, LAST_USED, IMPORTANCE, CONFIDENCE, USES, FEEDBACK, PINNED, STATEMENT = range(8)

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assistant.language.speakers import USER
+from assistant.memory.records.arrays import Vectors
 from assistant.memory.records.ids import telling
 from assistant.memory.retrieval.document_expansion import Expansion
 from assistant.memory.transcript import derived_rows
@@ -23,8 +23,6 @@ from assistant.memory.transcript.exchange_rows import Read
 DESCRIBED = "describe"
 """The kind of output."""
 STEPS = 127
-
-Vectors = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,12 +17,10 @@ from numpy.typing import NDArray
 from assistant.language.calendar import local_day
 from assistant.language.date_ranges import Span
 from assistant.language.time_expressions import find_time_expressions
+from assistant.memory.records.arrays import Rows, Values
 
-Rows = NDArray[np.int64]
 Days = NDArray[np.float32]
 """Shape (rows,): days since year 1, as `date.toordinal` counts them; NaN for none."""
-Values = NDArray[np.float64]
-"""Shape (rows,)."""
 
 TOLD = 2
 """Spans of one memory that are kept: who names more tells of no time in particular."""

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assistant.errors import StoreDamaged
+from assistant.memory.records.arrays import Vectors
 from assistant.memory.records.memory import Memory, MemoryKind
 from assistant.memory.records.serialization import (
     COUNTS,
@@ -46,9 +47,6 @@ KEY_ID = b"key"
 """Key in the metadata of the column `id`: which key the words are sealed with."""
 ROTATION_CHECK = b"rotation_check"
 """Key in a vector column's metadata, where the vectors are turned: see `sealing`."""
-
-Vectors = NDArray[np.float32]
-"""Shape (rows, dimensions)."""
 
 
 def first_schema() -> "pa.Schema":

@@ -20,10 +20,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from assistant.errors import StoreDamaged
+from assistant.memory.records.arrays import Vectors
 from assistant.memory.records.memory import Memory
 from assistant.memory.store.lance_errors import explained
 from assistant.memory.store.lance_queries import IDS_AT_ONCE, chunks
-from assistant.memory.store.lance_schema import Vectors
 from assistant.memory.store.open_table import Table, folder_of
 from assistant.memory.store.rewrite import TINY
 from assistant.memory.store.tombstones import MARK, Tombstones, to_mark

@@ -15,10 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from assistant.memory.records.arrays import Cosines, Rows
 from assistant.paths import compiled_code_cache
-
-Rows = NDArray[np.int64]
-Cosines = NDArray[np.float32]
 
 logger = logging.getLogger(__name__)
 
@@ -67,7 +65,7 @@ class Compiled:
             self._tried = True
             os.environ.setdefault("NUMBA_CACHE_DIR", str(compiled_code_cache()))
             try:
-                import assistant.memory.retrieval.kernels_numba as loops
+                import assistant.memory.retrieval.vectors.kernels_numba as loops
             except Exception as error:  # a damaged cache has any: nobody needs the loops
                 logger.warning(
                     "the loops can't be compiled: %s", type(error).__name__, exc_info=True

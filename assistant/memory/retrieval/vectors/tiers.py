@@ -15,11 +15,8 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from assistant.memory.records.arrays import Rows, Values
 from assistant.settings import Memory
-
-Values = NDArray[np.float64]
-"""Shape (memories,)."""
-Rows = NDArray[np.int64]
 
 DAY_S = 86_400.0
 AGE = 1.0

@@ -15,20 +15,17 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from assistant.memory.retrieval.candidates import NONE, places
-from assistant.memory.retrieval.kernels import COMPILED, Loops
-from assistant.memory.retrieval.quantized_blocks import (
+from assistant.memory.records.arrays import NONE, Cosines, Rows, Vectors, places
+from assistant.memory.retrieval.vectors.kernels import COMPILED, Loops
+from assistant.memory.retrieval.vectors.quantized_blocks import (
     FARTHEST,
     NEVER,
-    Cosines,
     ExactRows,
     QuantizedBlock,
-    Rows,
-    Vectors,
     packed,
     signs_of,
 )
-from assistant.memory.retrieval.tiers import Tier
+from assistant.memory.retrieval.vectors.tiers import Tier
 
 BLOCK = 131_072
 """Rows in one piece of memory. Pieces are added as rows come; nothing is copied to grow."""

@@ -5,12 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assistant.memory.retrieval.kernels import COMPILED
-
-Vectors = NDArray[np.float32]
-"""Shape (n, dimensions), of length 1."""
-Rows = NDArray[np.int64]
-Cosines = NDArray[np.float32]
+from assistant.memory.records.arrays import Cosines, Rows, Vectors
+from assistant.memory.retrieval.vectors.kernels import COMPILED
 
 SIGNS = 384
 """Dimensions whose signs are compared, at most: of 768 the first half finds the same rows."""

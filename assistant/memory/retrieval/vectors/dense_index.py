@@ -10,13 +10,10 @@ from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from assistant.memory.retrieval.quantized_blocks import Cosines, Rows
-from assistant.memory.retrieval.ranking import Read
-from assistant.memory.retrieval.vector_index import VectorIndex
-
-Vector = NDArray[np.float32]
+from assistant.memory.records.arrays import Cosines, Rows, Vector, VectorsAt
+from assistant.memory.retrieval.vectors.vector_index import VectorIndex
 
 STRONGER = 0.85
 """What the stronger encoder's cosine counts of both."""
@@ -174,7 +171,7 @@ class DenseIndex:
             return self.quick.cosines(quick, rows, missing=np.nan)
         return np.zeros(len(rows), np.float32)
 
-    def reader(self, meaning: QueryVectors, rows: Rows) -> Read | None:
+    def reader(self, meaning: QueryVectors, rows: Rows) -> VectorsAt | None:
         """Reads vectors by which the rows at some positions can be compared with each other, zeros
         where there is none; None where nothing is known of the question."""
         if meaning.stronger is not None and self.stronger is not None:
