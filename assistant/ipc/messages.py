@@ -15,6 +15,6 @@ PATIENCE_S = 10.0
 """For a request to arrive, and for each piece of the answer to be taken."""
 
 
-def _send(stream: Stream, value: Request) -> None:
+def send_message(stream: Stream, value: Request) -> None:
     stream.write(json.dumps(value).encode("ascii") + b"\n")
     stream.flush()

@@ -24,15 +24,10 @@ from assistant.encryption.sealed_sqlite import connect
 from assistant.errors import StoreError
 from assistant.events import Latency, MemoryUsed
 from assistant.memory.records.hidden import HiddenItems
+from assistant.memory.records.stored_values import microseconds, storable, time_of
 from assistant.memory.transcript import hidden_rows, suppressions, vacuum
 from assistant.memory.transcript.conversation_recordings import Recordings
-from assistant.memory.transcript.exchange_rows import (
-    EXCHANGE,
-    exchange_of,
-    microseconds,
-    storable,
-    time_of,
-)
+from assistant.memory.transcript.exchange_rows import EXCHANGE, exchange_of
 from assistant.memory.transcript.migrations import migrate
 from assistant.memory.transcript.sqlite_errors import explained
 from assistant.paths import Home

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
 
-from assistant.memory.transcript.exchange_rows import Written, microseconds, time_of
+from assistant.memory.records.stored_values import microseconds, time_of
+from assistant.memory.transcript.exchange_rows import Written
 from assistant.memory.transcript.hidden_rows import hidden_exchanges
 
 State = Literal["waiting", "running", "dead"]

@@ -16,8 +16,9 @@ from assistant.language.calendar import day_words
 from assistant.memory.records.ids import SUMMARY, is_summary
 from assistant.memory.records.ids import SUMMARY_ID as _ID
 from assistant.memory.records.memory import Memory, MemoryKind
+from assistant.memory.records.stored_values import microseconds
 from assistant.memory.transcript import derived_rows, suppressions
-from assistant.memory.transcript.exchange_rows import Written, microseconds
+from assistant.memory.transcript.exchange_rows import Written
 from assistant.memory.transcript.hidden_rows import hidden_exchanges
 
 SUMMARISED = "summarise"

@@ -19,7 +19,7 @@ from assistant.paths import Home
 from assistant.settings import Settings
 from ui.commands.memory import filters, forget
 from ui.commands.memory.forget import STANDARD_STREAM
-from ui.commands.memory.requests import _secrets, answers
+from ui.commands.memory.requests import answers, lines_of_stdin
 from ui.commands.passphrase import unlock
 from ui.process.console import print_json
 from ui.text import export
@@ -155,7 +155,7 @@ def request_of(args: argparse.Namespace) -> Row:
         case "feedback":
             request |= {"act": "mark", "feedback": 1 if args.rightly == "+" else -1}
         case "verify-forgotten":
-            request |= {"texts": _secrets(), "clean": args.clean}
+            request |= {"texts": lines_of_stdin(), "clean": args.clean}
         case "import":
             request["rows"] = _read(args.file)
     if "limit" in request and request["limit"] is not None and request["limit"] < 1:
