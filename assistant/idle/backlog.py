@@ -7,12 +7,11 @@ from datetime import datetime
 
 from assistant.idle.job import Job
 from assistant.idle.queue import DurableQueue
+from assistant.memory.transcript.database import AT_ONCE
 from assistant.memory.transcript.job_queue import Batch
 
 FILLED = 1_000
 """Subjects of a kind that are queued at once, beyond those that are there."""
-AT_ONCE = 100
-"""Of them in one transaction: storing an exchange may have to wait for it."""
 IN_A_ROW = 5
 """Batches of a kind that fail one after the other until it rests: its model is out of order, and
 no subject is to be given up for that."""

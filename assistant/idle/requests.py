@@ -18,14 +18,12 @@ from assistant.errors import SettingsError, StoreError
 from assistant.idle.queue import DurableQueue
 from assistant.idle.scheduler import Scheduler
 from assistant.ipc.loop_bridge import Result, run_on_loop
-from assistant.ipc.messages import Request, Row
+from assistant.ipc.messages import LISTED, Request, Row
 
 logger = logging.getLogger(__name__)
 
 
 ACT = "idle"
-SHOWN = 20
-"""Of what was given up."""
 HELP = "assistant idle --help"
 
 
@@ -123,7 +121,7 @@ class IdleAdmin:
         match request.get("do"):
             case "status":
                 yield self._status()
-                for dead in self._queue.dead(SHOWN):
+                for dead in self._queue.dead(LISTED):
                     yield {
                         "event": "given-up",
                         "kind": dead.kind,

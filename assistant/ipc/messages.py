@@ -11,6 +11,8 @@ Row = dict[str, Any]
 """One JSON object of an answer, of a recording or of what a child process tells."""
 Stream = BufferedRWPair
 
+LISTED = 20
+"""Rows of a list of which nobody says how long it is to be."""
 PATIENCE_S = 10.0
 """For a request to arrive, and for each piece of the answer to be taken."""
 

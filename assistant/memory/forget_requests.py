@@ -14,14 +14,12 @@
 from collections.abc import Iterator
 
 from assistant.errors import SettingsError, StoreError
-from assistant.ipc.messages import Request, Row
+from assistant.ipc.messages import LISTED, Request, Row
 from assistant.memory.forgetting.resolver import DeskForgetting, ForgetRequest, Plan
 from assistant.memory.json_rows import exchange_row, row
 from assistant.memory.records.hidden import HiddenItems
 from assistant.memory.records.memory import MemoryKind
 
-SHOWN = 20
-"""Rows of a kind in a preview."""
 FORMS = ("ids", "about", "minutes", "last", "everything")
 LONGEST_MINUTES = 1e8
 """Two hundred years."""
@@ -154,7 +152,7 @@ def _hidden(hidden: HiddenItems) -> Row:
 
 
 def _limit(request: Request) -> int:
-    value = request.get("limit") or SHOWN
+    value = request.get("limit") or LISTED
     if not isinstance(value, int) or value < 1:
         raise SettingsError("The limit is a number, 1 or more.", mend=HELP)
     return value

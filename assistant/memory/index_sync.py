@@ -33,7 +33,6 @@ from assistant.memory.store.table import MemoryTable
 from assistant.memory.store.write_priority import WriterThread
 from assistant.memory.store.write_queue import WriteQueue
 
-TAKEN_IN_AT_ONCE = 64
 UNMERGED = 1_000
 """New memories that recall goes through one by one, before they are folded into the large index."""
 
@@ -220,8 +219,8 @@ class IndexSync:
             self.store.tell(error)
             return
         self.upkeep.told(index.newest(LOOKED_AT_AGAIN))
-        for at in range(0, len(missing), TAKEN_IN_AT_ONCE):  # who forgets waits for so many
-            self.take_in(missing[at : at + TAKEN_IN_AT_ONCE])
+        for at in range(0, len(missing), AT_ONCE):  # who forgets waits for so many
+            self.take_in(missing[at : at + AT_ONCE])
         self.store.flush()
 
     # -- what is new ----------------------------------------------------------------------------

@@ -25,7 +25,7 @@ from assistant.memory.curation.grounding import is_grounded
 from assistant.memory.curation.profile_facts import is_wish
 from assistant.memory.curation.statements import MOST, statements
 from assistant.memory.records.ids import exchange_of, fact_id, telling
-from assistant.memory.records.memory import MARKS, Memory, MemoryKind
+from assistant.memory.records.memory import DERIVED_CONFIDENCE, MARKS, Memory, MemoryKind
 from assistant.memory.transcript import fact_rows
 from assistant.memory.transcript.database import Transcript
 from assistant.memory.transcript.derived_outputs import DerivedOutput
@@ -50,8 +50,6 @@ SCHEMA: Mapping[str, Any] = {
 }
 TOKENS = 16
 """Of the answer."""
-CONFIDENCE = 0.8
-"""The words are the user's; what they were taken for need not be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +77,7 @@ def candidates(said: str, started: datetime, lexicon: TextAnalyzer) -> Candidate
         text = third_person(meant) if meant is not None else ""
         if is_grounded(text, quote, stated, on, lexicon):
             kind = kind_of(text)
-            fact = Fact(kind.value, text, quote, BY_RULE[kind], CONFIDENCE)
+            fact = Fact(kind.value, text, quote, BY_RULE[kind], DERIVED_CONFIDENCE)
             found.setdefault(text.casefold(), fact)
         else:
             dropped += 1

@@ -38,7 +38,6 @@ from assistant.memory.transcript.span_summaries import (
 from assistant.memory.user_memory import UserMemory
 from models.interfaces import LanguageModel
 
-MOST_SENTENCES = 5
 OFFERED = 12
 """Points that a model chooses from."""
 SENTENCE: Mapping[str, Any] = {
@@ -62,7 +61,7 @@ SCHEMA: Mapping[str, Any] = {
             "type": "array",
             "items": SENTENCE,
             "minItems": 1,
-            "maxItems": MOST_SENTENCES,
+            "maxItems": 5,
         }
     },
     "required": ["sentences"],

@@ -15,7 +15,7 @@ from assistant.context.conversation import Exchange
 from assistant.language.calendar import day_words
 from assistant.memory.records.ids import SUMMARY, is_summary
 from assistant.memory.records.ids import SUMMARY_ID as _ID
-from assistant.memory.records.memory import Memory, MemoryKind
+from assistant.memory.records.memory import DERIVED_CONFIDENCE, Memory, MemoryKind
 from assistant.memory.records.stored_values import microseconds
 from assistant.memory.transcript import derived_rows, suppressions
 from assistant.memory.transcript.exchange_rows import Written
@@ -30,7 +30,6 @@ OVER = timedelta(hours=1)
 """After its last exchange a conversation counts as over, and so does a span that is not full."""
 IMPORTANCE = 0.4
 """Below that of the words that it rests on."""
-CONFIDENCE = 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +61,7 @@ def memory_of(
         conversation=conversation,
         context=", ".join(days),
         importance=IMPORTANCE,
-        confidence=CONFIDENCE,
+        confidence=DERIVED_CONFIDENCE,
         sources=tuple(each.id for each in exchanges),
     )
 
