@@ -66,7 +66,7 @@ class RequestServer:
         self._temporary: Path | None = None
         self._one_by_one = threading.Lock()
         self._visitors: set[socket.socket] = set()
-        self._closing = threading.Event()
+        self._closing = False
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             folder.chmod(0o700)
@@ -86,8 +86,8 @@ class RequestServer:
         """Idempotent. Who is inside is sent away."""
         with suppress(FileNotFoundError):
             (self._folder / "address").unlink()
-        if not self._closing.is_set():
-            self._closing.set()
+        if not self._closing:
+            self._closing = True
             if visit := connect(self._address):  # closing a socket does not wake who waits at it
                 visit.close()
         for visitor in list(self._visitors):
@@ -126,7 +126,7 @@ class RequestServer:
                 logger.warning("the door can't be opened: %s", error)
                 time.sleep(1.0)  # too many open files, mostly
                 continue
-            if self._closing.is_set():
+            if self._closing:
                 visitor.close()
                 return
             self._visitors.add(visitor)

@@ -8,7 +8,6 @@ are enough rows; and while nobody speaks, since the interpreter is busy with it.
 
 import logging
 import os
-import threading
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -51,7 +50,6 @@ class Compiled:
         self.loops: Loops | None = None
         """None until they were loaded."""
         self._tried = False
-        self._loading = threading.Lock()
 
     def wanted(self, rows: int) -> bool:
         """Whether it is worth while to load them for so many, and nobody tried yet."""
@@ -59,19 +57,16 @@ class Compiled:
 
     def load(self) -> None:
         """Blocking, once. Where it fails, NumPy's are used as before."""
-        with self._loading:
-            if self._tried:
-                return
-            self._tried = True
-            os.environ.setdefault("NUMBA_CACHE_DIR", str(compiled_code_cache()))
-            try:
-                import assistant.memory.retrieval.vectors.kernels_numba as loops
-            except Exception as error:  # a damaged cache has any: nobody needs the loops
-                logger.warning(
-                    "the loops can't be compiled: %s", type(error).__name__, exc_info=True
-                )
-            else:
-                self.loops = Loops(loops.distances, loops.up_to, loops.scored, loops.add)
+        if self._tried:
+            return
+        self._tried = True
+        os.environ.setdefault("NUMBA_CACHE_DIR", str(compiled_code_cache()))
+        try:
+            import assistant.memory.retrieval.vectors.kernels_numba as loops
+        except Exception as error:  # a damaged cache has any: nobody needs the loops
+            logger.warning("the loops can't be compiled: %s", type(error).__name__, exc_info=True)
+        else:
+            self.loops = Loops(loops.distances, loops.up_to, loops.scored, loops.add)
 
 
 COMPILED = Compiled()

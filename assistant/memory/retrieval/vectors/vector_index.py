@@ -55,7 +55,6 @@ class VectorIndex:
         self._changed: set[int] | None = None
         """Rows written or removed while vectors are being read for the hot tier."""
         self._lock = threading.Lock()
-        self._choosing = threading.Lock()
 
     def __len__(self) -> int:
         """Rows, removed ones and those without a vector included."""
@@ -119,7 +118,7 @@ class VectorIndex:
             return self._present(numbers)
 
     def set_hot(self, rows: Sequence[int] | Rows, read: Callable[[Rows], ArrayLike]) -> None:
-        """Choose the hot tier anew.
+        """Choose the hot tier anew. By one thread at a time.
 
         Args:
             rows: those that shall be in it; the ones without a vector are left out.
@@ -127,24 +126,23 @@ class VectorIndex:
                 them no more; NaN where it can't. Searches go on meanwhile.
         """
         wanted = np.unique(self._known(rows))
-        with self._choosing:
+        with self._lock:
+            self._changed = set()
+            coming = wanted[~np.isin(wanted, self._hot.rows)]
+        try:
+            coming = coming[self.has(coming)]
+            empty = np.empty((0, self.dimensions), np.float32)
+            vectors = self._vectors(read(coming)) if len(coming) else empty
+            readable = np.isfinite(vectors).all(axis=1)
+            coming, vectors = coming[readable], vectors[readable]
             with self._lock:
-                self._changed = set()
-                coming = wanted[~np.isin(wanted, self._hot.rows)]
-            try:
-                coming = coming[self.has(coming)]
-                empty = np.empty((0, self.dimensions), np.float32)
-                vectors = self._vectors(read(coming)) if len(coming) else empty
-                readable = np.isfinite(vectors).all(axis=1)
-                coming, vectors = coming[readable], vectors[readable]
-                with self._lock:
-                    # What was written meanwhile is newer than what was chosen and read.
-                    changed = list(self._changed)
-                    self._cool(np.setdiff1d(self._hot.rows, [*wanted.tolist(), *changed]))
-                    settled = ~np.isin(coming, changed)
-                    self._heat(coming[settled], vectors[settled])
-            finally:
-                self._changed = None
+                # What was written meanwhile is newer than what was chosen and read.
+                changed = list(self._changed)
+                self._cool(np.setdiff1d(self._hot.rows, [*wanted.tolist(), *changed]))
+                settled = ~np.isin(coming, changed)
+                self._heat(coming[settled], vectors[settled])
+        finally:
+            self._changed = None
 
     def set_warm(self, rows: Sequence[int] | Rows) -> None:
         """Choose the warm tier anew; what is hot or has no vector is left out."""
