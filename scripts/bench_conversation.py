@@ -33,10 +33,10 @@ from models.llm.llama import LlamaCpp
 from models.selection.requested import select_models
 from scripts.bench.filling import said_and_asked
 from scripts.bench.idle_pending import fill, flags_of
-from scripts.bench.last_line import last_line, machine
-from scripts.bench.report import rounded
-from scripts.bench.statistics import percentile
-from scripts.bench.talking import Cost, Ended, talking
+from scripts.bench.voice.report import rounded
+from scripts.common.assistant_process import Cost, Ended, talking
+from scripts.common.last_line import last_line, machine
+from scripts.common.statistics import percentile
 
 ALLOWED_OVER = 16
 """Tokens that a turn may read beside its newest message, the memories and the date, which is told

@@ -37,8 +37,8 @@ from assistant.paths import Home
 from assistant.settings import Settings
 from models.download.disk import folder_bytes
 from scripts.bench.filling import USER, made_up, mixtures, said_and_asked
-from scripts.bench.last_line import last_line
-from scripts.bench.remembering import summary
+from scripts.bench.memory.remembering import summary
+from scripts.common.last_line import last_line
 
 ENCODER = "made-up"
 PASSPHRASE = "correct horse battery staple"

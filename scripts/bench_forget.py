@@ -37,7 +37,7 @@ from assistant.paths import Home
 from models.download.disk import folder_bytes
 from scripts.bench.filling import USER, said_and_asked
 from scripts.bench.hiding import MadeUpEncoder, hiding
-from scripts.bench.last_line import last_line
+from scripts.common.last_line import last_line
 
 ENCODER = "made-up"
 TURNS = 50

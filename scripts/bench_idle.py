@@ -23,8 +23,8 @@ import soundfile
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from models.interfaces import STT_SAMPLE_RATE
-from scripts.bench.last_line import last_line, machine
-from scripts.bench.talking import Ended, talking
+from scripts.common.assistant_process import Ended, talking
+from scripts.common.last_line import last_line, machine
 
 ROOM_DBFS = -65.0
 """A quiet room through a laptop's microphone."""

@@ -53,8 +53,7 @@ from models.llm.llama import LlamaCpp
 from models.selection.profiles import NAMES
 from models.selection.requested import ModelSelection, select_models
 from scripts.bench.filling import USER, Filled, fill
-from scripts.bench.last_line import last_line, machine
-from scripts.bench.remembering import (
+from scripts.bench.memory.remembering import (
     TYPED_S,
     agreement,
     beside,
@@ -63,7 +62,8 @@ from scripts.bench.remembering import (
     storing,
     writing,
 )
-from scripts.bench.rivals import LanceHybrid, Rival, RivalEnded, mem0
+from scripts.bench.memory.rivals import LanceHybrid, Rival, RivalEnded, mem0
+from scripts.common.last_line import last_line, machine
 
 ROOT = Path(__file__).resolve().parent.parent
 MEM0 = ROOT / ".venv-bench" / "bin" / "python"

@@ -26,9 +26,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from assistant.errors import AssistantError
 from assistant.paths import Home
 from scripts.bench.idle_pending import fill
-from scripts.bench.last_line import last_line, machine
-from scripts.bench.preempting import Yield, told, working
-from scripts.bench.statistics import percentile
+from scripts.bench.preemption import Yield, told, working
+from scripts.common.last_line import last_line, machine
+from scripts.common.statistics import percentile
 
 EXCHANGES = 400
 ALLOWED_MS = 50.0

@@ -26,10 +26,10 @@ from rapidfuzz.distance import LCSseq
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from scripts.bench.last_line import last_line, machine
-from scripts.bench.on_terminal import LISTENING, OnTerminal, Parts, on_terminal
-from scripts.bench.talking import Ended
+from scripts.bench.screen.on_terminal import LISTENING, OnTerminal, Parts, on_terminal
 from scripts.bench_idle import SETTLE_S, quiet_room
+from scripts.common.assistant_process import Ended
+from scripts.common.last_line import last_line, machine
 
 ROOM_S = 600
 STORY = "Tell me a very long story about a boat on the sea."
@@ -43,7 +43,7 @@ SPOKEN_S = 8.0
 KEYS = 200
 KEY_S = 0.03
 """Between two keys: faster than anybody types."""
-WATCHED = ("scripts/bench/watched.py",)
+WATCHED = ("-m", "scripts.bench.screen.watched")
 
 Figures = dict[str, Any]
 
@@ -67,9 +67,9 @@ def measure(folder: Path, options: argparse.Namespace) -> Figures:
         screen.finish()
     found["typing"] = typing(folder, flags)
     if options.rows:
-        from scripts.bench import screen_frames  # brings Textual
+        from scripts.bench.screen import frames  # brings Textual
 
-        found["table"] = screen_frames.measure(options.rows)
+        found["table"] = frames.measure(options.rows)
     return found | {"profile": options.profile}
 
 

@@ -3,11 +3,11 @@
     python scripts/bench_voice.py [--clips DIR] [--limit N] [--profile P]
                                   [--memory [N] | --screen | --idle] [--keep FILE] [--json]
 
-DIR holds recordings of speech, and where there is one a `manifest.jsonl` (scripts/bench/labels.py
-says what it may hold). Each clip is said, at its own pace and with the noise of a quiet room around
-it, once to the assistant and once to the stock pipeline, in alternating order; both have the same
-models, warm, and a fresh conversation. Times count from an end of speech that was labelled
-beforehand. With `--memory` it is the assistant with N memories beside itself without a memory
+DIR holds recordings of speech, and where there is one a `manifest.jsonl`, whose form
+scripts/bench/voice/labels.py describes. Each clip is said, at its own pace and with the noise of a
+quiet room around it, once to the assistant and once to the stock pipeline, in alternating order;
+both have the same models, warm, and a fresh conversation. Times count from an end of speech that
+was labelled beforehand. With `--memory` it is the assistant with N memories beside itself without
 instead, with `--screen` the assistant with its screen open beside itself headless, with `--idle`
 the assistant that always has work between utterances beside itself without any. With `--json` the
 last line is one JSON object.
@@ -35,16 +35,16 @@ from assistant.paths import Home
 from assistant.settings import Settings
 from models.download.cache import ModelStore
 from models.selection.requested import select_models
-from scripts.bench import beside_idle, beside_screen, with_memory
-from scripts.bench.beside_idle import NothingPending
-from scripts.bench.labels import Clip, choose, read_clips, without_commands
-from scripts.bench.last_line import last_line, machine
-from scripts.bench.listening import Models, Outcome, System
-from scripts.bench.ours import Ours, settings_for, temporary_home
-from scripts.bench.report import Pair, figures, table
-from scripts.bench.stock import Stock
-from scripts.bench.talking import Ended
-from scripts.bench.with_memory import Remembering
+from scripts.bench.voice import beside_idle, beside_screen, with_memory
+from scripts.bench.voice.beside_idle import NothingPending
+from scripts.bench.voice.labels import Clip, choose, read_clips, without_commands
+from scripts.bench.voice.listening import Models, Outcome, System
+from scripts.bench.voice.ours import Ours, settings_for, temporary_home
+from scripts.bench.voice.report import Pair, figures, table
+from scripts.bench.voice.stock import Stock
+from scripts.bench.voice.with_memory import Remembering
+from scripts.common.assistant_process import Ended
+from scripts.common.last_line import last_line, machine
 
 RECORDINGS = Path(__file__).resolve().parent.parent / "data" / "recordings"
 TEMPERATURE = 0.0

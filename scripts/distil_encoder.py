@@ -38,8 +38,8 @@ from assistant.paths import models_cache
 from models import catalogue
 from models.catalogue import Model
 from models.download.cache import ModelStore
-from scripts.bench.last_line import last_line
-from scripts.bench.training_data import FILES, Told, read_pairs
+from scripts.common.last_line import last_line
+from scripts.train.training_data import FILES, Told, read_pairs
 from scripts.train_encoder import rate_at
 
 MATRICES = ["q", "k", "v", "o", "query", "key", "value", "dense"]

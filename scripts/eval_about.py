@@ -28,9 +28,9 @@ from assistant.memory.retrieval.ranking import Ranking
 from assistant.memory.retrieval.user_index import UserIndex
 from assistant.paths import models_cache
 from models.encoder.onnx import OnnxEncoder
-from scripts.bench.last_line import last_line
-from scripts.bench.recall_data import own_files, read_paraphrases
-from scripts.bench.recall_methods import memory
+from scripts.common.last_line import last_line
+from scripts.eval.recall_data import own_files, read_paraphrases
+from scripts.eval.recall_methods import memory
 from scripts.eval_recall import ENCODER, KeptVectors, as_asked
 
 OTHERS = 1_200

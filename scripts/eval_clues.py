@@ -20,9 +20,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from assistant.errors import AssistantError
 from data import located
 from models.selection.profiles import SMALL
-from scripts.bench.clue_data import read_linked, read_times
-from scripts.bench.last_line import last_line
-from scripts.bench.recall_data import own_files
+from scripts.common.last_line import last_line
+from scripts.eval.clue_data import read_linked, read_times
+from scripts.eval.recall_data import own_files
 from scripts.eval_recall import figures, measured, opened, report, variants
 
 SETS = {

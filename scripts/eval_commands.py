@@ -26,7 +26,7 @@ from assistant.intents.command import Command, CommandKind
 from assistant.intents.normalisation import normalised
 from assistant.intents.recogniser import recognise
 from data import located
-from scripts.bench.last_line import last_line
+from scripts.common.last_line import last_line
 
 UTTERANCES = "evaluation/spoken_commands.jsonl"
 TALK = ("evaluation/paraphrase_facts.jsonl", "evaluation/paraphrase_distractors.jsonl")

@@ -35,8 +35,8 @@ from models import catalogue
 from models.download.cache import ModelStore
 from models.interfaces import LanguageModel
 from models.llm.llama import LlamaCpp
-from scripts.bench.extraction_score import Predicted, Row, Score, pairs, read_rows, score, table
-from scripts.bench.last_line import last_line
+from scripts.common.last_line import last_line
+from scripts.eval.extraction_score import Predicted, Row, Score, pairs, read_rows, score, table
 
 MODEL = "qwen2.5-coder-0.5b-instruct"
 DATA = "evaluation/extraction.jsonl"

@@ -43,10 +43,10 @@ from assistant.memory.retrieval.user_index import UserIndex
 from assistant.paths import models_cache
 from data import located
 from models.encoder.onnx import OnnxEncoder
-from scripts.bench.last_line import last_line
-from scripts.bench.recall_data import Pool, own_files, read_paraphrases
-from scripts.bench.recall_methods import FOUND, memory
-from scripts.bench.retrieval import METRICS, Values, intervals, means, of_question, table
+from scripts.common.last_line import last_line
+from scripts.eval.recall_data import Pool, own_files, read_paraphrases
+from scripts.eval.recall_methods import FOUND, memory
+from scripts.eval.recall_metrics import METRICS, Values, intervals, means, of_question, table
 from scripts.eval_recall import ENCODER, KeptVectors, as_asked
 
 FOLLOW_UPS = "evaluation/follow_ups.jsonl"

@@ -41,9 +41,9 @@ from assistant.errors import AssistantError
 from assistant.settings import Settings
 from data import located
 from models.selection.requested import select_models
-from scripts.bench.last_line import last_line, machine
-from scripts.bench.statistics import interval, ratio
-from scripts.bench.talking import Ended, talking
+from scripts.common.assistant_process import Ended, talking
+from scripts.common.last_line import last_line, machine
+from scripts.common.statistics import interval, ratio
 
 FACTS = "evaluation/qa_facts.jsonl"
 SMALL_TALK = "evaluation/qa_small_talk.jsonl"

@@ -45,12 +45,12 @@ from assistant.memory.retrieval.ranking import Ranking
 from assistant.paths import models_cache
 from models.encoder.onnx import OnnxEncoder
 from models.selection.profiles import SMALL
-from scripts.bench import ablation
-from scripts.bench.ablation import compared, enriched
-from scripts.bench.last_line import last_line
-from scripts.bench.made import Cache, Cost
-from scripts.bench.recall_data import OWN, Pool, own_files, read_locomo, read_paraphrases
-from scripts.bench.recall_methods import (
+from scripts.common.last_line import last_line
+from scripts.eval import derived_ablation as ablation
+from scripts.eval.derived_ablation import compared, enriched
+from scripts.eval.derived_cache import Cache, Cost
+from scripts.eval.recall_data import OWN, Pool, own_files, read_locomo, read_paraphrases
+from scripts.eval.recall_methods import (
     IN_BRIEF,
     METHODS,
     TURNS,
@@ -61,7 +61,7 @@ from scripts.bench.recall_methods import (
     summed_up,
     taken_out,
 )
-from scripts.bench.retrieval import METRICS, Values, intervals, means, of_question, table
+from scripts.eval.recall_metrics import METRICS, Values, intervals, means, of_question, table
 
 ENCODER = "all-minilm-l6-v2"
 """By which limits on cosines were chosen."""

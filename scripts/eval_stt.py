@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from models.interfaces import STT_SAMPLE_RATE, Samples
 from models.stt.whisper import FasterWhisper
-from scripts.bench.last_line import last_line
+from scripts.common.last_line import last_line
 
 STOCK_NO_SPEECH = 0.4
 """pipecat's WhisperSTTService drops segments with at least this probability of silence."""

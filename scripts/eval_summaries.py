@@ -62,8 +62,8 @@ from models.download.cache import ModelStore
 from models.encoder.onnx import OnnxEncoder
 from models.interfaces import LanguageModel
 from models.llm.llama import LlamaCpp
-from scripts.bench.last_line import last_line
-from scripts.bench.summary_score import Asked, covered, read_rows
+from scripts.common.last_line import last_line
+from scripts.eval.summary_score import Asked, covered, read_rows
 from scripts.eval_recall import ENCODER, as_asked
 
 DATA = "evaluation/broad_questions.jsonl"

@@ -49,7 +49,7 @@ from models import catalogue
 from models.download.cache import ModelStore
 from models.encoder.onnx import OnnxEncoder
 from models.llm.llama import LlamaCpp
-from scripts.bench.last_line import last_line
+from scripts.common.last_line import last_line
 
 ENCODER = "all-minilm-l6-v2"
 PAIRS = "evaluation/memory_pairs.jsonl"

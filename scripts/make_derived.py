@@ -31,9 +31,9 @@ from models import catalogue
 from models.download.cache import ModelStore
 from models.llm.llama_process import LoadRefused, Worker, WorkerConfig, WorkerDied, WorkerRefused
 from models.llm.special_tokens import engine_messages
-from scripts.bench.last_line import last_line
-from scripts.bench.made import Cache, Call, calls
-from scripts.bench.recall_data import Pool, own_files, read_locomo, read_paraphrases
+from scripts.common.last_line import last_line
+from scripts.eval.derived_cache import Cache, Call, calls
+from scripts.eval.recall_data import Pool, own_files, read_locomo, read_paraphrases
 
 MODEL = "qwen2.5-coder-0.5b-instruct"
 CONTEXT = 1536

@@ -27,7 +27,7 @@ from assistant.memory.store.table import MemoryTable
 from assistant.memory.transcript.database import Transcript
 from assistant.memory.user_memory import UserMemory
 from assistant.skills.memory_by_voice import MemoryCommands
-from scripts.bench.statistics import percentile
+from scripts.common.statistics import percentile
 
 TICK_S = 0.001
 LEISURE_S = 10.0

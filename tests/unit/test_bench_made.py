@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from assistant.memory.retrieval.ranking import Ranking
-from scripts.bench import ablation
-from scripts.bench.made import Cache, Call, Cost, calls, narrowed
-from scripts.bench.recall_data import Pool, Question, Turn
-from scripts.bench.recall_methods import Encoders
+from scripts.eval import derived_ablation as ablation
+from scripts.eval.derived_cache import Cache, Call, Cost, calls, narrowed
+from scripts.eval.recall_data import Pool, Question, Turn
+from scripts.eval.recall_methods import Encoders
 from scripts.make_derived import near
 from tests.support.encoders import HashingEncoder
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from scripts.bench.beside_screen import figures, table
-from scripts.bench.two_arms import Pair
+from scripts.bench.voice.beside_screen import figures, table
+from scripts.bench.voice.two_arms import Pair
 from scripts.bench_screen import matching
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from assistant.memory.retrieval.ranking import Ranking
 from data import located
-from scripts.bench.clue_data import read_linked, read_times
+from scripts.eval.clue_data import read_linked, read_times
 from scripts.eval_recall import ablated
 
 DISTRACTORS = located("evaluation/paraphrase_distractors.jsonl")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from data import located
-from scripts.bench.extraction_score import read_rows, score
+from scripts.eval.extraction_score import read_rows, score
 from scripts.eval_extraction import DATA, Judge, extracted, main, wrong
 from tests.support.scripted_model import ScriptedModel
 

@@ -20,10 +20,10 @@ from assistant.memory.user_memory import UserMemory
 from assistant.paths import Home
 from assistant.settings import Settings
 from scripts.bench.filling import said_and_asked
-from scripts.bench.labels import Clip
-from scripts.bench.listening import Outcome
-from scripts.bench.ours import Ours
-from scripts.bench.report import Pair, figures
+from scripts.bench.voice.labels import Clip
+from scripts.bench.voice.listening import Outcome
+from scripts.bench.voice.ours import Ours
+from scripts.bench.voice.report import Pair, figures
 
 AT_ONCE = 64
 

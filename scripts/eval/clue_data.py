@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from assistant.language.speakers import USER
-from scripts.bench.recall_data import FIRST_DAY, Pool, Question, Turn
+from scripts.eval.recall_data import FIRST_DAY, Pool, Question, Turn
 
 Row = Mapping[str, Any]
 AFTERWARDS = timedelta(days=10)

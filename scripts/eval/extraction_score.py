@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from assistant.language.stemming import TextAnalyzer
-from scripts.bench.extraction_words import fold, holds, is_dated, written_out
+from scripts.eval.extraction_words import fold, holds, is_dated, written_out
 
 TYPES = ("fact", "preference", "event", "profile")
 FRAMING = frozenset({"user", "name", "call"})

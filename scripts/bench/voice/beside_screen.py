@@ -9,10 +9,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TextIO
 
-from scripts.bench import two_arms
-from scripts.bench.labels import Clip
-from scripts.bench.talking import Ended
-from scripts.bench.two_arms import Pair, headless
+from scripts.bench.voice import two_arms
+from scripts.bench.voice.labels import Clip
+from scripts.bench.voice.two_arms import Pair, headless
+from scripts.common.assistant_process import Ended
 
 ARMS = ("headless", "screen")
 TURN_S = 20.0
@@ -36,7 +36,7 @@ def table(found: dict[str, Any]) -> str:
 
 
 def _on_screen(home: Path, flags: Sequence[str], turns: int) -> None:
-    from scripts.bench.on_terminal import on_terminal  # where there are pseudo-terminals
+    from scripts.bench.screen.on_terminal import on_terminal  # where there are pseudo-terminals
 
     with on_terminal(home, flags) as screen:
         with suppress(Ended):  # then the clips of this session can't be compared

@@ -19,10 +19,10 @@ from assistant.memory.retrieval.document_expansion import (
     fingerprint,
 )
 from assistant.memory.retrieval.ranking import Ranking
-from scripts.bench.made import Cache, Cost, calls, narrowed
-from scripts.bench.recall_data import Pool
-from scripts.bench.recall_methods import UNKNOWN, Encoders, Ours
-from scripts.bench.retrieval import METRICS, Values, intervals, means, of_question
+from scripts.eval.derived_cache import Cache, Cost, calls, narrowed
+from scripts.eval.recall_data import Pool
+from scripts.eval.recall_methods import UNKNOWN, Encoders, Ours
+from scripts.eval.recall_metrics import METRICS, Values, intervals, means, of_question
 
 NONE = ExpansionWeights()
 WORDS = {"describe_words": 0.5, "expand_words": 0.5}

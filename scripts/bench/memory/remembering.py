@@ -24,8 +24,8 @@ from assistant.memory.user_memory import UserMemory
 from assistant.settings import Settings
 from models.interfaces import Generation, LanguageModel, Message
 from scripts.bench.filling import USER, Fact, said_and_asked
-from scripts.bench.rivals import Rival
-from scripts.bench.statistics import interval, percentile, ratio
+from scripts.bench.memory.rivals import Rival
+from scripts.common.statistics import interval, percentile, ratio
 
 DEADLINE_S = 0.010
 TYPED_S = 0.030

@@ -18,7 +18,7 @@ from typing import Any
 import psutil
 
 from assistant.paths import Home
-from scripts.bench.talking import END_S, PATIENCE_S, ROOT, Ended, turns_in
+from scripts.common.assistant_process import END_S, PATIENCE_S, ROOT, Ended, turns_in
 
 SIZE = (120, 40)
 """Columns and lines."""

@@ -1,6 +1,6 @@
 """`assistant` with a pulse on the screen's event loop: how long nothing was drawn or heeded.
 
-    python scripts/bench/watched.py NOTES screen …
+    python -m scripts.bench.screen.watched NOTES screen …
 
 When it is left NOTES holds a JSON object: `gaps`, pauses of the loop of more than 20 ms as
 [when, ms] by `time.monotonic`; `typed`, the lines that were typed and sent.
@@ -11,8 +11,6 @@ import json
 import sys
 import time
 from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from textual.widgets import Input
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from assistant.voice.audio.files import FileMicrophone, NullLoudspeaker
 from models.interfaces import Samples
-from scripts.bench.labels import Clip
+from scripts.bench.voice.labels import Clip
 
 LEAD_IN_S = 1.0
 """Room noise before a clip, in which the voice detectors settle."""

@@ -32,8 +32,8 @@ from assistant.memory.retrieval.ranking import Ranking
 from assistant.memory.retrieval.user_index import UserIndex
 from assistant.memory.transcript.fact_rows import content_of, memories_of_facts
 from assistant.memory.transcript.span_summaries import memory_of
-from scripts.bench.recall_data import Pool, Turn
-from scripts.bench.retrieval import reciprocal_ranks
+from scripts.eval.recall_data import Pool, Turn
+from scripts.eval.recall_metrics import reciprocal_ranks
 
 Encode = Callable[[Sequence[str]], NDArray[np.float32]]
 UNKNOWN = datetime(2000, 1, 1, tzinfo=UTC)

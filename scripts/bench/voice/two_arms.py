@@ -17,10 +17,10 @@ import soundfile
 
 from assistant.paths import Home
 from models.interfaces import STT_SAMPLE_RATE
-from scripts.bench.labels import Clip
-from scripts.bench.report import rounded
-from scripts.bench.statistics import interval, percentile, ratio
-from scripts.bench.talking import talking, turns_in
+from scripts.bench.voice.labels import Clip
+from scripts.bench.voice.report import rounded
+from scripts.common.assistant_process import talking, turns_in
+from scripts.common.statistics import interval, percentile, ratio
 
 LEAD_IN_S = 6.0
 """Of silence before a clip, in which what starting has left to do gets done."""

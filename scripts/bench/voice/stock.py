@@ -55,8 +55,8 @@ from threadpoolctl import threadpool_limits
 
 from assistant.voice.audio.files import FileMicrophone
 from models.interfaces import STT_SAMPLE_RATE, Samples
-from scripts.bench.labels import Clip
-from scripts.bench.listening import (
+from scripts.bench.voice.labels import Clip
+from scripts.bench.voice.listening import (
     Models,
     Notes,
     Outcome,
@@ -67,7 +67,7 @@ from scripts.bench.listening import (
     outcome,
 )
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 COMPUTE_TYPE = "int8"
 """What one sets on a CPU; the files hold 16-bit weights."""
 WARM_UP = "Hello."
@@ -197,7 +197,7 @@ class Stock:
     async def load(self) -> None:
         models = self._models
         self._server = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "scripts.bench.stock_server"),
+            *(sys.executable, "-m", "scripts.bench.voice.stock_server"),
             *(str(models.language_model), str(models.context_tokens), str(models.threads)),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,

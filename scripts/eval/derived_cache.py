@@ -17,7 +17,7 @@ from assistant.idle.jobs.expansion_prompt import (
     shown,
     tells,
 )
-from scripts.bench.recall_data import Pool
+from scripts.eval.recall_data import Pool
 
 NAMES = {"user": "User", "assistant": "Assistant"}
 

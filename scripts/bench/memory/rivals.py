@@ -2,8 +2,8 @@
 
 LanceDB runs in this process, as it would in an application: its hybrid query (full text and
 vectors, fused by its own reciprocal rank reranker), both indexes built, without the filter by user
-that our queries have. mem0 runs in an environment of its own (scripts/bench/requirements.txt), with
-its local Qdrant; what it takes is timed in there, so that the way there counts for nothing.
+that our queries have. mem0 runs in an environment of its own (requirements.txt beside this file),
+with its local Qdrant; what it takes is timed in there, so that the way there counts for nothing.
 """
 
 import json
@@ -23,7 +23,7 @@ from lancedb.rerankers import RRFReranker
 from numpy.typing import NDArray
 
 from scripts.bench.filling import BATCH, Filled
-from scripts.bench.statistics import percentile
+from scripts.common.statistics import percentile
 
 SERVER = Path(__file__).with_name("mem0_server.py")
 ADDED = 100

@@ -1,6 +1,6 @@
 """A process that is full of memories, and answers for them at the door of its home.
 
-    python -m scripts.bench.memories_served HOME ROWS
+    python -m scripts.bench.screen.memories_served HOME ROWS
 
 Prints a line when it is ready, and ends when its input does.
 """

@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from scripts.bench.labels import Clip
-from scripts.bench.listening import Outcome
-from scripts.bench.statistics import interval, percentile, ratio
+from scripts.bench.voice.labels import Clip
+from scripts.bench.voice.listening import Outcome
+from scripts.common.statistics import interval, percentile, ratio
 from scripts.eval_stt import edit_distance, normalised
 
 STAGES = (

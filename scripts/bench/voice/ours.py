@@ -23,8 +23,8 @@ from assistant.voice.pipeline import AudioIO, VoiceLoop
 from assistant.voice.recalling import NoMemories, Recaller
 from assistant.voice.turns.detectors import GatedVoiceDetector, SileroVoice, SmartTurn
 from models.interfaces import ModelSet
-from scripts.bench.labels import Clip
-from scripts.bench.listening import (
+from scripts.bench.voice.labels import Clip
+from scripts.bench.voice.listening import (
     Notes,
     Outcome,
     TimedLoudspeaker,

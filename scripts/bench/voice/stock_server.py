@@ -1,6 +1,6 @@
 """llama.cpp's own HTTP server on loopback, in a process of its own; ends with its standard input.
 
-    python -m scripts.bench.stock_server MODEL CONTEXT_TOKENS THREADS
+    python -m scripts.bench.voice.stock_server MODEL CONTEXT_TOKENS THREADS
 
 Prints the address to standard output when the model is loaded.
 """

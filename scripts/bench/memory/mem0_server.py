@@ -1,6 +1,6 @@
 """mem0 on a local Qdrant folder, behind lines of JSON; for an environment of its own.
 
-    PYTHON scripts/bench/mem0_server.py FOLDER DIMENSIONS
+    PYTHON scripts/bench/memory/mem0_server.py FOLDER DIMENSIONS
 
 Imports nothing of the project. Vectors come with the texts, so that no encoder is needed here;
 with `infer=False` no language model is asked either, and a socket that would leave is refused. Each

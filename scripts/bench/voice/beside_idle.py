@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from assistant.paths import Home
-from scripts.bench import two_arms
 from scripts.bench.idle_pending import fill, flags_of, worked_on
-from scripts.bench.labels import Clip
-from scripts.bench.two_arms import Pair, headless
+from scripts.bench.voice import two_arms
+from scripts.bench.voice.labels import Clip
+from scripts.bench.voice.two_arms import Pair, headless
 
 ARMS = ("without", "idle")
 EXCHANGES = 300

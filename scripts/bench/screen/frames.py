@@ -197,7 +197,8 @@ async def _until(what: Callable[[], object]) -> None:
 @contextmanager
 def _served(home: Home, rows: int) -> Iterator[None]:
     """A process that has so many memories, and answers for them."""
-    command = [sys.executable, "-m", "scripts.bench.memories_served", str(home.root), str(rows)]
+    server = "scripts.bench.screen.memories_served"
+    command = [sys.executable, "-m", server, str(home.root), str(rows)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as serving:
         assert serving.stdout is not None
         if not serving.stdout.readline():
