@@ -2,9 +2,10 @@
 
 import asyncio
 import os
+import sys
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from random import Random
@@ -25,6 +26,7 @@ from assistant.memory.user_memory import UserMemory
 from assistant.paths import Home
 from models.llm.llama import LlamaCpp
 from scripts.bench.idle_pending import settings_of
+from scripts.common.statistics import summary
 
 LOOK_S = 0.002
 RISES = 0.2
@@ -34,6 +36,7 @@ CALM_S = 0.15
 LONGEST_WORK_S = 1.5
 """After the beginning of a batch, at the latest, somebody speaks."""
 PATIENCE_S = 120.0
+ALLOWED_MS = 50.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,16 @@ class Yield:
     stopped_s: float
     silent_s: float
     worker_s: float
+
+    def told(self) -> dict[str, Any]:
+        """A row for a file."""
+        return {
+            "kind": self.kind,
+            "after_s": round(self.after_s, 3),
+            "stopped_ms": round(1000 * self.stopped_s, 1),
+            "silent_ms": round(1000 * self.silent_s, 1),
+            "worker_ms": round(1000 * self.worker_s, 1),
+        }
 
 
 class Watch(threading.Thread):
@@ -169,15 +182,30 @@ async def working(
         yield Working(scheduler, quiet, llm, transcript, memory)
 
 
-def told(yields: Iterable[Yield]) -> list[dict[str, Any]]:
-    """Rows for a file."""
-    return [
-        {
-            "kind": each.kind,
-            "after_s": round(each.after_s, 3),
-            "stopped_ms": round(1000 * each.stopped_s, 1),
-            "silent_ms": round(1000 * each.silent_s, 1),
-            "worker_ms": round(1000 * each.worker_s, 1),
-        }
-        for each in yields
-    ]
+async def measured(
+    home: Home, profile: str, times: int, seed: int, keep: Callable[[dict[str, Any]], None]
+) -> list[Yield]:
+    """The first is not counted: the model has nothing in its cache then."""
+    chance, found = Random(seed), list[Yield]()
+    async with working(home, profile, lambda _: None) as idle:
+        await idle.interrupted(chance)
+        for number in range(1, times + 1):
+            found.append(await idle.interrupted(chance))
+            row = found[-1].told()
+            print(f"{number:4}/{times}  {row}", file=sys.stderr, flush=True)
+            keep(row)
+    return found
+
+
+def figures(found: Sequence[Yield]) -> dict[str, Any]:
+    def of(seconds: Sequence[float]) -> dict[str, float]:
+        return summary([1000 * each for each in seconds], (50, 90, 99), 1)
+
+    return {
+        "stopped_ms": of([each.stopped_s for each in found]),
+        "silent_ms": of([each.silent_s for each in found]),
+        "worker_cpu_ms": of([each.worker_s for each in found]),
+        "times": len(found),
+        "later_than_allowed": sum(1000 * each.silent_s > ALLOWED_MS for each in found),
+        "allowed_ms": ALLOWED_MS,
+    }

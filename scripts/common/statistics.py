@@ -6,7 +6,8 @@ from typing import TypeVar
 import numpy as np
 
 RESAMPLES = 2000
-COVERAGE = 0.95
+BOUNDS = (2.5, 97.5)
+"""Percentiles between which an interval of 95 % lies."""
 
 Item = TypeVar("Item")
 
@@ -14,6 +15,16 @@ Item = TypeVar("Item")
 def percentile(values: Sequence[float], q: float) -> float | None:
     """With linear interpolation; None of nothing."""
     return float(np.percentile(values, q)) if values else None
+
+
+def summary(
+    values: Sequence[float], quantiles: Sequence[int] = (50, 95, 99), digits: int = 2
+) -> dict[str, float]:
+    """Percentiles by name, and the greatest; none of nothing."""
+    if not values:
+        return {}
+    found = {f"p{q}": float(np.percentile(values, q)) for q in quantiles} | {"max": max(values)}
+    return {name: round(value, digits) for name, value in found.items()}
 
 
 def interval(
@@ -40,8 +51,24 @@ def interval(
             found.append(value)
     if not found:
         return None
-    low, high = np.percentile(found, [50 * (1 - COVERAGE), 50 * (1 + COVERAGE)])
+    low, high = np.percentile(found, BOUNDS)
     return float(low), float(high)
+
+
+def rounded_interval(
+    items: Sequence[Item],
+    statistic: Callable[[Sequence[Item]], float | None],
+    *,
+    seed: int = 0,
+    digits: int = 1,
+) -> list[float] | None:
+    """As `interval`, for figures."""
+    bounds = interval(items, statistic, seed=seed)
+    return None if bounds is None else [round(bound, digits) for bound in bounds]
+
+
+def rounded(value: float | None, digits: int = 1) -> float | None:
+    return None if value is None else round(value, digits)
 
 
 def ratio(above: float | None, below: float | None) -> float | None:

@@ -1,13 +1,13 @@
 """Our own questions that name a time, or mean somebody by what they are to the user, among all that
 the imagined user of the other sets said."""
 
-import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
 from typing import Any
 
 from assistant.language.speakers import USER
+from scripts.common.rows import read_rows
 from scripts.eval.recall_data import FIRST_DAY, Pool, Question, Turn
 
 Row = Mapping[str, Any]
@@ -18,7 +18,7 @@ AFTERWARDS = timedelta(days=10)
 def read_times(path: Path, distractors: Path) -> list[Pool]:
     """One pool for each day on which something is asked: what was said until then. The category of
     a question says whether its words name a time."""
-    rows, rest = _rows(path), [_turn(row, _day(row)) for row in _rows(distractors)]
+    rows, rest = read_rows(path), [_turn(row, _day(row)) for row in read_rows(distractors)]
     said = [_turn(row, _noon(row["on"])) for row in rows if "said" in row] + rest
     asked = [row for row in rows if "question" in row]
     return [
@@ -34,8 +34,8 @@ def read_times(path: Path, distractors: Path) -> list[Pool]:
 
 def read_linked(path: Path, distractors: Path) -> list[Pool]:
     """One pool."""
-    rows = _rows(path)
-    said = [row for row in rows if "said" in row] + _rows(distractors)
+    rows = read_rows(path)
+    said = [row for row in rows if "said" in row] + read_rows(distractors)
     turns = [_turn(row, _day(row)) for row in said]
     last = max(turn.when for turn in turns if turn.when)
     return [_pool(path.stem, turns, [row for row in rows if "question" in row], last + AFTERWARDS)]
@@ -64,7 +64,3 @@ def _day(row: Row) -> datetime:
 
 def _noon(day: str) -> datetime:
     return datetime.combine(date.fromisoformat(day), time(12), UTC)
-
-
-def _rows(path: Path) -> list[Row]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]

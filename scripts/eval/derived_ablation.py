@@ -20,8 +20,9 @@ from assistant.memory.retrieval.document_expansion import (
 )
 from assistant.memory.retrieval.ranking import Ranking
 from scripts.eval.derived_cache import Cache, Cost, calls, narrowed
+from scripts.eval.encoders import Encoders
 from scripts.eval.recall_data import Pool
-from scripts.eval.recall_methods import UNKNOWN, Encoders, Ours
+from scripts.eval.recall_methods import UNKNOWN, Ours
 from scripts.eval.recall_metrics import METRICS, Values, intervals, means, of_question
 
 NONE = ExpansionWeights()

@@ -1,6 +1,5 @@
 """What models made of benchmark turns, kept in a file of JSON lines: one a call."""
 
-import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from assistant.idle.jobs.expansion_prompt import (
     shown,
     tells,
 )
+from scripts.eval.asking import Answers, key_of
 from scripts.eval.recall_data import Pool
 
 NAMES = {"user": "User", "assistant": "Assistant"}
@@ -58,37 +58,29 @@ def calls(pool: Pool) -> Iterator[Call | None]:
 
 
 class Cache:
-    """Answers by model, prompt and question. Lines are only ever added, each whole, so that
-    whoever fills it may be killed at any time."""
+    """What models answered, each row with what it cost."""
 
     def __init__(self, file: Path) -> None:
-        self._file = file
+        self._answers = Answers(file)
         self._prompt = prompt()
-        self._rows: dict[str, dict[str, Any]] = {}
-        for line in file.read_text("utf-8").splitlines() if file.exists() else ():
-            row = _row(line)
-            if row:
-                self._rows[row["key"]] = row
 
     def __contains__(self, asked: tuple[str, Call]) -> bool:
-        return self._key(*asked) in self._rows
+        return self._key(*asked) in self._answers.rows
 
     def models(self) -> list[str]:
-        return sorted({row["model"] for row in self._rows.values()})
+        return sorted({row["model"] for row in self._answers.rows.values()})
 
     def keep(self, model: str, call: Call, row: dict[str, Any]) -> None:
-        key = self._key(model, call)
-        whole = {"key": key, "model": model, "pool": call.pool, "turn": call.turn, **row}
-        self._rows[key] = whole
-        with self._file.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(whole, ensure_ascii=False) + "\n")
+        of = {"model": model, "pool": call.pool, "turn": call.turn}
+        self._answers.keep(self._key(model, call), of | row)
 
     def of(self, model: str, pool: Pool, cost: Cost) -> list[Made | None]:
         """By row of the pool; None where the model was not asked yet, or would not have been by
         the last one that it was asked about. What tells nothing, or was answered with rubbish, has
         an empty one."""
         found: list[Made | None] = []
-        asked = [(call, call and self._rows.get(self._key(model, call))) for call in calls(pool)]
+        rows = self._answers.rows
+        asked = [(call, call and rows.get(self._key(model, call))) for call in calls(pool)]
         last = max((at for at, (_, row) in enumerate(asked) if row), default=-1)
         for at, (call, row) in enumerate(asked):
             empty = call is None and at < last
@@ -97,8 +89,7 @@ class Cache:
         return found
 
     def _key(self, model: str, call: Call) -> str:
-        parts = [model, self._prompt.instructions, list(self._prompt.examples), call.asked]
-        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+        return key_of(model, self._prompt, call.asked)
 
 
 def _made(row: Mapping[str, Any], cost: Cost) -> Made:
@@ -111,15 +102,6 @@ def _made(row: Mapping[str, Any], cost: Cost) -> Made:
     except (ValueError, ModelFailed):
         cost.failed += 1
         return Made()
-
-
-def _row(line: str) -> dict[str, Any] | None:
-    """None of one that was cut off."""
-    try:
-        row = json.loads(line)
-    except ValueError:
-        return None
-    return row if isinstance(row, dict) and "key" in row else None
 
 
 def narrowed(pool: Pool, kept: Sequence[int]) -> Pool:

@@ -3,7 +3,6 @@
 A label names the words that a fact about the same thing must hold; see data/evaluation/README.md.
 """
 
-import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from assistant.language.stemming import TextAnalyzer
+from scripts.common import rows as json_rows
 from scripts.eval.extraction_words import fold, holds, is_dated, written_out
 
 TYPES = ("fact", "preference", "event", "profile")
@@ -272,7 +272,7 @@ def read_rows(path: Path) -> list[Row]:
     Raises:
         ValueError, KeyError: the file isn't of this form.
     """
-    return [_row(json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
+    return [_row(row) for row in json_rows.read_rows(path)]
 
 
 def _row(raw: Mapping[str, Any]) -> Row:

@@ -16,6 +16,7 @@ from typing import Any
 from assistant.language.speakers import ASSISTANT, USER
 from assistant.language.stemming import TextAnalyzer
 from data import located
+from scripts.common.rows import InputUnusable, read_rows, read_text
 
 EVIDENCE = re.compile(r"D\d+:\d+")
 """Evidence strings of LoCoMo sometimes hold several ids, and other characters between them."""
@@ -64,12 +65,17 @@ def read_locomo(path: Path) -> list[Pool]:
     such as have no evidence among the turns.
 
     Raises:
-        ValueError: the file is in another format.
+        InputUnusable: it can't be read, or is in another format.
     """
-    samples = json.loads(path.read_text(encoding="utf-8"))
-    if not isinstance(samples, list) or not all("conversation" in each for each in samples):
-        raise ValueError(f"{path} is not in LoCoMo's format: a list of samples with conversations")
-    return [_pool(sample, str(number)) for number, sample in enumerate(samples, 1)]
+    try:
+        samples = json.loads(read_text(path))
+        if not isinstance(samples, list):
+            raise TypeError("a list of samples")
+        return [_pool(sample, str(number)) for number, sample in enumerate(samples, 1)]
+    except json.JSONDecodeError as error:
+        raise InputUnusable(f"{path} is no JSON: {error}.") from error
+    except (KeyError, TypeError) as error:
+        raise InputUnusable(f"{path} is not in LoCoMo's format: it lacks {error}.") from error
 
 
 def _pool(sample: Mapping[str, Any], name: str) -> Pool:
@@ -115,7 +121,7 @@ def read_paraphrases(facts: Path, *distractors: Path) -> Pool:
     are "shared" and "none": whether the question shares a content word with the fact.
     """
     lexicon = TextAnalyzer("en")
-    said = [json.loads(line) for file in (facts, *distractors) for line in _lines(file)]
+    said = [row for file in (facts, *distractors) for row in read_rows(file)]
     Random(0).shuffle(said)
     said.sort(key=lambda row: int(row["day"]))
     turns, questions = [], []
@@ -126,10 +132,6 @@ def read_paraphrases(facts: Path, *distractors: Path) -> Pool:
             apart = set(lexicon.content(row["question"])).isdisjoint(lexicon.content(row["said"]))
             questions.append(Question(row["question"], (place,), "none" if apart else "shared"))
     return Pool(facts.stem, turns, questions)
-
-
-def _lines(path: Path) -> list[str]:
-    return path.read_text(encoding="utf-8").splitlines()
 
 
 def speaker_role(name: str) -> str:

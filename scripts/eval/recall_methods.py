@@ -1,11 +1,10 @@
 """The ways of recall that are measured against each other, ours by the product's own modules."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
-from typing import NamedTuple
 
 import bm25s
 import numpy as np
@@ -32,10 +31,10 @@ from assistant.memory.retrieval.ranking import Ranking
 from assistant.memory.retrieval.user_index import UserIndex
 from assistant.memory.transcript.fact_rows import content_of, memories_of_facts
 from assistant.memory.transcript.span_summaries import memory_of
+from scripts.eval.encoders import Encoders
 from scripts.eval.recall_data import Pool, Turn
 from scripts.eval.recall_metrics import reciprocal_ranks
 
-Encode = Callable[[Sequence[str]], NDArray[np.float32]]
 UNKNOWN = datetime(2000, 1, 1, tzinfo=UTC)
 """In place of a time that is not known."""
 METHODS = ("ours", "bm25", "dense", "rrf")
@@ -48,18 +47,6 @@ IN_BRIEF, WORDS_ALONE = StepTimes(ranking=math.inf), StepTimes(meaning=math.inf)
 """By these there is never time to rank what was found, or to look for the nearest in meaning."""
 DUE = 1e12
 """By the clock that starts with the machine, a time that never comes."""
-
-
-class Encoders(NamedTuple):
-    """Documents in full precision; queries perhaps not. `stand_in` are those of a quicker one."""
-
-    documents: Encode
-    queries: Encode
-    stand_in: "Encoders | None" = None
-
-    @property
-    def quick(self) -> "Encoders":
-        return self.stand_in or self
 
 
 class Ours:
@@ -94,10 +81,7 @@ class Ours:
         )
         self._quick = quick.queries if meaning else None
         self._stronger = encoders.queries if meaning and encoders.stand_in else None
-        self._index = UserIndex(
-            pool.name, TextAnalyzer("en"), vectors.shape[1], weights, enrichment=enrichment
-        )
-        self._index.add(memories, vectors)
+        self._index = indexed(pool.name, memories, vectors, weights, enrichment)
         if self._stronger is not None:
             better = encoders.documents(texts)
             self._index.attach_stronger(better.shape[1])
@@ -120,6 +104,21 @@ class Ours:
         )
         rows = [self._rows.get(each.id, NO_TURN) for each in found]
         return list(dict.fromkeys(rows))[:FOUND] if self._most > FOUND else rows
+
+
+def indexed(
+    user: str,
+    memories: Sequence[Memory],
+    vectors: NDArray[np.float32],
+    weights: Ranking | None = None,
+    enrichment: ExpansionWeights | None = None,
+) -> UserIndex:
+    """As the product indexes them, with its own weights unless others are given."""
+    index = UserIndex(
+        user, TextAnalyzer("en"), vectors.shape[1], weights or Ranking(), enrichment=enrichment
+    )
+    index.add(memories, vectors)
+    return index
 
 
 def summed_up(pool: Pool, turns: int) -> list[Memory]:

@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from scripts.common.statistics import BOUNDS, RESAMPLES
+
 METRICS = ("R@5", "R@10", "R@20", "MRR@10", "hit@10")
-RESAMPLES = 2000
 
 Values = NDArray[np.float64]
 """Shape (questions, metrics), in the order of `METRICS`."""
@@ -36,7 +37,7 @@ def means(values: Values) -> dict[str, float]:
 def intervals(values: Values, seed: int = 0) -> dict[str, list[float]]:
     """Bootstrap percentile intervals of 95 % for the means; questions are drawn whole."""
     draw = np.random.default_rng(seed).integers(0, len(values), (RESAMPLES, len(values)))
-    low, high = np.percentile(values[draw].mean(axis=1), (2.5, 97.5), axis=0)
+    low, high = np.percentile(values[draw].mean(axis=1), BOUNDS, axis=0)
     return {
         name: [round(float(a), 4), round(float(b), 4)]
         for name, a, b in zip(METRICS, low, high, strict=True)

@@ -1,6 +1,5 @@
 """Conversations with broad questions, and how much of what should be told a prompt's notes have."""
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,6 +7,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from assistant.context.conversation import Exchange
+from scripts.common import rows as json_rows
 
 BETWEEN = timedelta(seconds=40)
 """From one turn to the next."""
@@ -29,7 +29,7 @@ def read_rows(path: Path) -> tuple[dict[str, list[Exchange]], list[Asked]]:
     """The conversations by their ids, and the questions."""
     talks: dict[str, list[Exchange]] = {}
     questions = []
-    for row in map(json.loads, path.read_text("utf-8").splitlines()):
+    for row in json_rows.read_rows(path):
         if row["row"] == "question":
             at = datetime.fromisoformat(row["asked"]).astimezone()
             kind, points = row["kind"], tuple(row["points"])

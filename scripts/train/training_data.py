@@ -1,9 +1,9 @@
 """What an encoder is adapted with: utterances, and what is asked of them."""
 
-import json
 from dataclasses import dataclass
 
 from data import located
+from scripts.common.rows import read_rows
 
 FILES = ("asked_of_said", "asked_of_short")
 """In `data/training`; the second has statements of a few words."""
@@ -24,7 +24,8 @@ class Told:
 
 def read_pairs(name: str, limit: int | None = None) -> list[Told]:
     """Of one of `FILES`; at most `limit`, each as far from the next, from the beginning on."""
-    lines = located(f"training/{name}.jsonl").read_text(encoding="utf-8").splitlines()
-    step = max(1, len(lines) // limit) if limit else 1
-    rows = (json.loads(line) for line in lines[::step][:limit])
-    return [Told(row["said"], tuple(row["asked"]), tuple(row["beside"])) for row in rows]
+    rows = read_rows(located(f"training/{name}.jsonl"))
+    step = max(1, len(rows) // limit) if limit else 1
+    return [
+        Told(row["said"], tuple(row["asked"]), tuple(row["beside"])) for row in rows[::step][:limit]
+    ]

@@ -9,10 +9,10 @@ import pytest
 
 from assistant.memory.retrieval.ranking import Ranking
 from scripts.eval import derived_ablation as ablation
+from scripts.eval.derived import near
 from scripts.eval.derived_cache import Cache, Call, Cost, calls, narrowed
+from scripts.eval.encoders import Encoders
 from scripts.eval.recall_data import Pool, Question, Turn
-from scripts.eval.recall_methods import Encoders
-from scripts.make_derived import near
 from tests.support.encoders import HashingEncoder
 
 WHEN = datetime(2026, 4, 9, tzinfo=UTC)

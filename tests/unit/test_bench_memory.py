@@ -11,8 +11,8 @@ from assistant.memory.retrieval.encoding import QueryEncoder
 from assistant.memory.store.table import MemoryTable
 from scripts.bench.filling import USER, Filled, fill
 from scripts.bench.memory import rivals
-from scripts.bench.memory.remembering import summary
 from scripts.bench.memory.rivals import LanceHybrid, RivalEnded, mem0
+from scripts.common.statistics import summary
 from tests.support.encoders import HashingEncoder
 
 STAND_IN = """\

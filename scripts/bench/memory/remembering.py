@@ -25,7 +25,7 @@ from assistant.settings import Settings
 from models.interfaces import Generation, LanguageModel, Message
 from scripts.bench.filling import USER, Fact, said_and_asked
 from scripts.bench.memory.rivals import Rival
-from scripts.common.statistics import interval, percentile, ratio
+from scripts.common.statistics import percentile, ratio, rounded_interval, summary
 
 DEADLINE_S = 0.010
 TYPED_S = 0.030
@@ -39,14 +39,6 @@ FULL = 0.85
 """Of the window; more, and it would move at the next turn."""
 STORED = 100
 BEST = 10
-
-
-def summary(times: Sequence[float]) -> dict[str, Any]:
-    """Of milliseconds."""
-    found = {f"p{q}": percentile(times, q) for q in (50, 95, 99)}
-    return {name: round(value or 0.0, 2) for name, value in found.items()} | {
-        "max": round(max(times), 2)
-    }
 
 
 async def recalls(
@@ -331,7 +323,6 @@ def _ratios(ours: Sequence[float], theirs: Sequence[float]) -> dict[str, Any]:
 
     found: dict[str, Any] = {}
     for q in (50, 95):
-        bounds = interval(pairs, at(q))
         found[f"ratio_p{q}"] = round(at(q)(pairs) or 0.0, 2)
-        found[f"ratio_p{q}_interval"] = [round(b, 2) for b in bounds] if bounds else None
+        found[f"ratio_p{q}_interval"] = rounded_interval(pairs, at(q), digits=2)
     return found

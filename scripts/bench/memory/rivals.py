@@ -23,6 +23,7 @@ from lancedb.rerankers import RRFReranker
 from numpy.typing import NDArray
 
 from scripts.bench.filling import BATCH, Filled
+from scripts.common.program import NotMeasured
 from scripts.common.statistics import percentile
 
 SERVER = Path(__file__).with_name("mem0_server.py")
@@ -89,7 +90,7 @@ def _table(start: int, texts: list[str], vectors: NDArray[np.float32]) -> pa.Tab
     return pa.table({"row": rows, "text": texts[start : start + BATCH], "vector": column})
 
 
-class RivalEnded(Exception):
+class RivalEnded(NotMeasured):
     """The process with mem0 ended before it was expected to."""
 
 

@@ -11,14 +11,26 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import psutil
 
 from assistant.paths import Home
-from scripts.common.assistant_process import END_S, PATIENCE_S, ROOT, Ended, turns_in
+from scripts.common.assistant_process import (
+    END_S,
+    PATIENCE_S,
+    ROOT,
+    Cost,
+    Ended,
+    cost_of,
+    cpu_seconds,
+    environment,
+    has_ended_well,
+    memory_mb,
+    turns_in,
+)
 
 SIZE = (120, 40)
 """Columns and lines."""
@@ -26,34 +38,6 @@ FIRST_FRAME = ("2 Memory", "Conversation", "Latency", "Help")
 """Words of the tabs, of panes and of the last line: where all are painted, a frame is."""
 LISTENING = "● listening"
 QUIT = "\x11"
-
-Figure = Callable[[psutil.Process], float]
-
-
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """A figure of each of the screen's processes."""
-
-    screen: float
-    assistant: float
-    workers: float
-
-    def __sub__(self, other: "Parts") -> "Parts":
-        return Parts(
-            self.screen - other.screen,
-            self.assistant - other.assistant,
-            self.workers - other.workers,
-        )
-
-    def told(self, factor: float = 1.0, digits: int = 1) -> dict[str, float]:
-        """By name; all of it as `total`."""
-        values = {
-            "screen": self.screen * factor,
-            "assistant": self.assistant * factor,
-            "workers": self.workers * factor,
-        }
-        values["total"] = sum(values.values())
-        return {name: round(value, digits) for name, value in values.items()}
 
 
 class OnTerminal:
@@ -86,7 +70,7 @@ class OnTerminal:
                         return moment
                 left = deadline - time.monotonic()
                 if left <= 0 or self._process.poll() is not None:
-                    raise Ended(f"the screen did not show {words!r}")
+                    raise Ended(f"The screen did not show {words!r}.")
                 self._more.wait(min(left, 1.0))
 
     def first_frame(self) -> float:
@@ -106,29 +90,19 @@ class OnTerminal:
         deadline = time.monotonic() + patience_s
         while len(self.turns()) < count:
             if time.monotonic() > deadline or self._process.poll() is not None:
-                raise Ended(f"there were {len(self.turns())} of {count} turns")
+                raise Ended(f"There were {len(self.turns())} of {count} turns.")
             time.sleep(0.05)
 
-    def cpu_seconds(self) -> Parts:
-        def of(process: psutil.Process) -> float:
-            times = process.cpu_times()
-            return float(times.user + times.system)
+    def cpu_seconds(self) -> Cost:
+        return self._cost(cpu_seconds)
 
-        return self._parts(of)
-
-    def memory_mb(self) -> Parts:
-        """Resident, pages of the model's file included."""
-        return self._parts(lambda process: float(process.memory_info().rss) / 1e6)
+    def memory_mb(self) -> Cost:
+        return self._cost(memory_mb)
 
     def finish(self) -> None:
         """Leave it as its user does. Raises Ended: it did not end, or failed."""
         self.press(QUIT)
-        try:
-            code = self._process.wait(PATIENCE_S)
-        except subprocess.TimeoutExpired as error:
-            raise Ended(f"it did not end within {PATIENCE_S:.0f} s") from error
-        if code:
-            raise Ended(f"exit code {code}")
+        has_ended_well(self._process)
 
     def close(self) -> None:
         """When the program has ended."""
@@ -137,11 +111,10 @@ class OnTerminal:
 
     # -- inside ---------------------------------------------------------------------------------
 
-    def _parts(self, figure: Figure) -> Parts:
+    def _cost(self, figure: Callable[[psutil.Process], float]) -> Cost:
         screen = psutil.Process(self._process.pid)
         [assistant] = screen.children()
-        below = sum(figure(worker) for worker in assistant.children(recursive=True))
-        return Parts(figure(screen), figure(assistant), below)
+        return replace(cost_of(figure, assistant), screen=figure(screen))
 
     def _read(self) -> None:
         while True:
@@ -167,16 +140,12 @@ def on_terminal(
     Args:
         start: what Python runs.
     """
-    paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     terminal, inside = pty.openpty()
     fcntl.ioctl(inside, termios.TIOCSWINSZ, struct.pack("HHHH", SIZE[1], SIZE[0], 0, 0))
     process = subprocess.Popen(
         [sys.executable, *start, "screen", "--home", str(home), *arguments],
         cwd=ROOT,
-        # No entries in anybody's keyring, unless the environment wants them.
-        env={"ASSISTANT_ENCRYPTION__MODE": "off", "TERM": "xterm-256color"}
-        | os.environ
-        | {"PYTHONPATH": os.pathsep.join(paths)},
+        env={"TERM": "xterm-256color"} | environment(),
         stdin=inside,
         stdout=inside,
         stderr=inside,

@@ -9,13 +9,15 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from assistant.paths import Home
 from scripts.bench.idle_pending import fill, flags_of, worked_on
 from scripts.bench.voice import two_arms
 from scripts.bench.voice.labels import Clip
 from scripts.bench.voice.two_arms import Pair, headless
+from scripts.common.program import NotMeasured
+from scripts.common.rows import Keep
 
 ARMS = ("without", "idle")
 EXCHANGES = 300
@@ -24,12 +26,12 @@ PAUSE_S = 4.0
 """Of silence before each clip: idle work has begun again by then."""
 
 
-class NothingPending(Exception):
+class NothingPending(NotMeasured):
     """There was no work between utterances, or it came to its end."""
 
 
 def paired(
-    clips: Sequence[Clip], profile: str, folder: Path, keep: TextIO | None
+    clips: Sequence[Clip], profile: str, folder: Path, keep: Keep
 ) -> tuple[list[Pair], list[int]]:
     """The pairs, and of how many exchanges something was made in each session.
 

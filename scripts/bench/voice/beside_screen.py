@@ -7,19 +7,20 @@ pseudo-terminal.
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from scripts.bench.voice import two_arms
 from scripts.bench.voice.labels import Clip
 from scripts.bench.voice.two_arms import Pair, headless
 from scripts.common.assistant_process import Ended
+from scripts.common.rows import Keep
 
 ARMS = ("headless", "screen")
 TURN_S = 20.0
 """The longest that one takes, starting included."""
 
 
-def paired(clips: Sequence[Clip], profile: str, folder: Path, keep: TextIO | None) -> list[Pair]:
+def paired(clips: Sequence[Clip], profile: str, folder: Path, keep: Keep) -> list[Pair]:
     """Raises Ended: one of them did not come up, or did not end as it should."""
     runs = dict(zip(ARMS, (headless, _on_screen), strict=True))
     return two_arms.paired(clips, runs, profile, folder, keep)

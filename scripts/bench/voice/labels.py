@@ -4,8 +4,6 @@ The end of speech is labelled off-line from the sound alone, before anything lis
 every system is held to the same moment. Where a manifest gives the end, that is taken instead.
 """
 
-import json
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -16,6 +14,8 @@ import numpy as np
 from assistant.intents.recogniser import recognise
 from assistant.voice.audio.files import read_recording
 from models.interfaces import STT_SAMPLE_RATE, Samples
+from scripts.common.rows import InputUnusable, read_rows
+from scripts.common.word_errors import TAGS
 
 FRAME_S = 0.01
 BELOW_PEAK_DB = 32.0
@@ -27,8 +27,6 @@ LEAST_CONTRAST_DB = 12.0
 RUN_FRAMES, RUN_LOUD = 5, 3
 """Of the last 5 frames 3 must be loud: a click is not speech."""
 SUFFIXES = frozenset({".wav", ".flac", ".ogg", ".mp3", ".aiff"})
-TAGS = re.compile(r"<[^>]*>|\[[^]]*\]")
-"""Marks of a transcriber, such as <cutoff> or [laughter]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,27 +91,32 @@ def read_clips(folder: Path) -> list[Clip]:
     Raises:
         FileNotFoundError: there is no recording.
         RecordingUnreadable: one of them is not audio.
+        InputUnusable: the manifest is in another form, or a recording holds no sound.
     """
     manifest = folder / "manifest.jsonl"
     if manifest.is_file():
-        rows = [json.loads(line) for line in manifest.read_text(encoding="utf-8").splitlines()]
+        rows = read_rows(manifest, "file")
         clips = [_from_row(folder, row) for row in rows if row.get("kind", "speech") == "speech"]
     else:
         files = sorted(folder.glob("*")) if folder.is_dir() else []
         clips = [_from_row(folder, {"file": f.name}) for f in files if f.suffix in SUFFIXES]
     if not clips:
-        raise FileNotFoundError(f"there are no recordings of speech in {folder}")
+        raise FileNotFoundError(f"There are no recordings of speech in {folder}.")
     return clips
 
 
 def _from_row(folder: Path, row: dict[str, Any]) -> Clip:
     samples = read_recording(folder / row["file"])
     segments = row.get("vad_segments")
+    try:
+        ended = float(segments[-1][1]) if segments else end_of_speech(samples)
+    except ValueError as error:
+        raise InputUnusable(f"{folder / row['file']} has no end of speech: {error}.") from error
     text = TAGS.sub(" ", row["text"]).strip() if row.get("text") else None
     return Clip(
         name=row["file"],
         samples=samples,
-        speech_end_s=float(segments[-1][1]) if segments else end_of_speech(samples),
+        speech_end_s=ended,
         text=text or None,
         finished=row.get("end_of_turn") is not False,
     )

@@ -7,7 +7,6 @@ How fast the model reads is handed on, as it is from one turn to the next.
 import asyncio
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 from assistant.compose.engines import load_models
@@ -203,7 +202,3 @@ def settings_for(profile: str, temperature: float) -> Settings:
             "llm": {"temperature": temperature},
         }
     )
-
-
-def temporary_home(folder: Path) -> Home:
-    return Home(folder / "home").create()

@@ -6,8 +6,8 @@ from typing import Any
 
 from scripts.bench.voice.labels import Clip
 from scripts.bench.voice.listening import Outcome
-from scripts.common.statistics import interval, percentile, ratio
-from scripts.eval_stt import edit_distance, normalised
+from scripts.common.statistics import percentile, ratio, rounded, rounded_interval
+from scripts.common.word_errors import edit_distance, normalised
 
 STAGES = (
     "voice_stopped",
@@ -77,8 +77,8 @@ def of_system(pairs: Sequence[Pair], name: str, seed: int) -> dict[str, Any]:
     unfinished = [pair for pair in pairs if not pair.clip.finished]
     finished = [pair for pair in pairs if pair.clip.finished]
 
-    def bounds(statistic: Callable[[Sequence[Pair]], float | None]) -> list[float | None] | None:
-        return _rounded_pair(interval(pairs, statistic, seed=seed))
+    def bounds(statistic: Callable[[Sequence[Pair]], float | None]) -> list[float] | None:
+        return rounded_interval(pairs, statistic, seed=seed)
 
     return {
         "first_audio_ms": {
@@ -118,21 +118,29 @@ def figures(pairs: Sequence[Pair], seed: int) -> dict[str, Any]:
     found: dict[str, Any] = {name: of_system(pairs, name, seed) for name in ("ours", "stock")}
     for q in (50, 95):
         found[f"ratio_p{q}"] = rounded(speedup(q)(pairs), 2)
-        found[f"ratio_p{q}_interval"] = _rounded_pair(interval(pairs, speedup(q), seed=seed), 2)
+        found[f"ratio_p{q}_interval"] = rounded_interval(pairs, speedup(q), seed=seed, digits=2)
     found["wer_difference"] = rounded(wer_difference(pairs), 2)
-    found["wer_difference_interval"] = _rounded_pair(interval(pairs, wer_difference, seed=seed), 2)
+    found["wer_difference_interval"] = rounded_interval(pairs, wer_difference, seed=seed, digits=2)
     found["clips"] = len(pairs)
     found["compared"] = sum(pair.comparable for pair in pairs)
     found["unfinished"] = sum(not pair.clip.finished for pair in pairs)
     return found
 
 
-def rounded(value: float | None, digits: int = 1) -> float | None:
-    return None if value is None else round(value, digits)
+def first_audio(found: dict[str, Any], names: Sequence[str]) -> str:
+    """The times of two systems, for a person, and how many times longer the second takes."""
+    lines = [f"{'first audio, ms':18}{'p50':>8}{'p95':>8}"]
+    for name in names:
+        times = found[name]["first_audio_ms"]
+        lines.append(f"{name:18}{in_ms(times['p50']):>8}{in_ms(times['p95']):>8}")
+    for q in (50, 95):
+        told = f"{names[1]} / {names[0]} at p{q}: {found[f'ratio_p{q}']}"
+        lines.append(f"{told} (95 %: {found[f'ratio_p{q}_interval']})")
+    return "\n".join(lines)
 
 
-def _rounded_pair(bounds: tuple[float, float] | None, digits: int = 1) -> list[float | None] | None:
-    return None if bounds is None else [rounded(bound, digits) for bound in bounds]
+def in_ms(value: float | None) -> str:
+    return "-" if value is None else f"{value:.0f}"
 
 
 def table(found: dict[str, Any]) -> str:
@@ -147,7 +155,7 @@ def table(found: dict[str, Any]) -> str:
             whole = system["first_audio_ms"] if stage == "first_audio" else None
             row = whole or system["stages_ms"].get(stage, {})
             cells += [row.get("p50"), row.get("p95")]
-        shown = ["-" if cell is None else f"{cell:.0f}" for cell in cells]
+        shown = [in_ms(cell) for cell in cells]
         lines.append(f"{stage:28}{shown[0]:>10}{shown[1]:>8}{shown[2]:>12}{shown[3]:>8}")
     for key, title in (
         ("wer", "word error, %"),

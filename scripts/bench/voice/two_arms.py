@@ -5,12 +5,11 @@ What is timed is what the assistant itself writes into its ledger: from the end 
 hears it in the recording, the same in both, to the first sample of the answer.
 """
 
-import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import numpy as np
 import soundfile
@@ -18,9 +17,10 @@ import soundfile
 from assistant.paths import Home
 from models.interfaces import STT_SAMPLE_RATE
 from scripts.bench.voice.labels import Clip
-from scripts.bench.voice.report import rounded
+from scripts.bench.voice.report import first_audio, in_ms
 from scripts.common.assistant_process import talking, turns_in
-from scripts.common.statistics import interval, percentile, ratio
+from scripts.common.rows import Keep
+from scripts.common.statistics import percentile, ratio, rounded, rounded_interval
 
 LEAD_IN_S = 6.0
 """Of silence before a clip, in which what starting has left to do gets done."""
@@ -60,7 +60,7 @@ def paired(
     arms: Mapping[str, Run],
     profile: str,
     folder: Path,
-    keep: TextIO | None,
+    keep: Keep,
     pause_s: float = PAUSE_S,
 ) -> list[Pair]:
     """Say the clips to both, some at a time; the first of each session warms it up.
@@ -87,13 +87,12 @@ def paired(
             times[arm] = _first_audio(home, len(some) + 1)[1:]
         for clip, *ms in zip(some, *(times[arm] for arm in names), strict=True):
             pairs.append(Pair(clip.name, *ms))
-            shown = "  ".join(f"{arm} {_ms(each):>6}" for arm, each in zip(names, ms, strict=True))
+            shown = "  ".join(
+                f"{arm} {in_ms(each):>6}" for arm, each in zip(names, ms, strict=True)
+            )
             told = f"{len(pairs):4}/{len(clips)}  {clip.name:50.50}  {shown}"
             print(told, file=sys.stderr, flush=True)
-            if keep is not None:
-                row = {"file": clip.name} | dict(zip(names, ms, strict=True))
-                keep.write(json.dumps(row) + "\n")
-                keep.flush()
+            keep({"file": clip.name} | dict(zip(names, ms, strict=True)))
     return pairs
 
 
@@ -115,13 +114,11 @@ def figures(pairs: Sequence[Pair], names: tuple[str, str], seed: int) -> dict[st
         def slower(drawn: Sequence[Pair], q: float = q) -> float | None:
             return ratio(_latency(drawn, True, q), _latency(drawn, False, q))
 
-        bounds = interval(pairs, slower, seed=seed)
-        found[f"ratio_p{q}"] = rounded(slower(pairs), 3)
-        found[f"ratio_p{q}_interval"] = bounds and [rounded(bound, 3) for bound in bounds]
-    bounds = interval(pairs, _of_a_pair, seed=seed)
-    found["ratio_of_a_pair"] = rounded(_of_a_pair(pairs), 3)
-    found["ratio_of_a_pair_interval"] = bounds and [rounded(bound, 3) for bound in bounds]
+        bounds = rounded_interval(pairs, slower, seed=seed, digits=3)
+        found |= {f"ratio_p{q}": rounded(slower(pairs), 3), f"ratio_p{q}_interval": bounds}
     return found | {
+        "ratio_of_a_pair": rounded(_of_a_pair(pairs), 3),
+        "ratio_of_a_pair_interval": rounded_interval(pairs, _of_a_pair, seed=seed, digits=3),
         "allowed": ALLOWED,
         "clips": len(pairs),
         "compared": sum(pair.comparable for pair in pairs),
@@ -130,17 +127,8 @@ def figures(pairs: Sequence[Pair], names: tuple[str, str], seed: int) -> dict[st
 
 def table(found: dict[str, Any], names: tuple[str, str]) -> str:
     """For a person."""
-    lines = [f"{'first audio, ms':18}{'p50':>8}{'p95':>8}"]
-    for name in names:
-        times = found[name]["first_audio_ms"]
-        lines.append(f"{name:18}{_ms(times['p50']):>8}{_ms(times['p95']):>8}")
-    for q in (50, 95):
-        bounds = found[f"ratio_p{q}_interval"]
-        told = f"{names[1]} / {names[0]} at p{q}: {found[f'ratio_p{q}']} (95 %: {bounds})"
-        lines.append(told)
-    found_for_pairs = found["ratio_of_a_pair"], found["ratio_of_a_pair_interval"]
-    lines.append("of one pair, at p50: {} (95 %: {})".format(*found_for_pairs))
-    return "\n".join(lines)
+    of_a_pair = found["ratio_of_a_pair"], found["ratio_of_a_pair_interval"]
+    return first_audio(found, names) + "\nof one pair, at p50: {} (95 %: {})".format(*of_a_pair)
 
 
 def headless(home: Path, flags: Sequence[str], turns: int) -> None:
@@ -182,7 +170,3 @@ def _in_a_room(clip: Clip, folder: Path, before_s: float) -> Path:
 def _latency(pairs: Sequence[Pair], beside: int, q: float) -> float | None:
     times = [_of(pair, beside) for pair in pairs if pair.comparable]
     return percentile([ms for ms in times if ms is not None], q)
-
-
-def _ms(value: float | None) -> str:
-    return "-" if value is None else f"{value:.0f}"

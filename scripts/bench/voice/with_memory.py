@@ -23,7 +23,7 @@ from scripts.bench.filling import said_and_asked
 from scripts.bench.voice.labels import Clip
 from scripts.bench.voice.listening import Outcome
 from scripts.bench.voice.ours import Ours
-from scripts.bench.voice.report import Pair, figures
+from scripts.bench.voice.report import Pair, figures, first_audio
 
 AT_ONCE = 64
 
@@ -121,18 +121,9 @@ def compared(pairs: Sequence[Pair], on: Remembering, seed: int) -> dict[str, Any
 
 def table(found: dict[str, Any]) -> str:
     """For a person."""
-    lines = [f"{'first audio, ms':18}{'p50':>8}{'p95':>8}"]
-    for name in ("off", "on"):
-        times = found[name]["first_audio_ms"]
-        cells = [times["p50"], times["p95"]]
-        shown = "".join(f"{'-' if cell is None else f'{cell:.0f}':>8}" for cell in cells)
-        lines.append(f"{'memory ' + name:18}{shown}")
-    for q in (50, 95):
-        bounds = found[f"ratio_p{q}_interval"]
-        lines.append(f"on / off at p{q}: {found[f'ratio_p{q}']} (95 %: {bounds})")
-    lines.append(
+    return (
+        f"{first_audio(found, ('off', 'on'))}\n"
         f"{found['recalls']} recalls from {found['memories']} memories, {found['missed']} missed, "
         f"{found['stand_in']} by the quick encoder alone; "
         f"{found['recalled_mean']} near enough on average"
     )
-    return "\n".join(lines)
