@@ -29,10 +29,10 @@ class Company(IntEnum):
 
 
 def company_of(item: pytest.Item) -> Company:
-    """By marker, or by folder."""
+    """By marker."""
     if item.get_closest_marker("alone") or item.get_closest_marker("sound"):
         return Company.NONE
-    paced = item.get_closest_marker("paced") or item.path.parent.name == "pipeline"
+    paced = item.get_closest_marker("paced")
     return Company.PACED if paced else Company.ANY
 
 
