@@ -16,7 +16,8 @@ import numpy as np
 
 from assistant.language.speakers import USER
 from assistant.language.stemming import TextAnalyzer
-from assistant.memory.retrieval.encoding import QueryEncoder, Vector
+from assistant.memory.records.arrays import Vector
+from assistant.memory.retrieval.encoding import QueryEncoder
 from assistant.memory.retrieval.question import Earlier, Question, read_question, understood
 from assistant.memory.retrieval.question_vectors import (
     ANSWERED_BEFORE,
