@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from assistant.compose import AudioPlan, load_models
-from assistant.compose.audio import build_detectors, open_audio
+from assistant.compose.audio import load_detectors, open_audio
 from assistant.compose.conversation import open_conversation, short_term_memory
 from assistant.compose.engines import open_benchmark
 from assistant.compose.idle import JobResources, start_idle_jobs
@@ -197,7 +197,7 @@ async def open_assistant(
         parts: list[VoiceLoop] = []
         sound = await open_audio(settings, plan, bus, recordings, partial(_tell_of_sound, parts))
         hears = sound.microphone is not None
-        detectors = asyncio.create_task(asyncio.to_thread(build_detectors))
+        detectors = asyncio.create_task(asyncio.to_thread(load_detectors))
         stack.callback(detectors.cancel)
         models = await load_models(home, settings, bus, hears=hears, speaks=sound.speaks)
         stack.push_async_callback(models.llm.close)

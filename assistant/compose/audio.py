@@ -33,7 +33,7 @@ from assistant.voice.audio import (
 )
 
 
-def build_detectors() -> tuple[VoiceDetector, EndOfTurn]:
+def load_detectors() -> tuple[VoiceDetector, EndOfTurn]:
     return GatedVoiceDetector(SileroVoice()), SmartTurn()
 
 

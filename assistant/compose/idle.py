@@ -23,7 +23,6 @@ from assistant.idle import (
     IdleAdmin,
     ImportanceJob,
     Job,
-    JobQueue,
     LoadPolicy,
     Measured,
     Measuring,
@@ -32,7 +31,7 @@ from assistant.idle import (
     SummarisationJob,
 )
 from assistant.ipc import Request, Row
-from assistant.memory import Transcript, UserMemory
+from assistant.memory import JobQueue, Transcript, UserMemory
 from assistant.paths import Home
 from assistant.settings import Idle, Settings
 from assistant.voice import TaskSet

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from assistant.encryption.rekeying import EncryptionStatus, Rekeying, encryption_status
     from assistant.encryption.sealed_lines import LineCipher
     from assistant.encryption.sealed_sqlite import (
+        BUSY_S,
         PLAIN_HEADER,
         SORTS_IN_RAM,
         connect_sqlite,
@@ -22,6 +23,7 @@ else:
     __getattr__ = exports(__name__)
 
 __all__ = [
+    "BUSY_S",
     "NONCE_BYTES",
     "PASSPHRASE_VARIABLE",
     "PLAIN_HEADER",

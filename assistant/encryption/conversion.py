@@ -7,17 +7,15 @@ Both is done by whoever uses the home next.
 """
 
 import json
-import os
 import shutil
 import sqlite3
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
 
 from assistant.encryption.keys import KeyFile, MasterKey
 from assistant.errors import StoreError
-from assistant.paths import Home
+from assistant.paths import Home, flush_to_disk
 
 UNFINISHED = "converting"
 FINISHED = "converted"
@@ -83,7 +81,7 @@ def convert(
         if locked is not None:
             locked.write(fresh.key_file)
         (fresh.root / PLAN).write_text(json.dumps({"encrypted": new is not None}), "utf-8")
-        _to_disk(fresh.root)
+        flush_to_disk([fresh.root, *fresh.root.rglob("*")])
         fresh.root.rename(home.root / FINISHED)
     except (OSError, sqlite3.Error) as error:
         shutil.rmtree(fresh.root, ignore_errors=True)
@@ -124,7 +122,7 @@ def finish_or_roll_back(home: Home) -> None:
 
 def _swap(home: Home, fresh: Home) -> None:
     """Each step may be the last before a kill, and is done or left out the next time."""
-    _to_disk(home.root, deep=False)
+    flush_to_disk([home.root])
     encrypted = bool(json.loads((fresh.root / PLAN).read_text("utf-8"))["encrypted"])
     if fresh.transcript.exists():
         for ending in ("-wal", "-shm"):
@@ -142,18 +140,5 @@ def _swap(home: Home, fresh: Home) -> None:
         fresh.key_file.replace(home.key_file)
     elif not encrypted:
         home.key_file.unlink(missing_ok=True)
-    _to_disk(home.root, deep=False)
+    flush_to_disk([home.root])
     (fresh.root / PLAN).unlink()
-
-
-def _to_disk(folder: Path, *, deep: bool = True) -> None:
-    """A power cut must not find the new name and old contents."""
-    if sys.platform == "win32":  # there folders can't be opened
-        return
-    paths = [folder, *(folder.rglob("*") if deep else ())]
-    for path in paths:
-        descriptor = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)

@@ -16,6 +16,7 @@ from assistant.encryption import conversion, system_keyring
 from assistant.encryption.home_lock import HomeLock
 from assistant.encryption.keys import KeyFile, KeyProtection, MasterKey
 from assistant.encryption.sealed_sqlite import (
+    BUSY_S,
     SEALED_HEADER,
     connect_sqlite,
     header_of,
@@ -31,7 +32,6 @@ PASSPHRASE_VARIABLE = "ASSISTANT_PASSPHRASE"
 NEW_PASSPHRASE_VARIABLE = "ASSISTANT_NEW_PASSPHRASE"
 LEAST_PASSPHRASE = 8
 """Characters."""
-BUSY_S = 2.0
 
 SecretKind = Literal["passphrase", "new passphrase", "recovery key"]
 AskSecret = Callable[[SecretKind], str | None]

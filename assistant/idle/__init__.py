@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from assistant.idle.jobs.speed_benchmark import Measured, Measuring
     from assistant.idle.jobs.summarisation import SummarisationJob
     from assistant.idle.load_policy import LoadPolicy
-    from assistant.idle.queue import JobQueue
+    from assistant.idle.queue import DurableQueue
     from assistant.idle.requests import ACT, IdleAdmin, SchedulerProxy
     from assistant.idle.scheduler import Scheduler
 else:
@@ -31,12 +31,12 @@ __all__ = [
     "CompactionJob",
     "ConsolidationJob",
     "DocumentExpansionJob",
+    "DurableQueue",
     "EmbeddingJob",
     "FactExtractionJob",
     "IdleAdmin",
     "ImportanceJob",
     "Job",
-    "JobQueue",
     "LoadPolicy",
     "Measured",
     "Measuring",

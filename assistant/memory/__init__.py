@@ -23,7 +23,8 @@ if TYPE_CHECKING:
         Recordings,
         is_sealed,
     )
-    from assistant.memory.transcript.database import Transcript
+    from assistant.memory.transcript.database import AT_ONCE, Transcript
+    from assistant.memory.transcript.job_queue import Batch, Count, FailedJob, JobQueue
     from assistant.memory.transcript.recorder import Recorder
     from assistant.memory.user_memory import UserMemory
 else:
@@ -31,8 +32,13 @@ else:
 
 __all__ = [
     "ADDED_BY_USER",
+    "AT_ONCE",
+    "Batch",
+    "Count",
+    "FailedJob",
     "ForgettingExecutor",
     "HomeStores",
+    "JobQueue",
     "MemoryKind",
     "MemoryService",
     "MemoryState",

@@ -16,13 +16,13 @@ from assistant.compose.idle import IdleService, JobResources, start_idle_jobs
 from assistant.errors import ModelFailed, StoreError
 from assistant.events import Event, EventBus, SpeechIgnored, TurnStarted
 from assistant.idle.jobs import compaction
-from assistant.idle.queue import BACKOFF, JobQueue
 from assistant.ipc.client import RequestRefused, send_request
 from assistant.ipc.server import RequestServer
 from assistant.memory import open_memory
 from assistant.memory.retrieval.encoding import QueryEncoder
 from assistant.memory.store.table import MemoryTable
 from assistant.memory.transcript.database import Transcript
+from assistant.memory.transcript.job_queue import BACKOFF, JobQueue
 from assistant.paths import Home
 from assistant.settings import Settings
 from tests.support.desks import in_session, talked

@@ -6,7 +6,7 @@ import argparse
 import asyncio
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import datetime
 from functools import partial
@@ -15,17 +15,15 @@ from typing import TYPE_CHECKING, Any
 from assistant.encryption import Vault
 from assistant.errors import SettingsError, StoreError, StoreInUse
 from assistant.events import Event, IdleWork, Notice
-from assistant.ipc import send_request
+from assistant.ipc import Request, Row, send_request
 from assistant.paths import Home
 from assistant.settings import Settings
 from ui.commands.passphrase import unlock
 from ui.process.console import print_json, runnable_hint
 
 if TYPE_CHECKING:
-    from assistant.idle import JobQueue
+    from assistant.idle import DurableQueue
 
-Request = Mapping[str, Any]
-Row = dict[str, Any]
 Show = Callable[[Row], None]
 
 SUMMARY = "what is worked on while nobody speaks: look, run it now, pause"
@@ -180,7 +178,7 @@ async def _work(home: Home, settings: Settings, vault: Vault, request: Request, 
         show(_done(done, await asyncio.to_thread(_left, scheduler.queue)))
 
 
-def _left(queue: "JobQueue") -> Row:
+def _left(queue: "DurableQueue") -> Row:
     counts = queue.counts()
     given_up = sum(each.count for each in counts if each.state == "dead")
     return {"waiting": sum(each.count for each in counts) - given_up, "given_up": given_up}

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from assistant.errors import StoreError
 from assistant.events import Event, MicrophoneLevel, Notice, RecordingChanged, Severity, TurnEnded
-from assistant.ipc import event_from_json
+from assistant.ipc import Request, Row, event_from_json
 from assistant.memory import Recording, Recordings
 from assistant.settings import Settings
-from ui.session.session import Ended, Heard, Request, Row
+from ui.session.session import Ended, Heard
 
 LONGEST_GAP_S = 4.0
 """Nobody wants to watch minutes of silence."""

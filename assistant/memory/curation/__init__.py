@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     )
     from assistant.memory.curation.profile_facts import is_wish
     from assistant.memory.records.ids import exchange_of, fact_id, own_exchange, telling
-    from assistant.memory.records.memory import MARKS, Memory
+    from assistant.memory.records.memory import DERIVED_CONFIDENCE, MARKS, Memory
     from assistant.memory.retrieval import stored_expansions
     from assistant.memory.retrieval.document_expansion import fingerprint
     from assistant.memory.store.maintenance import rewrite
@@ -44,6 +44,7 @@ else:
     __getattr__ = exports(__name__)
 
 __all__ = [
+    "DERIVED_CONFIDENCE",
     "EXTRACTED",
     "MARKS",
     "MOST_WORDS",

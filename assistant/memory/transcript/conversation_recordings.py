@@ -24,6 +24,7 @@ from filelock import FileLock, Timeout
 
 from assistant.encryption import LineCipher, MasterKey
 from assistant.errors import StoreError, StoreLocked
+from assistant.ipc import Row
 
 FIXED = frozenset({"type", "phase", "severity"})
 """Fields whose values are the program's own words."""
@@ -46,8 +47,6 @@ LOCK_S = 10.0
 """A purge of long recordings takes some seconds."""
 LONGEST_HEADER = 10_000
 LISTED = "assistant replay"
-
-Row = dict[str, Any]
 
 
 class FindsWords(Protocol):
