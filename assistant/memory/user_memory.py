@@ -169,8 +169,7 @@ class UserMemory:
 
     def count(self) -> int:
         """How many there are, as far as they are read."""
-        index = self._keeper.index
-        return len(index) if index is not None else 0
+        return len(self._keeper.index or ())
 
     def remember(self, conversation: str, exchange: Exchange) -> None:
         """Take in a complete exchange. Quick; any thread. It is on the disk after `settled`."""
