@@ -17,6 +17,7 @@ from assistant.context.conversation import Exchange
 from assistant.idle.jobs import expansion_prompt
 from assistant.idle.jobs.expansion_prompt import ABOUT, QUESTIONS, Made, SpokenLine
 from assistant.idle.jobs.model_job import ModelJob, utc_now
+from assistant.idle.jobs.structured_output import FewShotPrompt
 from assistant.memory.retrieval import stored_expansions
 from assistant.memory.retrieval.document_expansion import fingerprint
 from assistant.memory.retrieval.stored_expansions import DESCRIBED, Description, content_of
@@ -58,13 +59,16 @@ class DocumentExpansionJob(ModelJob[ExpansionInput, Description]):
         parts: tuple[str, ...] = expansion_prompt.EVERYTHING,
         now: Callable[[], datetime] = utc_now,
     ) -> None:
-        super().__init__(transcript, memory, llm, expansion_prompt.prompt(parts), now)
         self._parts = parts
+        super().__init__(transcript, memory, llm, now)
         self.schema = expansion_prompt.schema(parts)
         self.max_tokens = expansion_prompt.tokens(parts)
         # Of the vectors too: they are of no use to another encoder.
         made_by = [self.rules, expansion_prompt.PROMPT_VERSION, parts, str(memory.encoder)]
         self.version = zlib.crc32(json.dumps(made_by).encode())
+
+    def prompt(self) -> FewShotPrompt:
+        return expansion_prompt.prompt(self._parts)
 
     def read(self, subject: str) -> ExpansionInput | None:
         for _, exchange in self._derived.lacking(self.kind, self.version, [subject]):

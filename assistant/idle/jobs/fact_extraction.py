@@ -7,14 +7,14 @@ up, and a bad judge costs a memory too few or too many. The assistant's words ar
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from assistant.context.conversation import Exchange
 from assistant.errors import ModelFailed
-from assistant.idle.jobs.model_job import ModelJob, utc_now
+from assistant.idle.jobs.model_job import ModelJob
 from assistant.idle.jobs.structured_output import FewShotPrompt, shipped
 from assistant.language.absolute_dates import with_absolute_dates
 from assistant.language.speakers import USER
@@ -27,11 +27,8 @@ from assistant.memory.curation.statements import MOST, statements
 from assistant.memory.records.ids import exchange_of, fact_id, telling
 from assistant.memory.records.memory import DERIVED_CONFIDENCE, MARKS, Memory, MemoryKind
 from assistant.memory.transcript import fact_rows
-from assistant.memory.transcript.database import Transcript
 from assistant.memory.transcript.derived_outputs import DerivedOutput
 from assistant.memory.transcript.fact_rows import EXTRACTED, Fact, content_of, memories_of_facts
-from assistant.memory.user_memory import UserMemory
-from models.interfaces import LanguageModel
 
 IMPORTANCE_BY_WORTH = {"no": None, "some": 0.5, "much": 0.8}
 """What the model may say of a fact, and how important it is then; None is not worth remembering."""
@@ -126,17 +123,11 @@ class FactExtractionJob(ModelJob[ToldExchange, list[Fact]]):
     priority = 40
     schema = SCHEMA
     max_tokens = TOKENS
+    unsupported = 0
+    """Statements that were dropped in this process, since the words don't support them."""
 
-    def __init__(
-        self,
-        transcript: Transcript,
-        memory: UserMemory,
-        llm: LanguageModel | None,
-        now: Callable[[], datetime] = utc_now,
-    ) -> None:
-        super().__init__(transcript, memory, llm, prompt(), now)
-        self.unsupported = 0
-        """Statements that were dropped in this process, since the words don't support them."""
+    def prompt(self) -> FewShotPrompt:
+        return prompt()
 
     def read(self, subject: str) -> ToldExchange | None:
         for conversation, exchange in self._derived.lacking(self.kind, self.version, [subject]):
