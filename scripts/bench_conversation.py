@@ -1,18 +1,16 @@
-"""A long conversation: what the model reads for a turn, and whether memory grows.
+"""What the model reads for a turn of a long conversation, and whether memory use grows.
 
-Types N messages to the `assistant` command, each some seconds after the answer to the last. Of each
-turn it counts the tokens that the model read before its first word, and of these what is neither of
-the newest message nor of the memories in the prompt; and compares the resident memory of all
-processes after turn 10 and after the last. With `--remembered` so many exchanges were told two
-months ago, and every third message asks for one of them. With `--idle` the language model judges
-facts whenever it is quiet.
+Types N messages to the `assistant` command, each a moment after the last answer. For every turn it
+counts the tokens that the model read before its first word, and how many of them belong neither to
+the newest message nor to the memories in the prompt. It also compares the resident memory of all
+processes after turn 10 with that after the last turn. With `--remembered`, that many exchanges were
+told two months ago, and every third message asks about one of them. With `--idle`, the language
+model judges facts whenever nobody is talking.
 """
 
-import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
@@ -20,7 +18,7 @@ from scripts.bench.conversation import ALLOWED_OVER, EARLY_TURN, measured
 from scripts.common import program
 
 
-def work(options: argparse.Namespace) -> dict[str, Any]:
+def work(options: program.Options) -> program.Figures:
     found = measured(
         profile=options.profile,
         turns=options.turns,

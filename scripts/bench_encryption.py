@@ -1,16 +1,14 @@
-"""What encryption at rest costs: everything twice, plain and encrypted, turn by turn in one run.
+"""What encryption at rest costs: everything twice, plain and encrypted, in turns within one run.
 
-Storing an exchange in the transcript, writing its two memories and their vectors to the table,
-loading a table as a start does, and opening the home. `cpu` is processor time of this process, in
-which a busy machine shows less; `same` is the share of the ten nearest that both find. Vectors are
-made up.
+Measured are storing an exchange in the transcript, writing its two memories and their vectors to
+the table, loading a table as a start does, and opening the home. `cpu` is the processor time of
+this process, which a busy machine affects less; `same` is the share of the ten nearest memories
+that both find. The vectors are made up.
 """
 
-import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
@@ -18,7 +16,7 @@ from scripts.bench.encryption import measured, measured_once
 from scripts.common import program
 
 
-def work(options: argparse.Namespace) -> dict[str, Any]:
+def work(options: program.Options) -> program.Figures:
     found = measured_once(options.exchanges)
     print(f"storing an exchange: {found['storing']}")
     print(f"opening a home: {found['opening']}")

@@ -1,17 +1,16 @@
-"""What it costs to forget for good: one memory of many, and a thousand in one go.
+"""What it costs to forget for good: one memory out of many, and a thousand at once.
 
-Each exchange that goes leaves the transcript, and its two memories the table; then the table is
-written anew, and every file, version and row is searched for what is gone. `cpu` is processor time
-of this process, in which a busy machine shows less. The words are made up, and so are the vectors.
-Before that, `--hide` times: how long it takes until an exchange is out of recall and window and
-noted, how long "forget that" takes after a question, and how long the event loop is held by it.
+Each forgotten exchange leaves the transcript, and its two memories leave the table; then the table
+is rewritten, and every file, version and row is searched for what should be gone. `cpu` is the
+processor time of this process, which a busy machine affects less. Before that, exchanges are hidden
+and brought back: how long until one is out of recall and window and written down, how long "forget
+that" takes after a question, and how long either holds up the event loop. Words and vectors are
+made up.
 """
 
-import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
@@ -20,9 +19,9 @@ from scripts.bench.forget import measured
 from scripts.common import program
 
 
-def work(options: argparse.Namespace) -> dict[str, Any]:
+def work(options: program.Options) -> program.Figures:
     key = MasterKey.new() if options.encrypted else None
-    found: dict[str, Any] = {}
+    found: program.Figures = {}
     for rows in options.rows:
         each = measured(rows, options.forget, options.hide, options.dimensions, key)
         for what, figures in each["hiding"].items():

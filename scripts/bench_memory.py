@@ -1,21 +1,18 @@
-"""What remembering and recalling cost, by how much there is to remember.
+"""What remembering and recalling cost, by the number of memories.
 
-Fills a table on disk with N memories, loads it as a start does, and recalls for facts that were
-said among them, in other words, with nothing of a question in a cache, encoding included: alone,
-and beside a language model that writes all the time. Then the same questions go to LanceDB's own
-hybrid query and to mem0 as well, on the same rows and vectors, in turns. mem0 lives in an
-environment of its own (docs/benchmarks.md); without that it is left out.
-
-Where an encoder has a stand-in, questions whose words were known before their end (`ahead`) and
-typed ones, which have more time (`typed`), are asked too. Times are in milliseconds.
+Fills a table on disk with N memories, loads it as a start does, and asks in other words for facts
+that are among them. No cache knows the questions, and encoding them counts. They are asked on an
+idle machine (`alone`) and beside a language model that writes all the time (`busy`); where an
+encoder has a stand-in, also with the words known before the end (`ahead`) and as typed questions,
+which have more time (`typed`). LanceDB's own hybrid query and mem0 are asked the same, on the same
+rows and vectors, in turns. mem0 needs an environment of its own (docs/benchmarks.md) and is left
+out without it. Times are in milliseconds.
 """
 
-import argparse
 import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 os.environ["LANCEDB_LOG"] = "error"  # it warns of a change to come, once a query
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -31,19 +28,12 @@ MEM0 = ROOT / ".venv-bench" / "bin" / "python"
 RIVALS = ("lancedb", "mem0")
 
 
-def work(options: argparse.Namespace) -> dict[str, Any]:
-    found: dict[str, dict[str, Any]] = {}
+def work(options: program.Options) -> program.Figures:
+    found: dict[str, program.Figures] = {}
+    wanted = program.fill(Wanted, options)
     for encoder in options.encoder or encoders_of_profiles():
-        wanted = Wanted(
-            encoder,
-            options.profile,
-            options.queries,
-            tuple(options.beside),
-            options.mem0,
-            options.mem0_rows,
-        )
         for rows in options.rows:
-            each = measured(rows, wanted)
+            each = measured(rows, encoder, wanted)
             found.setdefault(encoder, {})[str(rows)] = each
             for why in each["left_out"].values():
                 print(why, file=sys.stderr)
@@ -59,7 +49,7 @@ def encoders_of_profiles() -> list[str]:
     return ["+".join(filter(None, names)) for names in dict.fromkeys(chosen)]
 
 
-def told(encoder: str, rows: int, found: dict[str, Any]) -> str:
+def told(encoder: str, rows: int, found: program.Figures) -> str:
     """For a person."""
     lines = [f"{encoder}, {rows} memories"]
     for state in ("alone", "ahead", "typed", "busy"):

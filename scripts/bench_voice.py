@@ -1,14 +1,12 @@
 """From the end of the user's speech to the first sound of the answer: ours beside stock pipecat.
 
-DIR holds recordings of speech, and where there is one a `manifest.jsonl`, whose form
-scripts/bench/voice/labels.py describes. Each clip is said, at its own pace and with the noise of a
-quiet room around it, once to the assistant and once to the stock pipeline, in alternating order;
-both have the same models, warm, and a fresh conversation. Times count from an end of speech that
-was labelled beforehand. With `--memory`, `--screen` or `--idle` the assistant is compared with
-itself instead.
+DIR holds recordings of speech and, where there is one, a `manifest.jsonl`; its form is described in
+scripts/bench/voice/labels.py. Each clip is played at its own pace, amid the noise of a quiet room,
+once to the assistant and once to the stock pipeline, in alternating order. Both have the same
+models, warmed up, and a fresh conversation. Times count from an end of speech that was labelled
+beforehand. With `--memory`, `--screen` or `--idle` the assistant is compared with itself instead.
 """
 
-import argparse
 import asyncio
 import logging
 import os
@@ -16,7 +14,6 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 os.environ["LOGURU_AUTOINIT"] = "false"  # pipecat greets on standard error when imported
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -36,7 +33,7 @@ from scripts.common.rows import Keep
 MEMORIES = 300
 
 
-def work(options: argparse.Namespace) -> dict[str, Any]:
+def work(options: program.Options) -> program.Figures:
     logging.disable(logging.WARNING)
     clips = choose(without_commands(read_clips(options.clips)), options.limit, options.seed)
     if options.screen:

@@ -2,16 +2,14 @@
 
 Runs the idle work's own functions on the labelled utterances in `data/evaluation/extraction.jsonl`:
 the statements that rules find, the model's judgement of them, and the check that the words support
-them. The prompt and the rules were tuned on part `a`; part `b` measures. With `--cache`, answers
-are read from a file and added to it, so that what is done with them can be tuned without the model.
+them. Prompt and rules were tuned on part `a`; part `b` measures. With `--cache`, answers are read
+from a file and added to it, so that the rest can be tuned without the model.
 """
 
-import argparse
 import asyncio
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
@@ -24,7 +22,7 @@ from scripts.eval.extraction_score import read_rows, score, table
 MODEL = "qwen2.5-coder-0.5b-instruct"
 
 
-async def measured(options: argparse.Namespace) -> dict[str, Any]:
+async def measured(options: program.Options) -> program.Figures:
     every = read_rows(located(DATA))
     rows = [row for row in every if options.part in (None, row.part)][: options.limit]
     judge = None
@@ -42,7 +40,7 @@ async def measured(options: argparse.Namespace) -> dict[str, Any]:
     return figures(rows, result, judge, dropped)
 
 
-def work(options: argparse.Namespace) -> dict[str, Any]:
+def work(options: program.Options) -> program.Figures:
     return asyncio.run(measured(options))
 
 

@@ -1,29 +1,27 @@
 """What the answers know of what was told in an earlier session: whole conversations, typed.
 
-Runs the `assistant` command itself. One process is told N facts in passing, spread over small talk,
-and ends. Each fact is then asked for, in other words, in three ways:
+Runs the `assistant` command itself. One process is told N facts in passing, amid small talk, and
+ends. Each fact is then asked for, in other words, in three ways:
 
     on     by a new process on what the first one kept, as after a restart
     off    the same with `memory.enabled` off: what is guessed
     told   without a memory, the fact right before the question in one turn: the most that this
-           model makes of a fact that it is shown
+           model makes of a fact it is shown
 
-Only long-term memory can know in `on`: `context.resume_within_h = 0` begins a new conversation.
-Each question has a process and a copy of the home of its own: in a shared one the questions before
-it, and their answers, would be in the history and in the memory.
+Only long-term memory can know it in `on`: `context.resume_within_h = 0` begins a new conversation.
+Each question has its own process and its own copy of the home: in a shared one, the questions
+before it and their answers would be in the history and in the memory.
 
 An answer is right when it holds one of the accepted strings as whole words, numbers in words or
 digits. `shown` is the share of questions with the fact among the notes in the prompt: what is lost
-before that was lost by recall or by its deadline, the rest by the model. Intervals are bootstrap
-95 % over the facts.
+before that was lost by recall or its deadline, the rest by the model. Intervals are bootstrap 95 %
+over the facts.
 """
 
-import argparse
 import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
@@ -34,7 +32,7 @@ from scripts.common.rows import Keep
 from scripts.eval.memory_qa import WAYS, figures, measured, read_facts, table
 
 
-def work(options: argparse.Namespace) -> dict[str, Any]:
+def work(options: program.Options) -> program.Figures:
     shop = select_models(Settings.model_validate({"general": {"profile": options.profile}}))
     with tempfile.TemporaryDirectory() as folder:
         rows = measured(

@@ -1,14 +1,12 @@
 """Word error and time per clip of the speech recogniser, beside the same model as shipped.
 
 DIR holds recordings and `manifest.jsonl`, one object a line with `file` and `text`; rows without
-text are left out. Both ways run on each clip in turn, so that load falls on both.
+text are left out. Each clip goes to both in turn, so that load falls on both.
 """
 
-import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
@@ -17,7 +15,7 @@ from scripts.common.rows import InputUnusable
 from scripts.eval.stt import clips, compared
 
 
-def work(options: argparse.Namespace) -> dict[str, Any]:
+def work(options: program.Options) -> program.Figures:
     audio = list(clips(options.clips))
     if not audio:
         raise InputUnusable(f"There is no recording with a text in {options.clips}.")

@@ -1,19 +1,17 @@
-"""Have a model describe the turns of a benchmark, as the idle work does, and keep what it gives.
+"""Have a model describe the turns of a benchmark, as the idle work does, and keep its answers.
 
-FILE is in LoCoMo's format. `scripts/eval_recall.py --made CACHE` then tells what it brings. It goes
-on where it ended, and may be killed at any time. Several conversations are done side by side
+FILE is in LoCoMo's format. `scripts/eval_recall.py --made CACHE` then measures what the answers
+bring. It resumes where it ended, and may be killed at any time. Several turns are done at a time
 (`--lanes`): a processor writes one token for each of four in less than four times the time. The
-seconds that are noted are the model's processor time, so that other programs don't count.
-`--near N` takes only N turns of each conversation: those that answer questions, or `--questions M`
-of them, and the ones around.
+noted seconds are the model's processor time, so that other programs don't count. `--near N` takes
+only N turns of each conversation: those that answer questions, or `--questions M` of them, and the
+turns around.
 """
 
-import argparse
 import asyncio
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
@@ -26,14 +24,14 @@ from scripts.eval.recall_data import Pool, own_files, read_locomo, read_paraphra
 MODEL = "qwen2.5-coder-0.5b-instruct"
 
 
-def work(options: argparse.Namespace) -> dict[str, Any]:
+def work(options: program.Options) -> program.Figures:
     wanted = chosen(pools_of(options), options.near, options.questions)
     asked = asyncio.run(made(Cache(options.cache), options.model, wanted, options.lanes))
     print(f"{asked} turns were asked about, {len(wanted) - asked} were in the cache")
     return {"asked": asked, "model": options.model}
 
 
-def pools_of(options: argparse.Namespace) -> list[Pool]:
+def pools_of(options: program.Options) -> list[Pool]:
     if options.paraphrase:
         return [read_paraphrases(*own_files("paraphrase"))]
     every = read_locomo(options.file)
@@ -45,9 +43,9 @@ def pools_of(options: argparse.Namespace) -> list[Pool]:
 def main(arguments: Sequence[str]) -> int:
     parser = program.parser(__doc__)
     count = program.at_least(1)
-    parser.add_argument("file", type=Path, nargs="?", help="conversations in LoCoMo's format")
+    parser.add_argument("file", type=Path, nargs="?", metavar="FILE", help="conversations")
     parser.add_argument("--paraphrase", action="store_true", help="the project's own set")
-    parser.add_argument("--cache", type=Path, required=True, help="file of the answers")
+    parser.add_argument("--cache", type=Path, required=True, metavar="FILE", help="the answers")
     parser.add_argument("--model", default=MODEL, help="in the catalogue (default: %(default)s)")
     parser.add_argument(
         "--pools",

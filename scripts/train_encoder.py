@@ -1,17 +1,15 @@
 """Adapt a sentence encoder to questions about what was said in passing.
 
-Learns on the files of `data/training`: utterances, what is asked weeks later in other words, and
-other utterances that are tempting. A low-rank adapter (LoRA) of the encoder's upper layers is
-trained so that a question is nearer to its utterance than to the others of its batch, then written
-to FOLDER in peft's form; `models/catalogue.toml` names the adapters that are in use. The published
-model must have been pulled. The evaluation sets are not read.
+Learns on the files of `data/training`: utterances, what is asked about them weeks later in other
+words, and other utterances that are tempting. A low-rank adapter (LoRA) of the encoder's upper
+layers is trained so that a question is nearer to its utterance than to the others of its batch. It
+is written to FOLDER in peft's form; `models/catalogue.toml` names the adapters in use. The
+published model must have been pulled. The evaluation sets are not read.
 """
 
-import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
@@ -19,21 +17,11 @@ from scripts.common import program
 from scripts.train.training_data import FILES, read_pairs
 
 
-def work(options: argparse.Namespace) -> dict[str, Any]:
+def work(options: program.Options) -> program.Figures:
     from scripts.train.adaptation import Plan, adapted  # brings torch: `--help` needn't wait for it
 
     told = [each for name in options.on for each in read_pairs(name, options.limit)]
-    plan = Plan(
-        layers=options.layers,
-        rank=options.rank,
-        rate=options.rate,
-        epochs=options.epochs,
-        hold_out=options.hold_out,
-        seed=options.seed,
-        begun=options.begun,
-        half=options.half,
-    )
-    figures = adapted(options.encoder, told, plan, options.out)
+    figures = adapted(told, program.fill(Plan, options))
     for name, value in figures.items():
         print(f"{name}: {value}")
     return figures
@@ -63,12 +51,12 @@ def main(arguments: Sequence[str]) -> int:
         metavar="N",
         help="leave out every Nth utterance, and tell how often its questions find it among all",
     )
-    parser.add_argument("--epochs", type=float, default=2.0)
+    parser.add_argument("--epochs", type=float, default=2.0, help="passes over the data")
     parser.add_argument("--layers", type=count, default=4, help="adapted, from the top")
     parser.add_argument("--rank", type=count, default=16, help="of the adapter")
     parser.add_argument("--rate", type=float, default=3e-4, help="of learning, at its highest")
     parser.add_argument("--limit", type=count, metavar="N", help="so many utterances of each file")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=0, help="of the order")
     parser.add_argument(
         "--half",
         action="store_true",

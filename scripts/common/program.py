@@ -3,13 +3,21 @@
 import argparse
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from assistant.errors import AssistantError
 from models.selection.profiles import NAMES
 from scripts.common.last_line import last_line, machine
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
 INTERRUPTED_EXIT = 130
+
+Options = argparse.Namespace
+Figures = dict[str, Any]
+Plan = TypeVar("Plan", bound="DataclassInstance")
 
 
 class NotMeasured(AssistantError):
@@ -48,10 +56,12 @@ def at_least(least: int) -> Callable[[str], int]:
     return number
 
 
-Work = Callable[[argparse.Namespace], Mapping[str, Any]]
+def fill(plan: type[Plan], options: Options) -> Plan:
+    """A dataclass from the options of the same names."""
+    return plan(**{each.name: getattr(options, each.name) for each in fields(plan)})
 
 
-def run(work: Work, options: argparse.Namespace) -> int:
+def run(work: Callable[[Options], Mapping[str, Any]], options: Options) -> int:
     """Have the work done and its figures printed as the last line, where `--json` is given.
 
     Returns the exit code. The machine is looked at before, while the work is no part of its load.
