@@ -42,7 +42,7 @@ def work(options: program.Options) -> program.Figures:
     both = encoders.opened(options, full=options.query == "full")
     if options.made:
         return switched(options, pools, both)
-    ours = variants(both, without=options.without, summaries=options.summaries, facts=options.facts)
+    ours = variants(both, without=options.without, facts=options.facts)
     values, categories = measured(pools, both, ours)
     if not categories:
         raise InputUnusable("There is no question with evidence in it.")
@@ -88,10 +88,7 @@ def main(arguments: Sequence[str]) -> int:
         metavar="WEIGHTS",
         help="of Ranking, set to 0 for comparison: a,b+c once without a, once without b and c",
     )
-    parser.add_argument(
-        "--summaries", action="store_true", help="also with summaries by rules among the turns"
-    )
-    parser.add_argument("--facts", action="store_true", help="also with facts by rules among them")
+    parser.add_argument("--facts", action="store_true", help="also with facts by rules beside")
     parser.add_argument(
         "--made",
         type=Path,
