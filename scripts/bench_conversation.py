@@ -16,6 +16,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from scripts.bench.conversation import ALLOWED_OVER, EARLY_TURN, measured
 from scripts.common import program
+from scripts.common.program import add_number
 
 
 def work(options: program.Options) -> program.Figures:
@@ -41,12 +42,16 @@ def work(options: program.Options) -> program.Figures:
 def main(arguments: Sequence[str]) -> int:
     parser = program.parser(__doc__)
     program.add_profile(parser)
-    parser.add_argument("--turns", type=program.at_least(1), default=100, metavar="N")
-    parser.add_argument("--answer-tokens", type=int, help="longest answer; default: the setting's")
-    parser.add_argument("--pause", type=float, default=1.0, metavar="S", help="between turns")
-    parser.add_argument("--remembered", type=int, default=0, help="exchanges of long ago")
-    parser.add_argument("--seed", type=int, default=1, help="of what is said")
-    parser.add_argument("--idle", action="store_true", help="with work between utterances")
+    add_number(parser, "--turns", 100, "messages to type")
+    add_number(parser, "--answer-tokens", None, "longest answer; by default the setting's", least=0)
+    parser.add_argument(
+        "--pause", type=float, default=1.0, metavar="S", help="seconds between turns"
+    )
+    add_number(parser, "--remembered", 0, "exchanges told long ago", least=0)
+    add_number(parser, "--seed", 1, "of the random choice of messages", least=0)
+    parser.add_argument(
+        "--idle", action="store_true", help="with work between utterances that never ends"
+    )
     return program.run(work, parser.parse_args(arguments))
 
 

@@ -14,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from scripts.bench.encryption import measured, measured_once
 from scripts.common import program
+from scripts.common.program import add_number
 
 
 def work(options: program.Options) -> program.Figures:
@@ -29,11 +30,10 @@ def work(options: program.Options) -> program.Figures:
 
 def main(arguments: Sequence[str]) -> int:
     parser = program.parser(__doc__)
-    count = program.at_least(1)
     rows = [1_000, 10_000, 100_000]
-    parser.add_argument("--rows", type=count, nargs="+", default=rows, help="memories")
-    parser.add_argument("--dimensions", type=count, default=384, help="of the vectors")
-    parser.add_argument("--exchanges", type=count, default=400, help="to store")
+    add_number(parser, "--rows", rows, "numbers of memories", nargs="+")
+    add_number(parser, "--dimensions", 384, "of the vectors")
+    add_number(parser, "--exchanges", 400, "exchanges to store")
     return program.run(work, parser.parse_args(arguments))
 
 

@@ -17,6 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from assistant.encryption.keys import MasterKey
 from scripts.bench.forget import measured
 from scripts.common import program
+from scripts.common.program import add_number
 
 
 def work(options: program.Options) -> program.Figures:
@@ -34,11 +35,10 @@ def work(options: program.Options) -> program.Figures:
 
 def main(arguments: Sequence[str]) -> int:
     parser = program.parser(__doc__)
-    count = program.at_least(1)
-    parser.add_argument("--rows", type=count, nargs="+", default=[10_000], help="memories")
-    parser.add_argument("--forget", type=count, nargs="+", default=[1, 1_000], help="of them")
-    parser.add_argument("--hide", type=int, default=50, help="exchanges to hide and bring back")
-    parser.add_argument("--dimensions", type=count, default=384, help="of the vectors")
+    add_number(parser, "--rows", [10_000], "numbers of memories", nargs="+")
+    add_number(parser, "--forget", [1, 1_000], "memories to forget", nargs="+")
+    add_number(parser, "--hide", 50, "exchanges to hide and bring back", least=0)
+    add_number(parser, "--dimensions", 384, "of the vectors")
     parser.add_argument("--encrypted", action="store_true", help="with encryption at rest")
     return program.run(work, parser.parse_args(arguments))
 

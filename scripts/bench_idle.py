@@ -16,6 +16,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from scripts.bench.room import SETTLE_S, of_starts, quiet_room
 from scripts.common import program
 from scripts.common.assistant_process import talking
+from scripts.common.program import add_number
 
 
 def measured(folder: Path, profile: str, starts: int, seconds: float) -> program.Figures:
@@ -57,8 +58,10 @@ def work(options: program.Options) -> program.Figures:
 def main(arguments: Sequence[str]) -> int:
     parser = program.parser(__doc__)
     program.add_profile(parser)
-    parser.add_argument("--seconds", type=float, default=60, help="of listening to silence")
-    parser.add_argument("--starts", type=program.at_least(1), default=3, help="warm starts")
+    parser.add_argument(
+        "--seconds", type=float, default=60, metavar="S", help="seconds of silence to listen to"
+    )
+    add_number(parser, "--starts", 3, "warm starts")
     return program.run(work, parser.parse_args(arguments))
 
 

@@ -23,6 +23,7 @@ from models.selection.requested import select_models
 from scripts.bench.memory.measuring import Wanted, measured
 from scripts.common import program
 from scripts.common.assistant_process import ROOT
+from scripts.common.program import add_number
 
 MEM0 = ROOT / ".venv-bench" / "bin" / "python"
 RIVALS = ("lancedb", "mem0")
@@ -84,28 +85,36 @@ def told(encoder: str, rows: int, found: program.Figures) -> str:
 
 def main(arguments: Sequence[str]) -> int:
     parser = program.parser(__doc__)
-    count = program.at_least(1)
     rows = [1_000, 10_000, 100_000]
-    parser.add_argument("--rows", type=count, nargs="+", default=rows, help="memories")
+    add_number(parser, "--rows", rows, "numbers of memories", nargs="+")
     parser.add_argument(
         "--encoder",
         nargs="+",
         metavar="NAME[+STAND_IN]",
-        help="default: each that a profile chooses",
+        help="encoders; by default each that a profile chooses",
     )
     program.add_profile(parser)
-    parser.add_argument("--queries", type=count, default=250, help="alone, and as many busy")
+    add_number(parser, "--queries", 250, "questions to ask in each state")
     parser.add_argument(
-        "--beside", nargs="*", default=RIVALS, choices=RIVALS, help="what to compare with"
+        "--beside",
+        nargs="*",
+        default=RIVALS,
+        choices=RIVALS,
+        help="what to compare with; none for nothing",
     )
     parser.add_argument(
-        "--mem0", type=Path, default=MEM0, metavar="PYTHON", help="an interpreter that has mem0"
+        "--mem0",
+        type=Path,
+        default=MEM0,
+        metavar="PYTHON",
+        help="Python interpreter of the environment that has mem0",
     )
-    parser.add_argument(
+    add_number(
+        parser,
         "--mem0-rows",
-        type=int,
-        default=10_000,
-        help="most that it is filled with: beyond them a question takes it seconds",
+        10_000,
+        "memories beyond which mem0 is left out, since a question takes it seconds",
+        least=0,
     )
     return program.run(work, parser.parse_args(arguments))
 

@@ -20,6 +20,7 @@ from assistant.paths import Home
 from scripts.bench.idle_pending import fill
 from scripts.bench.preemption import ALLOWED_MS, figures, measured
 from scripts.common import program
+from scripts.common.program import add_number
 from scripts.common.rows import Keep
 
 EXCHANGES = 400
@@ -43,9 +44,11 @@ def work(options: program.Options) -> program.Figures:
 def main(arguments: Sequence[str]) -> int:
     parser = program.parser(__doc__)
     program.add_profile(parser)
-    parser.add_argument("--times", type=program.at_least(1), default=200, metavar="N")
-    parser.add_argument("--seed", type=int, default=1, help="of the moments")
-    parser.add_argument("--keep", type=Path, metavar="FILE", help="write each time's row here")
+    add_number(parser, "--times", 200, "interruptions")
+    add_number(parser, "--seed", 1, "of the random moments", least=0)
+    parser.add_argument(
+        "--keep", type=Path, metavar="FILE", help="write a row for each interruption to this file"
+    )
     return program.run(work, parser.parse_args(arguments))
 
 

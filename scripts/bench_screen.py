@@ -17,6 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from scripts.bench.screen.measuring import measured
 from scripts.common import program
+from scripts.common.program import add_number
 
 
 def work(options: program.Options) -> program.Figures:
@@ -52,9 +53,11 @@ def table(found: program.Figures) -> str:
 def main(arguments: Sequence[str]) -> int:
     parser = program.parser(__doc__)
     program.add_profile(parser)
-    parser.add_argument("--starts", type=program.at_least(1), default=3, help="warm starts")
-    parser.add_argument("--seconds", type=float, default=30, help="of listening to silence")
-    parser.add_argument("--rows", type=int, default=10_000, help="memories in the table")
+    add_number(parser, "--starts", 3, "warm starts")
+    parser.add_argument(
+        "--seconds", type=float, default=30, metavar="S", help="seconds of silence to listen to"
+    )
+    add_number(parser, "--rows", 10_000, "memories in the table; 0 leaves it out", least=0)
     return program.run(work, parser.parse_args(arguments))
 
 

@@ -28,6 +28,7 @@ from scripts.bench.voice import (
 )
 from scripts.bench.voice.labels import choose, read_clips, without_commands
 from scripts.common import program
+from scripts.common.program import add_number
 from scripts.common.rows import Keep
 
 MEMORIES = 300
@@ -58,11 +59,9 @@ def main(arguments: Sequence[str]) -> int:
         type=Path,
         default=located("recordings"),
         metavar="DIR",
-        help="folder of recordings (default: those that ship)",
+        help="folder of recordings; by default those that ship",
     )
-    parser.add_argument(
-        "--limit", type=program.at_least(1), metavar="N", help="only N of them, drawn at random"
-    )
+    add_number(parser, "--limit", None, "take only N of them, drawn at random")
     beside = parser.add_mutually_exclusive_group()
     beside.add_argument(
         "--memory",
@@ -76,8 +75,10 @@ def main(arguments: Sequence[str]) -> int:
     beside.add_argument(
         "--idle", action="store_true", help="compare with and without work between utterances"
     )
-    parser.add_argument("--seed", type=int, default=1, help="of the choice, order and intervals")
-    parser.add_argument("--keep", type=Path, metavar="FILE", help="write each clip's row here")
+    add_number(parser, "--seed", 1, "of the choice, the order and the intervals", least=0)
+    parser.add_argument(
+        "--keep", type=Path, metavar="FILE", help="write a row for each clip to this file"
+    )
     return program.run(work, parser.parse_args(arguments))
 
 

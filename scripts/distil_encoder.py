@@ -17,6 +17,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from scripts.common import program
+from scripts.common.program import add_number
 from scripts.train.training_data import FILES, read_pairs
 
 
@@ -32,25 +33,29 @@ def work(options: program.Options) -> program.Figures:
 
 def main(arguments: Sequence[str]) -> int:
     parser = program.parser(__doc__)
-    count = program.at_least(1)
     parser.add_argument(
-        "--layers", type=int, nargs="+", required=True, metavar="N", help="to keep, from 0 on"
+        "--layers",
+        type=int,
+        nargs="+",
+        required=True,
+        metavar="N",
+        help="layers to keep, from 0 on",
     )
     parser.add_argument(
         "--encoder",
         default="all-minilm-l6-v2",
         metavar="NAME",
-        help="in the catalogue (default: %(default)s)",
+        help="encoder in the catalogue",
     )
-    parser.add_argument("--out", type=Path, metavar="FOLDER", help="for the adapter")
-    parser.add_argument("--rank", type=count, default=64, help="of the adapter")
-    parser.add_argument("--epochs", type=count, default=3, help="passes over the data")
-    parser.add_argument("--rate", type=float, default=1e-3, help="of learning, at its highest")
+    parser.add_argument("--out", type=Path, metavar="FOLDER", help="folder to write the adapter to")
+    add_number(parser, "--rank", 64, "of the adapter")
+    add_number(parser, "--epochs", 3, "passes over the data")
     parser.add_argument(
-        "--hold-out", type=count, default=28, metavar="N", help="every Nth question is held out"
+        "--rate", type=float, default=1e-3, metavar="R", help="highest learning rate"
     )
-    parser.add_argument("--limit", type=count, metavar="N", help="so many utterances of each file")
-    parser.add_argument("--seed", type=int, default=0, help="of the order")
+    add_number(parser, "--hold-out", 28, "hold out every Nth question")
+    add_number(parser, "--limit", None, "take only N utterances of each file")
+    add_number(parser, "--seed", 0, "of the order", least=0)
     return program.run(work, parser.parse_args(arguments))
 
 

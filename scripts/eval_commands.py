@@ -40,7 +40,9 @@ def work(options: program.Options) -> program.Figures:
 
 def main(arguments: Sequence[str]) -> int:
     parser = program.parser(__doc__)
-    parser.add_argument("--talk", action="store_true", help="the 6,000 utterances instead")
+    parser.add_argument(
+        "--talk", action="store_true", help="the 6,000 utterances instead of the commands"
+    )
     return program.run(work, parser.parse_args(arguments))
 
 

@@ -15,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from data import located
 from scripts.common import program
+from scripts.common.program import add_number
 from scripts.eval.asking import language_model
 from scripts.eval.extraction import DATA, Judge, extracted, figures, wrong
 from scripts.eval.extraction_score import read_rows, score, table
@@ -47,11 +48,13 @@ def work(options: program.Options) -> program.Figures:
 def main(arguments: Sequence[str]) -> int:
     parser = program.parser(__doc__)
     judge = parser.add_mutually_exclusive_group()
-    judge.add_argument("--model", default=MODEL, help="that judges; a name in the catalogue")
-    judge.add_argument("--rules", action="store_true", help="take all that the rules find")
-    parser.add_argument("--part", choices=("a", "b"), help="default: both")
-    parser.add_argument("--limit", type=program.at_least(1), metavar="N", help="utterances")
-    parser.add_argument("--cache", type=Path, metavar="FILE", help="of the model's answers")
+    judge.add_argument("--model", default=MODEL, metavar="NAME", help="language model that judges")
+    judge.add_argument(
+        "--rules", action="store_true", help="take all that the rules find, without a model"
+    )
+    parser.add_argument("--part", choices=("a", "b"), help="part of the set; by default both")
+    add_number(parser, "--limit", None, "take only the first N utterances")
+    parser.add_argument("--cache", type=Path, metavar="FILE", help="file of the model's answers")
     parser.add_argument("--wrong", action="store_true", help="print what is wrong or missed")
     return program.run(work, parser.parse_args(arguments))
 

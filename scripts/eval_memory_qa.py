@@ -28,6 +28,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from assistant.settings import Settings
 from models.selection.requested import select_models
 from scripts.common import program
+from scripts.common.program import add_number
 from scripts.common.rows import Keep
 from scripts.eval.memory_qa import WAYS, figures, measured, read_facts, table
 
@@ -53,17 +54,19 @@ def work(options: program.Options) -> program.Figures:
 def main(arguments: Sequence[str]) -> int:
     parser = program.parser(__doc__)
     program.add_profile(parser, "small")
-    parser.add_argument("--n", type=program.at_least(1), help="so many facts; default: all")
-    parser.add_argument("--way", nargs="+", choices=WAYS, default=WAYS, help="default: all three")
+    add_number(parser, "--n", None, "ask for only N facts")
+    parser.add_argument(
+        "--way", nargs="+", choices=WAYS, default=WAYS, help="ways to ask; by default all three"
+    )
     parser.add_argument(
         "--deadline-ms",
         type=float,
         default=Settings().memory.deadline_ms,
         metavar="MS",
-        help="of a recall (default: %(default)s); more for a machine that is busy otherwise",
+        help="deadline of a recall; more for a machine that is busy otherwise",
     )
-    parser.add_argument("--seed", type=int, default=1, help="of the choice and the order")
-    parser.add_argument("--keep", type=Path, metavar="FILE", help="write each answer here")
+    add_number(parser, "--seed", 1, "of the choice and the order", least=0)
+    parser.add_argument("--keep", type=Path, metavar="FILE", help="write each answer to this file")
     return program.run(work, parser.parse_args(arguments))
 
 

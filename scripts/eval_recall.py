@@ -71,7 +71,9 @@ def switched(options: program.Options, pools: Sequence[Pool], both: Encoders) ->
 
 def main(arguments: Sequence[str]) -> int:
     parser = program.parser(__doc__)
-    parser.add_argument("file", type=Path, nargs="?", metavar="FILE", help="conversations")
+    parser.add_argument(
+        "file", type=Path, nargs="?", metavar="FILE", help="conversations in LoCoMo's format"
+    )
     sets = parser.add_mutually_exclusive_group()
     for name, told in SETS.items():
         sets.add_argument(f"--{name}", dest="own", action="store_const", const=name, help=told)
@@ -80,15 +82,18 @@ def main(arguments: Sequence[str]) -> int:
         "--query",
         choices=("full", "int8"),
         default="int8",
-        help="precision of the weights for questions (default: %(default)s)",
+        help="precision of the weights by which questions are encoded",
     )
     parser.add_argument(
         "--without",
         default="",
         metavar="WEIGHTS",
-        help="of Ranking, set to 0 for comparison: a,b+c once without a, once without b and c",
+        help="also without these weights of the ranking: for a,b+c once without a, once without b "
+        "and c",
     )
-    parser.add_argument("--facts", action="store_true", help="also with facts by rules beside")
+    parser.add_argument(
+        "--facts", action="store_true", help="also with facts, found by rules, beside the turns"
+    )
     parser.add_argument(
         "--made",
         type=Path,

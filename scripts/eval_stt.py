@@ -11,6 +11,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from scripts.common import program
+from scripts.common.program import add_number
 from scripts.common.rows import InputUnusable
 from scripts.eval.stt import clips, compared
 
@@ -27,11 +28,13 @@ def work(options: program.Options) -> program.Figures:
 
 def main(arguments: Sequence[str]) -> int:
     parser = program.parser(__doc__)
-    parser.add_argument("--clips", type=Path, required=True, metavar="DIR")
     parser.add_argument(
-        "--models", type=Path, nargs="+", required=True, metavar="FOLDER", help="of the weights"
+        "--clips", type=Path, required=True, metavar="DIR", help="folder of recordings"
     )
-    parser.add_argument("--threads", type=program.at_least(1), default=2)
+    parser.add_argument(
+        "--models", type=Path, nargs="+", required=True, metavar="FOLDER", help="speech models"
+    )
+    add_number(parser, "--threads", 2, "of the processor")
     return program.run(work, parser.parse_args(arguments))
 
 

@@ -20,6 +20,7 @@ from assistant.memory.records.memory import Memory
 from assistant.settings import Settings
 from data import located
 from scripts.common import program
+from scripts.common.program import add_number
 from scripts.eval.asking import language_model
 from scripts.eval.encoders import QUICK, both_of
 from scripts.eval.summaries import Notes, Shortener, by_rules, figures, summed_up
@@ -67,15 +68,14 @@ def work(options: program.Options) -> program.Figures:
 def main(arguments: Sequence[str]) -> int:
     parser = program.parser(__doc__)
     turns = Settings().idle.summarise_turns
-    parser.add_argument("--model", metavar="NAME", help="in the catalogue")
     parser.add_argument(
-        "--turns",
-        type=program.at_least(1),
-        default=turns,
-        help="of a summary",
+        "--model", metavar="NAME", help="language model that shortens summaries too"
     )
-    parser.add_argument("--cache", type=Path, metavar="FILE", help="of the model's answers")
-    parser.add_argument("--show", action="store_true", help="summaries, and each question's notes")
+    add_number(parser, "--turns", turns, "turns in a summary")
+    parser.add_argument("--cache", type=Path, metavar="FILE", help="file of the model's answers")
+    parser.add_argument(
+        "--show", action="store_true", help="print summaries, and each question's notes"
+    )
     return program.run(work, parser.parse_args(arguments))
 
 

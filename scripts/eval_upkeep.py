@@ -42,8 +42,10 @@ def work(options: program.Options) -> program.Figures:
 def main(arguments: Sequence[str]) -> int:
     parser = program.parser(__doc__)
     pairs = parser.add_mutually_exclusive_group()
-    pairs.add_argument("--talk", action="store_true", help="the 6,000 utterances instead")
-    pairs.add_argument("--model", metavar="NAME", help="a language model in the catalogue")
+    pairs.add_argument(
+        "--talk", action="store_true", help="the 6,000 utterances instead of the pairs"
+    )
+    pairs.add_argument("--model", metavar="NAME", help="language model to consolidate with")
     add_encoder(parser)
     return program.run(work, parser.parse_args(arguments))
 

@@ -16,6 +16,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from scripts.common import program
+from scripts.common.program import add_number
 from scripts.common.rows import InputUnusable
 from scripts.eval.derived import chosen, made
 from scripts.eval.derived_cache import Cache
@@ -42,21 +43,27 @@ def pools_of(options: program.Options) -> list[Pool]:
 
 def main(arguments: Sequence[str]) -> int:
     parser = program.parser(__doc__)
-    count = program.at_least(1)
-    parser.add_argument("file", type=Path, nargs="?", metavar="FILE", help="conversations")
-    parser.add_argument("--paraphrase", action="store_true", help="the project's own set")
-    parser.add_argument("--cache", type=Path, required=True, metavar="FILE", help="the answers")
-    parser.add_argument("--model", default=MODEL, help="in the catalogue (default: %(default)s)")
     parser.add_argument(
-        "--pools",
-        type=program.at_least(0),
-        nargs="+",
-        metavar="N",
-        help="which conversations, from 0 on, in this order",
+        "file", type=Path, nargs="?", metavar="FILE", help="conversations in LoCoMo's format"
     )
-    parser.add_argument("--near", type=int, default=0, metavar="N", help="so many turns of each")
-    parser.add_argument("--questions", type=count, metavar="M", help="with --near: of so many")
-    parser.add_argument("--lanes", type=count, default=4, help="turns at a time")
+    parser.add_argument(
+        "--paraphrase", action="store_true", help="the project's own facts instead of FILE"
+    )
+    parser.add_argument(
+        "--cache", type=Path, required=True, metavar="FILE", help="file of the answers"
+    )
+    parser.add_argument("--model", default=MODEL, metavar="NAME", help="language model")
+    add_number(
+        parser,
+        "--pools",
+        None,
+        "conversations to take, from 0 on, in this order",
+        least=0,
+        nargs="+",
+    )
+    add_number(parser, "--near", 0, "take only N turns of each", least=0)
+    add_number(parser, "--questions", None, "with --near, of M questions")
+    add_number(parser, "--lanes", 4, "turns at a time")
     options = parser.parse_args(arguments)
     if (options.file is None) is not options.paraphrase:
         parser.error("give either a FILE or --paraphrase")

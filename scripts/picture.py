@@ -18,6 +18,7 @@ from assistant.settings import load as load_settings
 from data import located
 from scripts.common import program
 from scripts.common.assistant_process import ROOT
+from scripts.common.program import add_number
 from ui.screen.replay_screen import ReplayScreen
 from ui.session.replay import Replay, load
 
@@ -53,9 +54,7 @@ def work(options: program.Options) -> program.Figures:
 
 def main(arguments: Sequence[str]) -> int:
     parser = program.parser(__doc__)
-    parser.add_argument(
-        "--turns", type=program.at_least(1), default=TURNS, help="shown (default: %(default)s)"
-    )
+    add_number(parser, "--turns", TURNS, "turns of the conversation to show")
     return program.run(work, parser.parse_args(arguments))
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from scripts.common import program
+from scripts.common.program import add_number
 from scripts.train.training_data import FILES, read_pairs
 
 
@@ -29,34 +30,43 @@ def work(options: program.Options) -> program.Figures:
 
 def main(arguments: Sequence[str]) -> int:
     parser = program.parser(__doc__)
-    count = program.at_least(1)
     parser.add_argument(
         "--encoder",
         default="all-mpnet-base-v2",
         metavar="NAME",
-        help="in the catalogue (default: %(default)s)",
+        help="encoder in the catalogue",
     )
-    parser.add_argument("--out", type=Path, metavar="FOLDER", help="for the adapter")
+    parser.add_argument("--out", type=Path, metavar="FOLDER", help="folder to write the adapter to")
     parser.add_argument(
         "--begun",
         type=Path,
         metavar="FOLDER",
-        help="of an adapter of the same layers and rank, to go on from",
+        help="folder of an adapter of the same layers and rank, to go on from",
     )
-    parser.add_argument("--on", nargs="+", choices=FILES, default=FILES, help="default: all")
     parser.add_argument(
-        "--hold-out",
-        type=program.at_least(0),
-        default=0,
-        metavar="N",
-        help="leave out every Nth utterance, and tell how often its questions find it among all",
+        "--on",
+        nargs="+",
+        choices=FILES,
+        default=FILES,
+        help="files of data/training; by default all",
     )
-    parser.add_argument("--epochs", type=float, default=2.0, help="passes over the data")
-    parser.add_argument("--layers", type=count, default=4, help="adapted, from the top")
-    parser.add_argument("--rank", type=count, default=16, help="of the adapter")
-    parser.add_argument("--rate", type=float, default=3e-4, help="of learning, at its highest")
-    parser.add_argument("--limit", type=count, metavar="N", help="so many utterances of each file")
-    parser.add_argument("--seed", type=int, default=0, help="of the order")
+    add_number(
+        parser,
+        "--hold-out",
+        0,
+        "leave out every Nth utterance, and tell how often its questions find it among all",
+        least=0,
+    )
+    parser.add_argument(
+        "--epochs", type=float, default=2.0, metavar="N", help="passes over the data"
+    )
+    add_number(parser, "--layers", 4, "layers to adapt, from the top")
+    add_number(parser, "--rank", 16, "of the adapter")
+    parser.add_argument(
+        "--rate", type=float, default=3e-4, metavar="R", help="highest learning rate"
+    )
+    add_number(parser, "--limit", None, "take only N utterances of each file")
+    add_number(parser, "--seed", 0, "of the order", least=0)
     parser.add_argument(
         "--half",
         action="store_true",

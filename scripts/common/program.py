@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -24,13 +24,22 @@ class NotMeasured(AssistantError):
     """What was to be measured did not come up, or did not do as it should."""
 
 
+class _Help(argparse.RawDescriptionHelpFormatter):
+    """Tells the defaults, but not that something is off or left out."""
+
+    def _get_help_string(self, action: argparse.Action) -> str:
+        told = action.help or ""
+        plain = not action.default or action.default == argparse.SUPPRESS or "default" in told
+        return told if plain else f"{told} (default: %(default)s)"
+
+
 def parser(doc: str | None) -> argparse.ArgumentParser:
     """One that tells all of a program's docstring with `--help`, and has `--json`."""
     about, _, more = (doc or "").strip().partition("\n\n")
     made = argparse.ArgumentParser(
         description=about,
         epilog=more,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_Help,
         allow_abbrev=False,
     )
     made.add_argument(
@@ -41,7 +50,22 @@ def parser(doc: str | None) -> argparse.ArgumentParser:
 
 def add_profile(made: argparse.ArgumentParser, default: str = "tiny") -> None:
     made.add_argument(
-        "--profile", default=default, choices=NAMES, help="whose models (default: %(default)s)"
+        "--profile", default=default, choices=NAMES, help="profile whose models are used"
+    )
+
+
+def add_number(
+    made: argparse.ArgumentParser,
+    name: str,
+    default: int | Sequence[int] | None,
+    told: str,
+    *,
+    least: int = 1,
+    nargs: str | None = None,
+) -> None:
+    """An option that takes a whole number, or several with `nargs`."""
+    made.add_argument(
+        name, type=at_least(least), default=default, nargs=nargs, metavar="N", help=told
     )
 
 

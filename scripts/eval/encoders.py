@@ -108,18 +108,19 @@ def both_of(name: str, vectors: Path | None = None, *, full: bool = False) -> En
 
 def add_encoder(parser: argparse.ArgumentParser) -> None:
     """One, the quick one unless another is named."""
-    told = "in the catalogue, or a folder (default: %(default)s)"
-    parser.add_argument("--encoder", default=QUICK, metavar="NAME", help=told)
+    parser.add_argument(
+        "--encoder", default=QUICK, metavar="NAME", help="encoder in the catalogue, or a folder"
+    )
 
 
 def add_both(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--encoder",
         metavar="NAME",
-        help="in the catalogue, or a folder; default: both of the profile `default`",
+        help="encoder in the catalogue, or a folder; by default both of the profile `default`",
     )
     parser.add_argument(
-        "--stand-in", metavar="NAME", help="the quicker one, for where --encoder is late"
+        "--stand-in", metavar="NAME", help="quicker encoder, for where the other is late"
     )
     parser.add_argument(
         "--vectors", type=Path, metavar="FOLDER", help="keep documents' vectors for the next run"
