@@ -11,7 +11,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
 
-from assistant.compose.audio import AudioPlan, _detectors, open_audio
+from assistant.compose.audio import AudioPlan, load_detectors, open_audio
 from assistant.compose.conversation import open_conversation
 from assistant.compose.engines import load_models, open_benchmark
 from assistant.compose.idle import JobResources, start_idle_jobs
@@ -210,7 +210,7 @@ async def open_assistant(
         parts: list[VoiceLoop] = []
         sound = await open_audio(settings, plan, bus, recordings, partial(_tell_of_sound, parts))
         hears = sound.microphone is not None
-        detectors = asyncio.create_task(asyncio.to_thread(_detectors))
+        detectors = asyncio.create_task(asyncio.to_thread(load_detectors))
         stack.callback(detectors.cancel)
         models = await load_models(home, settings, bus, hears=hears, speaks=sound.speaks)
         stack.push_async_callback(models.llm.close)

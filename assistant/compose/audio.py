@@ -28,7 +28,7 @@ from assistant.voice.turns.detectors import (
 )
 
 
-def _detectors() -> tuple[VoiceDetector, EndOfTurn]:
+def load_detectors() -> tuple[VoiceDetector, EndOfTurn]:
     return GatedVoiceDetector(SileroVoice()), SmartTurn()
 
 

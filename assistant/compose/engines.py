@@ -18,7 +18,7 @@ from models.hardware import detect, require_ram
 from models.interfaces import LanguageModel, ModelSet, SentenceEncoder, SpeechToText, TextToSpeech
 from models.selection.benchmark import Benchmark
 from models.selection.machine_records import notes_in
-from models.selection.requested import ModelSelection, _engine_for, model_path, select_models
+from models.selection.requested import ModelSelection, engine_for, model_path, select_models
 
 QUERY_THREADS = 2
 """More don't make a dozen tokens any faster; where others are at work a second one, which has to be
@@ -192,7 +192,7 @@ def _language_model(
 ) -> LanguageModel:
     llm = settings.llm
     wanted = llm.model or shop.profile.llm
-    engine = llm.engine if llm.engine != "auto" else _engine_for(shop, settings, wanted)
+    engine = llm.engine if llm.engine != "auto" else engine_for(shop, settings, wanted)
     if engine == "openai":
         from models.llm.openai_http import OpenAICompatible
 

@@ -25,13 +25,14 @@ from assistant.idle.jobs.importance import ImportanceJob
 from assistant.idle.jobs.speed_benchmark import Measured, Measuring
 from assistant.idle.jobs.summarisation import SummarisationJob
 from assistant.idle.load_policy import LoadPolicy
-from assistant.idle.queue import JobQueue
-from assistant.idle.requests import ACT, IdleAdmin, Request, Row, SchedulerProxy
+from assistant.idle.requests import ACT, IdleAdmin, SchedulerProxy
 from assistant.idle.scheduler import Scheduler
+from assistant.ipc.messages import Request, Row
 from assistant.memory.due_purges import purge_due_at_start
 from assistant.memory.store.location import store_location
 from assistant.memory.store.repair import open_store
 from assistant.memory.transcript.database import Transcript
+from assistant.memory.transcript.job_queue import JobQueue
 from assistant.memory.user_memory import UserMemory
 from assistant.paths import Home
 from assistant.settings import Idle, Settings

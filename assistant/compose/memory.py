@@ -39,7 +39,7 @@ from assistant.memory.records.hidden import HiddenItems
 from assistant.memory.records.memory import new_id
 from assistant.memory.retrieval.document_expansion import ExpansionWeights
 from assistant.memory.retrieval.ranking import Ranking
-from assistant.memory.retrieval.tiers import Tiers
+from assistant.memory.retrieval.vectors.tiers import Tiers
 from assistant.memory.store.capacity import CapacityWarnings
 from assistant.memory.store.location import StoreLocation
 from assistant.memory.store.repair import open_store

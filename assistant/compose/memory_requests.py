@@ -10,9 +10,10 @@ from assistant.compose.engines import build_query_encoder
 from assistant.encryption.vault import Vault, open_vault
 from assistant.errors import StoreDamaged, StoreError
 from assistant.events import Event, Notice
+from assistant.ipc.messages import Request, Row
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.admin import MemoryAdmin
-from assistant.memory.admin_requests import Request, Row, handle_request
+from assistant.memory.admin_requests import handle_request
 from assistant.memory.curation.curator import CurationPolicy
 from assistant.memory.due_purges import purge_due_at_start
 from assistant.memory.forgetting.offline_executor import Hiding
@@ -22,7 +23,7 @@ from assistant.memory.records.lifetimes import Lifetimes
 from assistant.memory.retrieval.document_expansion import ExpansionWeights
 from assistant.memory.retrieval.encoding import QueryEncoder
 from assistant.memory.retrieval.ranking import Ranking
-from assistant.memory.retrieval.tiers import Tiers
+from assistant.memory.retrieval.vectors.tiers import Tiers
 from assistant.memory.store.location import store_location
 from assistant.memory.store.open_table import folder_of
 from assistant.memory.store.repair import open_store

@@ -23,7 +23,7 @@ FEWEST = 3
 nothing is answered without them too: for that it is one."""
 LONG = 80
 """Tokens of one note; what is longer is cut. Spoken turns have 30 or fewer."""
-SHORT = 40
+SHORT = LONG // 2
 """The same for the best three when they alone are more than the model reads in its time."""
 LONGEST_TEXT = 2000
 """Characters of a text that are looked at; `LONG` tokens never have as many."""

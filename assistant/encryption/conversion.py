@@ -7,13 +7,10 @@ Both is done by whoever uses the home next.
 """
 
 import json
-import os
 import shutil
-import sys
-from pathlib import Path
 
 from assistant.errors import StoreError
-from assistant.paths import Home
+from assistant.paths import Home, flush_to_disk
 
 UNFINISHED = "converting"
 FINISHED = "converted"
@@ -53,7 +50,7 @@ def finish_or_roll_back(home: Home) -> None:
 
 def _swap(home: Home, fresh: Home) -> None:
     """Each step may be the last before a kill, and is done or left out the next time."""
-    _to_disk(home.root, deep=False)
+    flush_to_disk([home.root])
     encrypted = bool(json.loads((fresh.root / PLAN).read_text("utf-8"))["encrypted"])
     if fresh.transcript.exists():
         for ending in ("-wal", "-shm"):
@@ -71,18 +68,5 @@ def _swap(home: Home, fresh: Home) -> None:
         fresh.key_file.replace(home.key_file)
     elif not encrypted:
         home.key_file.unlink(missing_ok=True)
-    _to_disk(home.root, deep=False)
+    flush_to_disk([home.root])
     (fresh.root / PLAN).unlink()
-
-
-def _to_disk(folder: Path, *, deep: bool = True) -> None:
-    """A power cut must not find the new name and old contents."""
-    if sys.platform == "win32":  # there folders can't be opened
-        return
-    paths = [folder, *(folder.rglob("*") if deep else ())]
-    for path in paths:
-        descriptor = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)

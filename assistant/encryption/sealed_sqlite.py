@@ -17,6 +17,8 @@ from assistant.errors import StoreLocked
 PLAIN_HEADER = b"SQLite format 3\0"
 SEALED_HEADER = b"assistant sealed"
 """16 bytes, as SQLCipher's salt must be."""
+BUSY_S = 2.0
+"""How long to wait for another process that writes."""
 SORTS_IN_RAM = "PRAGMA temp_store = MEMORY"
 """What SQLite has to put in order it would else write to files in /var/tmp, in plain words."""
 

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from assistant.context.conversation import Exchange
 from assistant.memory.records.memory import Memory, MemoryKind
-from assistant.memory.retrieval.tiers import Tier
+from assistant.memory.retrieval.vectors.tiers import Tier
 
 
 @dataclass(frozen=True, slots=True)

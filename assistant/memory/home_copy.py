@@ -15,7 +15,6 @@ from assistant.encryption.conversion import (
     FINISHED,
     PLAN,
     UNFINISHED,
-    _to_disk,
     finish_or_roll_back,
 )
 from assistant.encryption.keys import KeyFile, MasterKey
@@ -26,7 +25,7 @@ from assistant.memory.store.repair import saving_marker
 from assistant.memory.store.table import MemoryTable
 from assistant.memory.transcript.conversation_recordings import Recordings
 from assistant.memory.transcript.database import Transcript
-from assistant.paths import Home
+from assistant.paths import Home, flush_to_disk
 
 Fingerprint = tuple[bytes, list[float]]
 
@@ -172,7 +171,7 @@ def convert(
         if locked is not None:
             locked.write(fresh.key_file)
         (fresh.root / PLAN).write_text(json.dumps({"encrypted": new is not None}), "utf-8")
-        _to_disk(fresh.root)
+        flush_to_disk([fresh.root, *fresh.root.rglob("*")])
         fresh.root.rename(home.root / FINISHED)
     except (OSError, sqlite3.Error) as error:
         shutil.rmtree(fresh.root, ignore_errors=True)

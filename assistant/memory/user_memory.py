@@ -24,11 +24,12 @@ from assistant.language.stemming import TextAnalyzer
 from assistant.memory.curation.curator import CurationPolicy
 from assistant.memory.curation.materialize import Transcript, materialize_exchange
 from assistant.memory.index_sync import IndexSync
+from assistant.memory.records.arrays import Vectors
 from assistant.memory.records.hidden import HiddenItems
 from assistant.memory.records.memory import Memory
 from assistant.memory.retrieval.deadline import SearchDeadline, SearchTimings
 from assistant.memory.retrieval.document_expansion import ExpansionWeights
-from assistant.memory.retrieval.encoding import LONGEST_QUERY, QueryEncoder, Vectors
+from assistant.memory.retrieval.encoding import LONGEST_QUERY, QueryEncoder
 from assistant.memory.retrieval.index_repair import IndexRepair
 from assistant.memory.retrieval.question import Earlier, read_question
 from assistant.memory.retrieval.question_vectors import (
@@ -39,8 +40,8 @@ from assistant.memory.retrieval.question_vectors import (
 )
 from assistant.memory.retrieval.ranking import Ranking
 from assistant.memory.retrieval.results import Recalled
-from assistant.memory.retrieval.tiers import Tiers
 from assistant.memory.retrieval.user_index import UserIndex
+from assistant.memory.retrieval.vectors.tiers import Tiers
 from assistant.memory.store.table import MemoryTable
 from assistant.memory.store.write_priority import WriterThread, low_priority
 from assistant.memory.store.write_queue import WriteQueue

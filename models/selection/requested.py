@@ -53,7 +53,7 @@ def select_models(settings: Settings) -> ModelSelection:
     return ModelSelection(store, hardware, choice)
 
 
-def _engine_for(shop: ModelSelection, settings: Settings, wanted: str) -> str:
+def engine_for(shop: ModelSelection, settings: Settings, wanted: str) -> str:
     """The engine that what is named needs."""
     if settings.llm.endpoint is not None:
         return "openai"

@@ -9,7 +9,7 @@ import pytest
 
 from assistant.memory.forgetting.selection import LIKE
 from scripts import eval_about, eval_clues, eval_recall, eval_summaries, eval_upkeep
-from scripts.bench.recall_data import own_files
+from scripts.eval.recall_data import own_files
 
 pytestmark = pytest.mark.real
 

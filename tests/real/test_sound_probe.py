@@ -14,7 +14,7 @@ from tests.support.voices import voice
 from ui.screen.settings.sound_probe import TONE_HZ, tone
 from ui.screen.settings.sound_probe_client import AudioProbeProcess
 
-pytestmark = pytest.mark.sound
+pytestmark = [pytest.mark.sound, pytest.mark.alone]
 
 
 async def test_levels_follow_what_is_said(pulse: PulseServer) -> None:

@@ -16,12 +16,12 @@ from assistant.compose.memory_requests import MemoryRequests, load_user_memory
 from assistant.errors import ModelFailed, StoreError
 from assistant.events import Event, EventBus, SpeechIgnored, TurnStarted
 from assistant.idle.jobs import compaction
-from assistant.idle.queue import BACKOFF, JobQueue
 from assistant.ipc.client import RequestRefused, send_request
 from assistant.ipc.server import RequestServer
 from assistant.memory.retrieval.encoding import QueryEncoder
 from assistant.memory.store.table import MemoryTable
 from assistant.memory.transcript.database import Transcript
+from assistant.memory.transcript.job_queue import BACKOFF, JobQueue
 from assistant.paths import Home
 from assistant.settings import Settings
 from tests.support.desks import talked

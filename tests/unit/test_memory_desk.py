@@ -15,7 +15,7 @@ from assistant.memory.records.ids import ADDED_BY_USER, short
 from assistant.memory.records.memory import Memory, MemoryKind
 from assistant.memory.records.serialization import to_json
 from assistant.memory.retrieval.encoding import QueryEncoder
-from assistant.memory.retrieval.tiers import Tier
+from assistant.memory.retrieval.vectors.tiers import Tier
 from assistant.memory.store.table import MemoryTable
 from assistant.memory.transcript.database import Transcript
 from assistant.paths import Home

@@ -6,7 +6,7 @@ import argparse
 import asyncio
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import datetime
 from functools import partial
@@ -16,16 +16,15 @@ from assistant.encryption.vault import Vault
 from assistant.errors import SettingsError, StoreError, StoreInUse
 from assistant.events import Event, IdleWork, Notice
 from assistant.ipc import client
+from assistant.ipc.messages import Request, Row
 from assistant.paths import Home
 from assistant.settings import Settings
 from ui.commands.passphrase import unlock
 from ui.process.console import print_json, runnable_hint
 
 if TYPE_CHECKING:
-    from assistant.idle.queue import JobQueue
+    from assistant.idle.queue import DurableQueue
 
-Request = Mapping[str, Any]
-Row = dict[str, Any]
 Show = Callable[[Row], None]
 
 SUMMARY = "what is worked on while nobody speaks: look, run it now, pause"
@@ -103,9 +102,9 @@ def _answers(home: Home, settings: Settings, request: Request) -> Iterator[Row]:
         yield NOTHING
         return
     # A second's worth of imports, which asking does without.
-    from assistant.idle.queue import JobQueue
     from assistant.idle.requests import IdleAdmin
     from assistant.memory.transcript.database import Transcript
+    from assistant.memory.transcript.job_queue import JobQueue
 
     with (
         closing(unlock(home, settings)) as vault,
@@ -183,7 +182,7 @@ async def _work(home: Home, settings: Settings, vault: Vault, request: Request, 
         show(_done(done, await asyncio.to_thread(_left, scheduler.queue)))
 
 
-def _left(queue: "JobQueue") -> Row:
+def _left(queue: "DurableQueue") -> Row:
     counts = queue.counts()
     given_up = sum(each.count for each in counts if each.state == "dead")
     return {"waiting": sum(each.count for each in counts) - given_up, "given_up": given_up}

@@ -21,7 +21,7 @@ import sys
 import threading
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TextIO
+from typing import TYPE_CHECKING, NoReturn, TextIO
 
 from pydantic import BaseModel
 
@@ -31,6 +31,7 @@ from assistant.encryption.vault import Vault
 from assistant.errors import AssistantError
 from assistant.events import Event, EventBus, MicrophoneLevel, Notice, Severity, UserSensed
 from assistant.ipc import event_json
+from assistant.ipc.messages import Row
 from assistant.paths import Home
 from assistant.settings import Settings
 from ui.process.logs import logs_in, redirected_output
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-Row = dict[str, Any]
 Commands = asyncio.Queue[Row | None]
 """What the screen asks for; None when it has gone."""
 

@@ -9,9 +9,10 @@ from pathlib import Path
 from assistant.errors import StoreError
 from assistant.events import Event, MicrophoneLevel, Notice, RecordingChanged, Severity, TurnEnded
 from assistant.ipc import event_json
-from assistant.memory.transcript.conversation_recordings import Recording, Recordings, Row
+from assistant.ipc.messages import Request, Row
+from assistant.memory.transcript.conversation_recordings import Recording, Recordings
 from assistant.settings import Settings
-from ui.session.session import Ended, Heard, Request
+from ui.session.session import Ended, Heard
 
 LONGEST_GAP_S = 4.0
 """Nobody wants to watch minutes of silence."""

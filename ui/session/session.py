@@ -1,15 +1,16 @@
 """What a screen is connected to: an assistant that runs, or a recorded conversation."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from assistant.errors import AssistantError, StoreError
 from assistant.events import Event
 from assistant.ipc import client
+from assistant.ipc.messages import Request, Row
 from assistant.paths import Home
 from assistant.settings import Settings
 
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from assistant.encryption.vault import Vault
     from ui.session.assistant_process import AssistantProcess
 
-Request = Mapping[str, Any]
-Row = dict[str, Any]
 Heard = Callable[[Event, datetime], None]
 Ended = Callable[[AssistantError | None], None]
 Unlock = Callable[[], Awaitable["Vault"]]

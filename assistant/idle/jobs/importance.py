@@ -1,4 +1,5 @@
-"""Keeps the importance of memories up with what became of them: `memory/weighing.py` has the rules.
+"""Keeps the importance of memories up with what became of them; `memory/curation/importance.py` has
+the rules.
 
 What was given is noted beside the exchange (ids and numbers, no words), so that what somebody set
 by hand is told from what was given here. The note comes first: after a kill in between it is done

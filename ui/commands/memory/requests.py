@@ -62,7 +62,7 @@ def _tell(notice: Notice) -> None:
     print(notice.text, file=sys.stderr)
 
 
-def _secrets() -> list[str]:
+def lines_of_stdin() -> list[str]:
     """Lines of standard input, unless somebody sits there who was not asked for any."""
     if sys.stdin is None or sys.stdin.isatty():
         return []

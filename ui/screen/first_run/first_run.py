@@ -22,8 +22,9 @@ from ui.screen.widgets.pane import Pane
 from ui.session.state import ScreenState
 
 if TYPE_CHECKING:
+    from assistant.ipc.messages import Row
     from models.download.sources import Report
-    from ui.screen.first_run.microphone_step import Check, Row
+    from ui.screen.first_run.microphone_step import Check
     from ui.session.model_downloads import Needed
 
 LOADING = "The models are being loaded; in a moment you can speak."

@@ -17,12 +17,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from assistant.errors import AssistantError, AudioError
+from assistant.ipc.messages import Row
 from assistant.paths import Home
 
-Row = dict[str, Any]
 Hearing = Literal["waiting", "heard", "silent"]
 
 EVERY_BLOCKS = 4
