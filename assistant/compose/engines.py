@@ -19,6 +19,7 @@ from models.interfaces import LanguageModel, ModelSet, SentenceEncoder, SpeechTo
 from models.selection.benchmark import Benchmark
 from models.selection.machine_records import notes_in
 from models.selection.requested import ModelSelection, engine_for, model_path, select_models
+from models.unused_memory import release_freed
 
 QUERY_THREADS = 2
 """More don't make a dozen tokens any faster; where others are at work a second one, which has to be
@@ -74,6 +75,7 @@ async def load_models(
         await asyncio.wait(loading)
         await llm.close()
         raise
+    await asyncio.to_thread(release_freed)
     bus.emit(ModelsReady(names))
     return ModelSet(stt, llm, tts)
 

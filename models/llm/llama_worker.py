@@ -35,7 +35,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from models.llm.chunked_prefill import ChunkedPrefill, json_poster
-from models.llm.unused_memory import release_zeros
+from models.unused_memory import release_zeros
 
 Reply = dict[str, Any]
 

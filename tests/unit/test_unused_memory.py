@@ -6,7 +6,7 @@ import sys
 PROGRAM = """
 import ctypes
 import psutil
-from models.llm.unused_memory import release_zeros
+from models.unused_memory import release_zeros
 
 def resident_mb():
     return psutil.Process().memory_info().rss >> 20

@@ -1,4 +1,4 @@
-"""Memory that was taken and holds nothing yet, given back to the system."""
+"""Memory that was taken and holds nothing, given back to the system."""
 
 import ctypes
 import mmap
@@ -9,6 +9,18 @@ from pathlib import Path
 BLOCK = 1 << 20
 LEAST = 16 << 20
 """Bytes of a mapping that is looked through: a KV cache has more, a thread's stack has less."""
+
+
+def release_freed() -> None:
+    """Give back what the allocator keeps of what was freed. Takes some 10 ms. With glibc alone.
+
+    To load a model takes two or three times the memory that it has in the end; of that the
+    allocator keeps what lies between blocks in use, 150 MB after all models are loaded.
+    """
+    if sys.platform == "linux":
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+        if trim is not None:
+            trim(ctypes.c_size_t(0))
 
 
 def release_zeros() -> None:
