@@ -1,9 +1,11 @@
 """From text to the stems that are searched, and back to the words that matched."""
 
+import json
 import re
 import unicodedata
 from collections.abc import Callable, Iterable
 from functools import cached_property
+from importlib.resources import files
 
 import Stemmer
 
@@ -24,21 +26,6 @@ STEMMERS = {
     "tr": "turkish", "yi": "yiddish",
 }  # fmt: skip
 """Snowball's algorithms by ISO 639-1 code."""
-
-STOP_WORDS = {
-    "da": "STOPWORDS_DANISH",
-    "de": "STOPWORDS_GERMAN",
-    "en": "STOPWORDS_EN_PLUS",
-    "es": "STOPWORDS_SPANISH",
-    "fr": "STOPWORDS_FRENCH",
-    "it": "STOPWORDS_ITALIAN",
-    "nl": "STOPWORDS_DUTCH",
-    "no": "STOPWORDS_NORWEGIAN",
-    "pt": "STOPWORDS_PORTUGUESE",
-    "ru": "STOPWORDS_RUSSIAN",
-    "sv": "STOPWORDS_SWEDISH",
-    "tr": "STOPWORDS_TURKISH",
-}
 
 SPOKEN = frozenset(
     {"could", "would", "may", "might", "must", "shall", "cannot", "let", "us", "also", "ah", "eh"}
@@ -67,7 +54,7 @@ class TextAnalyzer:
 
     @cached_property
     def _stems(self) -> "_Stems":
-        """When first needed: bm25s, which has the lists, takes half a second to import."""
+        """When first needed, which is when a text is."""
         return _Stems(self.language)
 
     def content(self, text: str) -> list[str]:
@@ -134,16 +121,19 @@ def _unspaced(code: int) -> bool:
     )
 
 
+def _stop_words(language: str) -> frozenset[str]:
+    """NLTK's lists, as bm25s has them; none for other languages."""
+    lists = json.loads((files("data") / "languages" / "stop_words.json").read_text("utf-8"))
+    return frozenset(lists.get(language, "").split())
+
+
 class _Stems(dict[str, str]):
     """Word → stem, or nothing for a stop word; worked out when first asked for."""
 
     def __init__(self, language: str) -> None:
-        from bm25s import stopwords
-
         super().__init__()
         self._english = language == "en"
-        words = getattr(stopwords, STOP_WORDS[language]) if language in STOP_WORDS else ()
-        self._stop = frozenset(words) | (SPOKEN if self._english else set())
+        self._stop = _stop_words(language) | (SPOKEN if self._english else set())
         self._stem: Callable[[str], str] = str
         if language in STEMMERS:
             # No cache of its own (0): it could not be emptied of what was forgotten.
