@@ -7,8 +7,8 @@ compared as they are, which finds less and confuses nothing.
 import re
 import unicodedata
 
-from assistant.language.numbers import _digits
-from assistant.language.word_lists import listed
+from assistant.language.numbers import with_digits
+from assistant.language.word_lists import listed, synonyms
 
 _WORD = re.compile(r"[^\W_]+(?:['.,:][^\W_]+)*")
 _APOSTROPHES = str.maketrans("’‘ʼ＇", "''''")
@@ -49,13 +49,7 @@ FILLERS = listed(
 """Words that two tellings of one thing may differ in. `not`, tenses other than the present and
 whatever could be the point (`right`, `well`, `like`) are not among them."""
 
-SAME = {
-    "mother": "mum", "mom": "mum", "mommy": "mum", "mummy": "mum", "father": "dad",
-    "daddy": "dad", "kid": "child", "kids": "child", "children": "child", "called": "name",
-    "named": "name", "tv": "television", "telly": "television", "bike": "bicycle",
-    "phone": "telephone", "adore": "love", "detest": "hate", "me": "i", "mine": "my",
-}  # fmt: skip
-
+SAME = synonyms("things", "tellings")
 
 _BRITISH = re.compile(
     r"\b(behavi|col|endeav|fav|flav|harb|hon|hum|lab|neighb|od|rum|splend|vap)our"
@@ -95,4 +89,4 @@ def content_words(text: str, *, english: bool = True) -> tuple[str, ...]:
         word = SAME.get(word, word)
         if word not in FILLERS:
             kept.append(word)
-    return tuple(_digits(kept))
+    return tuple(with_digits(kept))

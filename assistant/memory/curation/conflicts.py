@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from assistant.language.normalization import ASIDES, content_words, normalize
+from assistant.language.numbers import cardinal_words
 from assistant.language.speakers import USER
 from assistant.language.stemming import TextAnalyzer
 from assistant.language.word_lists import listed
@@ -65,11 +66,10 @@ ALWAYS = frozenset(
 """Stems of how often something is done."""
 TIME = (
     r"(?P<value>(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|noon|midnight|\d{1,2}(?:[:.]\d\d)?"
-    r"|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|half past \w+"
-    r"|quarter \w+ \w+)"
+    rf"|{cardinal_words(1, 12)}|half past \w+|quarter \w+ \w+)"
     r"(?: (?:am|pm|morning|afternoon|evening))?)\W*$"
 )
-COUNT = r"(?:\d+|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
+COUNT = rf"(?:\d+|{cardinal_words(2, 90)})"
 STATUS = r"single|engaged|married|divorced|separated|widowed"
 MINE = r"my (?:new )?"
 NO_FAVOURITE = (

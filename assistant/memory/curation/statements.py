@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from assistant.context.notes import sanitised
 from assistant.language.absolute_dates import PAST
 from assistant.language.dialogue_acts import is_question
+from assistant.language.numbers import NUMBERS, one_of
 from assistant.language.standing_orders import WISHED
 
 LONGEST = 2_000
@@ -155,11 +156,7 @@ _SILENCES = re.compile(
     f"{_COMMANDS_MEMORY.pattern}|{_SUPPOSED.pattern}|{_HEARSAY.pattern}", re.IGNORECASE
 )
 """Nothing of the sentence that comes after it is believed."""
-_NUMBER = (
-    r"(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|"
-    r"fifteen|sixteen|seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|first|second|third|"
-    r"fourth|fifth|sixth|seventh|eighth|ninth|tenth|eleventh|twelfth|twentieth)"
-)
+_NUMBER = rf"(?:\d+|{one_of(NUMBERS)})"
 _RECOUNTED = re.compile(rf"\b{_NUMBER}\b[^,]*, (?:the )?{_NUMBER}[\s!.,]", re.IGNORECASE)
 
 

@@ -11,6 +11,8 @@ import re
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 
+from assistant.language.numbers import CARDINALS
+
 _BACKCHANNEL_WORDS = (
     "mm mmm mhm mhmm hm hmm hmmm uh huh um ah aha ahh oh ooh wow yeah yea yep yup yes ya ok okay "
     "right sure cool nice great true really alright exactly indeed"
@@ -43,7 +45,6 @@ SURELY_OWN_VOICE = 0.33
 OTHER_WORDS = 4
 OTHER_SHARE = 0.6
 """Over its own voice, let through, the user is heard by so many words that it does not speak."""
-_NUMBERS = "zero one two three four five six seven eight nine ten eleven twelve"
 
 
 def is_echo(text: str, speaking_text: str, own_voice: float = 0.0) -> bool:
@@ -67,8 +68,7 @@ def is_echo(text: str, speaking_text: str, own_voice: float = 0.0) -> bool:
 
 def _words(text: str) -> list[str]:
     plain = text.lower().replace("'", "").replace("’", "")
-    numbers = {str(value): name for value, name in enumerate(_NUMBERS.split())}
-    return [numbers.get(word, word) for word in re.findall(r"[^\W_]+", plain)]
+    return [str(CARDINALS.get(word, word)) for word in re.findall(r"[^\W_]+", plain)]
 
 
 def _distance_within(heard: Sequence[str], spoken: Sequence[str]) -> float:
