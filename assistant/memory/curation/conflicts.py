@@ -15,6 +15,7 @@ from datetime import timedelta
 
 from assistant.language.normalization import ASIDES, content_words, normalize
 from assistant.language.numbers import cardinal_words
+from assistant.language.sentences import sentences
 from assistant.language.speakers import USER
 from assistant.language.stemming import TextAnalyzer
 from assistant.language.word_lists import listed
@@ -47,7 +48,6 @@ LOOSE = re.compile(
     r"|(?:a|two|three|few) (?:weeks?|months?|years?) ago)\b"
 )
 """Left out before a clause is read."""
-SENTENCE = re.compile(r"[^.!?;]+[.!?;]*")
 CLAUSE = re.compile(
     r"\s*,\s*(?:(?:and|but|so)\s+)?|\s+(?:and|but|so|because|since)\s+(?=i\b|we\b|my\b)"
 )
@@ -167,7 +167,7 @@ def _begins(value: tuple[str, ...], beginning: tuple[str, ...]) -> bool:
 def read(text: str, lexicon: TextAnalyzer) -> Iterator[Claim]:
     """The claims that a text of the user makes about their own affairs, as far as they fit a
     pattern; those of doubtful sentences are left out."""
-    for sentence in SENTENCE.findall(_in_first_person(text)):
+    for _, _, sentence in sentences(_in_first_person(text), semicolons=True):
         plain = ASIDES.sub(" ", normalize(sentence)).strip()
         if sentence.rstrip().endswith("?") or UNREAL.search(plain):
             continue

@@ -11,11 +11,11 @@ from datetime import date
 
 from assistant.language.absolute_dates import with_absolute_dates
 from assistant.language.numbers import NUMBERS
+from assistant.language.sentences import sentences
 from assistant.language.stemming import TextAnalyzer
 
 _WORD = re.compile(r"\w+(?:['’-]\w+)*")
 _POSSESSIVE = re.compile(r"['’]s?$")
-_SENTENCE = re.compile(r"(?<=[.!?;])\s+")
 _TOLD_WITH = frozenset({"user", "assistant"})
 """Words in which a description speaks of the two, though nobody said them."""
 
@@ -31,7 +31,8 @@ def borne_out(text: str, sources: Sequence[str], on: date, lexicon: TextAnalyzer
     said = " ".join(sources)
     written = with_absolute_dates(said, on) or ""
     known = _folded(said, lexicon) | _folded(written, lexicon) | _TOLD_WITH
-    kept = [each for each in _SENTENCE.split(text.strip()) if _known(each, known, lexicon)]
+    every = [each.text for each in sentences(text, semicolons=True)]
+    kept = [each for each in every if _known(each, known, lexicon)]
     told = " ".join(" ".join(kept).split())
     return with_absolute_dates(told, on) or told
 
