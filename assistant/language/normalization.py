@@ -7,10 +7,11 @@ compared as they are, which finds less and confuses nothing.
 import re
 import unicodedata
 
-from assistant.language.numbers import with_digits
+from assistant.language.numbers import NUMBERS, one_of, with_digits
 from assistant.language.word_lists import listed, synonyms
 
 _WORD = re.compile(r"[^\W_]+(?:['.,:][^\W_]+)*")
+_NUMERAL = re.compile(rf"\d|\b{one_of(NUMBERS)}\b", re.IGNORECASE)
 _APOSTROPHES = str.maketrans("’‘ʼ＇", "''''")
 
 _CONTRACTED = (
@@ -90,3 +91,15 @@ def content_words(text: str, *, english: bool = True) -> tuple[str, ...]:
         if word not in FILLERS:
             kept.append(word)
     return tuple(with_digits(kept))
+
+
+def numbers_in(text: str) -> set[str]:
+    """The numbers of a text, in digits. `one` is mostly a pronoun, and none here.
+
+    >>> numbers_in("Twenty-one of us came at 7:30")
+    {'21', '7:30'}
+    """
+    if not _NUMERAL.search(text):
+        return set()
+    found = {each for each in content_words(text) if each[0].isdecimal()}
+    return found if re.search(r"\b1\b", text) else found - {"1"}

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from assistant.language.numbers import NUMBERS
-from assistant.language.sentences import sentences
+from assistant.language.sentences import begins_sentence, sentences
 from assistant.language.speakers import ASSISTANT, USER
 from assistant.language.word_lists import listed
 
@@ -71,7 +71,6 @@ FUNCTION = frozenset(
 _WORD = re.compile(r"(?<![\w-])[^\W\d_]+(?:'[^\W\d_]+)*(?![\w-])")
 _QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”|«[^»]*»")
 _QUOTE = re.compile(r"[\"“”«»]")
-_BEGINS = re.compile(r"(?:^|[.!?…]\s)[\s\"“«(]*$")
 _NUMBER_BEFORE = re.compile(r"\d\W*$")
 _COUPLE = re.compile(
     r"(^|[.!?,;] |\b(?i:that|when|because|but|so|if|while|where|as|yesterday|today|then) )"
@@ -139,7 +138,7 @@ def second_person(text: str) -> str | None:
             return None
         if new == token.word:
             continue
-        first = _BEGINS.search(plain[: token.start]) is not None
+        first = begins_sentence(plain, token.start)
         made += [plain[at : token.start], _capital(new) if first else new]
         at = token.end
     return "".join([*made, plain[at:]])

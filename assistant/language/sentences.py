@@ -15,11 +15,12 @@ _END = re.compile(
 )
 _SEMICOLON = re.compile(rf"{_END.pattern}|;(?=\s|$)")
 _OPENERS = "\"'“‘«([*_"
+_BEGINNING = re.compile(r"(?:^|[.!?…]\s)[\s\"“«(-]*$")
 _ABBREVIATIONS = {
     where: frozenset(listed(words)) for where, words in language_data("en")["abbreviations"].items()
 }
 _LONGEST = 12
-"""Characters before a full stop that may be an abbreviation."""
+"""Characters before a place that are looked at, for an abbreviation or the sentence before."""
 
 
 class Sentence(NamedTuple):
@@ -44,6 +45,11 @@ def sentences(text: str, *, semicolons: bool = False) -> list[Sentence]:
             start = match.end()
     _append(found, text, start, len(text))
     return found
+
+
+def begins_sentence(text: str, at: int) -> bool:
+    """Whether a word at this place is the first of a sentence: its capital says nothing."""
+    return _BEGINNING.search(text[max(0, at - _LONGEST) : at]) is not None
 
 
 def is_abbreviation(word: str) -> bool:
