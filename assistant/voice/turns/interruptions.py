@@ -9,7 +9,8 @@ tests/real/test_judgement.py).
 
 import re
 from collections.abc import Sequence
-from difflib import SequenceMatcher
+
+from rapidfuzz.distance.Indel import normalized_similarity as likeness
 
 from assistant.language.numbers import CARDINALS
 
@@ -85,4 +86,4 @@ def _distance_within(heard: Sequence[str], spoken: Sequence[str]) -> float:
 def _difference(one: str, other: str) -> float:
     if one == other:
         return 0.0
-    return 0.5 if SequenceMatcher(None, one, other, autojunk=False).ratio() >= ALIKE else 1.0
+    return 0.5 if likeness(one, other) >= ALIKE else 1.0
