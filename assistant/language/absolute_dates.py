@@ -7,17 +7,16 @@ from datetime import date, timedelta
 from functools import partial
 
 from assistant.language.calendar import MONTHS, WEEKDAYS
-from assistant.language.numbers import COUNT_WORDS, ORDINAL_WORDS, number_of
+from assistant.language.numbers import COUNT_WORDS, ORDINAL_WORDS, number_of, one_of
+from assistant.language.word_lists import language_data, listed
 
 _WEEKDAY = rf"(?P<weekday>{'|'.join(WEEKDAYS)})"
 _COUNT = rf"(?P<count>an?|{COUNT_WORDS}|\d{{1,3}})"
 _UNIT = r"(?P<unit>day|week|fortnight|month|year)s?"
 _PART = r"(?: (?:morning|afternoon|evening|night|lunchtime))?"
 PAST = re.compile(
-    r"\b(?:was|were|had|did|went|got|gave|came|saw|took|made|left|met|lost|won|bought|sold|broke|"
-    r"fell|found|told|said|ran|began|split|buried|died|ate|drank|slept|grew|flew|drove|wrote|read|"
-    r"cut|put|let|hit|hurt|felt|kept|sent|spent|paid|thought|heard|held|stood|sat|wore|caught|"
-    r"(?!need|feed|bleed|speed|breed)[a-z]{2,}ed)\b",
+    rf"\b(?:{one_of(listed(language_data('en')['verbs']['past']))}"
+    r"|(?!need|feed|bleed|speed|breed)[a-z]{2,}ed)\b",
     re.IGNORECASE,
 )
 """The user tells of what has been."""
