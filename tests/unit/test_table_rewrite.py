@@ -15,10 +15,10 @@ import pytest
 
 from assistant.encryption.keys import MasterKey
 from assistant.errors import StoreError
+from assistant.memory.records.arrays import Vectors
 from assistant.memory.records.memory import Memory
 from assistant.memory.store import rewrite
 from assistant.memory.store import table as table_module
-from assistant.memory.store.lance_schema import Vectors
 from assistant.memory.store.open_table import Table
 from assistant.memory.store.rewrite import Layout
 from assistant.memory.store.table import MemoryTable
@@ -229,6 +229,7 @@ REWRITER = """
 import sys
 from assistant.memory.store.table import MemoryTable
 from tests.unit.test_table_rewrite import memory
+from assistant.memory.records.arrays import Vectors
 table = MemoryTable.open(sys.argv[1])
 print("open", flush=True)
 for number in range(100_000):

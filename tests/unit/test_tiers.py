@@ -19,8 +19,8 @@ from assistant.memory.retrieval.question import read_question
 from assistant.memory.retrieval.ranking import Ranking
 from assistant.memory.retrieval.results import RecalledMemory
 from assistant.memory.retrieval.tier_refresh import TierRefresh
-from assistant.memory.retrieval.tiers import DAY_S, Marks, Tier, Tiers, assigned, standing
 from assistant.memory.retrieval.user_index import UserIndex
+from assistant.memory.retrieval.vectors.tiers import DAY_S, Marks, Tier, Tiers, assigned, standing
 from assistant.memory.store.table import MemoryTable
 from assistant.memory.user_memory import UserMemory
 from tests.support.encoders import HashingEncoder

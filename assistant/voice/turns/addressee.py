@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from rapidfuzz.distance.Indel import normalized_similarity as likeness
 
-from assistant.intents.normalisation import normalised
+from assistant.intents import normalised
 from assistant.settings import Settings
 
 SHORT_LIKENESS = 0.7
