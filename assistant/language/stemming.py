@@ -4,12 +4,14 @@ import json
 import re
 import unicodedata
 from collections.abc import Callable, Iterable
-from functools import cached_property
-from importlib.resources import files
+from functools import cache, cached_property
 
 import Stemmer
 
-from assistant.language.normalization import american_spelling
+from assistant.language.normalization import american_spelling, numbers_in
+from assistant.language.numbers import NUMBERS
+from assistant.language.word_lists import synonyms
+from data import located
 
 LONGEST = 40
 """Characters of a word that count: what is longer is no word, and need not fill the memory."""
@@ -61,6 +63,20 @@ class TextAnalyzer:
         """The stems of `text` in their order, repetitions included, without stop words."""
         return list(filter(None, map(self._stems.__getitem__, self._split(self._fold(text)))))
 
+    def content_and_numbers(self, text: str) -> set[str]:
+        """What a text is about: the stems of its words, and of its numbers `#` and the digits,
+        however they are written."""
+        stems = {stem for stem in self.content(text) if not stem[0].isdecimal()}
+        numbers = numbers_in(text)
+        if numbers and self.language == "en":
+            stems -= self._number_stems
+        return stems | {f"#{each}" for each in numbers}
+
+    @cached_property
+    def _number_stems(self) -> frozenset[str]:
+        words = (word for word, value in NUMBERS.items() if value != 1)
+        return frozenset(stem for word in words for stem in self.content(word))
+
     def terms(self, query: str) -> dict[str, set[str]]:
         """The words of a query as they are written there, and the stems of each."""
         words = self._split(unicodedata.normalize("NFC", query).translate(_APOSTROPHES))
@@ -87,6 +103,13 @@ class TextAnalyzer:
             return _ASCII_WORD.findall(text)
         words = (word.strip("'") for word in text.translate(self._letters).split())
         return [word for word in words if word]
+
+
+@cache
+def synonym_stems(*groups: str) -> dict[str, str]:
+    """Stems of English words, and the one that stands for each when texts are compared."""
+    stem = Stemmer.Stemmer(STEMMERS["en"], 0).stemWord
+    return {stem(word): stem(usual) for word, usual in synonyms(*groups).items()}
 
 
 class _Letters(dict[int, str]):
@@ -123,7 +146,7 @@ def _unspaced(code: int) -> bool:
 
 def _stop_words(language: str) -> frozenset[str]:
     """NLTK's lists, as bm25s has them; none for other languages."""
-    lists = json.loads((files("data") / "languages" / "stop_words.json").read_text("utf-8"))
+    lists = json.loads(located("languages/stop_words.json").read_text("utf-8"))
     return frozenset(lists.get(language, "").split())
 
 
