@@ -7,13 +7,13 @@ import pytest
 from numpy.typing import NDArray
 
 from assistant.language.sentences import stated
-from assistant.language.stemming import TextAnalyzer
 from assistant.memory.records.memory import Memory, MemoryKind
 from assistant.memory.retrieval import search
 from assistant.memory.retrieval.candidates import NONE
 from assistant.memory.retrieval.question import read_question
 from assistant.memory.retrieval.ranking import Evidence, Features, Neighbours, Ranking, fuse
 from assistant.memory.retrieval.user_index import UserIndex
+from tests.support.user_memory import user_index
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 COUNT, TURNS, DIMENSIONS = 180, 6, 48
@@ -153,7 +153,7 @@ def test_it_finds_what_the_plain_computation_finds(
     by_meaning: bool, exclude: set[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(search, "CANDIDATES", COUNT)  # so that no first pass leaves any out
-    index = UserIndex("ada", TextAnalyzer("en"), DIMENSIONS, WEIGHTS)
+    index = user_index(DIMENSIONS, WEIGHTS)
     index.add(memories()[:90], vectors()[:90])
     index.add(memories()[90:], vectors()[90:])
     draw = np.random.default_rng(6)
