@@ -9,7 +9,6 @@ counted in `watched`, and compared in `IdleHome.state`.
 """
 
 import asyncio
-import multiprocessing
 import shutil
 import signal
 from dataclasses import dataclass, field
@@ -23,6 +22,7 @@ from assistant.errors import StoreError
 from assistant.idle.jobs.compaction import CompactionJob
 from assistant.idle.jobs.embedding import EmbeddingJob
 from assistant.idle.jobs.fact_extraction import FactExtractionJob
+from tests.support.children import child
 from tests.support.fitting_model import FittingModel
 from tests.support.idle_home import (
     IdleHome,
@@ -34,12 +34,9 @@ from tests.support.idle_home import (
     watched,
 )
 
-SAMPLE = 4
+SAMPLE = 2
 """Moments of each kind in the normal run, spread over all of them."""
 KILLS = 1
-PATIENCE_S = 120
-FORKED = multiprocessing.get_context("forkserver")
-FORKED.set_forkserver_preload(["lancedb", "pytest", "tests.support.idle_home"])
 
 
 def kinds() -> list[str]:
@@ -141,10 +138,8 @@ async def attempted(home: IdleHome, kind: str) -> None:
 def killed(homes: Path, kind: str, moments: list[int], state: dict[str, Any]) -> None:
     for moment in moments:
         folder = fresh(homes, f"{kind}-killed-{moment}")
-        child = FORKED.Process(target=in_child, args=(folder, moment, kind))
-        child.start()
-        child.join(PATIENCE_S)
-        assert child.exitcode == -signal.SIGKILL, f"{kind}, write {moment}"
+        with child(in_child, folder, moment, kind) as dying:
+            assert dying.ended() == -signal.SIGKILL, f"{kind}, write {moment}"
         assert asyncio.run(finished(folder)) == state, f"{kind}, killed at write {moment}"
         shutil.rmtree(folder)
 
