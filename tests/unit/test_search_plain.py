@@ -1,6 +1,7 @@
 """A search against the plain computation: every memory scored, one after the other."""
 
 from datetime import UTC, datetime, timedelta
+from functools import cache
 
 import numpy as np
 import pytest
@@ -24,6 +25,7 @@ SPEAKERS = ("user", "assistant", "Ann Lee")
 WEIGHTS = Ranking()
 
 
+@cache
 def memories() -> list[Memory]:
     draw = np.random.default_rng(4)
     return [
@@ -157,7 +159,7 @@ def test_it_finds_what_the_plain_computation_finds(
     index.add(memories()[:90], vectors()[:90])
     index.add(memories()[90:], vectors()[90:])
     draw = np.random.default_rng(6)
-    for number in range(12):
+    for number in range(5):
         question = " ".join(draw.choice(WORDS, 4)) + "?"
         drawn = draw.normal(size=DIMENSIONS) / 7
         vector = np.asarray(drawn, np.float32) if by_meaning else None
