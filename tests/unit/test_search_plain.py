@@ -8,6 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 from assistant.language.sentences import stated
+from assistant.language.stemming import TextAnalyzer
 from assistant.memory.records.memory import Memory, MemoryKind
 from assistant.memory.retrieval import search
 from assistant.memory.retrieval.candidates import NONE
@@ -131,7 +132,8 @@ def plain(
     given = Evidence(cosine[rows], by_words, by_context, asked.speaker)
     scores, _ = fuse(given, neighbours(known), features(known), WEIGHTS)
     seen = np.nan_to_num(rounded[rows])
-    stems = set(index._lexicon.content(question))
+    content = TextAnalyzer("en").content
+    stems = set(content(question))
     left = list(range(len(rows)))
     found: list[int] = []
     while left and len(found) < k + 6:
@@ -141,11 +143,7 @@ def plain(
             for at in left
         ]
         found.append(left.pop(int(np.argmax(worth))))
-    adds = [
-        at
-        for at in found
-        if stated(known[at].text) or set(index._lexicon.content(known[at].text)) - stems
-    ]
+    adds = [at for at in found if stated(known[at].text) or set(content(known[at].text)) - stems]
     return [(known[at].id, float(scores[at])) for at in adds[:k]]
 
 
