@@ -24,7 +24,6 @@ from models.interfaces import Generation, Lane, LanguageModel, Message
 LONGEST_SUMMARY = 200
 """Tokens; eighty words in most languages."""
 SHORTEST_SUMMARY = 48
-TEMPERATURE = 0.2
 TIMEOUT_S = 180.0
 """For one summary as a whole: a worker that hangs must not hold this work for ever."""
 RETRY_AFTER = 4
@@ -139,7 +138,7 @@ class Summarizer:
                 Message("user", "\n".join([*script, "", "Now write the summary."])),
             ),
             max_tokens=longest,
-            temperature=TEMPERATURE,
+            temperature=0.2,
             lane=Lane.BACKGROUND,
         )
 

@@ -11,19 +11,15 @@
 {"act": "pending"}              → "pending" rows, the oldest first, then a "pendings"
 """
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from assistant.errors import SettingsError, StoreError
+from assistant.ipc import LISTED, Request, Row
 from assistant.memory.forgetting.resolver import DeskForgetting, ForgetRequest, Plan
-from assistant.memory.json_rows import Row, exchange_row, row
+from assistant.memory.json_rows import exchange_row, row
 from assistant.memory.records.hidden import HiddenItems
 from assistant.memory.records.memory import MemoryKind
 
-Request = Mapping[str, Any]
-
-SHOWN = 20
-"""Rows of a kind in a preview."""
 FORMS = ("ids", "about", "minutes", "last", "everything")
 LONGEST_MINUTES = 1e8
 """Two hundred years."""
@@ -156,7 +152,7 @@ def _hidden(hidden: HiddenItems) -> Row:
 
 
 def _limit(request: Request) -> int:
-    value = request.get("limit") or SHOWN
+    value = request.get("limit") or LISTED
     if not isinstance(value, int) or value < 1:
         raise SettingsError("The limit is a number, 1 or more.", mend=HELP)
     return value

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
-from assistant.context.conversation import Conversation, Exchange
+from assistant.context import Conversation, Exchange
 from assistant.errors import StoreError
 from assistant.events import (
     Event,
@@ -17,9 +17,9 @@ from assistant.events import (
     RecordChanged,
     TurnEnded,
 )
-from assistant.intents.command import Command, CommandKind
+from assistant.intents import Command, CommandKind
 from assistant.language.stemming import TextAnalyzer
-from assistant.memory.forgetting.executor import ForgettingExecutor
+from assistant.memory import ForgettingExecutor, Transcript, UserMemory
 from assistant.memory.forgetting.selection import (
     AnsweredTurn,
     Everything,
@@ -34,8 +34,6 @@ from assistant.memory.forgetting.selection import (
     that,
 )
 from assistant.memory.retrieval.results import RecalledMemory
-from assistant.memory.transcript.database import Transcript
-from assistant.memory.user_memory import UserMemory
 
 logger = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ import pytest
 
 from assistant.memory.forgetting.selection import LIKE
 from scripts import eval_about, eval_clues, eval_recall, eval_summaries, eval_upkeep
-from scripts.bench.recall_data import own_files
+from scripts.eval.recall_data import own_files
 
 pytestmark = pytest.mark.real
 
@@ -78,7 +78,7 @@ def test_recall_of_conversations_with_all_that_can_stand_beside(told: Read, tmp_
     said = {"session_1": turns, "session_1_date_time": "1:56 pm on 8 May, 2023"}
     file = tmp_path / "conversations.json"
     file.write_text(json.dumps([{"conversation": said, "qa": asked}]), "utf-8")
-    beside = ["--query", "full", "--summaries", "--facts", "--without", "times+dated,linked"]
+    beside = ["--query", "full", "--facts", "--without", "times+dated,linked"]
     found = told(
         eval_recall.main,
         str(file),
@@ -91,7 +91,7 @@ def test_recall_of_conversations_with_all_that_can_stand_beside(told: Read, tmp_
     )
     assert found["questions"] == 2
     assert set(found["by_category"]) == {"1", "4"}
-    for name in ("ours", "ours_stand_in", "summaries", "facts", "ours_without_linked"):
+    for name in ("ours", "ours_stand_in", "facts", "ours_without_linked"):
         assert found[name]["MRR@10"] == 1, name
     assert set(found["ours_less"]) >= {"ours_without_times+dated", "ours_brief", "rrf"}
 

@@ -389,3 +389,50 @@ def test_agreeing_runs_what_was_shown(miniature: Miniature) -> None:
     assert code == 0
     assert "without sound" not in told
     assert "sudo apt-get install -y" in calls(miniature)
+
+
+PYTEST = """\
+#!/bin/sh
+echo "$*" >>"$CALLS"
+case $* in *"not alone"*) echo "$SHARED"; exit "${SHARED%% *}";; esac
+echo "$ALONE"
+exit "${ALONE%% *}"
+"""
+"""Ends with the code that its closing line begins with."""
+
+
+@pytest.mark.parametrize(
+    ("alone", "shared", "code"),
+    [
+        ("0 failed", "0 failed", 0),
+        ("1 failed", "0 failed", 1),
+        ("0 failed", "1 failed", 1),
+        ("1 failed", "3 failed", 1),
+        ("2 interrupted", "", 2),
+    ],
+)
+def test_both_parts_of_the_tests_are_run_and_told(
+    miniature: Miniature, alone: str, shared: str, code: int
+) -> None:
+    python = miniature.root / ".venv" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text(PYTEST)
+    python.chmod(0o755)
+    log = miniature.root / "calls.txt"
+
+    done = miniature.shell(
+        "marks='not long'\n. \"$root/scripts/_parts.sh\"\nin_two_parts",
+        CALLS=str(log),
+        ALONE=alone,
+        SHARED=shared,
+    )
+
+    assert done.returncode == code, done.stderr
+    first, *second = log.read_text().splitlines()
+    assert first.endswith("-m (not long) and alone")
+    assert [each.partition("-m (")[2] for each in second] == (
+        ["not long) and not alone -n 2 --dist loadfile --no-loadscope-reorder"] if shared else []
+    )
+    told = [alone, *([shared] if shared else [])]
+    ends = [f"alone: {alone}", *([f"shared: {shared}"] if shared else [])]
+    assert done.stdout.splitlines() == [*told, *ends]

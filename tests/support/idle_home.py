@@ -24,12 +24,13 @@ from assistant.events import Event, Phase
 from assistant.idle.activity import ActivityMonitor
 from assistant.idle.job import Job
 from assistant.idle.jobs import compaction
-from assistant.idle.queue import BACKOFF, JobQueue
+from assistant.idle.queue import DurableQueue
 from assistant.idle.scheduler import Scheduler
 from assistant.memory.curation.curator import CurationPolicy
-from assistant.memory.retrieval.tiers import Tiers
+from assistant.memory.retrieval.vectors.tiers import Tiers
 from assistant.memory.store.table import MemoryTable
 from assistant.memory.transcript.database import Transcript
+from assistant.memory.transcript.job_queue import BACKOFF, JobQueue
 from assistant.memory.turn_recall import Archive
 from assistant.memory.user_memory import UserMemory
 from assistant.settings import Idle, Settings
@@ -82,7 +83,7 @@ class IdleHome:
     clock: list[datetime]
 
     @property
-    def queue(self) -> JobQueue:
+    def queue(self) -> DurableQueue:
         return self.scheduler.queue
 
     async def until_empty(self) -> None:

@@ -13,6 +13,7 @@ from textual.pilot import Pilot
 
 from assistant.context.conversation import Conversation
 from assistant.events import Event
+from assistant.ipc.messages import Request, Row
 from assistant.memory.admin import MemoryAdmin
 from assistant.memory.admin_requests import handle_request
 from assistant.memory.forgetting.offline_executor import InSession
@@ -24,7 +25,7 @@ from ui.screen.app import AssistantScreen
 from ui.screen.memory.detail import MemoryDetail
 from ui.screen.memory.tab import MemoryTab
 from ui.screen.memory.table import MemoryList
-from ui.session.session import Ended, Heard, Request, Row
+from ui.session.session import Ended, Heard
 
 APART_S = 60
 

@@ -17,11 +17,12 @@ from assistant.events import (
     PhaseChanged,
     SoundReady,
 )
+from assistant.ipc.messages import Row
 from assistant.paths import Home
 from assistant.settings import Settings, load
 from tests.support.pilots import until
 from ui.screen.app import AssistantScreen
-from ui.session.session import Ended, Heard, Row
+from ui.session.session import Ended, Heard
 
 AT = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)
 

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from assistant.idle.jobs.compaction import FOLDED
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory import index_sync
-from assistant.memory.retrieval import kernels, vector_index
-from assistant.memory.retrieval.kernels import COMPILED, Compiled, Loops
 from assistant.memory.retrieval.lexical_index import LexicalIndex
-from assistant.memory.retrieval.vector_index import VectorIndex
+from assistant.memory.retrieval.vectors import kernels, vector_index
+from assistant.memory.retrieval.vectors.kernels import COMPILED, Compiled, Loops
+from assistant.memory.retrieval.vectors.vector_index import VectorIndex
 from assistant.memory.store.table import MemoryTable
 from tests.support.memories import memory
 from tests.support.user_memory import opened_memory
@@ -140,7 +140,7 @@ async def test_they_are_loaded_for_a_large_index_in_a_silence(
 def test_without_a_compiler_numpy_goes_on(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setitem(sys.modules, "assistant.memory.retrieval.kernels_numba", None)
+    monkeypatch.setitem(sys.modules, "assistant.memory.retrieval.vectors.kernels_numba", None)
     loaded = Compiled()
 
     with caplog.at_level(logging.WARNING):

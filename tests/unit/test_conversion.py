@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.compose import rekeying
+from assistant.compose.rekeying import build_rekeying
 from assistant.encryption import conversion, keys
 from assistant.encryption import vault as encryption
 from assistant.encryption.keys import KeyProtection
@@ -59,7 +59,7 @@ def test_there_and_back_again(plain: Home, keyring: Path, by: KeyProtection) -> 
     ask = knowing(new_passphrase=PASSPHRASE, passphrase=PASSPHRASE)
     shown: list[str] = []
 
-    key = rekeying.enable(plain, settings(), by, ask, shown.append, quietly)
+    key = build_rekeying(plain, settings()).enable(by, ask, shown.append, quietly)
 
     assert shown == [key.recovery()]
     assert holds(plain.root, "Xylophone") == []
@@ -67,9 +67,9 @@ def test_there_and_back_again(plain: Home, keyring: Path, by: KeyProtection) -> 
         assert vault.key == key
         assert whole(plain, vault)
     with pytest.raises(SettingsError, match="encrypted already"):
-        rekeying.enable(plain, settings(), by, ask, shown.append, quietly)
+        build_rekeying(plain, settings()).enable(by, ask, shown.append, quietly)
 
-    rekeying.disable(plain, settings(), ask, quietly)
+    build_rekeying(plain, settings()).disable(ask, quietly)
 
     assert not plain.key_file.exists()
     assert key.id not in (keyring.read_text() if keyring.exists() else "")
@@ -77,7 +77,7 @@ def test_there_and_back_again(plain: Home, keyring: Path, by: KeyProtection) -> 
         assert vault.key is None
         assert whole(plain, vault)
     with pytest.raises(SettingsError, match="not encrypted"):
-        rekeying.disable(plain, settings(), ask, quietly)
+        build_rekeying(plain, settings()).disable(ask, quietly)
 
 
 def test_a_home_in_use_is_not_converted(plain: Home, keyring: Path) -> None:
@@ -85,16 +85,16 @@ def test_a_home_in_use_is_not_converted(plain: Home, keyring: Path) -> None:
         closing(open_vault(plain, settings())),
         pytest.raises(StoreInUse, match="in use by another assistant"),
     ):
-        rekeying.enable(plain, settings(), None, encryption.ask_nobody, quietly, quietly)
+        build_rekeying(plain, settings()).enable(None, encryption.ask_nobody, quietly, quietly)
 
 
 def test_another_passphrase(home: Home, keyring: Path) -> None:
     with closing(open_vault(home, settings(), create=True)) as vault:
         talk_in(home, vault)
-    rekeying.change_passphrase(home, knowing(new_passphrase=PASSPHRASE))
+    build_rekeying(home, settings()).change_passphrase(knowing(new_passphrase=PASSPHRASE))
     assert keyring.read_text() == "{}"
-    rekeying.change_passphrase(
-        home, knowing(passphrase=PASSPHRASE, new_passphrase="a better passphrase")
+    build_rekeying(home, settings()).change_passphrase(
+        knowing(passphrase=PASSPHRASE, new_passphrase="a better passphrase")
     )
 
     with closing(open_vault(home, settings(), knowing(passphrase="a better passphrase"))) as again:
@@ -122,9 +122,9 @@ def test_a_conversion_that_ends_anywhere_is_all_or_nothing(
     """As if killed right before each step that others see."""
     ask = knowing(new_passphrase=PASSPHRASE, passphrase=PASSPHRASE)
     if back:
-        rekeying.enable(plain, settings(), None, ask, quietly, quietly)
-    enable = partial(rekeying.enable, plain, settings(), None, ask, quietly, quietly)
-    change = partial(rekeying.disable, plain, settings(), ask, quietly) if back else enable
+        build_rekeying(plain, settings()).enable(None, ask, quietly, quietly)
+    enable = partial(build_rekeying(plain, settings()).enable, None, ask, quietly, quietly)
+    change = partial(build_rekeying(plain, settings()).disable, ask, quietly) if back else enable
     known = getattr(Path, step, None)
 
     def killed(path: Path, *arguments: object, **more: object) -> object:
@@ -158,7 +158,7 @@ def test_a_conversion_that_ends_anywhere_is_all_or_nothing(
 
 def convert(home: Home, say: Say) -> None:
     keys.ARGON2 = CHEAP_ARGON2
-    rekeying.enable(home, Settings(), "passphrase", lambda _: "correct horse", quietly, say)
+    build_rekeying(home, Settings()).enable("passphrase", lambda _: "correct horse", quietly, say)
 
 
 def test_a_conversion_that_is_really_killed(plain: Home) -> None:
@@ -183,7 +183,7 @@ def test_a_copy_that_differs_is_thrown_away(plain: Home, monkeypatch: pytest.Mon
     with monkeypatch.context() as patch:
         patch.setattr(MemoryTable, "add", lambda *_: None)
         with pytest.raises(StoreError, match="copy differs"):
-            rekeying.enable(plain, settings(), "passphrase", ask, quietly, quietly)
+            build_rekeying(plain, settings()).enable("passphrase", ask, quietly, quietly)
 
     assert content(plain).keys() == before.keys()
     with closing(open_vault(plain, settings())) as vault:

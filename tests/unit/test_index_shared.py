@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from assistant.memory.records.arrays import Rows
 from assistant.memory.records.memory import Memory, MemoryKind
 from assistant.memory.retrieval import user_index as module
 from assistant.memory.retrieval.query_constraints import QueryConstraints
 from assistant.memory.retrieval.question import read_question
 from assistant.memory.retrieval.ranking import Ranking
 from assistant.memory.retrieval.relation_index import LOOKED_AT
-from assistant.memory.retrieval.row_metadata import RowMetadata, Rows
+from assistant.memory.retrieval.row_metadata import RowMetadata
 from assistant.memory.retrieval.user_index import UserIndex
 from tests.support.user_memory import user_index
 

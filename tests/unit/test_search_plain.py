@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from assistant.language.sentences import stated
 from assistant.language.stemming import TextAnalyzer
+from assistant.memory.records.arrays import NONE
 from assistant.memory.records.memory import Memory, MemoryKind
 from assistant.memory.retrieval import search
-from assistant.memory.retrieval.candidates import NONE
 from assistant.memory.retrieval.question import read_question
 from assistant.memory.retrieval.ranking import Evidence, Features, Neighbours, Ranking, fuse
 from assistant.memory.retrieval.user_index import UserIndex

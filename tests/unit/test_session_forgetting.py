@@ -8,17 +8,16 @@ from typing import Any
 
 import pytest
 
-from assistant.compose.memory_requests import MemoryRequests
 from assistant.context.conversation import Conversation
 from assistant.errors import StoreError
 from assistant.events import ForgettingBegan, ForgettingDone, ForgettingUndone
 from assistant.intents.command import Command, CommandKind
 from assistant.ipc import client
 from assistant.ipc.server import RequestServer
+from assistant.memory import MemoryService, QueryEncoder, store_location
 from assistant.memory.forgetting import receipts
 from assistant.memory.forgetting.offline_executor import InSession
 from assistant.memory.records.hidden import HiddenItems
-from assistant.memory.user_memory import UserMemory
 from assistant.paths import Home
 from assistant.settings import Settings
 from tests.support.desks import Row, talked
@@ -29,8 +28,8 @@ DOG = "My dog is called Max."
 CAT = "My cat is called Kim."
 
 
-def no_memory(user: str) -> UserMemory:
-    raise AssertionError(f"{user} needs no vectors")
+def no_encoder() -> QueryEncoder:
+    raise AssertionError("nobody needs vectors")
 
 
 class Session:
@@ -38,11 +37,15 @@ class Session:
 
     def __init__(self, here: Bench, folder: Path) -> None:
         self.here = here
-        hiding = InSession(here.forgetting, asyncio.get_running_loop())
-        settings = Settings.model_validate({"forget": {"grace_s": 0.05}})
-        desks = MemoryRequests(here.memory, here.transcript, no_memory, settings, hiding)
+        settings = Settings.model_validate(
+            {"general": {"user": "ada"}, "forget": {"grace_s": 0.05}}
+        )
+        location = store_location(Home(folder), settings)
+        memory = MemoryService(location, settings, here.transcript, no_encoder, print)
+        memory.session_user = here.memory
+        memory.hiding = InSession(here.forgetting, asyncio.get_running_loop())
         self._folder = folder / "door"
-        self.door = RequestServer(self._folder, desks.answer)
+        self.door = RequestServer(self._folder, memory.answer)
 
     async def ask(self, act: str, user: str = "ada", **more: Any) -> list[Row]:
         request = {"act": act, "user": user, **more}

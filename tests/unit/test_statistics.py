@@ -7,10 +7,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from scripts.bench.labels import Clip
-from scripts.bench.listening import Notes, Outcome, TimedLoudspeaker, Turn, outcome
-from scripts.bench.report import Pair, figures, table, word_error_rate
-from scripts.bench.statistics import interval, percentile, ratio
+from scripts.bench.voice.labels import Clip
+from scripts.bench.voice.listening import Notes, Outcome, TimedLoudspeaker, Turn, outcome
+from scripts.bench.voice.report import Pair, figures, table, word_error_rate
+from scripts.common.statistics import interval, percentile, ratio
 
 
 def test_percentiles_interpolate_and_nothing_has_none() -> None:

@@ -14,10 +14,10 @@ import pytest
 
 from assistant.encryption.keys import MasterKey
 from assistant.errors import StoreError
+from assistant.memory.records.arrays import Vectors
 from assistant.memory.records.memory import Memory
 from assistant.memory.store import rewrite
 from assistant.memory.store import table as table_module
-from assistant.memory.store.lance_schema import Vectors
 from assistant.memory.store.open_table import Table
 from assistant.memory.store.rewrite import Layout
 from assistant.memory.store.table import MemoryTable

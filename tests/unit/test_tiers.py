@@ -16,8 +16,8 @@ from assistant.memory.records.memory import Memory, MemoryKind
 from assistant.memory.retrieval.question import read_question
 from assistant.memory.retrieval.results import RecalledMemory
 from assistant.memory.retrieval.tier_refresh import TierRefresh
-from assistant.memory.retrieval.tiers import DAY_S, Marks, Tier, Tiers, assigned, standing
 from assistant.memory.retrieval.user_index import UserIndex
+from assistant.memory.retrieval.vectors.tiers import DAY_S, Marks, Tier, Tiers, assigned, standing
 from assistant.memory.store.table import MemoryTable
 from tests.support.user_memory import opened_memory, user_index
 

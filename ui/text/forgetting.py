@@ -1,12 +1,10 @@
 """What `assistant memory forget`, `undo` and `pending` print for people."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import datetime
-from typing import Any
 
+from assistant.ipc import Row
 from ui.process.console import runnable_hint
-
-Row = Mapping[str, Any]
 
 EVENTS = frozenset({"preview", "forgetting", "forgotten", "undone", "pending", "pendings"})
 HEADINGS = {

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from assistant.context.conversation import Exchange
+from assistant.context import Exchange
 from assistant.language.absolute_dates import with_absolute_dates
 from assistant.language.calendar import WEEKDAYS
 from assistant.language.dialogue_acts import is_courtesy, is_question

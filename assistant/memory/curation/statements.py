@@ -10,13 +10,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from assistant.context.notes import sanitised
+from assistant.context import sanitised
 from assistant.language.absolute_dates import PAST
 from assistant.language.dialogue_acts import is_question
 from assistant.language.standing_orders import WISHED
+from assistant.memory.records.memory import LONGEST_READ
 
-LONGEST = 2_000
-"""Characters of an utterance that is read: nobody talks longer, what is pasted is no telling."""
 MOST_WORDS = 30
 """Of one statement."""
 FEWEST_WORDS = 2
@@ -223,7 +222,7 @@ def statements(said: str) -> list[str]:
 def must_not_be_kept(said: str) -> bool:
     """Nothing may be made of it: it's not to be kept, was taken back, or can't have been spoken."""
     plain = said.replace("’", "'")
-    if len(said) > LONGEST or not _spoken(plain):
+    if len(said) > LONGEST_READ or not _spoken(plain):
         return True
     return _NOT_KEPT.search(plain) is not None or _TAKEN_BACK.search(plain) is not None
 

@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
-from assistant.context.conversation import Exchange
+from assistant.context import Exchange
 from assistant.errors import StoreError
 from assistant.events import (
     Event,

@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection, Coroutine, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 
-from assistant.context.conversation import Exchange
-from assistant.ipc.loop_bridge import Result, run_on_loop
+from assistant.context import Exchange
+from assistant.ipc import Result, run_on_loop
 from assistant.memory.forgetting.executor import ForgettingExecutor
 from assistant.memory.forgetting.receipts import Receipt
 from assistant.memory.records.hidden import HiddenItems

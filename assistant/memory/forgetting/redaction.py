@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from assistant.ipc import Row
 from assistant.memory.forgetting.pattern_search import SearchPatterns
 from assistant.memory.transcript.conversation_recordings import FIXED, texts_of
 
@@ -21,8 +22,6 @@ MARK = "[forgotten]"
 """In place of words that are gone."""
 ANSWERED = ("AnswerText", "AnswerHeard")
 WORD = re.compile(r"[^\W\d_]{3,}|\d+")
-
-Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from assistant.context.conversation import Exchange
+from assistant.context import Exchange
 from assistant.errors import ModelError, SettingsError, StoreError
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.curation.merges import Derived, ExchangesById

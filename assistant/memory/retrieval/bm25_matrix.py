@@ -7,8 +7,6 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-Rows = NDArray[np.int32]
-
 LARGE = 10_000
 """Documents from which on bm25s, which goes through them one by one, takes seconds."""
 
@@ -26,11 +24,11 @@ class Segment:
     columns: Mapping[str, int]
     starts: NDArray[np.int64]
     """Where each column's postings begin, and the last one's end; shape (columns + 1,)."""
-    rows: Rows
+    rows: NDArray[np.int32]
     parts: NDArray[np.float32]
-    documents: Rows
+    documents: NDArray[np.int32]
     """The rows that it holds."""
-    lengths: Rows
+    lengths: NDArray[np.int32]
     """How many words each of them has, stop words not counted."""
 
     @classmethod
@@ -141,12 +139,14 @@ class Segment:
         )
 
 
-def beyond(documents: Rows) -> int:
+def beyond(documents: NDArray[np.int32]) -> int:
     """The length of an array that has a place for each of these rows."""
     return int(documents.max(initial=-1)) + 1
 
 
-def _norms(k1: float, b: float, documents: Rows, lengths: Rows) -> NDArray[np.float64]:
+def _norms(
+    k1: float, b: float, documents: NDArray[np.int32], lengths: NDArray[np.int32]
+) -> NDArray[np.float64]:
     """k1 (1 - b + b length / average) by row; rows that are not among `documents` have 0."""
     norms = np.zeros(beyond(documents))
     if len(documents):

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.retrieval.bm25_matrix import Segment, beyond
-from assistant.memory.retrieval.kernels import COMPILED
+from assistant.memory.retrieval.vectors.kernels import COMPILED
 
 Evidence = NDArray[np.float32]
 """Shape (rows,), in [0, 1)."""

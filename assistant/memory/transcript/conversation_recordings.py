@@ -22,9 +22,9 @@ from typing import Any, Protocol
 
 from filelock import FileLock, Timeout
 
-from assistant.encryption.keys import MasterKey
-from assistant.encryption.sealed_lines import LineCipher
+from assistant.encryption import LineCipher, MasterKey
 from assistant.errors import StoreError, StoreLocked
+from assistant.ipc import Row
 
 FIXED = frozenset({"type", "phase", "severity"})
 """Fields whose values are the program's own words."""
@@ -47,8 +47,6 @@ LOCK_S = 10.0
 """A purge of long recordings takes some seconds."""
 LONGEST_HEADER = 10_000
 LISTED = "assistant replay"
-
-Row = dict[str, Any]
 
 
 class FindsWords(Protocol):

@@ -4,7 +4,7 @@ import time
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from assistant.intents.normalisation import normalised
+from assistant.intents import normalised
 from assistant.settings import Settings
 
 SHORT_LIKENESS = 0.7
