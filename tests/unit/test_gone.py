@@ -13,6 +13,7 @@ from assistant.context.conversation import Conversation, Summary
 from assistant.intents.command import Command
 from assistant.intents.command import CommandKind as Said
 from assistant.language.speakers import USER
+from assistant.language.stemming import TextAnalyzer
 from assistant.memory.admin import MemoryAdmin
 from assistant.memory.forgetting.offline_executor import InSession
 from assistant.memory.records.memory import Memory, MemoryKind, new_id
@@ -44,9 +45,9 @@ async def obey(here: Bench, command: Command) -> None:
     assert said.startswith("Forgotten"), said
 
 
-def own_word(fact: str, told: list[str], here: Bench) -> str:
+def own_word(fact: str, told: list[str]) -> str:
     """A word that stands in no other of the facts."""
-    lexicon = here.obeying._lexicon
+    lexicon = TextAnalyzer("en")
     others = {stem for each in told if each != fact for stem in lexicon.content(each)}
     words = [word.strip(".,!?'") for word in fact.split()]
     own = (word for word in words if others.isdisjoint(lexicon.content(word)))
@@ -104,7 +105,7 @@ async def forget_half(here: Bench, told: dict[str, str]) -> set[str]:
         hiding=InSession(here.forgetting, asyncio.get_running_loop()),
     )
     for text in texts[:8]:
-        await obey(here, Command(Said.FORGET_ABOUT, about=own_word(text, texts, here)))
+        await obey(here, Command(Said.FORGET_ABOUT, about=own_word(text, texts)))
     for text in texts[8:14]:
         await here.forgetting.forget([told[text]], ())
     for text in texts[14:20]:
