@@ -11,21 +11,14 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
 
-from assistant.compose.audio import AudioPlan, _detectors, open_audio
-from assistant.compose.conversation import open_conversation
-from assistant.compose.engines import load_models, open_benchmark
+from assistant.compose import AudioPlan, load_models
+from assistant.compose.audio import load_detectors, open_audio
+from assistant.compose.conversation import open_conversation, short_term_memory
+from assistant.compose.engines import open_benchmark
 from assistant.compose.idle import JobResources, start_idle_jobs
-from assistant.compose.memory import (
-    SessionMemory,
-    build_session_memory,
-    start_retention,
-    start_session_memory,
-)
-from assistant.compose.skills import ConversationStores, build_memory_commands
-from assistant.context.conversation import Conversation
-from assistant.context.eviction import no_importance
-from assistant.context.short_term import ShortTermMemory
-from assistant.encryption.vault import Vault, open_vault
+from assistant.compose.session_memory import open_session_memory, start_session_memory
+from assistant.compose.skills import build_memory_commands
+from assistant.encryption import Vault, open_vault
 from assistant.events import (
     Event,
     EventBus,
@@ -36,19 +29,13 @@ from assistant.events import (
     TurnEnded,
     UserSensed,
 )
-from assistant.memory.curation.exchange_importance import ExchangeImportance
-from assistant.memory.store.location import store_location
-from assistant.memory.transcript.database import Transcript
-from assistant.memory.transcript.recorder import Recorder
+from assistant.idle import ACT as IDLE_ACT
+from assistant.memory import Recorder, store_location
 from assistant.paths import Home
 from assistant.settings import Settings
-from assistant.skills.memory_by_voice import MemoryCommands
-from assistant.voice.audio.files import FileMicrophone
-from assistant.voice.dialogue import Dialogue
-from assistant.voice.latency_log import LatencyLog
-from assistant.voice.pipeline import VoiceLoop
-from assistant.voice.recalling import NoMemories, Recaller
-from models.interfaces import LanguageModel
+from assistant.skills import MemoryCommands
+from assistant.voice import Dialogue, LatencyLog, NoMemories, VoiceLoop
+from assistant.voice.audio import FileMicrophone
 
 logger = logging.getLogger(__name__)
 
@@ -203,66 +190,48 @@ async def open_assistant(
         if vault is None:
             vault = await asyncio.to_thread(open_vault, home, settings)
         stack.callback(vault.close)
+        store_location(home, settings)  # an address that can't be used is told at once
         recorder = Recorder(bus)
         stack.push_async_callback(recorder.stop)
-        place = store_location(home, settings, vault.key)
         recordings = FileMicrophone(plan.recordings) if plan.recordings else None
         parts: list[VoiceLoop] = []
         sound = await open_audio(settings, plan, bus, recordings, partial(_tell_of_sound, parts))
         hears = sound.microphone is not None
-        detectors = asyncio.create_task(asyncio.to_thread(_detectors))
+        detectors = asyncio.create_task(asyncio.to_thread(load_detectors))
         stack.callback(detectors.cancel)
         models = await load_models(home, settings, bus, hears=hears, speaks=sound.speaks)
         stack.push_async_callback(models.llm.close)
-        transcript, conversation = await asyncio.to_thread(
-            open_conversation, home, settings, bus, vault.key
+        memory = await open_session_memory(home, settings, bus, vault.key, stack)
+        conversation = await open_conversation(memory, settings, bus)
+        window = short_term_memory(conversation, models.llm, settings, memory, bus)
+        recaller = memory and memory.turn_recall(
+            window.shown, lambda: window.conversation.exchanges
         )
-        remembering: SessionMemory | None = None
-        if transcript is not None:
-            stack.callback(transcript.close)
-            remembering = await build_session_memory(home, settings, bus, place, transcript, stack)
-        memory = _short_term_memory(
-            conversation, models.llm, settings, transcript, remembering, bus
+        dialogue = Dialogue(settings, bus, models.llm, window, LatencyLog(home.ledger))
+        commands: MemoryCommands | None = None
+        if memory is not None:
+            recorder.keep_in(memory.transcript.recordings, lambda: window.conversation.id)
+            commands = await build_memory_commands(memory, settings, bus, dialogue, window)
+        loop = VoiceLoop(
+            settings, dialogue, models, sound, recaller or NoMemories(), await detectors, commands
         )
-        recaller: Recaller = remembering.recaller(memory) if remembering else NoMemories()
-        dialogue = Dialogue(settings, bus, models.llm, memory, LatencyLog(home.ledger))
-        obeying: MemoryCommands | None = None
-        if transcript is not None:
-            recorder.keep_in(transcript.recordings, lambda: memory.conversation.id)
-            kept = ConversationStores(transcript, remembering, place)
-            obeying = await build_memory_commands(settings, bus, dialogue, memory, kept)
-        loop = VoiceLoop(settings, dialogue, models, sound, recaller, await detectors, obeying)
         parts.append(loop)
         assistant = Assistant(
             bus, dialogue, loop, recordings, recorder, push_to_talk=settings.audio.push_to_talk
         )
         stack.push_async_callback(assistant.close)
         await assistant.start()
-        if transcript is not None and obeying is not None:
+        if memory is not None and commands is not None:
             measured = await asyncio.to_thread(open_benchmark, home, settings)
-            idle = JobResources.of(settings, transcript, remembering, models.llm, measured)
-            start_idle_jobs(idle, bus, stack, memory.summarized, dialogue.cache.warmed)
-            start_session_memory(remembering, dialogue, obeying.forgetting, bus, stack)
-            start_retention(settings, transcript, memory.conversation.id, remembering, stack)
+            jobs = JobResources(
+                settings, memory.transcript, memory.session_user, models.llm, measured
+            )
+            idle = start_idle_jobs(jobs, bus, stack, window.summarized, dialogue.cache.warmed)
+            handlers = {IDLE_ACT: idle.answer}
+            start_session_memory(memory, home, dialogue, commands.forgetting, handlers, bus, stack)
+            expiring = asyncio.create_task(memory.expire(window.conversation.id))
+            stack.callback(expiring.cancel)
         yield assistant
-
-
-def _short_term_memory(
-    conversation: Conversation,
-    llm: LanguageModel,
-    settings: Settings,
-    transcript: Transcript | None,
-    remembering: SessionMemory | None,
-    bus: EventBus,
-) -> ShortTermMemory:
-    if remembering is None:
-        return ShortTermMemory.of(
-            conversation, llm, settings, transcript, bus.emit, tuple, no_importance
-        )
-    profile, weights = remembering.memory.profile, ExchangeImportance(remembering.memory)
-    return ShortTermMemory.of(
-        conversation, llm, settings, remembering.archive, bus.emit, profile, weights
-    )
 
 
 def _tell_of_sound(parts: list[VoiceLoop], works: bool) -> None:

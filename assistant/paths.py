@@ -5,6 +5,8 @@ Model files are no one's in particular and lie in one cache that all homes share
 """
 
 import os
+import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -97,6 +99,18 @@ def default_home() -> Home:
     if named:
         return Home(Path(named).expanduser())
     return Home(Path(PlatformDirs(APP_NAME, appauthor=False).user_data_path))
+
+
+def flush_to_disk(paths: Iterable[Path]) -> None:
+    """Files and folders, so that a power cut finds them as they are now."""
+    if sys.platform == "win32":  # there folders can't be opened
+        return
+    for path in paths:
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def models_cache() -> Path:

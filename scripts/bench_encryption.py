@@ -1,177 +1,41 @@
-"""What encryption at rest costs: everything twice, plain and encrypted, turn by turn in one run.
+"""What encryption at rest costs: everything twice, plain and encrypted, in turns within one run.
 
-    python scripts/bench_encryption.py [--rows N …] [--dimensions D] [--json]
-
-Storing an exchange in the transcript, writing its two memories and their vectors to the table,
-loading a table as a start does, and opening the home. `cpu` is processor time of this process, in
-which a busy machine shows less; `same` is the share of the ten nearest that both find. Vectors are
-made up. With `--json` the last line is one JSON object.
+Measured are storing an exchange in the transcript, writing its two memories and their vectors to
+the table, loading a table as a start does, and opening the home. `cpu` is the processor time of
+this process, which a busy machine affects less; `same` is the share of the ten nearest memories
+that both find. The vectors are made up.
 """
 
-import argparse
 import sys
-import tempfile
-import time
-from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from assistant.context.conversation import Conversation
-from assistant.encryption import system_keyring
-from assistant.encryption.keys import KeyFile, MasterKey
-from assistant.encryption.vault import ask_nobody, open_vault
-from assistant.language.stemming import TextAnalyzer
-from assistant.memory.curation.materialize import materialize_exchange
-from assistant.memory.retrieval.ranking import Ranking
-from assistant.memory.retrieval.user_index import UserIndex
-from assistant.memory.store.table import MemoryTable
-from assistant.memory.transcript.database import Transcript
-from assistant.paths import Home
-from assistant.settings import Settings
-from models.download.disk import folder_bytes
-from scripts.bench.filling import USER, made_up, mixtures, said_and_asked
-from scripts.bench.last_line import last_line
-from scripts.bench.remembering import summary
-
-ENCODER = "made-up"
-PASSPHRASE = "correct horse battery staple"
-WARM_UP = 20
-ROUNDS = 2
-"""Of loading; the better one counts."""
-QUERIES = 50
-Figures = dict[str, Any]
-Sides = Mapping[str, MasterKey | None]
+from scripts.bench.encryption import measured, measured_once
+from scripts.common import program
+from scripts.common.program import add_number
 
 
-def storing(folder: Path, sides: Sides, count: int) -> Figures:
-    """An exchange, committed; the two take turns."""
-    opened = {name: Transcript.open(folder / f"{name}.db", key) for name, key in sides.items()}
-    times: defaultdict[str, list[float]] = defaultdict(list)
-    for turn in range(1, WARM_UP + count + 1):
-        for name, transcript in opened.items():
-            talk = Conversation.begin(USER)
-            said = f"My friend number {turn} has moved to Lisbon, and likes it there very much."
-            talk.append_user(turn, said, datetime.now(UTC))
-            exchange = talk.complete(turn, "How nice. Have you been there to see her?")
-            began, cpu = time.perf_counter(), time.thread_time()
-            transcript.store(talk, exchange)
-            times[name].append(1000 * (time.perf_counter() - began))
-            times[f"{name}_cpu"].append(1000 * (time.thread_time() - cpu))
-    for transcript in opened.values():
-        transcript.close()
-    return {f"{name}_ms": summary(each[WARM_UP:]) for name, each in times.items()}
-
-
-def adding(tables: Mapping[str, MemoryTable], dimensions: int, count: int) -> Figures:
-    """The two memories of an exchange, and then their vectors."""
-    times: dict[str, list[float]] = {name: [] for name in tables}
-    random = np.random.default_rng(5)
-    for turn in range(1, count + 1):
-        for name, table in tables.items():
-            talk = Conversation.begin(USER)
-            talk.append_user(turn, f"My friend number {turn} has moved.", datetime.now(UTC))
-            memories = materialize_exchange(USER, talk.id, talk.complete(turn, "How nice."))
-            vectors = random.normal(size=(len(memories), dimensions)).astype(np.float32)
-            began = time.perf_counter()
-            table.add(memories)
-            table.set_vectors(USER, ENCODER, [memory.id for memory in memories], vectors)
-            times[name].append(1000 * (time.perf_counter() - began))
-    return {f"{name}_ms": summary(each) for name, each in times.items()}
-
-
-def loading(folder: Path, sides: Sides, rows: int, dimensions: int) -> Figures:
-    said, _ = said_and_asked()
-    random = np.random.default_rng(7)
-    seeds = random.normal(size=(500, dimensions)).astype(np.float32)
-    found: Figures = {}
-    tables: dict[str, MemoryTable] = {}
-    for name, key in sides.items():
-        tables[name] = MemoryTable.open(str(folder / name), key=key)
-        tables[name].add_encoder(ENCODER, dimensions)
-    for batch in made_up(rows, (), said):
-        vectors = mixtures(seeds, len(batch), random)
-        for table in tables.values():
-            table.add(batch, {ENCODER: vectors})
-    indexes: dict[str, UserIndex] = {}
-    for table in tables.values():
-        table.compact()
-    for _ in range(ROUNDS):
-        for name, table in tables.items():
-            index = UserIndex(USER, TextAnalyzer("en"), dimensions, Ranking())
-            took, cpu = timed(partial(load, table, index))
-            best = found.setdefault(name, {"load_s": took, "cpu_s": cpu})
-            best |= {"load_s": min(took, best["load_s"]), "cpu_s": min(cpu, best["cpu_s"])}
-            best["disk_mb"] = round(folder_bytes(folder / name) / 1e6, 1)
-            indexes[name] = index
-    asked = mixtures(seeds, QUERIES, random)
-    plain, sealed = (
-        [set(index.nearest(vector, 10)) for vector in asked] for index in indexes.values()
-    )
-    same = sum(len(a & b) for a, b in zip(plain, sealed, strict=True)) / (10 * QUERIES)
-    found["same"] = round(same, 4)
-    found["adding"] = adding(tables, dimensions, 60)
-    for table in tables.values():
-        table.close()
-    return found
-
-
-def load(table: MemoryTable, index: UserIndex) -> None:
-    index.load(table.scan(USER, vectors=(ENCODER,)), ENCODER)
-
-
-def opening(folder: Path, key: MasterKey) -> Figures:
-    """The key, from the key file: by a passphrase, and by a keyring that answers at once."""
-    home = Home(folder / "home").create()
-    settings = Settings()
-    found: Figures = {"plain_s": timed(lambda: open_vault(home, settings, ask_nobody).close())[0]}
-    KeyFile.locked(key, "passphrase", PASSPHRASE).write(home.key_file)
-    found["passphrase_s"] = timed(lambda: open_vault(home, settings, lambda _: PASSPHRASE).close())[
-        0
-    ]
-    found["finding_a_keyring_s"] = timed(system_keyring.find_keyring)[0]
-    entry = KeyFile.locked(key, "keyring", "0" * 64)
-    found["keyring_s"] = timed(lambda: entry.unlock("0" * 64))[0]
-    return found
-
-
-def timed(act: Callable[[], object]) -> tuple[float, float]:
-    """Seconds by the clock, and of processor time."""
-    began, cpu = time.perf_counter(), time.process_time()
-    act()
-    return round(time.perf_counter() - began, 4), round(time.process_time() - cpu, 4)
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--rows", type=int, nargs="+", default=[1_000, 10_000, 100_000])
-    parser.add_argument("--dimensions", type=int, default=384)
-    parser.add_argument("--exchanges", type=int, default=400)
-    parser.add_argument("--json", action="store_true")
-    options = parser.parse_args(arguments)
-    key = MasterKey.new()
-    sides: Sides = {"plain": None, "encrypted": key}
-    found: Figures = {"rows": {}}
-    with tempfile.TemporaryDirectory() as place:
-        found["storing"] = storing(Path(place), sides, options.exchanges)
-        found["opening"] = opening(Path(place), key)
+def work(options: program.Options) -> program.Figures:
+    found = measured_once(options.exchanges)
     print(f"storing an exchange: {found['storing']}")
     print(f"opening a home: {found['opening']}")
+    found["rows"] = {}
     for rows in options.rows:
-        with tempfile.TemporaryDirectory() as place:
-            figures = loading(Path(place), sides, rows, options.dimensions)
-        found["rows"][str(rows)] = figures
-        print(f"{rows:>7} rows: {figures}")
-    if options.json:
-        print(last_line(found))
-    return 0
+        found["rows"][str(rows)] = each = measured(rows, options.dimensions)
+        print(f"{rows:>7} rows: {each}")
+    return found
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = program.parser(__doc__)
+    rows = [1_000, 10_000, 100_000]
+    add_number(parser, "--rows", rows, "numbers of memories", nargs="+")
+    add_number(parser, "--dimensions", 384, "of the vectors")
+    add_number(parser, "--exchanges", 400, "exchanges to store")
+    return program.run(work, parser.parse_args(arguments))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

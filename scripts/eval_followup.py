@@ -1,190 +1,50 @@
 """How well a question that leans on what was said before finds its memory: "and when is it?".
 
-    python scripts/eval_followup.py [--encoder NAME] [--query full] [--json]
-
-The project's own follow-ups, each with the exchange before it, ask for one of the facts that are
-hidden among distractors (data/evaluation). `ours` is the product's way; beside it the question
-alone (`plain`), question and earlier words encoded as one text (`joined`), and vectors and words
-added without looking at whether it is a follow-up (`always`). Category `new topic` are questions
-that stand alone, each after an exchange about something else: there ours must not be worse than
-`plain`. Category `first half` are those questions by their words, with the meaning of their first
-half: what stands in when the deadline is missed while the user was heard word by word; `plain`
-there has no meaning at all. Intervals are bootstrap 95 % over questions. With `--json` the last
-line is one JSON object.
+The project's own follow-ups, each with the exchange before it, ask for one of the facts hidden
+among distractors (data/evaluation). `ours` is the product's way. Beside it stand the question alone
+(`plain`), question and earlier words encoded as one text (`joined`), and earlier vectors and words
+added even where it is no follow-up (`always`). The category `new topic` has questions that stand
+alone, each after an exchange about something else: there ours must not be worse than `plain`.
+`first half` has those questions by their words, with the meaning of their first half: what stands
+in when the deadline is missed while the user was heard word by word; `plain` has no meaning there.
+Intervals are bootstrap 95 % over questions.
 """
 
-import argparse
 import asyncio
-import json
 import sys
-import time
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from contextlib import closing
 from pathlib import Path
-from random import Random
-from typing import Any, NamedTuple
-
-import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from assistant.errors import AssistantError
-from assistant.language.speakers import USER
-from assistant.language.stemming import TextAnalyzer
-from assistant.memory.retrieval.encoding import QueryEncoder, Vector
-from assistant.memory.retrieval.question import Earlier, Question, read_question, understood
-from assistant.memory.retrieval.question_vectors import (
-    ANSWERED_BEFORE,
-    SAID_BEFORE,
-    QuestionEncoder,
-)
-from assistant.memory.retrieval.ranking import Ranking
-from assistant.memory.retrieval.user_index import UserIndex
-from assistant.paths import models_cache
+from assistant.memory.retrieval.encoding import QueryEncoder
 from data import located
-from models.encoder.onnx import OnnxEncoder
-from scripts.bench.last_line import last_line
-from scripts.bench.recall_data import Pool, own_files, read_paraphrases
-from scripts.bench.recall_methods import FOUND, memory
-from scripts.bench.retrieval import METRICS, Values, intervals, means, of_question, table
-from scripts.eval_recall import ENCODER, KeptVectors, as_asked
-
-FOLLOW_UPS = "evaluation/follow_ups.jsonl"
-METHODS = ("ours", "plain", "joined", "always")
-LEISURE_S = 3600.0
+from scripts.common import program
+from scripts.eval.encoders import add_encoder, of_documents, of_questions
+from scripts.eval.followup import FOLLOW_UPS, Bench, figures, measured, read
+from scripts.eval.recall_data import own_files, read_paraphrases
+from scripts.eval.recall_metrics import METRICS, table
 
 
-class Asked(NamedTuple):
-    """A question after an exchange, and the row of the memory that answers it."""
-
-    text: str
-    earlier: Earlier
-    gold: int
-    category: str
-
-
-class Bench:
-    """All facts and distractors, indexed as the product does it, and the ways to ask them."""
-
-    def __init__(self, pool: Pool, encoder: QueryEncoder, documents: KeptVectors) -> None:
-        vectors = documents([turn.text for turn in pool.turns])
-        lexicon = TextAnalyzer("en")
-        self._encoder = encoder
-        self._asking = QuestionEncoder(encoder, lexicon, lambda: {USER})
-        self._index = UserIndex(pool.name, lexicon, vectors.shape[1], Ranking())
-        self._index.add([memory(turn, pool.name) for turn in pool.turns], vectors)
-        self._rows = {turn.id: row for row, turn in enumerate(pool.turns)}
-        self._now: datetime = max(turn.when for turn in pool.turns if turn.when) + timedelta(days=1)
-
-    async def found(self, asked: Asked) -> dict[str, list[int]]:
-        if asked.category == "first half":
-            return self._at_the_deadline(asked)
-        self._encoder.encode_documents([asked.earlier.said, asked.earlier.answered])
-        due = time.monotonic() + LEISURE_S
-        ours = await self._asking.ask(asked.text, due, [asked.earlier])
-        question = read_question(asked.text, [USER])
-        own = self._encoder.encode_query(asked.text)
-        joined = f"{asked.earlier.said} {asked.earlier.answered} {asked.text}"
-        leaning = understood(question, asked.earlier)
-        return {
-            "ours": self._rows_of(ours.question, ours.vector),
-            "plain": self._rows_of(question, own),
-            "joined": self._rows_of(leaning, self._encoder.encode_query(joined)),
-            "always": self._rows_of(leaning, self._sum(own, asked.earlier)),
-        }
-
-    def _at_the_deadline(self, asked: Asked) -> dict[str, list[int]]:
-        question = read_question(asked.text, [USER])
-        words = asked.text.split()
-        half = self._encoder.encode_query(" ".join(words[: (len(words) + 1) // 2]))
-        plain = self._rows_of(question, None)
-        return {
-            "ours": self._rows_of(question, half),
-            **dict.fromkeys(("plain", "joined", "always"), plain),
-        }
-
-    def _sum(self, own: Vector, earlier: Earlier) -> Vector:
-        said, answered = self._encoder.encode_documents([earlier.said, earlier.answered])
-        total = own + np.float32(SAID_BEFORE) * said + np.float32(ANSWERED_BEFORE) * answered
-        return np.asarray(total / np.linalg.norm(total), np.float32)
-
-    def _rows_of(self, question: Question, vector: Vector | None) -> list[int]:
-        found = self._index.search(question, vector, k=FOUND, now=self._now)
-        return [self._rows[each.id] for each in found]
-
-
-def read(pool: Pool, path: Path) -> list[Asked]:
-    """The follow-ups, and every question of the pool after the exchange before one of them, drawn
-    once and for all."""
-    rows = {turn.id: row for row, turn in enumerate(pool.turns)}
-    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    before = [Earlier(line["said"], line["answered"]) for line in lines]
-    asked = [
-        Asked(line["question"], earlier, rows[line["answer"]], "follow-up")
-        for line, earlier in zip(lines, before, strict=True)
-    ]
-    draw = Random(1)
-    for question in pool.questions:
-        asked.append(Asked(question.text, draw.choice(before), question.gold[0], "new topic"))
-        asked.append(Asked(question.text, Earlier(""), question.gold[0], "first half"))
-    return asked
-
-
-async def measured(bench: Bench, questions: Sequence[Asked]) -> dict[str, dict[str, Values]]:
-    """The metrics of each question by category and method."""
-    rows: dict[str, dict[str, list[list[float]]]] = {}
-    for asked in questions:
-        of_kind = rows.setdefault(asked.category, {name: [] for name in METHODS})
-        for name, order in (await bench.found(asked)).items():
-            of_kind[name].append(of_question(order, [asked.gold]))
-    return {
-        kind: {name: np.array(values) for name, values in of_kind.items()}
-        for kind, of_kind in rows.items()
-    }
-
-
-def figures(values: dict[str, dict[str, Values]]) -> dict[str, Any]:
-    return {
-        kind: {
-            **{name: means(each) for name, each in of_kind.items()},
-            "intervals": {name: intervals(each) for name, each in of_kind.items()},
-            "ours_less_plain": intervals(of_kind["ours"] - of_kind["plain"]),
-            "questions": len(of_kind["ours"]),
-        }
-        for kind, of_kind in values.items()
-    }
+def work(options: program.Options) -> program.Figures:
+    documents = of_documents(options.encoder)
+    pool = read_paraphrases(*own_files("paraphrase"))
+    with closing(QueryEncoder(of_questions(options.encoder), documents)) as encoder:
+        bench = Bench(pool, encoder, documents.encode)
+        values = asyncio.run(measured(bench, read(pool, located(FOLLOW_UPS))))
+    found = figures(values)
+    for kind, of_kind in values.items():
+        low, high = found[kind]["intervals"]["ours"][METRICS[0]]
+        print(f"{kind}, {found[kind]['questions']} questions\n{table(of_kind)}")
+        print(f"ours {METRICS[0]}: 95 % between {low:.3f} and {high:.3f}\n")
+    return found | {"encoder": options.encoder}
 
 
 def main(arguments: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--encoder", default=ENCODER, help="name in the catalogue, or a folder")
-    parser.add_argument("--query", choices=("full", "int8"), default="int8", help="its weights")
-    parser.add_argument("--vectors", type=Path, help="folder to keep vectors in")
-    parser.add_argument("--json", action="store_true")
-    options = parser.parse_args(arguments)
-    folder = Path(options.encoder)
-    folder = folder if folder.is_dir() else models_cache() / options.encoder
-    full = OnnxEncoder(folder)
-    queries = as_asked(folder) if options.query == "int8" else full
-    encoder = QueryEncoder(queries, full)
-    try:
-        encoder.load()
-        pool = read_paraphrases(*own_files("paraphrase"))
-        bench = Bench(pool, encoder, KeptVectors(full, options.vectors))
-        values = asyncio.run(measured(bench, read(pool, located(FOLLOW_UPS))))
-    except (AssistantError, OSError, ValueError) as error:
-        sys.stderr.write(f"{error}\n")
-        return 1
-    finally:
-        encoder.close()
-    for kind, of_kind in values.items():
-        low, high = intervals(of_kind["ours"])[METRICS[0]]
-        sys.stdout.write(f"{kind}, {len(of_kind['ours'])} questions\n{table(of_kind)}\n")
-        sys.stdout.write(f"ours {METRICS[0]}: 95 % between {low:.3f} and {high:.3f}\n\n")
-    if options.json:
-        found = figures(values) | {"encoder": folder.name, "query": options.query}
-        sys.stdout.write(last_line(found) + "\n")
-    return 0
+    parser = program.parser(__doc__)
+    add_encoder(parser)
+    return program.run(work, parser.parse_args(arguments))
 
 
 if __name__ == "__main__":

@@ -1,304 +1,74 @@
 """What the answers know of what was told in an earlier session: whole conversations, typed.
 
-    python scripts/eval_memory_qa.py [--profile P] [--n N] [--way on|off|told …]
-                                     [--deadline-ms MS] [--keep FILE] [--json]
-
-Runs the `assistant` command itself. One process is told N facts in passing, spread over small talk,
-and ends. Each fact is then asked for, in other words, in three ways:
+Runs the `assistant` command itself. One process is told N facts in passing, amid small talk, and
+ends. Each fact is then asked for, in other words, in three ways:
 
     on     by a new process on what the first one kept, as after a restart
     off    the same with `memory.enabled` off: what is guessed
     told   without a memory, the fact right before the question in one turn: the most that this
-           model makes of a fact that it is shown
+           model makes of a fact it is shown
 
-Only long-term memory can know in `on`: `context.resume_within_h = 0` begins a new conversation.
-Each question has a process and a copy of the home of its own: in a shared one the questions before
-it, and their answers, would be in the history and in the memory.
+Only long-term memory can know it in `on`: `context.resume_within_h = 0` begins a new conversation.
+Each question has its own process and its own copy of the home: in a shared one, the questions
+before it and their answers would be in the history and in the memory.
 
 An answer is right when it holds one of the accepted strings as whole words, numbers in words or
 digits. `shown` is the share of questions with the fact among the notes in the prompt: what is lost
-before that was lost by recall or by its deadline, the rest by the model. `--deadline-ms` gives
-recall more time, for a machine that is busy with other things. Intervals are bootstrap 95 % over
-the facts. With `--json` the last line is one JSON object.
+before that was lost by recall or its deadline, the rest by the model. Intervals are bootstrap 95 %
+over the facts.
 """
 
-import argparse
-import json
-import random
-import re
-import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TextIO
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from assistant.errors import AssistantError
 from assistant.settings import Settings
-from data import located
 from models.selection.requested import select_models
-from scripts.bench.last_line import last_line, machine
-from scripts.bench.statistics import interval, ratio
-from scripts.bench.talking import Ended, talking
-
-FACTS = "evaluation/qa_facts.jsonl"
-SMALL_TALK = "evaluation/qa_small_talk.jsonl"
-WAYS = ("on", "off", "told")
-SETTINGS = {
-    "context.resume_within_h": "0",
-    "llm.temperature": "0",
-    "llm.max_answer_tokens": "80",
-    "llm.timeout_s": "300",  # on a busy machine an apology would count as a wrong answer
-}
-TELLING = {"context.max_turns": "4", "llm.max_answer_tokens": "24"}
-"""The answers to what is told don't matter: they are kept short, and so is the prompt."""
-EARLIER = "I told you earlier: {said}. {question}"
+from scripts.common import program
+from scripts.common.program import add_number
+from scripts.common.rows import Keep
+from scripts.eval.memory_qa import WAYS, figures, measured, read_facts, table
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
-    id: str
-    kind: str
-    said: tuple[str, ...]
-    """In this order; what is said last holds."""
-    question: str
-    answers: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What became of one question in one way. `shown`: the fact was among the notes."""
-
-    fact: str
-    kind: str
-    way: str
-    question: str
-    answer: str
-    right: bool
-    shown: bool
-
-
-def read_facts(limit: int | None, seed: int) -> list[Fact]:
-    """The set, or `limit` of it, of all kinds as evenly as that goes."""
-    rows = [json.loads(line) for line in located(FACTS).read_text("utf-8").splitlines()]
-    facts = [Fact(**(row | {k: tuple(row[k]) for k in ("said", "answers")})) for row in rows]
-    random.Random(seed).shuffle(facts)
-    places: dict[str, int] = {}
-    order = {}
-    for fact in facts:
-        order[fact.id] = places[fact.kind] = places.get(fact.kind, 0) + 1
-    return sorted(facts, key=lambda fact: order[fact.id])[:limit]
-
-
-def telling(facts: Sequence[Fact], seed: int) -> list[str]:
-    """What is said in the first session. What changes its mind does so in a second round."""
-    draw = random.Random(seed)
-    small = [
-        json.loads(line)["said"] for line in located(SMALL_TALK).read_text("utf-8").splitlines()
-    ]
-    lines = []
-    for place in range(max(len(fact.said) for fact in facts)):
-        said = [fact.said[place] for fact in facts if place < len(fact.said)]
-        draw.shuffle(said)
-        for each in said:
-            lines += [draw.choice(small), each] if draw.random() < 0.5 else [each]
-    return lines
-
-
-def right(answer: str, accepted: Sequence[str]) -> bool:
-    """Whether one of them is in it, word by word.
-
-    >>> right("It's on the 9th of October!", ["9th of october"]), right("Martin", ["Mart"])
-    (True, False)
-    """
-    words = f" {_plain(answer)} "
-    return any(f" {_plain(each)} " in words or f" {_plain(each)}s " in words for each in accepted)
-
-
-def _plain(text: str) -> str:
-    text = text.lower().replace("’", "'").replace("'s ", " ")
-    return " ".join(re.sub(r"[^\w:]+", " ", re.sub(r"(?<=\d),(?=\d)", "", text)).split())
-
-
-def arguments(profile: str, **more: str) -> list[str]:
-    """Flags of a typed session; names of settings have `__` for the dot."""
-    settings = SETTINGS | {name.replace("__", "."): value for name, value in more.items()}
-    flags = [word for name, value in settings.items() for word in ("--set", f"{name}={value}")]
-    return ["--profile", profile, "--text", *flags]
-
-
-def tell(home: Path, profile: str, lines: Sequence[str]) -> None:
-    """One session, to its end.
-
-    Raises:
-        Ended: the command ended before it.
-    """
-    more = {name.replace(".", "__"): value for name, value in TELLING.items()}
-    with talking(home, arguments(profile, **more)) as session:
-        session.event("memories")
-        for number, line in enumerate(lines, 1):
-            session.say(line)
-            session.event("turn")
-            print(f"\rtold {number}/{len(lines)}", end="", file=sys.stderr, flush=True)
-        session.finish()
-    print(file=sys.stderr)
-
-
-def ask(home: Path, profile: str, fact: Fact, way: str, deadline_ms: float) -> Asked:
-    """A session of one turn.
-
-    Raises:
-        Ended: the command ended without an answer.
-    """
-    question = fact.question
-    if way == "told":
-        said = ". ".join(fact.said)
-        question = EARLIER.format(said=said, question=question)
-    more = {"memory__enabled": str(way == "on").lower(), "memory__deadline_ms": f"{deadline_ms:g}"}
-    with talking(home, arguments(profile, **more)) as session:
-        session.event("memories" if way == "on" else "ready")
-        session.say(question)
-        turn = session.event("turn")
-    notes = [memory["text"] for memory in turn["memories"]]
-    return Asked(
-        fact=fact.id,
-        kind=fact.kind,
-        way=way,
-        question=question,
-        answer=turn["assistant"],
-        right=right(turn["assistant"], fact.answers),
-        shown=fact.said[-1] in notes or way == "told",
-    )
-
-
-def measured(
-    folder: Path, facts: Sequence[Fact], options: argparse.Namespace, keep: TextIO | None
-) -> list[dict[str, Asked]]:
-    """Of each fact the three ways, with the `profile`, `seed` and `deadline_ms` of `options`.
-
-    Raises:
-        Ended: a session broke off.
-    """
-    home = folder / "home"
-    tell(home, options.profile, telling(facts, options.seed))
-    found = []
-    for number, fact in enumerate(facts, 1):
-        row = {}
-        for way in options.way:
-            place = folder / "asking"
-            if way == "on":
-                shutil.copytree(home, place)
-            row[way] = ask(place, options.profile, fact, way, options.deadline_ms)
-            shutil.rmtree(place)
-            if keep is not None:
-                keep.write(json.dumps(asdict(row[way])) + "\n")
-                keep.flush()
-        found.append(row)
-        marks = "  ".join(f"{way} {'right' if row[way].right else 'wrong'}" for way in row)
-        print(f"{number:3}/{len(facts)}  {fact.question:55.55}  {marks}", file=sys.stderr)
-    return found
-
-
-Rows = Sequence[dict[str, Asked]]
-
-
-def share(rows: Rows, way: str) -> float:
-    return sum(row[way].right for row in rows) / len(rows)
-
-
-def figures(rows: Rows) -> dict[str, Any]:
-    """The share of right answers in each way, and how much of what is possible memory reaches."""
-    ways = [way for way in WAYS if way in rows[0]]
-
-    def of(way: str) -> Callable[[Rows], float | None]:
-        return lambda drawn: share(drawn, way)
-
-    def less_off(drawn: Rows) -> float | None:
-        return share(drawn, "on") - share(drawn, "off")
-
-    def of_told(drawn: Rows) -> float | None:
-        return ratio(share(drawn, "on"), share(drawn, "told"))
-
-    found: dict[str, Any] = {
-        way: {"share": _rounded(share(rows, way)), "interval": _bounds(rows, of(way))}
-        for way in ways
-    }
-    if "on" in ways:
-        found["on"]["shown"] = _rounded(sum(row["on"].shown for row in rows) / len(rows))
-    for name, pair, statistic in (
-        ("on_less_off", {"on", "off"}, less_off),
-        ("on_of_told", {"on", "told"}, of_told),
-    ):
-        if pair <= set(ways):
-            value = {"value": _rounded(statistic(rows)), "interval": _bounds(rows, statistic)}
-            found[name] = value
-    by_kind: dict[str, list[dict[str, Asked]]] = {}
-    for row in rows:
-        by_kind.setdefault(row[ways[0]].kind, []).append(row)
-    found["by_kind"] = {
-        kind: {"facts": len(some)} | {way: _rounded(share(some, way)) for way in ways}
-        for kind, some in sorted(by_kind.items())
-    }
-    return found | {"facts": len(rows)}
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 3)
-
-
-def _bounds(rows: Rows, statistic: Callable[[Rows], float | None]) -> list[float] | None:
-    found = interval(rows, statistic)
-    return None if found is None else [round(each, 3) for each in found]
-
-
-def table(found: dict[str, Any]) -> str:
-    """For a person."""
-    ways = [way for way in WAYS if way in found]
-    lines = [f"{'right answers':14}" + "".join(f"{way:>9}" for way in ways)]
-    for kind, row in found["by_kind"].items():
-        lines.append(f"{kind:14}" + "".join(f"{row[way]:9.2f}" for way in ways))
-    lines.append(f"{'all':14}" + "".join(f"{found[way]['share']:9.2f}" for way in ways))
-    lines += [f"95 % of {way}: {found[way]['interval']}" for way in ways]
-    if "on" in ways:
-        lines.append(f"the notes held the fact: {found['on']['shown']:.2f}")
-    return "\n".join(lines)
-
-
-def main(words: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--profile", default="small", choices=("tiny", "small", "default"))
-    parser.add_argument("--n", type=int, help="so many facts; default: all")
-    parser.add_argument("--way", nargs="+", choices=WAYS, default=WAYS, help="default: all three")
-    parser.add_argument(
-        "--deadline-ms", type=float, default=Settings().memory.deadline_ms, help="of a recall"
-    )
-    parser.add_argument("--seed", type=int, default=1, help="of the choice and the order")
-    parser.add_argument("--keep", type=Path, metavar="FILE", help="write each answer here")
-    parser.add_argument("--json", action="store_true")
-    options = parser.parse_args(words)
-    where = machine()
-    try:
-        shop = select_models(Settings.model_validate({"general": {"profile": options.profile}}))
-        facts = read_facts(options.n, options.seed)
-        with (
-            tempfile.TemporaryDirectory() as folder,
-            options.keep.open("w") if options.keep else nullcontext() as keep,
-        ):
-            rows = measured(Path(folder), facts, options, keep)
-    except (AssistantError, Ended) as error:
-        print(error, file=sys.stderr)
-        return 1
-    found = figures(rows) | {"profile": options.profile, "llm": shop.profile.llm}
-    found |= {"deadline_ms": options.deadline_ms, "machine": where}
+def work(options: program.Options) -> program.Figures:
+    shop = select_models(Settings.model_validate({"general": {"profile": options.profile}}))
+    with tempfile.TemporaryDirectory() as folder:
+        rows = measured(
+            Path(folder),
+            read_facts(options.n, options.seed),
+            profile=options.profile,
+            ways=options.way,
+            deadline_ms=options.deadline_ms,
+            seed=options.seed,
+            keep=Keep(options.keep),
+        )
+    found = figures(rows)
     print(table(found))
-    if options.json:
-        print(last_line(found))
-    return 0
+    names = {"profile": options.profile, "llm": shop.profile.llm}
+    return found | names | {"deadline_ms": options.deadline_ms}
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = program.parser(__doc__)
+    program.add_profile(parser, "small")
+    add_number(parser, "--n", None, "ask for only N facts")
+    parser.add_argument(
+        "--way", nargs="+", choices=WAYS, default=WAYS, help="ways to ask; by default all three"
+    )
+    parser.add_argument(
+        "--deadline-ms",
+        type=float,
+        default=Settings().memory.deadline_ms,
+        metavar="MS",
+        help="deadline of a recall; more for a machine that is busy otherwise",
+    )
+    add_number(parser, "--seed", 1, "of the choice and the order", least=0)
+    parser.add_argument("--keep", type=Path, metavar="FILE", help="write each answer to this file")
+    return program.run(work, parser.parse_args(arguments))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -1,7 +1,10 @@
 """What all tests share."""
 
+import json
+import math
 import os
-from collections.abc import Generator
+import sys
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -9,48 +12,67 @@ import pytest
 from assistant.paths import Home
 from assistant.settings import ENVIRONMENT_PREFIX
 from tests.support import keyrings
-from tests.support.company import Company, Cores, Room, company_of, order
 
 MODELS_CACHE = "ASSISTANT_MODELS_CACHE"
-ROOM = pytest.StashKey[Room]()
-CORES = pytest.StashKey[Cores]()
-TRIES_AGAIN = 2
-"""Of a test that hears or speaks in real time: a machine that stands still for half a second for
-its own reasons cuts a word in two. The report counts them, and all else is tried once."""
+ROOT = Path(__file__).resolve().parents[1]
+DURATIONS = ROOT / "tests" / "durations.json"
+"""Seconds of each file, and of each test that takes one and more, in one process of a quiet
+machine."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """One of several processes (`-n`) shares a room and the cores with the others."""
+    """Each of several processes (`-n`) has cores of its own, which what it starts inherits: the
+    threads of the models' engines wait for each other by spinning, and two such teams on the same
+    cores take more than twice the time of one."""
     worker = getattr(config, "workerinput", None)
-    if worker is None:
-        return
-    config.stash[ROOM] = Room(Path(config.getoption("basetemp")).parent)
-    config.stash[CORES] = Cores(int(worker["workerid"].removeprefix("gw")), worker["workercount"])
-    config.stash[CORES].use(Company.ANY)  # before libraries count them
-
-
-def pytest_unconfigure(config: pytest.Config) -> None:
-    if ROOM in config.stash:
-        config.stash[ROOM].close()
+    if worker is not None and sys.platform == "linux":  # before libraries count them
+        cores = sorted(os.sched_getaffinity(0))
+        number = int(worker["workerid"].removeprefix("gw"))
+        os.sched_setaffinity(0, cores[number % len(cores) :: worker["workercount"]])
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    for item in items:
-        if company_of(item) is not Company.ANY:
-            item.add_marker(pytest.mark.flaky(reruns=TRIES_AGAIN))
-    if ROOM in config.stash:
-        items.sort(key=order(items))
+    """The files go one by one to the process that is free: the long ones first, so that none is
+    left working alone at the end."""
+    if hasattr(config, "workerinput"):
+        took: dict[str, float] = json.loads(DURATIONS.read_text())["files"]
+        items.sort(key=lambda item: -took.get(file_of(item.nodeid), math.inf))
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Around fixtures and all: loading a model keeps a machine as busy as asking it."""
-    if ROOM not in item.config.stash:
-        return (yield)
-    company = company_of(item)
-    with item.config.stash[ROOM].entered(company):
-        item.config.stash[CORES].use(company)
-        return (yield)
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    if not config.getoption("--durations-update"):
+        return
+    kept: dict[str, dict[str, float]] = json.loads(DURATIONS.read_text())
+    tests, files = defaultdict[str, float](float), defaultdict[str, float](float)
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            if isinstance(report, pytest.TestReport):
+                tests[report.nodeid] += report.duration
+    for test, seconds in tests.items():
+        files[file_of(test)] += seconds
+    long = {test: seconds for test, seconds in tests.items() if seconds >= 1}
+    known = {test: took for test, took in kept["tests"].items() if file_of(test) not in files}
+    told = {"files": kept["files"] | files, "tests": known | long}
+    DURATIONS.write_text(
+        json.dumps(
+            {
+                kind: {
+                    each: round(seconds, 1)
+                    for each, seconds in sorted(took.items(), key=lambda item: -item[1])
+                    if (ROOT / file_of(each)).exists()
+                }
+                for kind, took in told.items()
+            },
+            indent=1,
+        )
+        + "\n"
+    )
+
+
+def file_of(test: str) -> str:
+    return test.partition("::")[0]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -58,6 +80,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--snapshot-update",
         action="store_true",
         help="keep the pictures of the screen as they are drawn now (tests/ui/test_snapshots.py)",
+    )
+    parser.addoption(
+        "--durations-update",
+        action="store_true",
+        help="keep how long these tests took (tests/durations.json)",
     )
 
 

@@ -1,1 +1,24 @@
 """Builds the concrete parts of a running assistant from its settings."""
+
+from typing import TYPE_CHECKING
+
+from assistant.facade import exports
+
+if TYPE_CHECKING:
+    from assistant.compose.audio import AudioPlan
+    from assistant.compose.engines import chooses_model, load_models
+    from assistant.compose.idle import open_idle_admin, open_idle_scheduler
+    from assistant.compose.memory import open_command_memory
+    from assistant.compose.rekeying import build_rekeying
+else:
+    __getattr__ = exports(__name__)
+
+__all__ = [
+    "AudioPlan",
+    "build_rekeying",
+    "chooses_model",
+    "load_models",
+    "open_command_memory",
+    "open_idle_admin",
+    "open_idle_scheduler",
+]

@@ -8,27 +8,32 @@ from pathlib import Path
 from assistant.errors import AudioError
 from assistant.events import EventBus, Notice, Severity, SoundReady
 from assistant.settings import Settings
-from assistant.voice.audio.devices import SoundDevices
-from assistant.voice.audio.echo import EchoCanceller, HalfDuplex, NoEcho, WebRtcCanceller
-from assistant.voice.audio.files import (
-    FileMicrophone,
-    InstantLoudspeaker,
-    NullLoudspeaker,
-    WavLoudspeaker,
-)
-from assistant.voice.audio.interfaces import Microphone
-from assistant.voice.audio.portaudio import Device, find_input, find_output
-from assistant.voice.pipeline import AudioIO
-from assistant.voice.turns.detectors import (
+from assistant.voice import (
+    AudioIO,
     EndOfTurn,
     GatedVoiceDetector,
     SileroVoice,
     SmartTurn,
     VoiceDetector,
 )
+from assistant.voice.audio import (
+    Device,
+    EchoCanceller,
+    FileMicrophone,
+    HalfDuplex,
+    InstantLoudspeaker,
+    Microphone,
+    NoEcho,
+    NullLoudspeaker,
+    SoundDevices,
+    WavLoudspeaker,
+    WebRtcCanceller,
+    find_input,
+    find_output,
+)
 
 
-def _detectors() -> tuple[VoiceDetector, EndOfTurn]:
+def load_detectors() -> tuple[VoiceDetector, EndOfTurn]:
     return GatedVoiceDetector(SileroVoice()), SmartTurn()
 
 

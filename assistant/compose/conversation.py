@@ -1,55 +1,47 @@
-"""Opens the transcript, and goes on with the last conversation."""
+"""The conversation of a session, and what the language model sees of it."""
 
-import time
+import asyncio
 from datetime import timedelta
 
-from assistant.context.conversation import Conversation
-from assistant.encryption.keys import MasterKey
-from assistant.errors import StoreBusy, StoreError
+from assistant.context import Conversation, ShortTermMemory
+from assistant.errors import StoreError
 from assistant.events import EventBus, Notice, Severity
-from assistant.memory.transcript.database import Transcript
-from assistant.paths import Home
+from assistant.memory import MemoryService
 from assistant.settings import Settings
-
-TRANSCRIPT_WAIT_S = 20.0
-"""For a program that holds the transcript; after that nothing of the session is kept."""
+from models.interfaces import LanguageModel
 
 
-def _transcript(home: Home, bus: EventBus, key: MasterKey | None) -> Transcript:
-    """A program that holds it, as a backup does, is waited for.
-
-    Raises:
-        StoreError: as `Transcript.open`.
-    """
-    until, told = time.monotonic() + TRANSCRIPT_WAIT_S, False
-    while True:
-        try:
-            return Transcript.open(home.transcript, key)
-        except StoreBusy as error:
-            if time.monotonic() > until:
-                raise
-            if not told:
-                bus.emit(Notice(f"{error} Waiting for it.", Severity.WARNING, error.mend))
-                told = True
-
-
-def open_conversation(
-    home: Home, settings: Settings, bus: EventBus, key: MasterKey | None
-) -> tuple[Transcript | None, Conversation]:
-    """The transcript, and where the last session left off, if that was not long ago.
-
-    A transcript that can't be read costs the thread and the keeping, not the conversation.
-    """
-    user = settings.general.user
-    try:
-        transcript = _transcript(home, bus, key)
-    except StoreError as error:
-        bus.emit(Notice(f"{error} This conversation is not kept.", Severity.WARNING, error.mend))
-        return None, Conversation.begin(user)
+async def open_conversation(
+    memory: MemoryService | None, settings: Settings, bus: EventBus
+) -> Conversation:
+    """Where the last session left off, if that was not long ago."""
+    user, resumed = settings.general.user, None
+    if memory is None:
+        return Conversation.begin(user)
     within = timedelta(hours=settings.context.resume_within_h)
     try:
-        resumed = transcript.resume(user, within)
+        resumed = await asyncio.to_thread(memory.transcript.resume, user, within)
     except StoreError as error:
         bus.emit(Notice(str(error), Severity.WARNING, error.mend))
-        resumed = None
-    return transcript, resumed or transcript.begin_conversation(user)
+    return resumed or memory.transcript.begin_conversation(user)
+
+
+def short_term_memory(
+    conversation: Conversation,
+    llm: LanguageModel,
+    settings: Settings,
+    memory: MemoryService | None,
+    bus: EventBus,
+) -> ShortTermMemory:
+    """Without memories what is said is kept nowhere else."""
+    if memory is None:
+        return ShortTermMemory.of(conversation, llm, settings, None, bus.emit)
+    return ShortTermMemory.of(
+        conversation,
+        llm,
+        settings,
+        memory.exchange_store,
+        bus.emit,
+        memory.profile,
+        memory.exchange_importance,
+    )

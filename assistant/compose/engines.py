@@ -8,17 +8,23 @@ from threadpoolctl import threadpool_limits
 
 from assistant.errors import SettingsError
 from assistant.events import EventBus, Loading, ModelsReady, Notice, Severity
-from assistant.memory.retrieval.encoding import QueryEncoder
+from assistant.memory import QueryEncoder
 from assistant.paths import Home, models_cache
 from assistant.settings import Settings
 from models import catalogue
 from models.catalogue import ModelRole
-from models.download.cache import ModelStore
+from models.download import ModelStore
 from models.hardware import detect, require_ram
 from models.interfaces import LanguageModel, ModelSet, SentenceEncoder, SpeechToText, TextToSpeech
-from models.selection.benchmark import Benchmark
-from models.selection.machine_records import notes_in
-from models.selection.requested import ModelSelection, _engine_for, model_path, select_models
+from models.selection import (
+    Benchmark,
+    ModelSelection,
+    engine_for,
+    model_path,
+    notes_in,
+    select_models,
+)
+from models.unused_memory import release_freed
 
 QUERY_THREADS = 2
 """More don't make a dozen tokens any faster; where others are at work a second one, which has to be
@@ -74,6 +80,7 @@ async def load_models(
         await asyncio.wait(loading)
         await llm.close()
         raise
+    await asyncio.to_thread(release_freed)
     bus.emit(ModelsReady(names))
     return ModelSet(stt, llm, tts)
 
@@ -128,8 +135,7 @@ def build_query_encoder(shop: ModelSelection, wanted: str | None = None) -> Quer
         ModelMissing, ModelCorrupt: the quick one has to be pulled; without the other it goes.
         SettingsError: the wanted one is no encoder.
     """
-    from models.encoder.onnx import OnnxEncoder
-    from models.encoder.worker import EncoderProcess
+    from models.encoder import EncoderProcess, OnnxEncoder
 
     if wanted is not None:
         folder = model_path(shop, wanted, ModelRole.ENCODER, ModelStore.location)
@@ -144,7 +150,7 @@ def build_query_encoder(shop: ModelSelection, wanted: str | None = None) -> Quer
 
 
 def _for_queries(shop: ModelSelection, folder: Path) -> SentenceEncoder:
-    from models.encoder.onnx import OnnxEncoder
+    from models.encoder import OnnxEncoder
 
     return OnnxEncoder(
         folder,
@@ -169,7 +175,7 @@ def _restarted(told: str) -> Notice:
 
 
 def _recogniser(shop: ModelSelection, settings: Settings) -> SpeechToText:
-    from models.stt.whisper import FasterWhisper
+    from models.stt import FasterWhisper
 
     folder = model_path(
         shop, settings.stt.model or shop.profile.stt, ModelRole.STT, ModelStore.location
@@ -179,7 +185,7 @@ def _recogniser(shop: ModelSelection, settings: Settings) -> SpeechToText:
 
 
 def _voice(shop: ModelSelection, settings: Settings) -> TextToSpeech:
-    from models.tts.piper import Piper
+    from models.tts import Piper
 
     weights = model_path(
         shop, settings.tts.model or shop.profile.tts, ModelRole.TTS, ModelStore.weights
@@ -192,9 +198,9 @@ def _language_model(
 ) -> LanguageModel:
     llm = settings.llm
     wanted = llm.model or shop.profile.llm
-    engine = llm.engine if llm.engine != "auto" else _engine_for(shop, settings, wanted)
+    engine = llm.engine if llm.engine != "auto" else engine_for(shop, settings, wanted)
     if engine == "openai":
-        from models.llm.openai_http import OpenAICompatible
+        from models.llm import OpenAICompatible
 
         if llm.endpoint is None:
             raise SettingsError(
@@ -209,8 +215,7 @@ def _language_model(
             timeout_s=llm.timeout_s,
         )
     if engine == "mlx":
-        from models.llm.mlx import MlxModel
-        from models.llm.mlx_repository import repository
+        from models.llm import MlxModel, repository
 
         named = shop.knows(wanted) or Path(wanted).expanduser().exists()
         folder = (
@@ -219,7 +224,7 @@ def _language_model(
             else repository(wanted)
         )
         return MlxModel(folder, name=wanted, context_tokens=llm.context_tokens)
-    from models.llm.llama import LlamaCpp
+    from models.llm import LlamaCpp
 
     weights = model_path(shop, wanted, ModelRole.LLM, ModelStore.weights)
     if shop.knows(wanted):

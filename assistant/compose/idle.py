@@ -4,40 +4,39 @@ none runs."""
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass
 
-from assistant.compose import memory_requests
 from assistant.compose.engines import build_background_model, open_benchmark
-from assistant.compose.memory import SessionMemory
-from assistant.compose.memory_requests import RequestHandler
-from assistant.encryption.vault import Vault
+from assistant.compose.memory import log_notice, open_home_memory
+from assistant.encryption import Vault
 from assistant.events import Event, EventBus, Notice, Phase, Severity
-from assistant.idle.activity import ActivityMonitor
-from assistant.idle.job import Job
-from assistant.idle.jobs import document_expansion
-from assistant.idle.jobs.compaction import CompactionJob
-from assistant.idle.jobs.consolidation import ConsolidationJob
-from assistant.idle.jobs.embedding import EmbeddingJob
-from assistant.idle.jobs.expansion_prompt import ABOUT, QUESTIONS
-from assistant.idle.jobs.fact_extraction import FactExtractionJob
-from assistant.idle.jobs.importance import ImportanceJob
-from assistant.idle.jobs.speed_benchmark import Measured, Measuring
-from assistant.idle.jobs.summarisation import SummarisationJob
-from assistant.idle.load_policy import LoadPolicy
-from assistant.idle.queue import JobQueue
-from assistant.idle.requests import ACT, IdleAdmin, Request, Row, SchedulerProxy
-from assistant.idle.scheduler import Scheduler
-from assistant.memory.forgetting.startup import purge_due_at_start
-from assistant.memory.store.location import store_location
-from assistant.memory.store.repair import open_store
-from assistant.memory.transcript.database import Transcript
-from assistant.memory.user_memory import UserMemory
+from assistant.idle import (
+    ABOUT,
+    QUESTIONS,
+    ActivityMonitor,
+    CompactionJob,
+    ConsolidationJob,
+    DocumentExpansionJob,
+    EmbeddingJob,
+    FactExtractionJob,
+    IdleAdmin,
+    ImportanceJob,
+    Job,
+    LoadPolicy,
+    Measured,
+    Measuring,
+    Scheduler,
+    SchedulerProxy,
+    SummarisationJob,
+)
+from assistant.ipc import Request, Row
+from assistant.memory import JobQueue, Transcript, UserMemory
 from assistant.paths import Home
 from assistant.settings import Idle, Settings
-from assistant.voice.background_tasks import TaskSet
+from assistant.voice import TaskSet
 from models.interfaces import LanguageModel
-from models.llm.lazy import LazyLanguageModel
+from models.llm import LazyLanguageModel
 
 logger = logging.getLogger(__name__)
 
@@ -85,7 +84,6 @@ class JobResources:
         llm: None where no model is loaded.
         measured: measures the model on whose speed the choice of a model rests; None where the
             settings choose.
-        answers: takes what answers requests of commands, by their `act`.
     """
 
     settings: Settings
@@ -93,21 +91,6 @@ class JobResources:
     memory: UserMemory | None = None
     llm: LanguageModel | None = None
     measured: Measured | None = None
-    answers: dict[str, RequestHandler] = field(default_factory=dict)
-
-    @classmethod
-    def of(
-        cls,
-        settings: Settings,
-        transcript: Transcript,
-        remembering: SessionMemory | None,
-        llm: LanguageModel,
-        measured: Measured | None,
-    ) -> "JobResources":
-        """Of a running assistant."""
-        if remembering is None:
-            return cls(settings, transcript, None, llm, measured)
-        return cls(settings, transcript, remembering.memory, llm, measured, remembering.others)
 
 
 def build_jobs(parts: JobResources) -> list[Job]:
@@ -128,11 +111,7 @@ def build_jobs(parts: JobResources) -> list[Job]:
     works += consolidating_of(parts.settings, parts.transcript, parts.memory, parts.llm)
     kinds = wanted(parts.settings.idle)
     if kinds and english and parts.memory and parts.llm:
-        works.append(
-            document_expansion.DocumentExpansionJob(
-                parts.transcript, parts.memory, parts.llm, kinds
-            )
-        )
+        works.append(DocumentExpansionJob(parts.transcript, parts.memory, parts.llm, kinds))
     return works
 
 
@@ -178,9 +157,21 @@ def start_idle_jobs(
         running = TaskSet(failed)
         running.start(scheduler.run())
         stack.callback(running.cancel)
-    idling = IdleService(parts, session)
-    parts.answers[ACT] = idling.answer
-    return idling
+    return IdleService(parts, session)
+
+
+@contextmanager
+def open_idle_admin(home: Home, settings: Settings, vault: Vault) -> Iterator[IdleAdmin]:
+    """Of a home in which no assistant runs. Blocking.
+
+    Args:
+        vault: of the home, and left open.
+
+    Raises:
+        StoreError: the home can't be opened.
+    """
+    with open_home_memory(home, settings, vault.key, log_notice) as memory:
+        yield IdleAdmin(JobQueue(memory.transcript, settings.general.user))
 
 
 @asynccontextmanager
@@ -197,16 +188,16 @@ async def open_idle_scheduler(
         ModelError: there is no encoder.
     """
     async with AsyncExitStack() as stack:
-        transcript = await asyncio.to_thread(Transcript.open, home.transcript, vault.key)
-        stack.callback(transcript.close)
-        memory = None
+        memory = await asyncio.to_thread(open_home_memory, home, settings, vault.key, log_notice)
+        stack.push_async_callback(asyncio.to_thread, memory.close)
+        remembered: UserMemory | None = None
         if settings.memory.enabled:
-            memory = await asyncio.to_thread(_memory, home, settings, vault, transcript)
-            stack.push_async_callback(memory.close)
+            remembered = await asyncio.to_thread(memory.user, settings.general.user)
+            await asyncio.to_thread(remembered.strengthening.begin().result)
         llm = LazyLanguageModel(lambda: build_background_model(home, settings, logger.warning))
         stack.push_async_callback(llm.close)
         measured = await asyncio.to_thread(open_benchmark, home, settings)
-        parts = JobResources(settings, transcript, memory, llm, measured)
+        parts = JobResources(settings, memory.transcript, remembered, llm, measured)
         scheduler = _scheduler(parts, ActivityMonitor(Phase.LISTENING), emit)
         stack.push_async_callback(scheduler.close)
         yield scheduler
@@ -233,23 +224,3 @@ def _scheduler(
         emit,
         settled=settled,
     )
-
-
-def _memory(home: Home, settings: Settings, vault: Vault, transcript: Transcript) -> UserMemory:
-    """Loaded; what was to be forgotten by now is purged first. Blocking."""
-    table = open_store(
-        store_location(home, settings, vault.key), lambda notice: logger.warning("%s", notice.text)
-    )
-    try:
-        purge_due_at_start(transcript)(table)
-        encoder = memory_requests.profile_encoder(settings)
-        encoder.load()
-        memory = memory_requests.load_user_memory(
-            settings.general.user, table, encoder, settings, transcript
-        )
-        memory.strengthening.begin().result()
-    except BaseException:
-        table.close()
-        raise
-    memory.store.owns_table = True
-    return memory

@@ -1,246 +1,66 @@
-"""The long-term memory of a running assistant, put together: what is remembered at the end of an
-exchange, what is recalled for the next one, and what goes on beside the conversation."""
+"""The memories of a home, with the encoder that its settings want."""
 
-import asyncio
-import gc
 import logging
-from collections.abc import Callable, Collection
-from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from functools import partial
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 
-from assistant.compose.memory_requests import (
-    MemoryRequests,
-    RequestHandler,
-    load_user_memory,
-    profile_encoder,
+from assistant.compose.engines import build_query_encoder
+from assistant.encryption import MasterKey, Vault, open_vault
+from assistant.events import Event, Notice
+from assistant.memory import (
+    MemoryService,
+    QueryEncoder,
+    open_memory,
 )
-from assistant.context.short_term import ShortTermMemory
-from assistant.errors import ModelError, StoreError
-from assistant.events import (
-    Event,
-    EventBus,
-    ForgettingBegan,
-    ForgettingDone,
-    Notice,
-    ProfileChanged,
-    Severity,
-)
-from assistant.ipc.server import RequestServer
-from assistant.language.stemming import TextAnalyzer
-from assistant.memory.curation.curator import CurationPolicy
-from assistant.memory.forgetting.executor import (
-    ForgettingAccess,
-    ForgettingExecutor,
-    HidesItems,
-    done,
-)
-from assistant.memory.forgetting.receipts import Receipt
-from assistant.memory.forgetting.retention import Retention
-from assistant.memory.forgetting.startup import purge_due_at_start
-from assistant.memory.records.hidden import HiddenItems
-from assistant.memory.retrieval.document_expansion import ExpansionWeights
-from assistant.memory.retrieval.ranking import Ranking
-from assistant.memory.retrieval.tiers import Tiers
-from assistant.memory.store.capacity import CapacityWarnings
-from assistant.memory.store.location import StoreLocation
-from assistant.memory.store.repair import open_store
-from assistant.memory.transcript.database import Transcript
-from assistant.memory.turn_recall import Archive, TurnRecall
-from assistant.memory.user_memory import UserMemory
 from assistant.paths import Home
 from assistant.settings import Settings
-from assistant.voice.dialogue import Dialogue
+from models.selection import select_models
 
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class SessionMemory:
-    """One user's. What it opens is closed with `stack`."""
-
-    home: Home
-    place: StoreLocation
-    settings: Settings
-    bus: EventBus
-    memory: UserMemory
-    transcript: Transcript
-    stack: AsyncExitStack
-    others: dict[str, RequestHandler] = field(default_factory=dict)
-    """What commands may ask beside the memories, by the request's `act`; to be filled before
-    `begin`."""
-
-    @property
-    def archive(self) -> Archive:
-        """Where exchanges are kept: in the transcript, and remembered."""
-        return Archive(self.transcript, self.memory)
-
-    def recaller(self, window: ShortTermMemory) -> TurnRecall:
-        """What recalls for the loop; `window` tells what the prompt holds anyway."""
-        recollection = TurnRecall(
-            self.memory,
-            window.shown,
-            lambda: window.conversation.exchanges,
-            self.settings.memory.least_score,
-        )
-        self.stack.callback(self.bus.subscribe(recollection.watch))
-        limits = CapacityWarnings(
-            self.place.folder or self.home.root, self.memory.count, self.bus.emit
-        )
-        self.stack.callback(self.bus.subscribe(limits.watch))
-        return recollection
-
-    def begin(self, dialogue: Dialogue, forgetting: ForgettingExecutor) -> None:
-        """Read the memories and let commands reach them, beside the conversation: nobody waits for
-        LanceDB to be imported."""
-
-        def follow(event: Event) -> None:
-            if isinstance(event, ProfileChanged):
-                dialogue.refresh()
-
-        self.stack.callback(self.bus.subscribe(follow))
-        self.stack.callback(asyncio.create_task(self._open(dialogue, forgetting)).cancel)
-
-    async def _open(self, dialogue: Dialogue, forgetting: ForgettingExecutor) -> None:
-        """Read the memories, and let `assistant memory` reach them while this process has them."""
-        loop, emit = asyncio.get_running_loop(), _from_threads(self.bus)
-
-        def gone(hidden: HiddenItems, receipt: Receipt) -> None:
-            if hidden.user == self.memory.user_id:
-                emit(done(hidden, receipt))
-
-        def elsewhere(user: str, exchanges: Collection[str]) -> None:
-            if user == self.memory.user_id:
-                items = HiddenItems.of(user, exchanges, (), datetime.now(UTC))
-                loop.call_soon_threadsafe(_forgotten_elsewhere, items, dialogue, self.bus)
-
-        first = purge_due_at_start(self.transcript, done=gone, on_gone=elsewhere)
-        await self.memory.load(self.transcript, first)
-        gc.collect()
-        # To look through 100,000 memories for garbage takes 0.17 s, in which nobody is heard.
-        gc.freeze()
-        self.stack.callback(gc.unfreeze)  # or what is forgotten later would stay after a restart
-        self.memory.strengthening.begin()
-        _begin_forgetting(forgetting, self.bus, self.stack)
-        await self.memory.writable.wait()  # until then the commands open the memories themselves
-        try:
-            access = ForgettingAccess(forgetting, loop, lambda: dialogue.exchanges)
-            parts = (self.memory, self.transcript, self._another_users, self.settings, access)
-            desks = MemoryRequests(*parts, others=self.others)
-            door = await asyncio.to_thread(RequestServer, self.home.door, desks.answer)
-        except StoreError as error:
-            logger.error("commands can't reach the memories: %s", error)
-            return
-        self.stack.push_async_callback(asyncio.to_thread, door.close)
-
-    def _another_users(self, user: str) -> UserMemory:
-        encoder = profile_encoder(self.settings)
-        encoder.load()
-        return load_user_memory(user, self.memory.table, encoder, self.settings, self.transcript)
+def profile_encoder(settings: Settings) -> QueryEncoder:
+    """Raises ModelMissing when it was not pulled."""
+    return build_query_encoder(select_models(settings), settings.memory.encoder)
 
 
-def start_session_memory(
-    remembering: SessionMemory | None,
-    dialogue: Dialogue,
-    forgetting: ForgettingExecutor,
-    bus: EventBus,
-    stack: AsyncExitStack,
-) -> None:
-    """Read the memories, where there are any, and purge what is due, from now on."""
-    if remembering is not None:
-        remembering.begin(dialogue, forgetting)
-    else:
-        _begin_forgetting(forgetting, bus, stack)
+def open_home_memory(
+    home: Home, settings: Settings, key: MasterKey | None, emit: Callable[[Event], None]
+) -> MemoryService:
+    """With the encoder that the settings want. Blocking; see `open_memory`."""
+    return open_memory(home, settings, key, lambda: profile_encoder(settings), emit)
 
 
-def _begin_forgetting(forgetting: ForgettingExecutor, bus: EventBus, stack: AsyncExitStack) -> None:
-    """What is due is purged from now on; what was at the start is known to be gone."""
-
-    async def run() -> None:
-        try:
-            await forgetting.load()
-        except StoreError as error:
-            bus.emit(Notice(str(error), Severity.WARNING, error.mend))
-        await forgetting.run()
-
-    stack.callback(asyncio.create_task(run()).cancel)
-
-
-def _forgotten_elsewhere(items: HiddenItems, conversation: HidesItems, bus: EventBus) -> None:
-    """Some of them may be of the conversation that goes on."""
-    conversation.hide(items)
-    conversation.purged(items, clean=True)
-    bus.emit(ForgettingBegan(items.id, items.exchanges, (), items.due))
-    bus.emit(ForgettingDone(items.id))
-    count = len(items.exchanges)
-    what = "1 exchange" if count == 1 else f"{count:,} exchanges"
-    bus.emit(Notice(f"Forgotten on another machine, and now here as well: {what}."))
-
-
-async def build_session_memory(
+@contextmanager
+def open_command_memory(
     home: Home,
     settings: Settings,
-    bus: EventBus,
-    place: StoreLocation,
-    transcript: Transcript,
-    stack: AsyncExitStack,
-) -> SessionMemory | None:
-    """Nothing is read yet; None where memory is switched off or has no encoder."""
-    if not settings.memory.enabled:
-        return None
-    try:
-        encoder = await asyncio.to_thread(profile_encoder, settings)
-    except ModelError as error:
-        told = f"{error} Nothing is remembered beyond the conversation."
-        bus.emit(Notice(told, Severity.WARNING, error.mend))
-        return None
-    memory = UserMemory(
-        settings.general.user,
-        partial(open_store, place, _from_threads(bus)),
-        encoder,
-        TextAnalyzer(settings.persona.language),
-        Ranking(),
-        bus.emit,
-        tiers=Tiers.of(settings.memory),
-        policy=CurationPolicy.of(settings.memory),
-        enrichment=ExpansionWeights.of(settings.idle),
-    )
-    stack.push_async_callback(memory.close)
-    return SessionMemory(home, place, settings, bus, memory, transcript, stack)
-
-
-def start_retention(
-    settings: Settings,
-    transcript: Transcript,
-    running: str,
-    remembering: SessionMemory | None,
-    stack: AsyncExitStack,
-) -> None:
-    """Let old conversations go, where the settings say so.
+    tell: Callable[[Notice], None] | None = None,
+    vault: Vault | None = None,
+) -> Iterator[MemoryService]:
+    """Where no assistant has the memories open. Blocking.
 
     Args:
-        running: the id of the conversation that goes on.
+        tell: told what became of a damaged store, and what was purged; default: the log is.
+        vault: of the home, and left open. Default: opened without asking anybody.
+
+    Raises:
+        StoreError: the memories can't be opened. StoreInUse: another process has them open.
     """
-    if settings.transcript.keep_days is None:
-        return
+    home.create()
+    with ExitStack() as stack:
+        if vault is None:
+            vault = open_vault(home, settings)
+            stack.callback(vault.close)
 
-    def stored() -> bool:
-        """What is not in the store yet is not to be lost with its source."""
-        if remembering is None:
-            return not settings.memory.enabled
-        return remembering.memory.store.settled
+        def emit(event: Event) -> None:
+            if isinstance(event, Notice):
+                (tell or log_notice)(event)
 
-    retention = Retention(transcript, settings, running, stored)
-    stack.callback(asyncio.create_task(retention.run()).cancel)
+        yield stack.enter_context(open_home_memory(home, settings, vault.key, emit))
 
 
-def _from_threads(bus: EventBus) -> Callable[[Event], None]:
-    """As `bus.emit`, for threads."""
-    loop = asyncio.get_running_loop()
-
-    def tell(event: Event) -> None:
-        if not loop.is_closed():
-            loop.call_soon_threadsafe(bus.emit, event)
-
-    return tell
+def log_notice(event: Event) -> None:
+    """Where nobody is to be told."""
+    if isinstance(event, Notice):
+        logger.warning("%s", event.text)

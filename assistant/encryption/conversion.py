@@ -7,17 +7,42 @@ Both is done by whoever uses the home next.
 """
 
 import json
-import os
 import shutil
-import sys
+import sqlite3
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Protocol
 
+from assistant.encryption.keys import KeyFile, MasterKey
 from assistant.errors import StoreError
-from assistant.paths import Home
+from assistant.paths import Home, flush_to_disk
 
 UNFINISHED = "converting"
 FINISHED = "converted"
 PLAN = "plan.json"
+
+
+class HomeStores(Protocol):
+    """What is kept of a home, as far as its key is concerned."""
+
+    @property
+    def outside(self) -> bool:
+        """The memories are not in the home."""
+
+    def check_convertible(self) -> None:
+        """Raises StoreError: something has to be repaired first."""
+
+    def check_key(self, key: MasterKey) -> None:
+        """Raises StoreError: the memories can't be read with it. StoreLocked: it is another's."""
+
+    def copy(
+        self, fresh: Home, old: MasterKey | None, new: MasterKey | None, tell: Callable[[str], None]
+    ) -> int:
+        """Write all of it into another home under another key, and compare; returns how many
+        memories keep ids that stay readable. Raises StoreError, OSError and sqlite3.Error."""
+
+    def damaged(self) -> Sequence[Path]:
+        """What was set aside, since it could not be read as a whole."""
 
 
 def is_unfinished(home: Home) -> bool:
@@ -28,6 +53,50 @@ def is_unfinished(home: Home) -> bool:
 def is_committed(home: Home) -> bool:
     """Whether a conversion is past the moment in which it can be taken back."""
     return (home.root / FINISHED).exists()
+
+
+def convert(
+    home: Home,
+    stores: HomeStores,
+    old: MasterKey | None,
+    new: MasterKey | None,
+    locked: KeyFile | None,
+    tell: Callable[[str], None] = lambda _: None,
+) -> None:
+    """Write everything anew under another key. The caller has the home alone, and it is settled.
+
+    Args:
+        locked: the key file that goes with `new`.
+        tell: hears what is being done.
+
+    Raises:
+        StoreError: something can't be read or written, or did not come out as it went in; nothing
+            was changed.
+    """
+    stores.check_convertible()
+    fresh = Home(home.root / UNFINISHED)
+    try:
+        fresh.root.mkdir(mode=0o700)
+        readable = stores.copy(fresh, old, new, tell)
+        if locked is not None:
+            locked.write(fresh.key_file)
+        (fresh.root / PLAN).write_text(json.dumps({"encrypted": new is not None}), "utf-8")
+        flush_to_disk([fresh.root, *fresh.root.rglob("*")])
+        fresh.root.rename(home.root / FINISHED)
+    except (OSError, sqlite3.Error) as error:
+        shutil.rmtree(fresh.root, ignore_errors=True)
+        raise StoreError(
+            f"{home.root} can't be converted: {error}. Nothing was changed."
+        ) from error
+    except BaseException:
+        shutil.rmtree(fresh.root, ignore_errors=True)
+        raise
+    finish_or_roll_back(home)
+    if readable:
+        tell(
+            f"{readable:,} memories have ids of another program, or refer to such: these stay"
+            " readable until they are exported and imported again."
+        )
 
 
 def finish_or_roll_back(home: Home) -> None:
@@ -53,7 +122,7 @@ def finish_or_roll_back(home: Home) -> None:
 
 def _swap(home: Home, fresh: Home) -> None:
     """Each step may be the last before a kill, and is done or left out the next time."""
-    _to_disk(home.root, deep=False)
+    flush_to_disk([home.root])
     encrypted = bool(json.loads((fresh.root / PLAN).read_text("utf-8"))["encrypted"])
     if fresh.transcript.exists():
         for ending in ("-wal", "-shm"):
@@ -71,18 +140,5 @@ def _swap(home: Home, fresh: Home) -> None:
         fresh.key_file.replace(home.key_file)
     elif not encrypted:
         home.key_file.unlink(missing_ok=True)
-    _to_disk(home.root, deep=False)
+    flush_to_disk([home.root])
     (fresh.root / PLAN).unlink()
-
-
-def _to_disk(folder: Path, *, deep: bool = True) -> None:
-    """A power cut must not find the new name and old contents."""
-    if sys.platform == "win32":  # there folders can't be opened
-        return
-    paths = [folder, *(folder.rglob("*") if deep else ())]
-    for path in paths:
-        descriptor = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)

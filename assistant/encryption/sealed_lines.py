@@ -8,8 +8,6 @@ from typing import Any
 
 from assistant.encryption.keys import NONCE_BYTES, MasterKey
 
-Row = dict[str, Any]
-
 PURPOSE = "recordings"
 
 
@@ -29,7 +27,7 @@ class LineCipher:
 
             self._cipher = AESGCM(key.derive(PURPOSE))
 
-    def close(self, row: Row) -> str:
+    def close(self, row: dict[str, Any]) -> str:
         plain = json.dumps(row, ensure_ascii=False)
         if self._cipher is None:
             return plain
@@ -37,7 +35,7 @@ class LineCipher:
         sealed = self._cipher.encrypt(nonce, plain.encode("utf-8", "replace"), self._place)
         return base64.b64encode(nonce + sealed).decode()
 
-    def open(self, line: bytes) -> Row | None:
+    def open(self, line: bytes) -> dict[str, Any] | None:
         """None where it is damaged."""
         from cryptography.exceptions import InvalidTag
 

@@ -17,17 +17,19 @@ from assistant.errors import StoreLocked
 PLAIN_HEADER = b"SQLite format 3\0"
 SEALED_HEADER = b"assistant sealed"
 """16 bytes, as SQLCipher's salt must be."""
+BUSY_S = 2.0
+"""How long to wait for another process that writes."""
 SORTS_IN_RAM = "PRAGMA temp_store = MEMORY"
 """What SQLite has to put in order it would else write to files in /var/tmp, in plain words."""
 
 
-def connect(path: Path, key: MasterKey | None, busy_s: float) -> sqlite3.Connection:
+def connect_sqlite(path: Path, key: MasterKey | None, busy_s: float) -> sqlite3.Connection:
     """An open connection in autocommit mode; may be used by any thread, one at a time. No file
     beside the transcript and its log gets any of its words.
 
     Raises:
         StoreLocked: the key is not the file's, or the one is encrypted and the other is not there.
-        One of `failures`, or OSError.
+        One of `sqlite_failures`, or OSError.
     """
     header = header_of(path)
     if key is None and header == SEALED_HEADER:
@@ -52,7 +54,7 @@ def connect(path: Path, key: MasterKey | None, busy_s: float) -> sqlite3.Connect
     try:
         # Its log goes to standard error, beside the sentence that the user gets.
         db.execute("PRAGMA cipher_log_level = NONE")
-        db.execute(f"PRAGMA key = {literal(key)}")
+        db.execute(f"PRAGMA key = {key_literal(key)}")
         db.execute(SORTS_IN_RAM)
         _try_key(db, path, header)
     except BaseException:
@@ -61,7 +63,7 @@ def connect(path: Path, key: MasterKey | None, busy_s: float) -> sqlite3.Connect
     return db
 
 
-def literal(key: MasterKey | None) -> str:
+def key_literal(key: MasterKey | None) -> str:
     """As SQLCipher takes a raw key and its salt in SQL; an empty one stands for a plain file."""
     return "''" if key is None else f"\"x'{(key.derive('transcript') + SEALED_HEADER).hex()}'\""
 
@@ -75,7 +77,7 @@ def header_of(path: Path) -> bytes:
         return b""
 
 
-def failures() -> tuple[type[Exception], ...]:
+def sqlite_failures() -> tuple[type[Exception], ...]:
     """What either library raises; SQLCipher's is only loaded where there is a key."""
     module: Any = sys.modules.get("sqlcipher3.dbapi2")
     return (sqlite3.Error,) if module is None else (sqlite3.Error, module.Error)
@@ -84,7 +86,7 @@ def failures() -> tuple[type[Exception], ...]:
 def _try_key(db: sqlite3.Connection, path: Path, header: bytes) -> None:
     try:
         db.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    except failures() as error:
+    except sqlite_failures() as error:
         if header != SEALED_HEADER or getattr(error, "sqlite_errorname", "") != "SQLITE_NOTADB":
             raise
         raise StoreLocked(

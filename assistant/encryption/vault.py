@@ -15,7 +15,13 @@ from typing import Literal
 from assistant.encryption import conversion, system_keyring
 from assistant.encryption.home_lock import HomeLock
 from assistant.encryption.keys import KeyFile, KeyProtection, MasterKey
-from assistant.encryption.sealed_sqlite import SEALED_HEADER, connect, failures, header_of
+from assistant.encryption.sealed_sqlite import (
+    BUSY_S,
+    SEALED_HEADER,
+    connect_sqlite,
+    header_of,
+    sqlite_failures,
+)
 from assistant.errors import StoreError, StoreLocked
 from assistant.paths import Home
 from assistant.settings import Settings
@@ -26,7 +32,6 @@ PASSPHRASE_VARIABLE = "ASSISTANT_PASSPHRASE"
 NEW_PASSPHRASE_VARIABLE = "ASSISTANT_NEW_PASSPHRASE"
 LEAST_PASSPHRASE = 8
 """Characters."""
-BUSY_S = 2.0
 
 SecretKind = Literal["passphrase", "new passphrase", "recovery key"]
 AskSecret = Callable[[SecretKind], str | None]
@@ -135,8 +140,8 @@ def check_transcript(home: Home, key: MasterKey) -> None:
     if not header_of(home.transcript):
         return
     try:
-        connect(home.transcript, key, BUSY_S).close()
-    except failures() as error:
+        connect_sqlite(home.transcript, key, BUSY_S).close()
+    except sqlite_failures() as error:
         logger.warning("the transcript can't be tried: %s", error)
 
 

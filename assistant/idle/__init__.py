@@ -1,1 +1,46 @@
 """What happens between utterances: when it may, in which order, and what becomes of it."""
+
+from typing import TYPE_CHECKING
+
+from assistant.facade import exports
+
+if TYPE_CHECKING:
+    from assistant.idle.activity import ActivityMonitor
+    from assistant.idle.job import Job
+    from assistant.idle.jobs.compaction import CompactionJob
+    from assistant.idle.jobs.consolidation import ConsolidationJob
+    from assistant.idle.jobs.document_expansion import DocumentExpansionJob
+    from assistant.idle.jobs.embedding import EmbeddingJob
+    from assistant.idle.jobs.expansion_prompt import ABOUT, QUESTIONS
+    from assistant.idle.jobs.fact_extraction import FactExtractionJob
+    from assistant.idle.jobs.importance import ImportanceJob
+    from assistant.idle.jobs.speed_benchmark import Measured, Measuring
+    from assistant.idle.jobs.summarisation import SummarisationJob
+    from assistant.idle.load_policy import LoadPolicy
+    from assistant.idle.queue import DurableQueue
+    from assistant.idle.requests import ACT, IdleAdmin, SchedulerProxy
+    from assistant.idle.scheduler import Scheduler
+else:
+    __getattr__ = exports(__name__)
+
+__all__ = [
+    "ABOUT",
+    "ACT",
+    "QUESTIONS",
+    "ActivityMonitor",
+    "CompactionJob",
+    "ConsolidationJob",
+    "DocumentExpansionJob",
+    "DurableQueue",
+    "EmbeddingJob",
+    "FactExtractionJob",
+    "IdleAdmin",
+    "ImportanceJob",
+    "Job",
+    "LoadPolicy",
+    "Measured",
+    "Measuring",
+    "Scheduler",
+    "SchedulerProxy",
+    "SummarisationJob",
+]

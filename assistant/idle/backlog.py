@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from assistant.idle.job import Job
-from assistant.idle.queue import AT_ONCE, Batch, JobQueue
+from assistant.idle.queue import DurableQueue
+from assistant.memory import AT_ONCE, Batch
 
 FILLED = 1_000
 """Subjects of a kind that are queued at once, beyond those that are there."""
@@ -38,7 +39,7 @@ class Backlog:
     def __init__(
         self,
         works: Sequence[Job],
-        queue: JobQueue,
+        queue: DurableQueue,
         limit: int,
         now: Callable[[], datetime],
         clock: Callable[[], float],

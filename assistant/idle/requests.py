@@ -10,23 +10,19 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator
 from datetime import UTC, datetime
 from typing import Any
 
 from assistant.errors import SettingsError, StoreError
-from assistant.idle.queue import JobQueue
+from assistant.idle.queue import DurableQueue
 from assistant.idle.scheduler import Scheduler
-from assistant.ipc.loop_bridge import Result, run_on_loop
+from assistant.ipc import LISTED, Request, Result, Row, run_on_loop
 
 logger = logging.getLogger(__name__)
 
-Request = Mapping[str, Any]
-Row = dict[str, Any]
 
 ACT = "idle"
-SHOWN = 20
-"""Of what was given up."""
 HELP = "assistant idle --help"
 
 
@@ -104,7 +100,7 @@ class IdleAdmin:
 
     def __init__(
         self,
-        queue: JobQueue,
+        queue: DurableQueue,
         session: SchedulerProxy | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
@@ -124,7 +120,7 @@ class IdleAdmin:
         match request.get("do"):
             case "status":
                 yield self._status()
-                for dead in self._queue.dead(SHOWN):
+                for dead in self._queue.dead(LISTED):
                     yield {
                         "event": "given-up",
                         "kind": dead.kind,

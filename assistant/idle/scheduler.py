@@ -28,21 +28,18 @@ from assistant.idle.activity import ActivityMonitor
 from assistant.idle.backlog import Backlog
 from assistant.idle.job import Job
 from assistant.idle.load_policy import LoadPolicy, WorkAllowed
-from assistant.idle.queue import Batch, JobQueue
-from assistant.memory.store.write_priority import low_priority
+from assistant.idle.queue import DurableQueue
+from assistant.memory import Batch, low_priority
 from assistant.settings import Idle
 
 logger = logging.getLogger(__name__)
 
-SUBJECT_S = 120.0
-"""For each subject of a batch: what takes longer hangs, and counts as failed."""
 LONGEST_PAUSE_S = 600.0
 """Between two looks at whether something is due, where nothing has happened."""
 CANCEL_TIMEOUT_S = 5.0
 """Work that has not stopped by then is left behind: a model may not hear that it is cancelled."""
 LATE_S = 0.05
 """Work that takes longer to stop is told of in the log."""
-YIELDS = 1_000
 
 
 class BatchOutcome(Enum):
@@ -70,13 +67,13 @@ class Scheduler:
         emit: told by `IdleWork` what runs, and by a `Notice` when a store begins to fail.
         settled: waits until what else uses the model's background lane is done.
         now: wall time, UTC.
-        subject_s: how long a batch may take, for each of its subjects.
+        subject_s: for each subject of a batch: what takes longer hangs, and counts as failed.
     """
 
     def __init__(
         self,
         works: Sequence[Job],
-        queue: JobQueue,
+        queue: DurableQueue,
         quiet: ActivityMonitor,
         policy: LoadPolicy,
         settings: Idle,
@@ -84,11 +81,11 @@ class Scheduler:
         *,
         settled: Callable[[], Awaitable[None]] = _at_once,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
-        subject_s: float = SUBJECT_S,
+        subject_s: float = 120.0,
     ) -> None:
         self.queue = queue
         self.backlog = Backlog(works, queue, settings.batch, now, quiet.clock)
-        self.yields: deque[float] = deque(maxlen=YIELDS)
+        self.yields: deque[float] = deque(maxlen=1_000)
         """Seconds from the sign of somebody until a batch had stopped, of the last ones."""
         self._quiet = quiet
         self._policy = policy

@@ -1,1 +1,25 @@
 """What is asked of the assistant itself: recogniser, arguments, confirmation."""
+
+from typing import TYPE_CHECKING
+
+from assistant.facade import exports
+
+if TYPE_CHECKING:
+    from assistant.intents.command import Command, CommandKind
+    from assistant.intents.confirmation import yes_or_no
+    from assistant.intents.grammar import language
+    from assistant.intents.normalisation import normalised
+    from assistant.intents.recogniser import ENGLISH, recognise, sounds_like_undo
+else:
+    __getattr__ = exports(__name__)
+
+__all__ = [
+    "ENGLISH",
+    "Command",
+    "CommandKind",
+    "language",
+    "normalised",
+    "recognise",
+    "sounds_like_undo",
+    "yes_or_no",
+]

@@ -1,7 +1,7 @@
 """ "Yes" or "no" to what the assistant has asked."""
 
 from assistant.intents.grammar import language, line
-from assistant.intents.normalisation import CommandText, _called
+from assistant.intents.normalisation import CommandText, words_of_names
 from assistant.intents.recogniser import ENGLISH
 
 
@@ -14,7 +14,7 @@ def yes_or_no(text: str, names: tuple[str, ...] = (), code: str = ENGLISH) -> bo
     heard = CommandText(text, spoken)
     if heard.is_question:
         return None
-    rest = line(word.plain for word in heard.unaddressed(_called(names)))
+    rest = line(word.plain for word in heard.unaddressed(words_of_names(names)))
     said: set[bool] = set()
     while rest:
         shapes = ((spoken.yes, True), (spoken.no, False), (spoken.beside, None))

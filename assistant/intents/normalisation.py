@@ -22,7 +22,7 @@ def normalised(text: str) -> str:
     return " ".join(re.sub(r"[^\w\s']", " ", text.lower().replace("’", "'")).split())
 
 
-def _called(names: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+def words_of_names(names: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
     """The words of each name."""
     return tuple(tuple(bare(normalised(name)).split()) for name in names if normalised(name))
 

@@ -10,7 +10,13 @@ from collections.abc import Iterable
 from assistant.intents.arguments import ARGUMENT_CHECKS
 from assistant.intents.command import Command, CommandKind
 from assistant.intents.grammar import CommandLanguage, Pattern, bare, language, line
-from assistant.intents.normalisation import CommandReading, CommandText, Word, _called, normalised
+from assistant.intents.normalisation import (
+    CommandReading,
+    CommandText,
+    Word,
+    normalised,
+    words_of_names,
+)
 
 TWICE_WORDS = 14
 """Of two commands in one utterance."""
@@ -30,9 +36,9 @@ def recognise(text: str, names: tuple[str, ...] = (), code: str = ENGLISH) -> Co
     said = CommandText(text, spoken)
     if not said.words:
         return None
-    found = _recognised(said, said.words, _called(names), spoken)
+    found = _recognised(said, said.words, words_of_names(names), spoken)
     if found is None:
-        found = _of_two_sentences(said, _called(names), spoken)
+        found = _of_two_sentences(said, words_of_names(names), spoken)
     return found
 
 

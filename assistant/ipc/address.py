@@ -16,7 +16,7 @@ UNIX = hasattr(socket, "AF_UNIX")
 
 
 @dataclass(frozen=True, slots=True)
-class _Address:
+class Address:
     """One of both: the path of a socket, or a port of this machine and its secret. `folder` is the
     device and the number of the folder that the door is in."""
 
@@ -26,7 +26,7 @@ class _Address:
     folder: tuple[int, int] = (0, 0)
 
 
-def _write(file: Path, address: _Address) -> None:
+def write_address(file: Path, address: Address) -> None:
     """Whole or not at all, and never readable by others."""
     content = asdict(address)
     fresh = file.with_suffix(".new")
@@ -37,11 +37,11 @@ def _write(file: Path, address: _Address) -> None:
     fresh.replace(file)
 
 
-def _read_address(file: Path) -> _Address | None:
+def read_address(file: Path) -> Address | None:
     """None where there is none, or none that is to be trusted, or only that of another home."""
     try:
-        address = _Address(**json.loads(file.read_text(encoding="utf-8")))
-        if tuple(address.folder) != _identity(file.parent):
+        address = Address(**json.loads(file.read_text(encoding="utf-8")))
+        if tuple(address.folder) != folder_identity(file.parent):
             return None
     except (OSError, ValueError, TypeError):
         return None
@@ -50,7 +50,7 @@ def _read_address(file: Path) -> _Address | None:
     return address if UNIX and _ours(Path(address.path).parent) else None
 
 
-def _identity(folder: Path) -> tuple[int, int]:
+def folder_identity(folder: Path) -> tuple[int, int]:
     """Of no other folder, also not of a copy."""
     found = folder.stat()
     return found.st_dev, found.st_ino
@@ -67,9 +67,9 @@ def _ours(folder: Path) -> bool:
     return mine and not found.st_mode & 0o077
 
 
-def _clear(folder: Path) -> None:
+def clear_stale_address(folder: Path) -> None:
     """Remove what an assistant left that was killed."""
-    left = _read_address(folder / "address")
+    left = read_address(folder / "address")
     if left is not None and left.path is not None:
         parent = Path(left.path).parent
         if parent.name.startswith(TEMPORARY) and parent.parent == Path(tempfile.gettempdir()):

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from assistant.errors import AssistantError, StoreError
-from assistant.ipc.address import _Address, _read_address
-from assistant.ipc.messages import PATIENCE_S, Request, Row, _send
+from assistant.ipc.address import Address, read_address
+from assistant.ipc.messages import PATIENCE_S, Request, Row, send_message
 
 
 class RequestRefused(AssistantError):
@@ -25,8 +25,8 @@ def send_request(folder: Path, request: Request) -> Iterator[Row] | None:
         Refused: the assistant's error, as it would have been raised here.
         StoreError: it ended, or fell silent, in the middle.
     """
-    address = _read_address(folder / "address")
-    visit = _connect(address) if address is not None else None
+    address = read_address(folder / "address")
+    visit = connect(address) if address is not None else None
     if visit is None or address is None:
         return None
     return _converse(visit, {**request, "secret": address.secret})
@@ -36,7 +36,7 @@ def _converse(visit: socket.socket, request: Request) -> Iterator[Row]:
     gone = StoreError("The assistant ended before it had answered.", mend="Ask again.")
     try:
         with visit, visit.makefile("rwb") as stream:
-            _send(stream, request)
+            send_message(stream, request)
             for line in stream:
                 answer = json.loads(line)
                 if "row" in answer:
@@ -50,7 +50,7 @@ def _converse(visit: socket.socket, request: Request) -> Iterator[Row]:
     raise gone
 
 
-def _connect(address: _Address) -> socket.socket | None:
+def connect(address: Address) -> socket.socket | None:
     """A connection, or None where nobody is at home."""
     family = socket.AF_UNIX if address.path is not None else socket.AF_INET
     visit = socket.socket(family, socket.SOCK_STREAM)

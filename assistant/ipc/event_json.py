@@ -5,14 +5,12 @@ conversation holds them.
 """
 
 from functools import cache
-from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
 from assistant.errors import StoreError
 from assistant.events import Event
-
-Row = dict[str, Any]
+from assistant.ipc.messages import Row
 
 
 def event_to_json(event: Event) -> Row:

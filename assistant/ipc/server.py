@@ -26,9 +26,16 @@ from dataclasses import replace
 from pathlib import Path
 
 from assistant.errors import AssistantError, StoreError
-from assistant.ipc.address import TEMPORARY, UNIX, _Address, _clear, _identity, _write
-from assistant.ipc.client import _connect
-from assistant.ipc.messages import PATIENCE_S, Request, Row, Stream, _send
+from assistant.ipc.address import (
+    TEMPORARY,
+    UNIX,
+    Address,
+    clear_stale_address,
+    folder_identity,
+    write_address,
+)
+from assistant.ipc.client import connect
+from assistant.ipc.messages import PATIENCE_S, Request, Row, Stream, send_message
 
 logger = logging.getLogger(__name__)
 
@@ -59,15 +66,15 @@ class RequestServer:
         self._temporary: Path | None = None
         self._one_by_one = threading.Lock()
         self._visitors: set[socket.socket] = set()
-        self._closing = threading.Event()
+        self._closing = False
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             folder.chmod(0o700)
-            _clear(folder)
+            clear_stale_address(folder)
             self._socket, address = self._unix() if unix else self._loopback()
-            self._address = replace(address, folder=_identity(folder))
+            self._address = replace(address, folder=folder_identity(folder))
             self._socket.listen(8)
-            _write(folder / "address", self._address)
+            write_address(folder / "address", self._address)
         except OSError as error:
             raise StoreError(
                 f"The commands can't reach this assistant: {error.strerror or error} ({folder})."
@@ -79,9 +86,9 @@ class RequestServer:
         """Idempotent. Who is inside is sent away."""
         with suppress(FileNotFoundError):
             (self._folder / "address").unlink()
-        if not self._closing.is_set():
-            self._closing.set()
-            if visit := _connect(self._address):  # closing a socket does not wake who waits at it
+        if not self._closing:
+            self._closing = True
+            if visit := connect(self._address):  # closing a socket does not wake who waits at it
                 visit.close()
         for visitor in list(self._visitors):
             with suppress(OSError):
@@ -96,7 +103,7 @@ class RequestServer:
 
     # -- inside ---------------------------------------------------------------------------------
 
-    def _unix(self) -> tuple[socket.socket, _Address]:
+    def _unix(self) -> tuple[socket.socket, Address]:
         path = self._folder / "socket"
         if len(os.fsencode(path)) > LONGEST_PATH:
             self._temporary = Path(tempfile.mkdtemp(prefix=TEMPORARY))
@@ -104,12 +111,12 @@ class RequestServer:
         listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         listening.bind(str(path))
         path.chmod(0o600)
-        return listening, _Address(path=str(path))
+        return listening, Address(path=str(path))
 
-    def _loopback(self) -> tuple[socket.socket, _Address]:
+    def _loopback(self) -> tuple[socket.socket, Address]:
         listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         listening.bind(("127.0.0.1", 0))
-        return listening, _Address(port=listening.getsockname()[1], secret=secrets.token_hex(32))
+        return listening, Address(port=listening.getsockname()[1], secret=secrets.token_hex(32))
 
     def _listen(self) -> None:
         while True:
@@ -119,7 +126,7 @@ class RequestServer:
                 logger.warning("the door can't be opened: %s", error)
                 time.sleep(1.0)  # too many open files, mostly
                 continue
-            if self._closing.is_set():
+            if self._closing:
                 visitor.close()
                 return
             self._visitors.add(visitor)
@@ -140,11 +147,11 @@ class RequestServer:
             request = self._read(stream)
             with self._one_by_one:
                 for row in self._answer(request):
-                    _send(stream, {"row": row})
-            _send(stream, {"done": True})
+                    send_message(stream, {"row": row})
+            send_message(stream, {"done": True})
         except AssistantError as error:
             told = {"message": str(error), "mend": error.mend, "exit_code": error.exit_code}
-            _send(stream, {"error": told})
+            send_message(stream, {"error": told})
         except OSError:
             raise
         except Exception as error:  # the visitor is told, and the assistant goes on
@@ -154,7 +161,7 @@ class RequestServer:
                 "mend": "Its log says more.",
                 "exit_code": 70,
             }
-            _send(stream, {"error": told})
+            send_message(stream, {"error": told})
 
     def _read(self, stream: Stream) -> Request:
         line = stream.readline(LONGEST_REQUEST)

@@ -1,1 +1,70 @@
-"""What is kept on disk of what was said."""
+"""Long-term memory: what was said and learned, found again, and forgotten on a word.
+
+All of it is opened with `open_memory`.
+"""
+
+from typing import TYPE_CHECKING
+
+from assistant.facade import exports
+
+if TYPE_CHECKING:
+    from assistant.memory.forgetting import spoken_replies
+    from assistant.memory.forgetting.answer_origins import AnsweredTurn
+    from assistant.memory.forgetting.executor import ForgettingExecutor
+    from assistant.memory.forgetting.resolver import ForgetRequest, NothingMeant, Resolver
+    from assistant.memory.forgetting.selection import ForgetPlan
+    from assistant.memory.home_copy import HomeStores
+    from assistant.memory.records.hidden import HiddenItems
+    from assistant.memory.records.ids import ADDED_BY_USER, short
+    from assistant.memory.records.memory import MemoryKind, MemoryState
+    from assistant.memory.replay import read_recording
+    from assistant.memory.retrieval.encoding import QueryEncoder
+    from assistant.memory.retrieval.results import RecalledForTurn
+    from assistant.memory.service import MemoryService, open_memory
+    from assistant.memory.store.location import store_location
+    from assistant.memory.store.write_priority import low_priority
+    from assistant.memory.transcript.conversation_recordings import (
+        Recording,
+        Recordings,
+        is_sealed,
+    )
+    from assistant.memory.transcript.database import AT_ONCE, Transcript
+    from assistant.memory.transcript.job_queue import Batch, Count, FailedJob, JobQueue
+    from assistant.memory.transcript.recorder import Recorder
+    from assistant.memory.user_memory import UserMemory
+else:
+    __getattr__ = exports(__name__)
+
+__all__ = [
+    "ADDED_BY_USER",
+    "AT_ONCE",
+    "AnsweredTurn",
+    "Batch",
+    "Count",
+    "FailedJob",
+    "ForgetPlan",
+    "ForgetRequest",
+    "ForgettingExecutor",
+    "HiddenItems",
+    "HomeStores",
+    "JobQueue",
+    "MemoryKind",
+    "MemoryService",
+    "MemoryState",
+    "NothingMeant",
+    "QueryEncoder",
+    "RecalledForTurn",
+    "Recorder",
+    "Recording",
+    "Recordings",
+    "Resolver",
+    "Transcript",
+    "UserMemory",
+    "is_sealed",
+    "low_priority",
+    "open_memory",
+    "read_recording",
+    "short",
+    "spoken_replies",
+    "store_location",
+]

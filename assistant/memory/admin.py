@@ -31,7 +31,7 @@ from assistant.memory.store.table import MemoryTable
 from assistant.memory.transcript import fact_rows
 from assistant.memory.transcript.database import Transcript
 from assistant.memory.user_memory import UserMemory
-from models.download.disk import folder_bytes
+from models.download import folder_bytes
 
 
 class MemoryAdmin:

@@ -6,9 +6,9 @@ into a running assistant have in common.
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
-from typing import Any
 
 from assistant.errors import SettingsError
+from assistant.ipc import LISTED, Request, Row
 from assistant.memory import browse_requests
 from assistant.memory.admin import MemoryAdmin
 from assistant.memory.browse_requests import kind_of
@@ -16,10 +16,6 @@ from assistant.memory.forget_requests import forget, pending, undo
 from assistant.memory.json_rows import exchange_row, row
 from assistant.memory.records.memory import MemoryKind
 
-Request = Mapping[str, Any]
-Row = dict[str, Any]
-
-LISTED = 20
 FOUND = 10
 
 

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from assistant.context.conversation import Exchange
+from assistant.context import Exchange
 from assistant.memory.records.memory import Memory, MemoryKind
-from assistant.memory.retrieval.tiers import Tier
+from assistant.memory.retrieval.vectors.tiers import Tier
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,19 +10,17 @@
 {"act": "users"}   {"act": "receipts"}      → rows, then a "counted"
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from assistant.errors import SettingsError
+from assistant.ipc import Request, Row
 from assistant.memory.browse import MemoryBrowser, MemoryEntry, MemoryFilter, MemoryPage
 from assistant.memory.records.ids import short
 from assistant.memory.records.memory import MemoryKind, MemoryState
 from assistant.memory.records.validation import validated_text
 from assistant.memory.retrieval.results import RecalledMemory
-
-Request = Mapping[str, Any]
-Row = dict[str, Any]
 
 CUT = 200
 """Characters of a text in a light row."""

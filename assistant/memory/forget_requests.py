@@ -13,22 +13,18 @@
 {"act": "pending"}              → "pending" rows, the oldest first, then a "pendings"
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import Any
 
 from assistant.errors import SettingsError, StoreError
+from assistant.ipc import LISTED, Request, Row
 from assistant.memory.admin import MemoryAdmin
-from assistant.memory.forgetting.messages import NOTHING_TO_UNDO
 from assistant.memory.forgetting.resolver import ForgetPreview, ForgetRequest
-from assistant.memory.json_rows import Row, exchange_row, row
+from assistant.memory.forgetting.spoken_replies import NOTHING_TO_UNDO
+from assistant.memory.json_rows import exchange_row, row
 from assistant.memory.records.hidden import HiddenItems
 from assistant.memory.records.memory import MemoryKind
 
-Request = Mapping[str, Any]
-
-SHOWN = 20
-"""Rows of a kind in a preview."""
 FORMS = ("ids", "about", "minutes", "last", "everything")
 LEAST_NAME = 4
 """Characters of the id of something that is being forgotten."""
@@ -192,7 +188,7 @@ def _hidden(hidden: HiddenItems) -> Row:
 
 
 def _limit(request: Request) -> int:
-    value = request.get("limit") or SHOWN
+    value = request.get("limit") or LISTED
     if not isinstance(value, int) or value < 1:
         raise SettingsError("The limit is a number, 1 or more.", mend=HELP)
     return value

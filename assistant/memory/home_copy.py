@@ -1,34 +1,69 @@
 """Copies the stores of a home under another key."""
 
-import json
 import os
-import shutil
 import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
 
-from assistant.encryption.conversion import (
-    FINISHED,
-    PLAN,
-    UNFINISHED,
-    _to_disk,
-    finish_or_roll_back,
-)
-from assistant.encryption.keys import KeyFile, MasterKey
-from assistant.encryption.sealed_sqlite import SORTS_IN_RAM, literal
+from assistant.encryption import SORTS_IN_RAM, MasterKey, key_literal
 from assistant.errors import StoreError
+from assistant.memory.forgetting.data_inventory import set_aside
 from assistant.memory.store.lance_schema import Batch
+from assistant.memory.store.location import store_location
 from assistant.memory.store.repair import saving_marker
 from assistant.memory.store.table import MemoryTable
 from assistant.memory.transcript.conversation_recordings import Recordings
 from assistant.memory.transcript.database import Transcript
 from assistant.paths import Home
+from assistant.settings import Settings
 
 Fingerprint = tuple[bytes, list[float]]
+
+
+class HomeStores:
+    """What is kept of a home: see `encryption.conversion.HomeStores`."""
+
+    def __init__(self, home: Home, settings: Settings) -> None:
+        self._home = home
+        self._settings = settings
+
+    @property
+    def outside(self) -> bool:
+        return store_location(self._home, self._settings).uri != str(self._home.memories)
+
+    def check_convertible(self) -> None:
+        # What the marker names could not be read with the new key.
+        if saving_marker(self._home.memories).exists():
+            raise StoreError(
+                f"Memories in {self._home.root} were damaged, and are still to be saved. Nothing"
+                " was changed.",
+                mend="assistant memory list, which saves them; then try again.",
+            )
+
+    def check_key(self, key: MasterKey) -> None:
+        location = store_location(self._home, self._settings)
+        if location.folder is None or location.folder.exists():
+            MemoryTable.open(location.uri, key=key, or_read=True).close()
+
+    def copy(
+        self, fresh: Home, old: MasterKey | None, new: MasterKey | None, tell: Callable[[str], None]
+    ) -> int:
+        home, readable = self._home, 0
+        tell("The transcript …")
+        if home.transcript.exists():
+            _copy_transcript(home.transcript, old, fresh.transcript, new)
+        tell("The memories …")
+        if home.memories.exists():
+            readable = _copy_memories(home.memories, old, fresh.memories, new)
+        Recordings(home.recordings, old).copy_to(fresh.recordings, new)
+        return readable
+
+    def damaged(self) -> Sequence[Path]:
+        return set_aside(self._home)
 
 
 def _copy_transcript(
@@ -43,9 +78,9 @@ def _copy_transcript(
         with closing(dbapi2.connect(str(source), isolation_level=None)) as db:
             db.execute("PRAGMA cipher_log_level = NONE")
             if old is not None:
-                db.execute(f"PRAGMA key = {literal(old)}")
+                db.execute(f"PRAGMA key = {key_literal(old)}")
             db.execute(SORTS_IN_RAM)  # the two are compared in order, word for word
-            db.execute(f"ATTACH DATABASE ? AS fresh KEY {literal(new)}", (str(target),))
+            db.execute(f"ATTACH DATABASE ? AS fresh KEY {key_literal(new)}", (str(target),))
             db.execute("SELECT sqlcipher_export('fresh')").fetchall()
             (version,) = db.execute("PRAGMA main.user_version").fetchone()
             db.execute(f"PRAGMA fresh.user_version = {int(version)}")
@@ -133,58 +168,3 @@ def _alike(one: list[Fingerprint], other: list[Fingerprint]) -> bool:
         rtol=1e-3,
         atol=1e-3,
     )
-
-
-def convert(
-    home: Home,
-    old: MasterKey | None,
-    new: MasterKey | None,
-    locked: KeyFile | None,
-    tell: Callable[[str], None] = lambda _: None,
-) -> None:
-    """Write everything anew under another key. The caller has the home alone, and it is settled.
-
-    Args:
-        locked: the key file that goes with `new`.
-        tell: hears what is being done.
-
-    Raises:
-        StoreError: something can't be read or written, or did not come out as it went in; nothing
-            was changed.
-    """
-    if saving_marker(home.memories).exists():  # what it names could not be read with the new key
-        raise StoreError(
-            f"Memories in {home.root} were damaged, and are still to be saved. Nothing was"
-            " changed.",
-            mend="assistant memory list, which saves them; then try again.",
-        )
-    fresh = Home(home.root / UNFINISHED)
-    try:
-        fresh.root.mkdir(mode=0o700)
-        tell("The transcript …")
-        if home.transcript.exists():
-            _copy_transcript(home.transcript, old, fresh.transcript, new)
-        tell("The memories …")
-        readable = 0
-        if home.memories.exists():
-            readable = _copy_memories(home.memories, old, fresh.memories, new)
-        Recordings(home.recordings, old).copy_to(fresh.recordings, new)
-        if locked is not None:
-            locked.write(fresh.key_file)
-        (fresh.root / PLAN).write_text(json.dumps({"encrypted": new is not None}), "utf-8")
-        _to_disk(fresh.root)
-        fresh.root.rename(home.root / FINISHED)
-    except (OSError, sqlite3.Error) as error:
-        shutil.rmtree(fresh.root, ignore_errors=True)
-        raise StoreError(
-            f"{home.root} can't be converted: {error}. Nothing was changed."
-        ) from error
-    except BaseException:
-        shutil.rmtree(fresh.root, ignore_errors=True)
-        raise
-    finish_or_roll_back(home)
-    if readable:
-        tell(
-            f"{readable:,} memories have ids of another program, or refer to such: these stay"
-            " readable until they are exported and imported again."
-        )

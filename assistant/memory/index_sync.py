@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 
-from assistant.context.note import Note
+from assistant.context import Note
 from assistant.errors import ModelError, StoreError
 from assistant.events import Event, MemoriesCounted, MemoriesRead, ProfileChanged
 from assistant.language.stemming import TextAnalyzer
@@ -19,21 +19,20 @@ from assistant.memory.records.hidden import HiddenItems
 from assistant.memory.records.memory import Memory
 from assistant.memory.retrieval.document_expansion import ExpansionWeights
 from assistant.memory.retrieval.encoding import QueryEncoder
-from assistant.memory.retrieval.kernels import COMPILED
 from assistant.memory.retrieval.ranking import Ranking
 from assistant.memory.retrieval.stored_expansions import extras
 from assistant.memory.retrieval.strong_encoder import Strengthening
 from assistant.memory.retrieval.strong_vectors import Stronger
 from assistant.memory.retrieval.tier_refresh import TierRefresh
-from assistant.memory.retrieval.tiers import Tiers
 from assistant.memory.retrieval.user_index import UserIndex
 from assistant.memory.retrieval.vector_backfill import AT_ONCE, BY_THE_WAY, Embedder
+from assistant.memory.retrieval.vectors.kernels import COMPILED
+from assistant.memory.retrieval.vectors.tiers import Tiers
 from assistant.memory.store.maintenance import in_order
 from assistant.memory.store.table import MemoryTable
 from assistant.memory.store.write_priority import WriterThread
 from assistant.memory.store.write_queue import WriteQueue
 
-TAKEN_IN_AT_ONCE = 64
 UNMERGED = 1_000
 """New memories that recall goes through one by one, before they are folded into the large index."""
 
@@ -58,8 +57,9 @@ class IndexSync:
         tell: Callable[[Event], None],
         try_later: Callable[[float], None],
         enrichment: ExpansionWeights,
+        close_table: Callable[[MemoryTable], None],
     ) -> None:
-        self.store = WriteQueue(open_table, tell, try_later)
+        self.store = WriteQueue(open_table, close_table, tell, try_later)
         self.index: UserIndex | None = None
         """None until the store was read. Any thread."""
         self.upkeep = Curator(user_id, lexicon, policy, encoder.forget)
@@ -220,8 +220,8 @@ class IndexSync:
             self.store.tell(error)
             return
         self.upkeep.told(index.newest(LOOKED_AT_AGAIN))
-        for at in range(0, len(missing), TAKEN_IN_AT_ONCE):  # who forgets waits for so many
-            self.take_in(missing[at : at + TAKEN_IN_AT_ONCE])
+        for at in range(0, len(missing), AT_ONCE):  # who forgets waits for so many
+            self.take_in(missing[at : at + AT_ONCE])
         self.store.flush()
 
     # -- what is new ----------------------------------------------------------------------------

@@ -2,12 +2,11 @@
 
 from typing import Any
 
-from assistant.context.conversation import Exchange
+from assistant.context import Exchange
+from assistant.ipc import Row
 from assistant.memory.records.ids import short
 from assistant.memory.records.memory import Memory
 from assistant.memory.records.serialization import to_json
-
-Row = dict[str, Any]
 
 
 def row(memory: Memory, **more: Any) -> Row:

@@ -4,7 +4,7 @@ recalled is what the prompt does not hold anyway."""
 from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime
 
-from assistant.context.conversation import Conversation, Exchange, Summary
+from assistant.context import Conversation, Exchange, Summary
 from assistant.events import Event, Latency, MemoryUsed, SpeechIgnored, TurnHeard
 from assistant.memory.retrieval.question import Earlier
 from assistant.memory.retrieval.question_vectors import FURTHEST

@@ -16,19 +16,19 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 
-from assistant.context.conversation import Exchange
-from assistant.context.note import Note
+from assistant.context import Exchange, Note
 from assistant.errors import StoreError
 from assistant.events import Event
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.curation.curator import CurationPolicy
 from assistant.memory.curation.materialize import Transcript, materialize_exchange
 from assistant.memory.index_sync import IndexSync
+from assistant.memory.records.arrays import Vectors
 from assistant.memory.records.hidden import HiddenItems
 from assistant.memory.records.memory import Memory
 from assistant.memory.retrieval.deadline import SearchDeadline, SearchTimings
 from assistant.memory.retrieval.document_expansion import ExpansionWeights
-from assistant.memory.retrieval.encoding import LONGEST_QUERY, QueryEncoder, Vectors
+from assistant.memory.retrieval.encoding import LONGEST_QUERY, QueryEncoder
 from assistant.memory.retrieval.index_repair import IndexRepair
 from assistant.memory.retrieval.question import Earlier, read_question
 from assistant.memory.retrieval.question_vectors import (
@@ -39,8 +39,8 @@ from assistant.memory.retrieval.question_vectors import (
 )
 from assistant.memory.retrieval.ranking import Ranking
 from assistant.memory.retrieval.results import Recalled
-from assistant.memory.retrieval.tiers import Tiers
 from assistant.memory.retrieval.user_index import UserIndex
+from assistant.memory.retrieval.vectors.tiers import Tiers
 from assistant.memory.store.table import MemoryTable
 from assistant.memory.store.write_priority import WriterThread, low_priority
 from assistant.memory.store.write_queue import WriteQueue
@@ -63,6 +63,7 @@ class UserMemory:
         emit: told by a `Notice` when storing begins to fail, and when it works again.
         policy: what is merged, and what expires; default: nothing by itself.
         enrichment: what counts of what idle work has made; default: nothing.
+        close_table: lets go of what `open_table` gave.
     """
 
     def __init__(
@@ -77,6 +78,7 @@ class UserMemory:
         tiers: Tiers | None = None,
         policy: CurationPolicy | None = None,
         enrichment: ExpansionWeights | None = None,
+        close_table: Callable[[MemoryTable], None] = MemoryTable.close,
     ) -> None:
         self.user_id = user_id
         self.policy = policy or CurationPolicy()
@@ -93,6 +95,7 @@ class UserMemory:
             self._tell_later,
             self._try_later,
             enrichment or ExpansionWeights(),
+            close_table,
         )
         self.asking = QuestionEncoder(encoder, lexicon, self._speakers, self._stronger)
         self.writable = asyncio.Event()
@@ -102,8 +105,7 @@ class UserMemory:
         self._misses = DeadlineMisses(emit)
         self._pace = SearchTimings(SEARCH_S)
         self._mending = IndexRepair(self._remake)
-        self._waits = False
-        """More is to be embedded, and will be; of the thread that writes."""
+        self._embedding_later = False
         self._loop: asyncio.AbstractEventLoop | None = None
 
     # -- what the loop calls --------------------------------------------------------------------
@@ -114,9 +116,7 @@ class UserMemory:
         """Read the table and what the transcript has beyond it. Recall finds nothing until then.
 
         Never raises for the store or the encoder: without them memory lives in RAM for now.
-
-        Args:
-            first: done with the table before anything of it is read; may raise StoreError.
+        `first` is done with the table before anything of it is read; it may raise StoreError.
         """
         self._loop = asyncio.get_running_loop()
         load = partial(self._keeper.load, transcript, first)
@@ -168,8 +168,7 @@ class UserMemory:
 
     def count(self) -> int:
         """How many there are, as far as they are read."""
-        index = self._keeper.index
-        return len(index) if index is not None else 0
+        return len(self._keeper.index or ())
 
     def remember(self, conversation: str, exchange: Exchange) -> None:
         """Take in a complete exchange. Quick; any thread. It is on the disk after `settled`."""
@@ -234,9 +233,13 @@ class UserMemory:
 
     async def close(self) -> None:
         """Idempotent."""
-        await asyncio.to_thread(self._writing.shutdown)
+        await asyncio.to_thread(self.shut_down)
+
+    def shut_down(self) -> None:
+        """As `close`, blocking."""
+        self._writing.shutdown()
         self._encoder.close()
-        await asyncio.to_thread(self.store.close)
+        self.store.close()
 
     # -- what a face asks for; these block, and may be called from any thread but the loop's ----
 
@@ -310,9 +313,8 @@ class UserMemory:
         self._writing.post(self._keeper.enrich, exchanges)
 
     def rebuild(self, transcript: Transcript) -> int:
-        """Make anew what the transcript tells, all vectors and the indexes; returns how many
-        memories there are. Recall goes on meanwhile, on what it had. Raises StoreError; it can be
-        called again."""
+        """Make all anew of the transcript; returns how many memories there are. Recall goes on
+        meanwhile, on what it had. Raises StoreError; it can be called again."""
         count = self._writing.submit(self._keeper.rebuild, transcript).result()
         self._writing.post(self._keeper.take_in_rest)
         self._writing.post(self._keeper.tidy)
@@ -349,12 +351,10 @@ class UserMemory:
         return self._encoder.stronger if serves else None
 
     def _speakers(self) -> frozenset[str]:
-        index = self._keeper.index
-        return index.speakers() if index is not None else frozenset()
+        return index.speakers() if (index := self._keeper.index) is not None else frozenset()
 
     def _reading(self, read: Callable[[], None]) -> None:
-        """On the thread that writes. Doesn't raise: whatever is wrong with what was kept, the
-        conversation goes on, and what is to be forgotten goes."""
+        """On the writing thread. Doesn't raise: whatever is wrong, the conversation goes on."""
         try:
             read()
             self._after_reading()
@@ -377,16 +377,15 @@ class UserMemory:
         self._embed_rest()
 
     def _embed_rest(self, *, again: bool = False) -> None:
-        """On the thread that writes: the newest get their vectors at once, what is left of them,
-        as after the encoder was changed, bit by bit while nobody speaks."""
-        self._waits = self._waits and not again
-        if self._keeper.embed_some() and not self._waits:
-            self._waits = True
+        """On the writing thread: the newest at once, the rest bit by bit while nobody speaks."""
+        self._embedding_later = self._embedding_later and not again
+        if self._keeper.embed_some() and not self._embedding_later:
+            self._embedding_later = True
             with suppress(RuntimeError), low_priority():  # closed meanwhile
                 self._writing.post(self._embed_rest, again=True)
 
     def _try_later(self, seconds: float) -> None:
-        """From the thread that writes: read or write again what failed."""
+        """From the writing thread: read or write again what failed."""
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._loop.call_later, seconds, self._try_again)
 

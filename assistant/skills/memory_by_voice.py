@@ -6,15 +6,19 @@ import time
 from collections import deque
 from collections.abc import Callable
 
-from assistant.context.conversation import Conversation
+from assistant.context import Conversation
 from assistant.errors import SettingsError, StoreError
 from assistant.events import Event, ForgettingDone, MemoryUsed, RecordChanged, TurnEnded
-from assistant.intents.command import Command, CommandKind
-from assistant.memory.forgetting import messages
-from assistant.memory.forgetting.answer_origins import AnsweredTurn
-from assistant.memory.forgetting.executor import ForgettingExecutor
-from assistant.memory.forgetting.resolver import ForgetRequest, NothingMeant, Resolver
-from assistant.memory.forgetting.selection import ForgetPlan
+from assistant.intents import Command, CommandKind
+from assistant.memory import (
+    AnsweredTurn,
+    ForgetPlan,
+    ForgetRequest,
+    ForgettingExecutor,
+    NothingMeant,
+    Resolver,
+    spoken_replies,
+)
 
 ANSWER_S = 30.0
 """How long a question of the assistant's waits for its yes."""
@@ -74,7 +78,7 @@ class MemoryCommands:
         """What was asked is agreed to, or not; returns what to say."""
         plan, self._asked = self._asked, None
         if plan is None or not yes:
-            return messages.KEPT
+            return spoken_replies.KEPT
         return await self._forget(plan)
 
     async def carry_out(self, command: Command) -> str | None:
@@ -86,26 +90,26 @@ class MemoryCommands:
             if command.kind is CommandKind.UNDO:
                 self._just_forgotten = False
                 undone = await self.forgetting.undo()
-                return messages.brought_back(undone, english=self._english)
+                return spoken_replies.brought_back(undone, english=self._english)
             plan = await self._resolved(command)
         except NothingMeant as error:
             return str(error)
         except SettingsError:
-            return messages.UNCLEAR
+            return spoken_replies.UNCLEAR
         except StoreError as error:
             return f"{error} {error.mend or ''}".strip()
         if plan.needs_confirmation:
             self._asked, self._asked_at = plan, time.monotonic()
-            return messages.question(plan, english=self._english)
+            return spoken_replies.question(plan, english=self._english)
         return await self._forget(plan)
 
     async def _forget(self, plan: ForgetPlan) -> str:
         try:
             await self.forgetting.hide(plan.exchanges, plan.memories)
         except StoreError as error:
-            return f"{messages.NOT_NOTED}{error}"
+            return f"{spoken_replies.NOT_NOTED}{error}"
         undoable = self._just_forgotten = self.forgetting.gives_time
-        return messages.forgotten(plan, undoable=undoable, english=self._english)
+        return spoken_replies.forgotten(plan, undoable=undoable, english=self._english)
 
     async def _resolved(self, command: Command) -> ForgetPlan:
         # It takes longer than the voice may wait; what the loop may change is copied here.
@@ -117,12 +121,12 @@ class MemoryCommands:
     def _known(self, topic: str | None) -> str | None:
         """None where nothing is, or not yet: then it is a question like any other. Blocking."""
         if topic is None:
-            return messages.known(None, self._resolver.newest(), english=self._english)
+            return spoken_replies.known(None, self._resolver.newest(), english=self._english)
         try:
             told = self._resolver.about(topic)
         except StoreError:
             return None
-        return messages.known(topic, told, english=self._english) if told else None
+        return spoken_replies.known(topic, told, english=self._english) if told else None
 
 
 def request_of(command: Command) -> ForgetRequest:

@@ -1,1 +1,35 @@
 """The spoken loop: devices, turns, and the pipeline from microphone to loudspeaker."""
+
+from typing import TYPE_CHECKING
+
+from assistant.facade import exports
+
+if TYPE_CHECKING:
+    from assistant.voice.background_tasks import TaskSet
+    from assistant.voice.dialogue import Dialogue
+    from assistant.voice.latency_log import LatencyLog
+    from assistant.voice.pipeline import AudioIO, VoiceLoop
+    from assistant.voice.recalling import NoMemories
+    from assistant.voice.turns.detectors import (
+        EndOfTurn,
+        GatedVoiceDetector,
+        SileroVoice,
+        SmartTurn,
+        VoiceDetector,
+    )
+else:
+    __getattr__ = exports(__name__)
+
+__all__ = [
+    "AudioIO",
+    "Dialogue",
+    "EndOfTurn",
+    "GatedVoiceDetector",
+    "LatencyLog",
+    "NoMemories",
+    "SileroVoice",
+    "SmartTurn",
+    "TaskSet",
+    "VoiceDetector",
+    "VoiceLoop",
+]

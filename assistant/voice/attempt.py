@@ -14,6 +14,9 @@ from datetime import datetime
 
 from assistant.events import Latency, MemoryUsed
 
+LEAST_MEASURED = 16
+"""Tokens; fewer, read or written, say nothing of the model's speed."""
+
 
 @dataclass(slots=True)
 class TurnTimes:

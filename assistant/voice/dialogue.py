@@ -14,8 +14,7 @@ from functools import partial
 
 from loguru import logger
 
-from assistant.context.conversation import Exchange
-from assistant.context.short_term import ShortTermMemory
+from assistant.context import Exchange, ShortTermMemory
 from assistant.errors import AssistantError
 from assistant.events import (
     AnswerHeard,
@@ -33,9 +32,9 @@ from assistant.events import (
     TurnHeard,
     TurnStarted,
 )
-from assistant.memory.records.hidden import HiddenItems
+from assistant.memory import HiddenItems
 from assistant.settings import Settings
-from assistant.voice.attempt import Attempt
+from assistant.voice.attempt import LEAST_MEASURED, Attempt
 from assistant.voice.background_tasks import TaskSet
 from assistant.voice.cache_warming import CacheWarmer
 from assistant.voice.latency_log import LatencyLog
@@ -46,8 +45,6 @@ SETTLE_S = 2.0
 """How long a new turn waits for the last one to be written down before it goes on without."""
 
 
-LEAST_READ = 16
-"""Tokens; fewer say nothing of the model's speed."""
 ECHO_TAIL_S = 0.35
 """How long after its end an answer may still come back from the loudspeaker and the room."""
 
@@ -263,7 +260,7 @@ class Dialogue:
 
     def has_read(self, tokens: int, seconds: float) -> None:
         """How fast the model reads decides how many memories it is shown."""
-        if tokens >= LEAST_READ and seconds > 0:
+        if tokens >= LEAST_MEASURED and seconds > 0:
             speed = tokens / seconds
             before = self._reads_per_s if self._reads_per_s is not None else speed
             self._reads_per_s = 0.7 * before + 0.3 * speed

@@ -8,10 +8,15 @@ from pipecat.frames.frames import Frame, StartFrame
 from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 
 from assistant.events import Remarked
-from assistant.intents.command import Command, CommandKind
-from assistant.intents.confirmation import yes_or_no
-from assistant.intents.grammar import language
-from assistant.intents.recogniser import ENGLISH, recognise, sounds_like_undo
+from assistant.intents import (
+    ENGLISH,
+    Command,
+    CommandKind,
+    language,
+    recognise,
+    sounds_like_undo,
+    yes_or_no,
+)
 from assistant.voice.attempt import Attempt
 from assistant.voice.background_tasks import TaskSet
 from assistant.voice.dialogue import Dialogue

@@ -13,7 +13,7 @@ from pipecat.frames.frames import Frame
 from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 
 from assistant.events import Recalled
-from assistant.memory.retrieval.results import RecalledForTurn
+from assistant.memory import RecalledForTurn
 from assistant.settings import Memory
 from assistant.voice.attempt import Attempt
 from assistant.voice.dialogue import Dialogue

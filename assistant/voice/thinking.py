@@ -11,15 +11,13 @@ from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 from assistant.errors import ModelError
 from assistant.events import AnswerText, Notice, Severity
 from assistant.settings import Llm
-from assistant.voice.attempt import Attempt
+from assistant.voice.attempt import LEAST_MEASURED, Attempt
 from assistant.voice.dialogue import Dialogue
 from assistant.voice.frames import AnswerEndFrame, AnswerTextFrame, AttemptFrame
 from models.interfaces import Generation, LanguageModel
 
 logger = logging.getLogger(__name__)
 
-LEAST_TOKENS = 16
-"""An answer of fewer tokens says nothing of the model's speed."""
 APOLOGY = "Sorry, I lost my train of thought. Please say that again."
 
 
@@ -72,7 +70,7 @@ class Think(FrameProcessor):
                 if chunk.usage is not None:
                     attempt.read_tokens = chunk.usage.read_tokens
                     self._dialogue.has_read(chunk.usage.read_tokens, first - began)
-                    if chunk.usage.generated_tokens >= LEAST_TOKENS:
+                    if chunk.usage.generated_tokens >= LEAST_MEASURED:
                         taken = time.monotonic() - first
                         attempt.tokens_per_s = round(chunk.usage.generated_tokens / taken, 1)
                 if not chunk.text:

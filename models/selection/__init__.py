@@ -1,1 +1,46 @@
 """Which models suit this machine."""
+
+from typing import TYPE_CHECKING
+
+from assistant.facade import exports
+
+if TYPE_CHECKING:
+    from models.selection.benchmark import Benchmark
+    from models.selection.machine_records import notes_in
+    from models.selection.profiles import (
+        PROFILE_NAMES,
+        SMALL,
+        TINY,
+        Profile,
+        choose_profile,
+        pull_choice,
+    )
+    from models.selection.requested import (
+        ModelSelection,
+        engine_for,
+        model_path,
+        select_models,
+        wanted_models,
+    )
+    from models.selection.speed import CLAUSE_TOKENS, FIRST_CLAUSE_S, SPEECH_TOKENS_PER_S
+else:
+    __getattr__ = exports(__name__)
+
+__all__ = [
+    "CLAUSE_TOKENS",
+    "FIRST_CLAUSE_S",
+    "PROFILE_NAMES",
+    "SMALL",
+    "SPEECH_TOKENS_PER_S",
+    "TINY",
+    "Benchmark",
+    "ModelSelection",
+    "Profile",
+    "choose_profile",
+    "engine_for",
+    "model_path",
+    "notes_in",
+    "pull_choice",
+    "select_models",
+    "wanted_models",
+]

@@ -62,7 +62,7 @@ SMALL = Profile(
 )
 """The stronger encoder finds a third more paraphrases; its questions take five times as long,
 which on two cores is past the time of a recall unless it begins while the user still speaks."""
-NAMES = ("tiny", "small", "default")
+PROFILE_NAMES = ("tiny", "small", "default")
 
 STRONG = ("qwen2.5-1.5b-instruct", "qwen2.5-coder-1.5b-instruct")
 """For a CPU, best first: the general chat model, which only the hub has, then a mirrored one."""
@@ -114,7 +114,7 @@ class Choice:
         return True
 
 
-def choose(
+def choose_profile(
     name: str,
     hardware: Hardware,
     store: ModelStore,
@@ -138,9 +138,9 @@ def choose(
     Raises:
         SettingsError: there is no such profile.
     """
-    if name not in NAMES:
+    if name not in PROFILE_NAMES:
         raise SettingsError(
-            f"There is no profile `{name}`.", mend=f"Choose one of: {', '.join(NAMES)}."
+            f"There is no profile `{name}`.", mend=f"Choose one of: {', '.join(PROFILE_NAMES)}."
         )
     if name != "default":
         fixed = TINY if name == "tiny" else SMALL
@@ -238,7 +238,7 @@ def _rate(tokens_per_s: float) -> str:
     return f"{tenths // 10}" if tokens_per_s >= 10 else f"{tenths / 10:g}"
 
 
-def pull(
+def pull_choice(
     store: ModelStore,
     choice: Choice,
     hardware: Hardware,

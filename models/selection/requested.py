@@ -12,7 +12,7 @@ from models.catalogue import Engine, ModelRole
 from models.download.cache import ModelStore
 from models.hardware import Hardware, detect
 from models.selection.machine_records import Notes, notes_in
-from models.selection.profiles import Choice, Profile, choose
+from models.selection.profiles import Choice, Profile, choose_profile
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +49,11 @@ def select_models(settings: Settings) -> ModelSelection:
     cache = models_cache()
     store = ModelStore(cache, catalogue.read())
     hardware = detect()
-    choice = choose(settings.general.profile, hardware, store, notes_in(cache))
+    choice = choose_profile(settings.general.profile, hardware, store, notes_in(cache))
     return ModelSelection(store, hardware, choice)
 
 
-def _engine_for(shop: ModelSelection, settings: Settings, wanted: str) -> str:
+def engine_for(shop: ModelSelection, settings: Settings, wanted: str) -> str:
     """The engine that what is named needs."""
     if settings.llm.endpoint is not None:
         return "openai"

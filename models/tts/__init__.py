@@ -1,1 +1,14 @@
 """Text to speech."""
+
+from typing import TYPE_CHECKING
+
+from assistant.facade import exports
+
+if TYPE_CHECKING:
+    from models.tts.piper import Piper
+else:
+    __getattr__ = exports(__name__)
+
+__all__ = [
+    "Piper",
+]

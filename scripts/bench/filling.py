@@ -21,6 +21,7 @@ from assistant.memory.records.memory import Memory, new_id
 from assistant.memory.retrieval.encoding import QueryEncoder
 from assistant.memory.store.table import MemoryTable
 from data import located
+from scripts.common.rows import read_rows
 
 DISTRACTORS = "evaluation/paraphrase_distractors.jsonl"
 FACTS = "evaluation/paraphrase_facts.jsonl"
@@ -60,10 +61,7 @@ class Filled:
 
 def said_and_asked() -> tuple[list[str], list[tuple[str, str]]]:
     """What was said beside the facts; and the facts, each with its question."""
-    distractors, facts = (
-        [json.loads(line) for line in located(name).read_text("utf-8").splitlines()]
-        for name in (DISTRACTORS, FACTS)
-    )
+    distractors, facts = (read_rows(located(name)) for name in (DISTRACTORS, FACTS))
     return [row["said"] for row in distractors], [(row["said"], row["question"]) for row in facts]
 
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hashlib import blake2b
 from random import Random
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,14 +29,15 @@ from assistant.memory.store.table import MemoryTable
 from assistant.memory.transcript.database import Transcript
 from assistant.memory.user_memory import UserMemory
 from assistant.skills.memory_by_voice import MemoryCommands
-from scripts.bench.statistics import percentile
+from scripts.common.program import Figures
+from scripts.common.statistics import summary
 
 TICK_S = 0.001
 LEISURE_S = 10.0
 TURNS = 50
 """Of the running conversation, each with twelve memories in its prompt."""
 
-Figures = dict[str, Any]
+QUANTILES = (50, 99)
 
 
 @dataclass
@@ -115,7 +115,7 @@ class Watch:
         self.held.append(1e3 * max(gaps))
 
     def figures(self) -> Figures:
-        return {"ms": _spread(self.lasted), "held_ms": _spread(self.held)}
+        return {"ms": summary(self.lasted, QUANTILES), "held_ms": summary(self.held, QUANTILES)}
 
 
 async def hiding(
@@ -129,8 +129,8 @@ async def hiding(
     """Exchanges out of `told`, one by one; and "forget that", after questions."""
     lexicon = TextAnalyzer("en")
     queries = QueryEncoder(encoder)
-    memory = UserMemory(user, lambda: table, queries, lexicon, Ranking(), _no_news)
-    memory.store.owns_table = False
+    opened = (user, lambda: table, queries, lexicon, Ranking(), _no_news)
+    memory = UserMemory(*opened, close_table=lambda _: None)
     talk = Conversation.begin(user)
     reader = LoadedMemories(memory)
     forgetting = ForgettingExecutor(
@@ -213,12 +213,6 @@ async def _ask(
     talk.append_user(turn, question, datetime.now(UTC))
     talk.complete(turn, f"You told me this: {about.user_text}", ended=datetime.now(UTC))
     obeying.watch(TurnEnded(turn, question, "", False, Latency(), used))
-
-
-def _spread(values: Sequence[float]) -> Figures:
-    quantiles = {"p50": percentile(values, 50), "p99": percentile(values, 99)}
-    quantiles["max"] = max(values)
-    return {name: round(value, 2) for name, value in quantiles.items() if value is not None}
 
 
 def _no_news(event: Event) -> None:

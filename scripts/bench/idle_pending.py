@@ -4,14 +4,13 @@ import asyncio
 import sqlite3
 from contextlib import ExitStack, closing
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from itertools import cycle, islice
 
-from assistant.compose import memory_requests
+from assistant.compose.memory import profile_encoder
 from assistant.context.conversation import Conversation
-from assistant.encryption.vault import Vault, open_vault
-from assistant.memory.store.location import store_location
-from assistant.memory.store.repair import open_store
-from assistant.memory.transcript.database import Transcript
+from assistant.encryption.vault import open_vault
+from assistant.memory.service import open_memory
 from assistant.paths import Home
 from assistant.settings import Settings
 from scripts.bench.filling import said_and_asked
@@ -53,8 +52,8 @@ def fill(home: Home, profile: str, exchanges: int) -> None:
     told = [text for text, _ in facts] + others
     with ExitStack() as stack:
         vault = stack.enter_context(closing(open_vault(home, settings)))
-        transcript = Transcript.open(home.transcript, vault.key)
-        stack.callback(transcript.close)
+        encoder = partial(profile_encoder, settings)
+        memory = stack.enter_context(open_memory(home, settings, vault.key, encoder, print))
         talk = Conversation.begin(settings.general.user)
         for number, text in enumerate(islice(cycle(told), exchanges)):
             if number % TURNS == 0:
@@ -62,24 +61,8 @@ def fill(home: Home, profile: str, exchanges: int) -> None:
             at = datetime.now(UTC) - AGO + timedelta(minutes=number)
             turn = number % TURNS + 1
             talk.append_user(turn, text, at)
-            transcript.store(talk, talk.complete(turn, "I see.", ended=at))
-        _remember(home, settings, vault, transcript)
-
-
-def _remember(home: Home, settings: Settings, vault: Vault, transcript: Transcript) -> None:
-    table = open_store(store_location(home, settings, vault.key), lambda _: None)
-    encoder = memory_requests.profile_encoder(settings)
-    encoder.load()
-    memory = memory_requests.load_user_memory(
-        settings.general.user, table, encoder, settings, transcript
-    )
-    memory.store.owns_table = True
-
-    async def settle() -> None:
-        await memory.settled()
-        await memory.close()
-
-    asyncio.run(settle())
+            memory.transcript.store(talk, talk.complete(turn, "I see.", ended=at))
+        asyncio.run(memory.user(settings.general.user).settled())
 
 
 def worked_on(home: Home) -> int:

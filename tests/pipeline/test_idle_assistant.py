@@ -40,7 +40,7 @@ def work(monkeypatch: pytest.MonkeyPatch) -> FakeWork:
     monkeypatch.setattr(idle, "build_jobs", lambda _: [fake])
     monkeypatch.setattr(app, "load_models", load)
     monkeypatch.setattr(app, "open_benchmark", lambda *_: None)
-    monkeypatch.setattr(app, "_detectors", lambda: (LoudVoice(), ScriptedEnd()))
+    monkeypatch.setattr(app, "load_detectors", lambda: (LoudVoice(), ScriptedEnd()))
     monkeypatch.setattr(memory, "profile_encoder", lambda _: QueryEncoder(HashingEncoder()))
     return fake
 

@@ -16,9 +16,9 @@ from assistant.errors import ModelCorrupt
 from assistant.events import Phase, UserSensed
 from assistant.idle.activity import ActivityMonitor
 from assistant.idle.jobs.speed_benchmark import Measuring
-from assistant.idle.queue import JobQueue
 from assistant.idle.scheduler import Scheduler
 from assistant.memory.transcript.database import Transcript
+from assistant.memory.transcript.job_queue import JobQueue
 from models import catalogue
 from models.download.cache import ModelStore
 from models.hardware import Hardware, detect, usable_cores

@@ -8,8 +8,8 @@ from assistant.settings import Settings
 from models.download.cache import ModelStore
 from models.llm.llama import LlamaCpp
 from models.selection.requested import select_models
+from scripts.bench.conversation import ALLOWED_OVER, converse, messages
 from scripts.bench.idle_pending import flags_of
-from scripts.bench_conversation import ALLOWED_OVER, converse, messages
 
 pytestmark = pytest.mark.real
 

@@ -10,10 +10,10 @@ from assistant.events import Phase
 from assistant.idle.activity import ActivityMonitor
 from assistant.idle.jobs.document_expansion import DocumentExpansionJob
 from assistant.idle.load_policy import LoadPolicy
-from assistant.idle.queue import JobQueue
 from assistant.idle.scheduler import Scheduler
 from assistant.memory.retrieval.stored_expansions import DESCRIBED, description
 from assistant.memory.transcript.derived_outputs import DerivedOutputs
+from assistant.memory.transcript.job_queue import JobQueue
 from assistant.settings import Idle
 from models.llm.lazy import LazyLanguageModel
 from models.llm.llama import LlamaCpp
@@ -61,7 +61,7 @@ def test_the_ablation_runs_from_conversations_to_a_table(
     asked = [{"question": "Who has a parrot?", "evidence": ["D1:0"], "category": 4}]
     talk = {"session_1": turns, "session_1_date_time": "1:56 pm on 8 May, 2023"}
     file.write_text(json.dumps([{"conversation": talk, "qa": asked}]))
-    making = [str(file), "--cache", cache, "--model", TINY, "--lanes", "1"]
+    making = [str(file), "--cache", cache, "--model", TINY, "--lanes", "1", "--json"]
     assert make_derived.main(making) == 0
     assert make_derived.main(making) == 0
     assert '"asked": 0' in capsys.readouterr().out

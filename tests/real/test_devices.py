@@ -18,7 +18,7 @@ from models.interfaces import Samples
 from tests.support.pulse import PulseServer, in_environment
 from tests.support.voices import voice
 
-pytestmark = pytest.mark.sound
+pytestmark = [pytest.mark.sound, pytest.mark.alone]
 
 RATE = 22_050
 PATIENCE_S = 20.0

@@ -38,6 +38,7 @@ def examine(
     return done.returncode, {row["name"]: row for row in rows if row["event"] == "check"}
 
 
+@pytest.mark.alone
 def test_a_machine_with_sound_and_models_is_well(tmp_path: Path) -> None:
     noise = (np.random.default_rng(0).standard_normal(16_000 * 120) * 30).astype(np.int16)
     with PulseServer() as pulse:

@@ -9,10 +9,10 @@ from assistant.events import Phase
 from assistant.idle.activity import ActivityMonitor
 from assistant.idle.jobs.fact_extraction import FactExtractionJob
 from assistant.idle.load_policy import LoadPolicy
-from assistant.idle.queue import JobQueue
 from assistant.idle.scheduler import Scheduler
 from assistant.memory.records.memory import MemoryKind
 from assistant.memory.transcript.fact_rows import EXTRACTED, read
+from assistant.memory.transcript.job_queue import JobQueue
 from assistant.settings import Idle
 from models.llm.lazy import LazyLanguageModel
 from models.llm.llama import LlamaCpp

@@ -8,10 +8,10 @@ from assistant.memory.retrieval.encoding import QueryEncoder
 from data import located
 from models.download.cache import ModelStore
 from models.encoder.onnx import OnnxEncoder
-from scripts.bench.recall_data import own_files, read_paraphrases
-from scripts.bench.retrieval import means
-from scripts.eval_followup import FOLLOW_UPS, Bench, measured, read
-from scripts.eval_recall import KeptVectors
+from scripts.eval.encoders import KeptVectors
+from scripts.eval.followup import FOLLOW_UPS, Bench, measured, read
+from scripts.eval.recall_data import own_files, read_paraphrases
+from scripts.eval.recall_metrics import means
 
 pytestmark = pytest.mark.real
 

@@ -4,10 +4,9 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
 import soundfile
 
@@ -16,7 +15,7 @@ from assistant.voice.audio.interfaces import MIC_RATE
 from models.interfaces import Samples
 from tests.support.talking import REMEMBERING, Row, Talk
 
-pytestmark = [pytest.mark.real, pytest.mark.alone]
+pytestmark = pytest.mark.real
 
 TINY = ("--profile", "tiny")
 FORGETTING = REMEMBERING | {
@@ -29,27 +28,7 @@ PIN = b"seventy-one forty-four"
 CAT = "My cat is called Bella and she sleeps all day."
 ASK_DOG = "What is my dog called?"
 ASK_CAT = "What is my cat called?"
-READING_S = 7.0
-"""Of silence before the first words, in which the memories are read."""
-
-Speaker = Callable[[str], Samples]
-
-
-def spoken(speaker: Speaker, folder: Path, lines: Sequence[str]) -> list[str]:
-    """Arguments that play these lines, each in a recording of its own."""
-    arguments: list[str] = []
-    for number, line in enumerate(lines):
-        before = np.zeros(int((READING_S if not number else 0.3) * MIC_RATE), np.int16)
-        path = folder / f"{line[:12].strip('.?')}-{number}.wav"
-        soundfile.write(path, np.concatenate([before, speaker(line)]), MIC_RATE)
-        arguments += ["--input", str(path)]
-    return arguments
-
-
-def run(home: Path, *arguments: str) -> Talk:
-    with Talk(home, *TINY, *arguments, env=FORGETTING) as talk:
-        assert talk.finish() == 0
-    return talk
+FORGET_DOG = "Forget everything about my dog."
 
 
 def typed(home: Path) -> Talk:
@@ -99,22 +78,21 @@ def forget_by_commands(home: Path, talk: Talk) -> None:
     assert left == []
 
 
-def test_forgetting_by_command_and_voice_holds_across_a_restart_and_undo_brings_back(
-    tmp_path: Path, speaker: Speaker
-) -> None:
-    home, clips = tmp_path / "home", tmp_path / "clips"
-    clips.mkdir()
-    with typed(home) as first:
+def test_forgetting_holds_across_a_restart_and_undo_brings_back(tmp_path: Path) -> None:
+    with typed(tmp_path) as first:
         first.wait_for("memories")
         first.say(f"The code of my bicycle lock is {PIN.decode()}.")
-        forget_by_commands(home, first)
+        forget_by_commands(tmp_path, first)
         first.say(DOG)
         first.end_input()
         assert first.finish() == 0
 
-    lines = [ASK_DOG, "Forget everything about my dog.", ASK_DOG]
-    lines += [CAT, "Forget that.", "Undo that."]
-    talk = run(home, *spoken(speaker, clips, lines))
+    with typed(tmp_path) as talk:
+        talk.wait_for("memories")
+        for line in (ASK_DOG, FORGET_DOG, ASK_DOG, CAT, "Forget that.", "Undo that."):
+            talk.say(line)
+        talk.end_input()
+        assert talk.finish() == 0
     before, after, _ = talk.of("turn")
     assert tells(before, "Max")
     assert not tells(after, "Max")
@@ -123,7 +101,7 @@ def test_forgetting_by_command_and_voice_holds_across_a_restart_and_undo_brings_
     assert cat.startswith("Forgotten: your cat is called")
     assert back.startswith("Brought back: your cat is called")
 
-    with typed(home) as again:
+    with typed(tmp_path) as again:
         again.wait_for("memories")
         for line in (ASK_DOG, ASK_CAT):
             again.say(line)
@@ -132,3 +110,21 @@ def test_forgetting_by_command_and_voice_holds_across_a_restart_and_undo_brings_
     asked_dog, asked_cat = again.of("turn")
     assert not tells(asked_dog, "Max")
     assert tells(asked_cat, "sleeps all day")
+
+
+@pytest.mark.alone
+def test_what_was_said_is_forgotten_and_brought_back_by_voice(
+    tmp_path: Path, speaker: Callable[[str], Samples]
+) -> None:
+    recordings: list[str] = []
+    for number, line in enumerate((DOG, FORGET_DOG, "Undo that.")):
+        path = tmp_path / f"{number}.wav"
+        soundfile.write(path, speaker(line), MIC_RATE)
+        recordings += ["--input", str(path)]
+    with Talk(tmp_path / "home", *TINY, *recordings, env=FORGETTING) as talk:
+        assert talk.finish() == 0
+    [told] = talk.of("turn")
+    assert "dog" in told["user"]
+    forgotten, back = [row["text"] for row in talk.of("remark")]
+    assert forgotten.startswith("Forgotten: your dog is called")
+    assert back.startswith("Brought back: your cat is called")

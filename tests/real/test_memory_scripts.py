@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from scripts import bench_memory, eval_memory_qa
+from scripts.eval import memory_qa
 
 pytestmark = pytest.mark.real
 
@@ -43,7 +44,7 @@ def test_bench_memory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
 def test_eval_memory_qa(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(eval_memory_qa.SETTINGS, "llm.max_answer_tokens", "24")
+    monkeypatch.setitem(memory_qa.SETTINGS, "llm.max_answer_tokens", "24")
     kept = tmp_path / "kept.jsonl"
     small = ["--profile", "tiny", "--n", "1", "--way", "on", "--deadline-ms", "5000"]
     code = eval_memory_qa.main([*small, "--keep", str(kept), "--json"])

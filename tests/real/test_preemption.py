@@ -13,7 +13,7 @@ from assistant.memory.transcript.derived_outputs import DerivedOutputs
 from assistant.memory.transcript.fact_rows import EXTRACTED
 from assistant.paths import Home
 from scripts.bench.idle_pending import fill
-from scripts.bench.preempting import PATIENCE_S, Working, working
+from scripts.bench.preemption import PATIENCE_S, Working, working
 from tests.support.memories import stored
 
 pytestmark = pytest.mark.real

@@ -11,7 +11,7 @@ from tests.support.pulse import PulseServer
 from tests.support.talking import REMEMBERING, Talk
 from tests.support.terminal import Terminal, assistant_screen
 
-pytestmark = [pytest.mark.real, pytest.mark.sound]
+pytestmark = pytest.mark.real
 
 ENVIRONMENT = REMEMBERING | {
     "ASSISTANT_ENCRYPTION__MODE": "off",
@@ -89,46 +89,49 @@ def focus(terminal: Terminal, pane: str) -> None:
     terminal.type(f"\x1b[<0;{place}M\x1b[<0;{place}m")
 
 
-def prompt(terminal: Terminal) -> dict[str, str]:
-    """The newest turn's sections, opened one after the other."""
+def ask(terminal: Terminal, turn: int) -> Panes:
+    """What is shown once that has been answered."""
+    terminal.press("i")
+    terminal.type(ASK)
+    terminal.press("Enter", "Escape")
+    return Panes(terminal.wait_for(over(turn)))
+
+
+def prompt(terminal: Terminal, *wanted: str) -> dict[str, str]:
+    """The newest turn's sections, or those wanted, opened one after the other."""
     focus(terminal, "Context of turn")
     terminal.press("g")
-    names = Panes(terminal.text()).sections
     found = {}
-    for name in names:
-        terminal.press("Enter")
-        screen = terminal.wait_for(re.compile(rf"{name}, [\d,]+ tokens ─"))
-        found[name] = " ".join(re.sub("[│╭╮╰╯─]", " ", screen).split())
-        terminal.press("Escape")
-        terminal.wait_gone("esc closes")
+    for name in Panes(terminal.text()).sections:
+        if not wanted or name in wanted:
+            terminal.press("Enter")
+            screen = terminal.wait_for(re.compile(rf"{name}, [\d,]+ tokens ─"))
+            found[name] = " ".join(re.sub("[│╭╮╰╯─]", " ", screen).split())
+            terminal.press("Escape")
+            terminal.wait_gone("esc closes")
         terminal.press("j")
     return found
 
 
-def test_what_was_recalled_is_seen_and_forgotten_with_a_key(
-    tmp_path: Path, pulse: PulseServer, speaker: Callable[[str], Samples]
-) -> None:
+def test_what_was_recalled_is_seen_and_forgotten_with_a_key(tmp_path: Path) -> None:
     home = tmp_path / "home"
     tell(home)
-    with Terminal(assistant_screen(home), env=pulse.env | ENVIRONMENT) as terminal:
+    with Terminal(assistant_screen(home), env=ENVIRONMENT) as terminal:
         terminal.wait_for("2 memories")
-        terminal.wait_for("● listening")
-        pulse.speak(speaker(ASK))
-        panes = Panes(terminal.wait_for(over(1)))
+        panes = ask(terminal, 1)
         assert re.search(r"you  \S.* dog", panes.left)
         assert {"system", "memories", "newest message"} <= set(panes.sections)
         assert all(int(tokens) > 0 for tokens in panes.sections.values())
         assert injected(TOLD, 1)(terminal.text())
-        for step in ("end of turn", "words", "recall", "first token", "first sound"):
+        for step in ("recall", "first token"):
             assert panes.timed(step)
-        assert TOLD in prompt(terminal)["memories"]
+        assert TOLD in prompt(terminal, "memories")["memories"]
 
         terminal.press("Tab")  # from the context to what is below it
         terminal.wait_for(FORGET)  # the last line tells the keys of what has the focus
         terminal.press("g", "d")
         terminal.wait_gone(TOLD)
-        pulse.speak(speaker(ASK))
-        panes = Panes(terminal.wait_for(over(2)))
+        panes = ask(terminal, 2)
         assert TOLD not in panes.right["Injected"]
         sections = prompt(terminal)
         assert "dog" in sections["newest message"]
@@ -136,15 +139,16 @@ def test_what_was_recalled_is_seen_and_forgotten_with_a_key(
 
         terminal.press("u")
         terminal.wait_for("Brought back: ")
-        pulse.speak(speaker(ASK))
-        terminal.wait_for(over(3))
+        ask(terminal, 3)
         terminal.wait_for(injected(TOLD, 3))
-        assert TOLD in prompt(terminal)["memories"]
+        assert TOLD in prompt(terminal, "memories")["memories"]
         terminal.press("C-q")
         assert terminal.wait_end() == 0
         assert terminal.wait_processes_end() == []
 
 
+@pytest.mark.sound
+@pytest.mark.alone
 def test_a_new_home_hears_its_user_and_answers_aloud(
     tmp_path: Path, pulse: PulseServer, speaker: Callable[[str], Samples]
 ) -> None:
@@ -159,6 +163,8 @@ def test_a_new_home_hears_its_user_and_answers_aloud(
         pulse.speak(speaker(DOG))
         terminal.wait_for(over(1))
         assert "Say hello" not in terminal.text()
-        assert Panes(terminal.text()).timed("first sound")
+        panes = Panes(terminal.text())
+        for step in ("end of turn", "words", "recall", "first token", "first sound"):
+            assert panes.timed(step)
         terminal.press("C-q")
         assert terminal.wait_end() == 0

@@ -8,18 +8,18 @@ import pytest
 
 from assistant.errors import AudioError
 from assistant.voice.audio.interfaces import dbfs
-from assistant.voice.audio.portaudio import choose
+from assistant.voice.audio.portaudio import choose_device
 from tests.support.pulse import PulseServer
 from tests.support.voices import voice
 from ui.screen.settings.sound_probe import TONE_HZ, tone
 from ui.screen.settings.sound_probe_client import AudioProbeProcess
 
-pytestmark = pytest.mark.sound
+pytestmark = [pytest.mark.sound, pytest.mark.alone]
 
 
 async def test_levels_follow_what_is_said(pulse: PulseServer) -> None:
     sound = AudioProbeProcess(pulse.env)
-    microphone = choose(await sound.devices(), "microphone", None)
+    microphone = choose_device(await sound.devices(), "microphone", None)
     saying = pulse.start_speaking(np.tile(voice(1.0, 3), 4))
     levels = []
     async with aclosing(sound.levels(microphone)) as heard:
@@ -36,7 +36,7 @@ async def test_levels_follow_what_is_said(pulse: PulseServer) -> None:
 
 async def test_the_test_tone_is_heard(pulse: PulseServer) -> None:
     sound = AudioProbeProcess(pulse.env)
-    loudspeaker = choose(await sound.devices(), "loudspeaker", None)
+    loudspeaker = choose_device(await sound.devices(), "loudspeaker", None)
     recording = pulse.record(rate=16_000)
     await sound.tone(loudspeaker)
     heard = recording.stop()

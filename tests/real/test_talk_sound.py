@@ -17,66 +17,70 @@ pytestmark = [pytest.mark.real, pytest.mark.sound]
 
 LIVE = (
     *("--profile", "tiny"),
-    *("--set", "llm.max_answer_tokens=40", "--set", "llm.temperature=0"),
+    *("--set", "llm.max_answer_tokens=32", "--set", "llm.temperature=0"),
 )
+"""Answers are heard in real time: long enough to be interrupted."""
+REST_S = 1.0
+
+Speaker = Callable[[str], Samples]
 
 
-def test_two_spoken_turns_the_second_interrupted(
-    tmp_path: Path,
-    pulse: PulseServer,
-    speaker: Callable[[str], Samples],
-    listener: Listener,
-) -> None:
-    with Talk(tmp_path, *LIVE, env=pulse.env) as talk:
-        talk.wait_for("ready")
-        heard = pulse.record()
-        pulse.speak(speaker("Tell me about the sea."))
-        first = talk.wait_for("turn")
-        time.sleep(1.0)  # the last of it is still on its way through the sound server
-        sound = heard.stop()
-        assert "about the sea" in first["user"].lower()
-        assert not first["interrupted"]
-        assert listener.word_error(sound, first["assistant"]) < 0.15
-
-        pulse.speak(speaker("Please tell me a very long story about a boat on the sea."))
-        talk.wait_for("phase", phase="speaking")
-        time.sleep(0.8)
-        pulse.speak(speaker("Wait a moment, please be quiet now."))
-        second = talk.wait_for("turn")
-        assert second["interrupted"]
-        assert "story" in second["user"].lower()
-        talk.interrupt()
-        talk.finish()
-
-
-def test_it_does_not_answer_its_own_voice_and_can_still_be_interrupted(
-    tmp_path: Path, pulse: PulseServer, speaker: Callable[[str], Samples]
+@pytest.mark.alone
+def test_it_answers_and_is_interrupted_and_does_not_answer_its_own_voice(
+    tmp_path: Path, pulse: PulseServer, speaker: Speaker, listener: Listener
 ) -> None:
     """What the loudspeaker plays comes back into the microphone at equal loudness."""
     pulse.echo(True)
     with Talk(tmp_path, *LIVE, env=pulse.env) as talk:
         talk.wait_for("ready")
-        pulse.speak(speaker("Please tell me a long story about a boat on the sea."))
+        heard = pulse.record()
+        pulse.speak(speaker("Tell me about the sea."))
         first = talk.wait_for("turn")
+        talk.settle(REST_S)  # the last of it is still on its way through the sound server
+        sound = heard.stop()
+        assert "about the sea" in first["user"].lower()
         assert not first["interrupted"]
-        talk.settle()
+        assert listener.word_error(sound, first["assistant"]) < 0.15
         assert len(talk.of("turn")) == 1
-        pulse.speak(speaker("And now another story, about a mountain."))
+
+        pulse.speak(speaker("And now a story, about a mountain."))
         talk.wait_for("phase", phase="speaking")
         time.sleep(1.0)
         for _ in range(3):  # while the canceller has yet to follow, one says it again
             pulse.speak(speaker("Stop it. Please stop it now."))
         second = talk.wait_for("turn")
         assert second["interrupted"]
-        talk.settle()
+        talk.settle(REST_S)
         pulse.speak(speaker("What is the capital of France?"))
-        talk.settle()
+        talk.settle(REST_S)
         talk.interrupt()
         talk.finish()
     turns = talk.of("turn")
     assert "the capital of" in plain(turns[-1]["user"])
     for before, turn in pairwise(turns):
         assert not is_echo(turn["user"], before["assistant"])
+
+
+@pytest.mark.alone
+def test_an_unplugged_microphone_is_told_and_comes_back_and_words_interrupt(
+    tmp_path: Path, pulse: PulseServer, speaker: Speaker
+) -> None:
+    with Talk(tmp_path, *LIVE, env=pulse.env) as talk:
+        talk.wait_for("ready")
+        pulse.stop()
+        talk.wait_for("phase", phase="paused")
+        pulse.start()
+        talk.wait_for("phase", phase="listening")
+        pulse.speak(speaker("Please tell me a very long story about a boat on the sea."))
+        talk.wait_for("phase", phase="speaking")
+        time.sleep(0.8)
+        pulse.speak(speaker("Wait a moment, please be quiet now."))
+        turn = talk.wait_for("turn")
+        talk.interrupt()
+        talk.finish()
+    assert turn["interrupted"]
+    assert "story" in turn["user"].lower()
+    assert len(talk.of("notice")) >= 2
 
 
 def test_without_a_microphone_it_says_so_and_can_be_typed_to(
@@ -98,20 +102,3 @@ def test_a_device_that_is_not_there_is_refused_in_a_sentence(
         assert talk.finish() == 4
     [error] = talk.of("error")
     assert "Neumann" in error["message"]
-
-
-def test_an_unplugged_microphone_is_told_and_comes_back(
-    tmp_path: Path, pulse: PulseServer, speaker: Callable[[str], Samples]
-) -> None:
-    with Talk(tmp_path, *LIVE, env=pulse.env) as talk:
-        talk.wait_for("ready")
-        pulse.stop()
-        talk.wait_for("phase", phase="paused")
-        pulse.start()
-        talk.wait_for("phase", phase="listening")
-        pulse.speak(speaker("What is the capital of France?"))
-        turn = talk.wait_for("turn")
-        talk.interrupt()
-        talk.finish()
-    assert "capital" in turn["user"].lower()
-    assert len(talk.of("notice")) >= 2

@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from assistant.compose.memory_requests import open_memory_admin
 from assistant.context.conversation import Conversation
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.curation.reconcile import Repeats, Replaces, reconcile
@@ -18,6 +17,7 @@ from assistant.settings import Settings
 from data import located
 from models.download.cache import ModelStore
 from models.encoder.onnx import OnnxEncoder
+from tests.support.desks import open_memory_admin
 
 pytestmark = pytest.mark.real
 

@@ -1,13 +1,15 @@
 """A home in which something was told, and the desk of one in which no assistant runs."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
-from assistant.compose.memory_requests import open_memory_admin
 from assistant.context.conversation import Conversation
-from assistant.events import Notice
+from assistant.encryption.vault import Vault, open_vault
+from assistant.events import Event, Notice
+from assistant.memory import MemoryService, UserMemory, open_memory
 from assistant.memory.admin import MemoryAdmin
 from assistant.memory.admin_requests import handle_request
 from assistant.memory.forgetting.receipts import PurgeResult
@@ -40,6 +42,33 @@ def talked(home: Home, user: str = "me") -> dict[str, str]:
             transcript.store(talk, exchange)
             told[said] = exchange.id
     return told
+
+
+@contextmanager
+def open_memory_admin(
+    home: Home,
+    settings: Settings,
+    build_encoder: Callable[[Settings], QueryEncoder],
+    tell: Callable[[Notice], None] | None = None,
+    vault: Vault | None = None,
+) -> Iterator[MemoryAdmin]:
+    """The settings' user's, where no assistant runs."""
+
+    def emit(event: Event) -> None:
+        if tell is not None and isinstance(event, Notice):
+            tell(event)
+
+    with ExitStack() as stack:
+        if vault is None:
+            vault = stack.enter_context(closing(open_vault(home, settings)))
+        opened = open_memory(home, settings, vault.key, partial(build_encoder, settings), emit)
+        yield stack.enter_context(opened).admin(settings.general.user)
+
+
+def in_session(memory: MemoryService, user: str = "me") -> UserMemory:
+    """The user's long-term memory, as that of the session that runs."""
+    memory.session_user = memory.user(user)
+    return memory.session_user
 
 
 @contextmanager

@@ -12,12 +12,12 @@ from assistant.context.conversation import Conversation, Exchange
 from assistant.events import Phase
 from assistant.idle.activity import ActivityMonitor
 from assistant.idle.jobs.fact_extraction import FactExtractionJob
-from assistant.idle.queue import JobQueue
 from assistant.idle.scheduler import Scheduler
 from assistant.memory.admin import MemoryAdmin
 from assistant.memory.records.memory import Memory, MemoryKind
 from assistant.memory.transcript.derived_outputs import DerivedOutputs
 from assistant.memory.transcript.fact_rows import EXTRACTED
+from assistant.memory.transcript.job_queue import JobQueue
 from tests.support import forgetting
 from tests.support.forgetting import START, bench
 from tests.support.idling import SETTINGS, FakePolicy

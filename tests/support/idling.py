@@ -15,9 +15,9 @@ from assistant.events import Event, EventBus, Phase, PhaseChanged
 from assistant.idle.activity import ActivityMonitor
 from assistant.idle.job import Job
 from assistant.idle.load_policy import LoadPolicy, WorkAllowed
-from assistant.idle.queue import JobQueue
 from assistant.idle.scheduler import Scheduler
 from assistant.memory.transcript.database import Transcript
+from assistant.memory.transcript.job_queue import JobQueue
 from assistant.settings import Idle
 
 NOW = datetime(2026, 11, 21, 10, tzinfo=UTC)

@@ -13,6 +13,7 @@ from textual.pilot import Pilot
 
 from assistant.context.conversation import Conversation
 from assistant.events import Event
+from assistant.ipc.messages import Request, Row
 from assistant.memory.admin import MemoryAdmin
 from assistant.memory.admin_requests import handle_request
 from assistant.paths import Home
@@ -23,7 +24,7 @@ from ui.screen.app import AssistantScreen
 from ui.screen.memory.detail import MemoryDetail
 from ui.screen.memory.tab import MemoryTab
 from ui.screen.memory.table import MemoryList
-from ui.session.session import Ended, Heard, Request, Row
+from ui.session.session import Ended, Heard
 
 APART_S = 60
 
@@ -115,10 +116,11 @@ class Stage:
     async def settled(self) -> None:
         """All that was asked for is drawn."""
         await self.pilot.pause()
-        async with asyncio.timeout(WAIT_S):
-            while self._busy():
-                await asyncio.sleep(0.01)
-        await self.pilot.pause()
+        if self._busy():
+            async with asyncio.timeout(WAIT_S):
+                while self._busy():
+                    await asyncio.sleep(0.01)
+            await self.pilot.pause()
 
     def _busy(self) -> bool:
         unfinished = [each.group for each in self.app.workers if not each.is_finished]
@@ -128,8 +130,8 @@ class Stage:
         """Wait for something that comes of what was done."""
         async with asyncio.timeout(WAIT_S):
             while not what():
-                await self.settled()
                 await asyncio.sleep(0.01)
+        await self.settled()
 
 
 @asynccontextmanager

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from assistant.events import AnswerHeard, AnswerText, Event, Latency, TurnEnded, TurnHeard
 from assistant.ipc import event_json
+from assistant.ipc.messages import Row
 from assistant.memory.forgetting.pattern_search import SearchPatterns
 from assistant.memory.forgetting.redaction import Redaction
-from assistant.memory.records.data_location import Row
 from assistant.memory.transcript.conversation_recordings import Recordings
 
 AT = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)

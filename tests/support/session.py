@@ -1,4 +1,4 @@
-"""A voice loop on scripted models, fed with sound made in the test, at real-time pace."""
+"""A voice loop on scripted models, fed with sound made in the test, at the pace of speech."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.compose import memory_requests
+from assistant.compose import memory as building
 from assistant.encryption import keys
 from assistant.encryption.vault import NEW_PASSPHRASE_VARIABLE, PASSPHRASE_VARIABLE, open_vault
 from assistant.memory.retrieval.encoding import QueryEncoder
@@ -25,9 +25,7 @@ RARE = "Zyzzyvax"
 
 @pytest.fixture(autouse=True)
 def light(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        memory_requests, "profile_encoder", lambda _: QueryEncoder(HashingEncoder())
-    )
+    monkeypatch.setattr(building, "profile_encoder", lambda _: QueryEncoder(HashingEncoder()))
     monkeypatch.setattr(keys, "ARGON2", {"iterations": 1, "lanes": 1, "memory_kib": 64})
 
 

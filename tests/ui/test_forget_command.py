@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from assistant.compose import memory_requests
+from assistant.compose import memory as building
 from assistant.memory.retrieval.encoding import QueryEncoder
 from assistant.paths import Home
 from tests.support.desks import CELLO, DOG, ROOF, SAID, talked
@@ -29,9 +29,7 @@ class Terminal(io.StringIO):
 @pytest.fixture
 def run(home: Home, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
     """A command in this process: exit code, lines of standard output, of standard error."""
-    monkeypatch.setattr(
-        memory_requests, "profile_encoder", lambda _: QueryEncoder(HashingEncoder())
-    )
+    monkeypatch.setattr(building, "profile_encoder", lambda _: QueryEncoder(HashingEncoder()))
     monkeypatch.setenv("COLUMNS", "100")
 
     def command(*words: str) -> tuple[int, list[str], list[str]]:

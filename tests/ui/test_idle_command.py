@@ -10,21 +10,22 @@ from typing import Any
 
 import pytest
 
-from assistant.compose import idle, memory_requests
-from assistant.compose.idle import JobResources, start_idle_jobs
-from assistant.compose.memory_requests import MemoryRequests, load_user_memory
+from assistant.compose import idle
+from assistant.compose import memory as building
+from assistant.compose.idle import IdleService, JobResources, start_idle_jobs
 from assistant.errors import ModelFailed, StoreError
 from assistant.events import Event, EventBus, SpeechIgnored, TurnStarted
 from assistant.idle.jobs import compaction
-from assistant.idle.queue import BACKOFF, JobQueue
 from assistant.ipc.client import RequestRefused, send_request
 from assistant.ipc.server import RequestServer
+from assistant.memory import open_memory
 from assistant.memory.retrieval.encoding import QueryEncoder
 from assistant.memory.store.table import MemoryTable
 from assistant.memory.transcript.database import Transcript
+from assistant.memory.transcript.job_queue import BACKOFF, JobQueue
 from assistant.paths import Home
 from assistant.settings import Settings
-from tests.support.desks import talked
+from tests.support.desks import in_session, talked
 from tests.support.encoders import HashingEncoder
 from tests.support.idling import NOW, FakeWork
 from ui.commands import idle as idle_command
@@ -36,9 +37,7 @@ Run = Callable[..., tuple[int, list[str], list[str]]]
 @pytest.fixture
 def run(home: Home, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
     """A command in this process: exit code, lines of standard output, of standard error."""
-    monkeypatch.setattr(
-        memory_requests, "profile_encoder", lambda _: QueryEncoder(HashingEncoder())
-    )
+    monkeypatch.setattr(building, "profile_encoder", lambda _: QueryEncoder(HashingEncoder()))
     monkeypatch.setattr(idle_command, "ASKED_EVERY_S", 0.01)
     monkeypatch.setattr(idle, "open_benchmark", lambda *_: None)
 
@@ -88,31 +87,24 @@ def attended(home: Home, settings: Settings | None = None) -> Iterator[Callable[
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
     stack = AsyncExitStack()
-    with closing(Transcript.open(home.transcript)) as transcript:
-        table = MemoryTable.open(str(home.memories))
-        encoder = QueryEncoder(HashingEncoder())
-        encoder.load()
-        memory = load_user_memory("me", table, encoder, settings, transcript)
-        parts = JobResources(settings, transcript, memory)
+    with open_memory(home, settings, None, lambda: QueryEncoder(HashingEncoder()), print) as memory:
+        parts = JobResources(settings, memory.transcript, in_session(memory))
 
-        async def begin() -> None:
-            start_idle_jobs(parts, bus, stack)
+        async def begin() -> IdleService:
+            return start_idle_jobs(parts, bus, stack)
 
         async def told(event: Event) -> None:
             bus.emit(event)
 
-        asyncio.run_coroutine_threadsafe(begin(), loop).result()
-        made = MemoryRequests(memory, transcript, lambda _: memory, settings, others=parts.answers)
+        idle_service = asyncio.run_coroutine_threadsafe(begin(), loop).result()
         try:
-            with closing(RequestServer(home.door, made.answer)):
+            with closing(RequestServer(home.door, idle_service.answer)):
                 yield lambda event: asyncio.run_coroutine_threadsafe(told(event), loop).result()
         finally:
             asyncio.run_coroutine_threadsafe(stack.aclose(), loop).result()
             loop.call_soon_threadsafe(loop.stop)
             thread.join()
             loop.close()
-            asyncio.run(memory.close())
-            table.close()
 
 
 def test_in_a_new_home_there_is_nothing_and_nothing_is_made(run: Run, home: Home) -> None:

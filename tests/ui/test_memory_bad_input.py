@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.compose import memory_requests
+from assistant.compose import memory as building
 from assistant.memory.retrieval.encoding import QueryEncoder
 from assistant.memory.store import open_table
 from assistant.memory.store.table import MemoryTable
@@ -27,9 +27,7 @@ Run = Callable[..., tuple[int, str, str]]
 @pytest.fixture
 def run(home: Home, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
     """A command in this process: exit code, standard output, standard error."""
-    monkeypatch.setattr(
-        memory_requests, "profile_encoder", lambda _: QueryEncoder(HashingEncoder())
-    )
+    monkeypatch.setattr(building, "profile_encoder", lambda _: QueryEncoder(HashingEncoder()))
 
     def command(*words: str, typed: bytes = b"") -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(typed)))

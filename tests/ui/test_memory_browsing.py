@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from assistant.compose import memory_requests
+from assistant.compose import memory as building
 from assistant.errors import SettingsError
 from assistant.memory.admin import MemoryAdmin
 from assistant.memory.admin_requests import handle_request
@@ -30,9 +30,7 @@ Run = Callable[..., tuple[int, list[str], list[str]]]
 
 @pytest.fixture
 def run(home: Home, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
-    monkeypatch.setattr(
-        memory_requests, "profile_encoder", lambda _: QueryEncoder(HashingEncoder())
-    )
+    monkeypatch.setattr(building, "profile_encoder", lambda _: QueryEncoder(HashingEncoder()))
 
     def command(*words: str) -> tuple[int, list[str], list[str]]:
         code = main.main(["memory", *words])

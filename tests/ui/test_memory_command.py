@@ -7,22 +7,22 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from assistant.compose import memory_requests
-from assistant.compose.memory_requests import MemoryRequests, load_user_memory
+from assistant.compose import memory as building
 from assistant.ipc import client, messages
 from assistant.ipc.client import RequestRefused
 from assistant.ipc.server import RequestServer
+from assistant.memory import open_memory
 from assistant.memory.retrieval.encoding import QueryEncoder
-from assistant.memory.store.table import MemoryTable
-from assistant.memory.transcript.database import Transcript
 from assistant.memory.user_memory import UserMemory
 from assistant.paths import Home
 from assistant.settings import Settings
+from tests.support.desks import in_session
 from tests.support.encoders import HashingEncoder
 from ui.commands import main
 
@@ -34,9 +34,7 @@ Row = dict[str, Any]
 @pytest.fixture
 def run(home: Home, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
     """A command in this process: exit code, lines of standard output, of standard error."""
-    monkeypatch.setattr(
-        memory_requests, "profile_encoder", lambda _: QueryEncoder(HashingEncoder())
-    )
+    monkeypatch.setattr(building, "profile_encoder", lambda _: QueryEncoder(HashingEncoder()))
     monkeypatch.setenv("COLUMNS", "80")
 
     def command(*words: str) -> tuple[int, list[str], list[str]]:
@@ -50,20 +48,13 @@ def run(home: Home, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixtur
 @pytest.fixture
 def running(home: Home) -> Iterator[UserMemory]:
     """What of a running assistant has to do with memories."""
-    table = MemoryTable.open(str(home.memories))
-    transcript = Transcript.open(home.transcript)
-    encoder = QueryEncoder(HashingEncoder())
-
-    def build(user: str) -> UserMemory:
-        return load_user_memory(user, table, encoder, Settings(), transcript)
-
-    memory = build("me")
-    opened = RequestServer(home.door, MemoryRequests(memory, transcript, build, Settings()).answer)
-    yield memory
-    opened.close()
-    encoder.close()
-    transcript.close()
-    table.close()
+    with (
+        open_memory(
+            home, Settings(), None, lambda: QueryEncoder(HashingEncoder()), print
+        ) as memory,
+        closing(RequestServer(home.door, memory.answer)),
+    ):
+        yield in_session(memory)
 
 
 def objects(lines: list[str]) -> list[Row]:

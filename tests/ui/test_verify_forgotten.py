@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from assistant.compose.memory_requests import MemoryRequests, load_user_memory
 from assistant.ipc.server import RequestServer
+from assistant.memory import open_memory
 from assistant.memory.retrieval.encoding import QueryEncoder
 from assistant.memory.store.table import MemoryTable
-from assistant.memory.transcript.database import Transcript
 from assistant.paths import Home
 from assistant.settings import Settings
+from tests.support.desks import in_session
 from tests.support.encoders import HashingEncoder
 from tests.support.memories import memory
 from ui.commands import main
@@ -89,13 +89,12 @@ def test_a_strange_file_is_found_without_any_text(run: Run, home: Home) -> None:
 
 
 def test_a_running_assistant_is_asked(run: Run, home: Home, forgotten: MemoryTable) -> None:
-    with (
-        closing(Transcript.open(home.transcript)) as transcript,
-        closing(QueryEncoder(HashingEncoder())) as encoder,
-    ):
-        own = load_user_memory("me", forgotten, encoder, Settings(), transcript)
-        answer = MemoryRequests(own, transcript, lambda _: own, Settings()).answer
-        with closing(RequestServer(home.door, answer)):
+    forgotten.close()
+    with open_memory(
+        home, Settings(), None, lambda: QueryEncoder(HashingEncoder()), print
+    ) as memory:
+        in_session(memory)
+        with closing(RequestServer(home.door, memory.answer)):
             code, out, _ = run("--json", given=SECRET)
             assert (code, row(out)["removed"]) == (1, 1)
             assert run("--clean", given=SECRET)[0] == 0

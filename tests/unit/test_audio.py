@@ -8,7 +8,7 @@ import pytest
 from assistant.errors import DeviceBusy, DeviceMissing
 from assistant.voice.audio.interfaces import dbfs
 from assistant.voice.audio.playback import PlayQueue, Renderer
-from assistant.voice.audio.portaudio import UNAVAILABLE, Device, choose, explained
+from assistant.voice.audio.portaudio import UNAVAILABLE, Device, choose_device, explained
 from assistant.voice.audio.resampling import Resampler
 from models.interfaces import Samples
 
@@ -173,18 +173,18 @@ DEVICES = [
     [(None, 1), ("", 1), ("0", 0), ("usb", 0), ("microphone", 3), ("built-in", 1), ("phone", 1)],
 )
 def test_a_device_is_chosen_by_number_or_name(wanted: str | None, index: int) -> None:
-    assert choose(DEVICES, "microphone", wanted).index == index
+    assert choose_device(DEVICES, "microphone", wanted).index == index
 
 
 @pytest.mark.parametrize("wanted", ["Studio", "2", "Monitor", "17"])
 def test_a_device_that_is_not_there_is_named_with_those_that_are(wanted: str) -> None:
     with pytest.raises(DeviceMissing, match=f'no microphone "{wanted}"; there are: .*"USB Mic'):
-        choose(DEVICES, "microphone", wanted)
+        choose_device(DEVICES, "microphone", wanted)
 
 
 def test_no_device_at_all() -> None:
     with pytest.raises(DeviceMissing, match="No loudspeaker was found"):
-        choose(DEVICES, "loudspeaker", None)
+        choose_device(DEVICES, "loudspeaker", None)
 
 
 def test_a_device_that_is_taken_is_called_so() -> None:

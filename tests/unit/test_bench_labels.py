@@ -9,7 +9,7 @@ import pytest
 import soundfile
 
 from models.interfaces import STT_SAMPLE_RATE, Samples
-from scripts.bench.labels import Clip, choose, end_of_speech, read_clips, without_commands
+from scripts.bench.voice.labels import Clip, choose, end_of_speech, read_clips, without_commands
 from tests.support.voices import voice
 
 RATE = STT_SAMPLE_RATE

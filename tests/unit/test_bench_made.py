@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from assistant.memory.retrieval.ranking import Ranking
-from scripts.bench import ablation
-from scripts.bench.made import Cache, Call, Cost, calls, narrowed
-from scripts.bench.recall_data import Pool, Question, Turn
-from scripts.bench.recall_methods import Encoders
-from scripts.make_derived import near
+from scripts.eval import derived_ablation as ablation
+from scripts.eval.derived import near
+from scripts.eval.derived_cache import Cache, Call, Cost, calls, narrowed
+from scripts.eval.encoders import Encoders
+from scripts.eval.recall_data import Pool, Question, Turn
 from tests.support.encoders import HashingEncoder
 
 WHEN = datetime(2026, 4, 9, tzinfo=UTC)

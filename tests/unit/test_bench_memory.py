@@ -9,10 +9,10 @@ import pytest
 
 from assistant.memory.retrieval.encoding import QueryEncoder
 from assistant.memory.store.table import MemoryTable
-from scripts.bench import rivals
 from scripts.bench.filling import USER, Filled, fill
-from scripts.bench.remembering import summary
-from scripts.bench.rivals import LanceHybrid, RivalEnded, mem0
+from scripts.bench.memory import rivals
+from scripts.bench.memory.rivals import LanceHybrid, RivalEnded, mem0
+from scripts.common.statistics import summary
 from tests.support.encoders import HashingEncoder
 
 STAND_IN = """\

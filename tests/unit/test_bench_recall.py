@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from data import located
-from scripts.bench.recall_data import read_locomo, read_paraphrases, session_time
-from scripts.bench.retrieval import intervals, means, of_question, reciprocal_ranks
+from scripts.eval.recall_data import read_locomo, read_paraphrases, session_time
+from scripts.eval.recall_metrics import intervals, means, of_question, reciprocal_ranks
 
 KINDS = ("facts", "distractors")
 QUARTILES = (25, 50, 75)

@@ -2,9 +2,9 @@
 
 import pytest
 
-from scripts.bench.beside_screen import figures, table
-from scripts.bench.two_arms import Pair
-from scripts.bench_screen import matching
+from scripts.bench.screen.measuring import matching
+from scripts.bench.voice.beside_screen import figures, table
+from scripts.bench.voice.two_arms import Pair
 
 
 def pairs(*times: tuple[float | None, float | None]) -> list[Pair]:

@@ -15,7 +15,15 @@ from assistant.settings import Settings
 from models.download.cache import ModelStore
 from models.hardware import Hardware
 from models.selection.machine_records import KEPT, Notes, notes_in
-from models.selection.profiles import SMALL, STRONG, TINY, Choice, Ground, choose, to_measure
+from models.selection.profiles import (
+    SMALL,
+    STRONG,
+    TINY,
+    Choice,
+    Ground,
+    choose_profile,
+    to_measure,
+)
 from models.selection.requested import ModelSelection
 from models.selection.speed import CALM_SHARE, Measurement, Speed, typical
 from tests.support.hub_server import hub_server
@@ -65,7 +73,7 @@ class Machine:
 
     @property
     def choice(self) -> Choice:
-        return choose("default", LAPTOP, self.store, self.notes, fast)
+        return choose_profile("default", LAPTOP, self.store, self.notes, fast)
 
 
 @pytest.fixture
@@ -215,7 +223,7 @@ def test_a_cache_with_speeds_of_a_busy_machine_is_healed(machine: Machine) -> No
     }
     machine.notes.path.write_text(json.dumps({LAPTOP.key: old, "another machine": old}))
 
-    choice = choose("default", LAPTOP, machine.store, machine.notes, never)
+    choice = choose_profile("default", LAPTOP, machine.store, machine.notes, never)
     assert choice.profile.llm == CODER
     machine.notes.add(LAPTOP, llm=CODER)
 
@@ -282,7 +290,7 @@ async def test_a_choice_is_told_once_and_again_when_it_changes(machine: Machine)
 async def test_what_the_settings_name_is_not_told_as_a_choice(machine: Machine) -> None:
     assert await told(machine.choice, machine, llm={"model": CHAT}) == []
     assert await told(machine.choice, machine, llm={"endpoint": "http://127.0.0.1:1/v1"}) == []
-    fixed = choose("tiny", LAPTOP, machine.store, machine.notes, never)
+    fixed = choose_profile("tiny", LAPTOP, machine.store, machine.notes, never)
     assert fixed.profile == TINY
     assert await told(fixed, machine, general={"profile": "tiny"}) == []
 
@@ -319,7 +327,7 @@ def test_a_machine_that_should_change_but_lacks_the_model_goes_on_with_what_it_h
     assert choice.reason.endswith(
         "Qwen2.5-Coder 0.5B Instruct would suit this machine, but has not been downloaded."
     )
-    download = choose("default", LAPTOP, store, notes, fast, anew=True)
+    download = choose_profile("default", LAPTOP, store, notes, fast, anew=True)
     assert (download.profile.llm, download.absent) == (SMALL.llm, None)
 
 
@@ -328,5 +336,5 @@ def test_the_smaller_model_serves_until_the_better_one_is_there(
 ) -> None:
     store.pull([SMALL.llm])
 
-    choice = choose("default", LAPTOP, store, notes, fast)
+    choice = choose_profile("default", LAPTOP, store, notes, fast)
     assert (choice.profile.llm, choice.absent) == (SMALL.llm, CHAT)

@@ -1,17 +1,14 @@
 """A home from plain to encrypted and back, and what may come in between."""
 
-import os
 import shutil
 import signal
-import subprocess
-import sys
 from contextlib import closing
 from functools import partial
 from pathlib import Path
 
 import pytest
 
-from assistant.compose import rekeying
+from assistant.compose.rekeying import build_rekeying
 from assistant.encryption import conversion, keys
 from assistant.encryption import vault as encryption
 from assistant.encryption.keys import KeyProtection
@@ -19,6 +16,8 @@ from assistant.encryption.vault import open_vault
 from assistant.errors import SettingsError, StoreError, StoreInUse, StoreLocked
 from assistant.memory.store.table import MemoryTable
 from assistant.paths import Home
+from assistant.settings import Settings
+from tests.support.children import Say, child
 from tests.support.homes import (
     CHEAP_ARGON2,
     PASSPHRASE,
@@ -30,8 +29,6 @@ from tests.support.homes import (
     talk_in,
     whole,
 )
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(autouse=True)
@@ -62,7 +59,7 @@ def test_there_and_back_again(plain: Home, keyring: Path, by: KeyProtection) -> 
     ask = knowing(new_passphrase=PASSPHRASE, passphrase=PASSPHRASE)
     shown: list[str] = []
 
-    key = rekeying.enable(plain, settings(), by, ask, shown.append, quietly)
+    key = build_rekeying(plain, settings()).enable(by, ask, shown.append, quietly)
 
     assert shown == [key.recovery()]
     assert holds(plain.root, "Xylophone") == []
@@ -70,9 +67,9 @@ def test_there_and_back_again(plain: Home, keyring: Path, by: KeyProtection) -> 
         assert vault.key == key
         assert whole(plain, vault)
     with pytest.raises(SettingsError, match="encrypted already"):
-        rekeying.enable(plain, settings(), by, ask, shown.append, quietly)
+        build_rekeying(plain, settings()).enable(by, ask, shown.append, quietly)
 
-    rekeying.disable(plain, settings(), ask, quietly)
+    build_rekeying(plain, settings()).disable(ask, quietly)
 
     assert not plain.key_file.exists()
     assert key.id not in (keyring.read_text() if keyring.exists() else "")
@@ -80,7 +77,7 @@ def test_there_and_back_again(plain: Home, keyring: Path, by: KeyProtection) -> 
         assert vault.key is None
         assert whole(plain, vault)
     with pytest.raises(SettingsError, match="not encrypted"):
-        rekeying.disable(plain, settings(), ask, quietly)
+        build_rekeying(plain, settings()).disable(ask, quietly)
 
 
 def test_a_home_in_use_is_not_converted(plain: Home, keyring: Path) -> None:
@@ -88,16 +85,16 @@ def test_a_home_in_use_is_not_converted(plain: Home, keyring: Path) -> None:
         closing(open_vault(plain, settings())),
         pytest.raises(StoreInUse, match="in use by another assistant"),
     ):
-        rekeying.enable(plain, settings(), None, encryption.ask_nobody, quietly, quietly)
+        build_rekeying(plain, settings()).enable(None, encryption.ask_nobody, quietly, quietly)
 
 
 def test_another_passphrase(home: Home, keyring: Path) -> None:
     with closing(open_vault(home, settings(), create=True)) as vault:
         talk_in(home, vault)
-    rekeying.change_passphrase(home, knowing(new_passphrase=PASSPHRASE))
+    build_rekeying(home, settings()).change_passphrase(knowing(new_passphrase=PASSPHRASE))
     assert keyring.read_text() == "{}"
-    rekeying.change_passphrase(
-        home, knowing(passphrase=PASSPHRASE, new_passphrase="a better passphrase")
+    build_rekeying(home, settings()).change_passphrase(
+        knowing(passphrase=PASSPHRASE, new_passphrase="a better passphrase")
     )
 
     with closing(open_vault(home, settings(), knowing(passphrase="a better passphrase"))) as again:
@@ -125,9 +122,9 @@ def test_a_conversion_that_ends_anywhere_is_all_or_nothing(
     """As if killed right before each step that others see."""
     ask = knowing(new_passphrase=PASSPHRASE, passphrase=PASSPHRASE)
     if back:
-        rekeying.enable(plain, settings(), None, ask, quietly, quietly)
-    enable = partial(rekeying.enable, plain, settings(), None, ask, quietly, quietly)
-    change = partial(rekeying.disable, plain, settings(), ask, quietly) if back else enable
+        build_rekeying(plain, settings()).enable(None, ask, quietly, quietly)
+    enable = partial(build_rekeying(plain, settings()).enable, None, ask, quietly, quietly)
+    change = partial(build_rekeying(plain, settings()).disable, ask, quietly) if back else enable
     known = getattr(Path, step, None)
 
     def killed(path: Path, *arguments: object, **more: object) -> object:
@@ -159,35 +156,18 @@ def test_a_conversion_that_ends_anywhere_is_all_or_nothing(
         assert back or (keyring.read_text() == "{}") is (vault.key is None)
 
 
-CONVERTER = """
-import sys
-from pathlib import Path
-from assistant.compose import rekeying
-from assistant.encryption import keys
-from assistant.paths import Home
-from assistant.settings import Settings
-keys.ARGON2 = {"iterations": 1, "lanes": 1, "memory_kib": 64}
-print("ready", flush=True)
-home = Home(Path(sys.argv[1]))
-rekeying.enable(home, Settings(), "passphrase", lambda _: "correct horse", print, print)
-"""
+def convert(home: Home, say: Say) -> None:
+    keys.ARGON2 = CHEAP_ARGON2
+    build_rekeying(home, Settings()).enable("passphrase", lambda _: "correct horse", quietly, say)
 
 
 def test_a_conversion_that_is_really_killed(plain: Home) -> None:
     """While it copies the memories."""
-    process = subprocess.Popen(
-        [sys.executable, "-u", "-c", CONVERTER, str(plain.root)],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout is not None
-    for line in process.stdout:
-        if line.startswith("The memories"):
-            break
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
-    process.stdout.close()
+    with child(convert, plain) as dying:
+        while not dying.hear().startswith("The memories"):
+            assert dying.process.is_alive()
+        dying.kill_in(0)
+        assert dying.ended() == -signal.SIGKILL
     assert conversion.is_unfinished(plain)
 
     with closing(open_vault(plain, settings())) as vault:
@@ -203,7 +183,7 @@ def test_a_copy_that_differs_is_thrown_away(plain: Home, monkeypatch: pytest.Mon
     with monkeypatch.context() as patch:
         patch.setattr(MemoryTable, "add", lambda *_: None)
         with pytest.raises(StoreError, match="copy differs"):
-            rekeying.enable(plain, settings(), "passphrase", ask, quietly, quietly)
+            build_rekeying(plain, settings()).enable("passphrase", ask, quietly, quietly)
 
     assert content(plain).keys() == before.keys()
     with closing(open_vault(plain, settings())) as vault:

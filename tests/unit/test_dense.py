@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from assistant.memory.retrieval.dense_index import (
+from assistant.memory.retrieval.vectors.dense_index import (
     FEWEST_TO_SCALE,
     STRONGER,
     DenseIndex,

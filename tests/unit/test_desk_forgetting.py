@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from assistant.compose.memory_requests import open_memory_admin
 from assistant.errors import AssistantError, ModelMissing, SettingsError, StoreError
 from assistant.memory.admin import MemoryAdmin
 from assistant.memory.forgetting import receipts
@@ -14,7 +13,19 @@ from assistant.memory.retrieval.encoding import QueryEncoder
 from assistant.memory.transcript.database import Transcript
 from assistant.paths import Home
 from assistant.settings import Settings
-from tests.support.desks import CELLO, DOG, ROOF, SAID, Row, ask, at_desk, fact, said_of, talked
+from tests.support.desks import (
+    CELLO,
+    DOG,
+    ROOF,
+    SAID,
+    Row,
+    ask,
+    at_desk,
+    fact,
+    open_memory_admin,
+    said_of,
+    talked,
+)
 from tests.support.remains import found, marked
 
 

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from assistant.compose import rekeying
+from assistant.compose.rekeying import build_rekeying
 from assistant.encryption import keys
 from assistant.encryption import vault as encryption
 from assistant.encryption.keys import KeyFile, MasterKey
+from assistant.encryption.rekeying import encryption_status
 from assistant.encryption.vault import PASSPHRASE_VARIABLE, open_vault
 from assistant.errors import SettingsError, StoreInUse, StoreLocked
 from assistant.memory.store.location import store_location
@@ -145,7 +146,7 @@ def test_without_the_key_nothing_is_touched_and_the_recovery_key_mends_it(
         keyring.unlink()
     if fault is key_file_of_another:
         home.key_file.unlink()
-    rekeying.recover(home, settings(), None, knowing(recovery_key=str(vault.recovery)))
+    build_rekeying(home, settings()).recover(None, knowing(recovery_key=str(vault.recovery)))
     with closing(open_vault(home, settings())) as again:
         assert whole(home, again)
 
@@ -170,11 +171,11 @@ def test_another_recovery_key_is_refused(home: Home, keyring: Path, locked: str)
     before = content(home)
     other = knowing(recovery_key=MasterKey.new().recovery())
     with pytest.raises(StoreLocked, match="recovery key of other data"):
-        rekeying.recover(home, settings(), None, other)
+        build_rekeying(home, settings()).recover(None, other)
     with closing(open_vault(home, settings(), knowing(passphrase=PASSPHRASE))):
         own = knowing(recovery_key=locked)
         with pytest.raises(StoreInUse):
-            rekeying.recover(home, settings(), None, own)
+            build_rekeying(home, settings()).recover(None, own)
     assert content(home) == before
 
 
@@ -183,7 +184,7 @@ def test_a_second_machine_needs_the_recovery_key_alone(home: Home, locked: str) 
     second = Home(home.root.parent / "second").create()
     ask = knowing(recovery_key=locked, new_passphrase="another one")
 
-    assert rekeying.recover(second, settings(), "passphrase", ask) == "passphrase"
+    assert build_rekeying(second, settings()).recover("passphrase", ask) == "passphrase"
 
     with closing(open_vault(second, settings(), knowing(passphrase="another one"))) as vault:
         shutil.copytree(home.memories, second.memories)
@@ -204,30 +205,30 @@ def test_a_store_elsewhere_is_opened_with_the_key_that_it_has(
         with pytest.raises(StoreLocked, match="encrypted and there is no key"):
             open_store(store_location(second, shared), print)
     with pytest.raises(SettingsError, match="outside of the data folder"):
-        rekeying.enable(second, shared, None, knowing(), print, print)
+        build_rekeying(second, shared).enable(None, knowing(), print, print)
     before = content(second)
     other = knowing(recovery_key=MasterKey.new().recovery())
     with pytest.raises(StoreLocked, match="with another key"):
-        rekeying.recover(second, shared, None, other)
+        build_rekeying(second, shared).recover(None, other)
     assert content(second) == before
 
-    rekeying.recover(second, shared, None, knowing(recovery_key=locked))
+    build_rekeying(second, shared).recover(None, knowing(recovery_key=locked))
     with closing(open_vault(second, shared)) as vault:
         open_store(store_location(second, shared, vault.key), print).close()
         Transcript.open(second.transcript, vault.key).close()
     with pytest.raises(SettingsError, match="outside of the data folder"):
-        rekeying.disable(second, shared, knowing(), print)
+        build_rekeying(second, shared).disable(knowing(), print)
 
 
 def test_the_state_of_a_home(home: Home, keyring: Path) -> None:
-    assert rekeying.encryption_status(home).state == "empty"
+    assert encryption_status(home).state == "empty"
     with closing(open_vault(home, settings(), create=True)) as vault:
         talk_in(home, vault)
-    found = rekeying.encryption_status(home)
+    found = encryption_status(home)
     assert vault.key is not None
     assert (found.state, found.by, found.key_id) == ("encrypted", "keyring", vault.key.id)
     damage_key_file(home, keyring)
-    assert rekeying.encryption_status(home).state == "damaged"
+    assert encryption_status(home).state == "damaged"
     home.key_file.unlink()
-    assert rekeying.encryption_status(home).state == "missing"
+    assert encryption_status(home).state == "missing"
     assert KeyFile.read(home.key_file) is None

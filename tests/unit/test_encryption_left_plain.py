@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.compose import rekeying
+from assistant.compose.rekeying import build_rekeying
 from assistant.encryption import conversion, keys
 from assistant.encryption import vault as encryption
 from assistant.encryption.home_lock import HomeLock
@@ -44,7 +44,7 @@ def plain(home: Home) -> Home:
 
 def enable(home: Home) -> list[str]:
     told: list[str] = []
-    rekeying.enable(home, settings(), "passphrase", ASK, quietly, told.append)
+    build_rekeying(home, settings()).enable("passphrase", ASK, quietly, told.append)
     return told
 
 

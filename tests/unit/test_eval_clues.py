@@ -4,8 +4,8 @@ import pytest
 
 from assistant.memory.retrieval.ranking import Ranking
 from data import located
-from scripts.bench.clue_data import read_linked, read_times
-from scripts.eval_recall import ablated
+from scripts.eval.clue_data import read_linked, read_times
+from scripts.eval.recall import ablated
 
 DISTRACTORS = located("evaluation/paraphrase_distractors.jsonl")
 

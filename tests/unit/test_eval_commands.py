@@ -5,7 +5,8 @@ import json
 import pytest
 
 from assistant.intents.command import Command, CommandKind
-from scripts.eval_commands import Judged, main, on_utterances, quality
+from scripts.eval.commands import Judged, on_utterances, quality
+from scripts.eval_commands import main
 
 HELD_OUT = "e"
 """Written after the recogniser was frozen for the last time."""

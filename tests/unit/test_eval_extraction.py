@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from data import located
-from scripts.bench.extraction_score import read_rows, score
-from scripts.eval_extraction import DATA, Judge, extracted, main, wrong
+from scripts.eval.extraction import DATA, Judge, extracted, wrong
+from scripts.eval.extraction_score import read_rows, score
+from scripts.eval_extraction import main
 from tests.support.scripted_model import ScriptedModel
 
 ROWS = read_rows(located(DATA))

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from scripts.eval_memory_qa import Asked, figures, read_facts, right, table, telling
+from scripts.eval.memory_qa import Asked, figures, read_facts, right, table, telling
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.bench.extraction_score import (
+from scripts.eval.extraction_score import (
     TYPES,
     Label,
     Predicted,
@@ -19,7 +19,7 @@ from scripts.bench.extraction_score import (
     score,
     table,
 )
-from scripts.bench.extraction_words import fold, holds, is_dated
+from scripts.eval.extraction_words import fold, holds, is_dated
 
 DATA = Path(__file__).resolve().parents[2] / "data" / "evaluation" / "extraction.jsonl"
 ROWS = read_rows(DATA)

@@ -7,27 +7,27 @@ import logging
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from datetime import UTC, datetime
+from functools import partial
 
 import pytest
 
-from assistant.compose.memory_requests import MemoryRequests, load_user_memory
 from assistant.context.conversation import Conversation
+from assistant.encryption.conversion import convert
 from assistant.encryption.keys import KeyFile, MasterKey
 from assistant.encryption.vault import open_vault
 from assistant.events import Latency, TurnEnded
 from assistant.ipc.server import RequestServer
-from assistant.memory import home_copy
+from assistant.memory import HomeStores, open_memory
 from assistant.memory.forgetting.data_inventory import DATA_INVENTORY, files
 from assistant.memory.retrieval.encoding import QueryEncoder
 from assistant.memory.store import repair as place_module
 from assistant.memory.store.location import store_location
-from assistant.memory.store.repair import open_store
-from assistant.memory.transcript.database import Transcript
 from assistant.memory.turn_recall import Archive
 from assistant.paths import Home
 from assistant.settings import Settings
 from assistant.voice.latency_log import LatencyLog
 from tests.support import homes
+from tests.support.desks import in_session
 from tests.support.encoders import HashingEncoder, OtherHashing
 from ui.commands import main
 from ui.process import logs
@@ -67,16 +67,12 @@ def test_nothing_that_runs_makes_a_file_without_a_holder(
         stack.enter_context(logs.logs_in(home))
         stack.enter_context(logs.redirected_output(home))
         vault = stack.enter_context(closing(open_vault(home, settings)))
-        transcript = stack.enter_context(closing(Transcript.open(home.transcript, vault.key)))
-        place = store_location(home, settings, vault.key)
-        table = stack.enter_context(closing(open_store(place, lambda _: None)))
-        assert place.marker.exists()
-        encoder = stack.enter_context(closing(QueryEncoder(HashingEncoder())))
-        encoder.load()
-        memory = load_user_memory("me", table, encoder, settings, transcript)
-        stack.callback(lambda: asyncio.run(memory.close()))
-        answering = MemoryRequests(memory, transcript, lambda _: memory, Settings()).answer
-        stack.enter_context(closing(RequestServer(home.door, answering)))
+        encoder = partial(QueryEncoder, HashingEncoder())
+        served = stack.enter_context(open_memory(home, settings, vault.key, encoder, print))
+        table, transcript = served.table, served.transcript
+        assert store_location(home, settings, vault.key).marker.exists()
+        memory = in_session(served)
+        stack.enter_context(closing(RequestServer(home.door, served.answer)))
         talk = Conversation.begin("me")
         talk.append_user(1, SAID, datetime.now(UTC))
         Archive(transcript, memory).store(talk, talk.complete(1, "How nice."))
@@ -110,7 +106,14 @@ def test_nor_does_a_conversion_or_a_store_that_is_set_aside(home: Home) -> None:
     key = MasterKey.new()
     locked = KeyFile.locked(key, "keyring", "0" * 64)
     seen: list[str] = []
-    home_copy.convert(home, None, key, locked, lambda _: seen.extend(unclaimed(home)))
+    convert(
+        home,
+        HomeStores(home, Settings()),
+        None,
+        key,
+        locked,
+        lambda _: seen.extend(unclaimed(home)),
+    )
     assert seen == unclaimed(home) == []
     assert "key" in names(home)
     (home.root / "converted").mkdir()
@@ -146,17 +149,11 @@ def test_no_text_of_a_forgotten_exchange_stays_in_ram(home: Home) -> None:
     settings = Settings()
     mark = " ".join(("parrot", "hides under"))  # shorter than the secret, which is let go of
     with ExitStack() as stack:
-        transcript = stack.enter_context(closing(Transcript.open(home.transcript)))
-        place = store_location(home, settings)
-        table = stack.enter_context(closing(open_store(place, lambda _: None)))
         fake = HashingEncoder()
         other = OtherHashing()
         both = QueryEncoder(fake, stronger=QueryEncoder(other))
-        encoder = stack.enter_context(closing(both))
-        encoder.load()
-        memory = load_user_memory("me", table, encoder, settings, transcript)
-        stack.callback(lambda: asyncio.run(memory.close()))
-        desks = MemoryRequests(memory, transcript, lambda _: memory, Settings())
+        served = stack.enter_context(open_memory(home, settings, None, lambda: both, print))
+        transcript, memory = served.transcript, in_session(served)
         talk = Conversation.begin("me")
         talk.append_user(1, secret(), datetime.now(UTC))
         exchange = talk.complete(1, "Good to know.")
@@ -168,7 +165,7 @@ def test_no_text_of_a_forgotten_exchange_stays_in_ram(home: Home) -> None:
         asyncio.run(memory.recall(secret(), 60.0))
         assert holding(mark) > 1  # itself, and what holds it
         ids = [f"{exchange.id}-user"]
-        list(desks.answer({"act": "forget", "user": "me", "ids": ids, "now": True}))
+        list(served.answer({"act": "forget", "user": "me", "ids": ids, "now": True}))
         del exchange
         fake.encoded.clear()  # they remember what they were asked
         other.encoded.clear()

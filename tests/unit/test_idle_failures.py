@@ -17,8 +17,8 @@ from assistant.events import (
     TurnStarted,
 )
 from assistant.idle import backlog
-from assistant.idle.queue import BACKOFF
 from assistant.memory.transcript.database import Transcript
+from assistant.memory.transcript.job_queue import BACKOFF
 from tests.support.idling import NOW, Bench, FakeWork, running, talked, until
 
 ENDED = TurnEnded(1, "hi", "there", False, Latency())

@@ -19,7 +19,7 @@ import pytest
 
 from assistant.errors import StoreError
 from assistant.idle import scheduler as scheduling
-from assistant.idle.queue import BACKOFF
+from assistant.memory.transcript.job_queue import BACKOFF
 from tests.support.fakes import ScriptedLlm, ScriptedStt, silence
 from tests.support.fitting_model import Fault, FaultyModel
 from tests.support.idle_home import IdleHome, idle_home, told

@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from assistant.compose import idle as idling
-from assistant.compose import memory_requests
+from assistant.compose import memory as building
 from assistant.compose.idle import JobResources, build_jobs, open_idle_scheduler
 from assistant.encryption.vault import open_vault
 from assistant.errors import ModelFailed
 from assistant.idle.jobs.structured_output import FewShotPrompt, ask_for_json
+from assistant.memory.records.ids import fact_id
 from assistant.memory.records.memory import MemoryKind
 from assistant.memory.retrieval.encoding import QueryEncoder
 from assistant.memory.transcript.database import Transcript
@@ -22,10 +23,12 @@ from models.interfaces import Generation, Lane, Message
 from models.llm.lazy import LazyLanguageModel
 from tests.support.desks import at_desk, talked
 from tests.support.encoders import HashingEncoder
+from tests.support.extracting import MUCH, PEANUTS, here
 from tests.support.scripted_model import ScriptedModel
 from tests.unit.test_measuring import FakeBenchmark
 
 SCHEMA = {"type": "object"}
+MENDED = "The user's dog is called Max."
 PROMPT = FewShotPrompt("Judge.", [("1. A", '{"1": 2}')])
 
 
@@ -79,6 +82,23 @@ async def test_cancelled_it_stops_the_model() -> None:
     assert llm.cancelled == 1
 
 
+async def test_what_the_user_puts_right_while_the_model_writes_stays(tmp_path: Path) -> None:
+    gate = asyncio.Event()
+    gate.set()
+    async with here(tmp_path, (MUCH,), gate) as at:
+        exchange = await at.tell()
+        await at.extract(exchange)
+        gate.clear()
+        at.llm.writing.clear()
+        at.work.version += 1
+        task = asyncio.create_task(at.extract(exchange))
+        await at.llm.writing.wait()
+        await asyncio.to_thread(at.desk.edit, fact_id(exchange.id, 0), MENDED)
+        gate.set()
+        await task
+        assert at.texts() == {MENDED, PEANUTS}
+
+
 # -- on demand ----------------------------------------------------------------------------------
 
 
@@ -124,9 +144,7 @@ async def test_one_that_does_not_come_up_is_tried_again() -> None:
 def model(monkeypatch: pytest.MonkeyPatch) -> Closed:
     made = Closed()
     made.answers = ['{"worth": "much"}']
-    monkeypatch.setattr(
-        memory_requests, "profile_encoder", lambda _: QueryEncoder(HashingEncoder())
-    )
+    monkeypatch.setattr(building, "profile_encoder", lambda _: QueryEncoder(HashingEncoder()))
     monkeypatch.setattr(idling, "build_background_model", lambda *_: made)
     monkeypatch.setattr(idling, "open_benchmark", lambda *_: None)
     return made

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from assistant.compose import rekeying
-from assistant.compose.memory_requests import open_memory_admin
+from assistant.compose.rekeying import build_rekeying
 from assistant.context.conversation import Conversation
 from assistant.encryption import keys
 from assistant.encryption.keys import MasterKey
@@ -27,7 +26,7 @@ from assistant.memory.store.tombstones import mark_of
 from assistant.memory.transcript.database import Transcript
 from assistant.paths import Home
 from assistant.settings import Settings
-from tests.support.desks import forget_now
+from tests.support.desks import forget_now, open_memory_admin
 from tests.support.encoders import HashingEncoder
 from tests.support.homes import CHEAP_ARGON2, PASSPHRASE, holds, knowing, quietly, settings
 
@@ -222,7 +221,7 @@ def test_ids_from_before_are_told_and_change_when_they_are_imported_again(
     with closing(MemoryTable.open(str(home.memories))) as table:
         table.add([*FOREIGN, *own()])
     told: list[str] = []
-    rekeying.enable(home, settings(), "passphrase", ASK, quietly, told.append)
+    build_rekeying(home, settings()).enable("passphrase", ASK, quietly, told.append)
     assert told[-1].startswith(f"{len(FOREIGN)} memories have ids of another program")
     assert holds(home.memories, "lawyer") != []
 
@@ -241,5 +240,5 @@ def test_of_ids_that_are_our_own_nothing_is_told(
     with closing(MemoryTable.open(str(home.memories))) as table:
         table.add(own())
     told: list[str] = []
-    rekeying.enable(home, settings(), "passphrase", ASK, quietly, told.append)
+    build_rekeying(home, settings()).enable("passphrase", ASK, quietly, told.append)
     assert told == ["The transcript …", "The memories …"]

@@ -11,9 +11,9 @@ import pytest
 
 from assistant.encryption.keys import MasterKey
 from assistant.errors import StoreError
-from assistant.idle.queue import BACKOFF, CRASHED_ERROR, Batch, Count, JobQueue
 from assistant.memory.records.hidden import HiddenItems
 from assistant.memory.transcript.database import Transcript
+from assistant.memory.transcript.job_queue import BACKOFF, CRASHED_ERROR, Batch, Count, JobQueue
 from tests.support.idling import NOW, copied, talked, watch
 
 MINUTE = timedelta(minutes=1)

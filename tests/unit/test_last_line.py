@@ -3,7 +3,7 @@
 import json
 import math
 
-from scripts.bench.last_line import last_line
+from scripts.common.last_line import last_line
 
 
 def strict(line: str) -> object:

@@ -11,13 +11,6 @@ from assistant.language.speakers import USER
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.forgetting.answer_origins import ToldItem
 from assistant.memory.forgetting.executor import UndoResult
-from assistant.memory.forgetting.messages import (
-    NOTHING_TO_UNDO,
-    brought_back,
-    forgotten,
-    known,
-    question,
-)
 from assistant.memory.forgetting.selection import (
     LIKE,
     ForgetPlan,
@@ -28,6 +21,13 @@ from assistant.memory.forgetting.selection import (
     named,
     since,
     that,
+)
+from assistant.memory.forgetting.spoken_replies import (
+    NOTHING_TO_UNDO,
+    brought_back,
+    forgotten,
+    known,
+    question,
 )
 from assistant.memory.records.hidden import HiddenItems
 from assistant.memory.records.ids import ADDED_BY_USER

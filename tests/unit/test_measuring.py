@@ -14,9 +14,9 @@ from assistant.compose.idle import JobResources, build_jobs
 from assistant.events import Phase, UserSensed
 from assistant.idle.activity import ActivityMonitor
 from assistant.idle.jobs.speed_benchmark import AGAIN_S, LOOK_S, Measuring
-from assistant.idle.queue import JobQueue
 from assistant.idle.scheduler import Scheduler
 from assistant.memory.transcript.database import Transcript
+from assistant.memory.transcript.job_queue import JobQueue
 from assistant.paths import Home
 from assistant.settings import Settings
 from models import hardware

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from assistant.compose.memory_requests import open_memory_admin
+from assistant.compose.memory import open_command_memory
 from assistant.context.conversation import Conversation, Exchange, Summary
 from assistant.errors import AssistantError, SettingsError, StoreError, StoreInUse
 from assistant.memory.admin import MemoryAdmin
@@ -15,12 +15,12 @@ from assistant.memory.records.ids import ADDED_BY_USER, short
 from assistant.memory.records.memory import Memory, MemoryKind
 from assistant.memory.records.serialization import to_json
 from assistant.memory.retrieval.encoding import QueryEncoder
-from assistant.memory.retrieval.tiers import Tier
+from assistant.memory.retrieval.vectors.tiers import Tier
 from assistant.memory.store.table import MemoryTable
 from assistant.memory.transcript.database import Transcript
 from assistant.paths import Home
 from assistant.settings import Settings
-from tests.support.desks import forget_now
+from tests.support.desks import forget_now, open_memory_admin
 from tests.support.encoders import HashingEncoder
 
 START = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
@@ -320,8 +320,8 @@ def test_users_do_not_see_each_other(home: Home) -> None:
 def test_an_open_table_is_said_to_be_in_use(home: Home) -> None:
     table = MemoryTable.open(str(home.memories))
     try:
-        with pytest.raises(StoreInUse), open_memory_admin(home, Settings()):
-            pass
+        with pytest.raises(StoreInUse), open_command_memory(home, Settings()) as memory:
+            memory.admin("me")
     finally:
         table.close()
 

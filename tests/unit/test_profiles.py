@@ -23,7 +23,7 @@ from models.hardware import (
 )
 from models.selection import profiles
 from models.selection.machine_records import Notes, notes_in
-from models.selection.profiles import APPLE_MODELS, SMALL, STRONG, TINY, choose
+from models.selection.profiles import APPLE_MODELS, SMALL, STRONG, TINY, choose_profile
 from tests.support import small_models
 from tests.support.hub_server import Hub, hub_server
 
@@ -103,7 +103,7 @@ def test_larger_profiles_have_a_quick_encoder_that_stands_in() -> None:
 
 
 def test_a_fixed_profile(shipped: ModelStore, notes: Notes) -> None:
-    choice = choose("tiny", LAPTOP, shipped, notes, never)
+    choice = choose_profile("tiny", LAPTOP, shipped, notes, never)
 
     assert choice.profile == TINY
     assert choice.candidates == ("smollm2-135m-instruct",)
@@ -111,13 +111,13 @@ def test_a_fixed_profile(shipped: ModelStore, notes: Notes) -> None:
 
 def test_an_unknown_profile(shipped: ModelStore, notes: Notes) -> None:
     with pytest.raises(SettingsError, match="no profile `huge`") as caught:
-        choose("huge", LAPTOP, shipped, notes, never)
+        choose_profile("huge", LAPTOP, shipped, notes, never)
 
     assert "tiny, small, default" in str(caught.value.mend)
 
 
 def test_a_strong_machine_gets_the_larger_model(shipped: ModelStore, notes: Notes) -> None:
-    choice = choose("default", LAPTOP, shipped, notes, fast)
+    choice = choose_profile("default", LAPTOP, shipped, notes, fast)
 
     assert choice.candidates == STRONG
     assert choice.profile.llm == STRONG[0]
@@ -139,14 +139,14 @@ def test_a_strong_machine_gets_the_larger_model(shipped: ModelStore, notes: Note
 def test_a_weak_machine_gets_the_small_model(
     shipped: ModelStore, notes: Notes, hardware: Hardware, why: str
 ) -> None:
-    choice = choose("default", hardware, shipped, notes, slow)
+    choice = choose_profile("default", hardware, shipped, notes, slow)
 
     assert choice.profile.models == SMALL.models
     assert why in choice.reason
 
 
 def test_apple_silicon_gets_mlx(shipped: ModelStore, notes: Notes) -> None:
-    choice = choose("default", MACBOOK, shipped, notes, never)
+    choice = choose_profile("default", MACBOOK, shipped, notes, never)
 
     assert choice.candidates == APPLE_MODELS
     assert SHIPPED.get(choice.profile.llm).engine is Engine.MLX
@@ -157,32 +157,32 @@ def test_apple_silicon_gets_mlx(shipped: ModelStore, notes: Notes) -> None:
 def test_an_engine_that_the_settings_ask_for(
     shipped: ModelStore, notes: Notes, hardware: Hardware, engine: Engine
 ) -> None:
-    choice = choose("default", hardware, shipped, notes, fast, engine)
+    choice = choose_profile("default", hardware, shipped, notes, fast, engine)
 
     assert {SHIPPED.get(name).engine for name in choice.candidates} == {engine}
 
 
 def test_the_processor_is_probed_once_a_machine(shipped: ModelStore, notes: Notes) -> None:
-    first = choose("default", LAPTOP, shipped, notes, fast)
+    first = choose_profile("default", LAPTOP, shipped, notes, fast)
 
-    assert choose("default", LAPTOP, shipped, notes, never) == first
+    assert choose_profile("default", LAPTOP, shipped, notes, never) == first
     with pytest.raises(AssertionError, match="probed again"):
-        choose("default", Hardware(32 << 30, 4, apple_silicon=False), shipped, notes, never)
+        choose_profile("default", Hardware(32 << 30, 4, apple_silicon=False), shipped, notes, never)
 
 
 def test_a_machine_that_was_busy_at_first_can_be_probed_anew(
     shipped: ModelStore, notes: Notes
 ) -> None:
-    assert choose("default", LAPTOP, shipped, notes, slow).candidates == (SMALL.llm,)
-    assert choose("default", LAPTOP, shipped, notes, fast, anew=True).candidates == STRONG
-    assert choose("default", LAPTOP, shipped, notes, slow, anew=True).candidates == STRONG
+    assert choose_profile("default", LAPTOP, shipped, notes, slow).candidates == (SMALL.llm,)
+    assert choose_profile("default", LAPTOP, shipped, notes, fast, anew=True).candidates == STRONG
+    assert choose_profile("default", LAPTOP, shipped, notes, slow, anew=True).candidates == STRONG
 
 
 def test_damaged_notes_cost_a_probe_and_no_more(shipped: ModelStore, notes: Notes) -> None:
     notes.path.parent.mkdir()
     for text in ("{", "[]", '{"x": 1}'):
         notes.path.write_text(text)
-        assert choose("default", LAPTOP, shipped, notes, fast).candidates == STRONG
+        assert choose_profile("default", LAPTOP, shipped, notes, fast).candidates == STRONG
 
 
 def test_a_cache_that_cannot_be_written_costs_a_probe_each_time(
@@ -190,11 +190,13 @@ def test_a_cache_that_cannot_be_written_costs_a_probe_each_time(
 ) -> None:
     (tmp_path / "cache").write_text("a file where the folder should be")
 
-    assert choose("default", LAPTOP, shipped, notes_in(tmp_path / "cache"), fast).candidates
+    assert choose_profile("default", LAPTOP, shipped, notes_in(tmp_path / "cache"), fast).candidates
 
 
 def test_pulling_takes_the_best_that_is_served(store: ModelStore, notes: Notes, hub: Hub) -> None:
-    choice = profiles.pull(store, choose("default", LAPTOP, store, notes, fast), LAPTOP, notes)
+    choice = profiles.pull_choice(
+        store, choose_profile("default", LAPTOP, store, notes, fast), LAPTOP, notes
+    )
 
     assert choice.profile.llm == STRONG[0]
     assert store.missing(choice.profile.models) == []
@@ -205,23 +207,27 @@ def test_pulling_falls_back_and_the_next_start_knows(
     store: ModelStore, notes: Notes, hub: Hub
 ) -> None:
     hub.files = {path: body for path, body in hub.files.items() if not path.startswith(STRONG[0])}
-    choice = profiles.pull(store, choose("default", LAPTOP, store, notes, fast), LAPTOP, notes)
+    choice = profiles.pull_choice(
+        store, choose_profile("default", LAPTOP, store, notes, fast), LAPTOP, notes
+    )
 
     assert choice.profile.llm == STRONG[1]
     assert choice.reason.startswith("Qwen2.5-Coder 1.5B Instruct: ")
     assert "A better one was not to be had. The model Qwen2.5 1.5B Instruct" in choice.reason
-    again = choose("default", LAPTOP, store, notes, never)
+    again = choose_profile("default", LAPTOP, store, notes, never)
     assert again.profile == choice.profile
     assert store.missing(again.profile.models) == []
     store.remove(STRONG[1])
-    assert choose("default", LAPTOP, store, notes, never).profile.llm == STRONG[1]
+    assert choose_profile("default", LAPTOP, store, notes, never).profile.llm == STRONG[1]
 
 
 def test_when_no_language_model_is_served(store: ModelStore, notes: Notes, hub: Hub) -> None:
     hub.files = {path: body for path, body in hub.files.items() if "1.5b" not in path}
 
     with pytest.raises(ModelUnavailable, match=r"Qwen2\.5-Coder 1\.5B Instruct could not"):
-        profiles.pull(store, choose("default", LAPTOP, store, notes, fast), LAPTOP, notes)
+        profiles.pull_choice(
+            store, choose_profile("default", LAPTOP, store, notes, fast), LAPTOP, notes
+        )
 
 
 def test_a_model_larger_than_the_memory_is_one_sentence_with_figures() -> None:

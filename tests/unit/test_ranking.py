@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from assistant.language.speakers import USER
-from assistant.memory.retrieval.candidates import NONE, places, to_be_ranked
+from assistant.memory.records.arrays import NONE, places
+from assistant.memory.retrieval.candidates import to_be_ranked
 from assistant.memory.retrieval.ranking import (
     Candidates,
     Evidence,

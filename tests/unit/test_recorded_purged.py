@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from assistant.context.conversation import Conversation
+from assistant.encryption.conversion import convert
 from assistant.encryption.keys import KeyFile, MasterKey
 from assistant.encryption.vault import open_vault
 from assistant.events import (
@@ -24,7 +25,7 @@ from assistant.events import (
     Remarked,
     TurnHeard,
 )
-from assistant.memory import home_copy
+from assistant.memory import HomeStores
 from assistant.memory.forgetting import receipts
 from assistant.memory.forgetting.audit import verify
 from assistant.memory.forgetting.purge import purge
@@ -282,8 +283,8 @@ def test_a_conversion_takes_recordings_along(home: Home) -> None:
         path, _ = _recorded(transcript)
         before = transcript.recordings.read(path).rows
     key = MasterKey.new()
-    home_copy.convert(home, None, key, KeyFile.locked(key, "keyring", "0" * 64))
+    convert(home, HomeStores(home, Settings()), None, key, KeyFile.locked(key, "keyring", "0" * 64))
     assert homes.holds(home.root, "parrot") == []
     assert Recordings(home.recordings, key).read(path).rows == before
-    home_copy.convert(home, key, None, None)
+    convert(home, HomeStores(home, Settings()), key, None, None)
     assert Recordings(home.recordings).read(path).rows == before

@@ -8,18 +8,17 @@ from typing import Any
 
 import pytest
 
-from assistant.compose.memory_requests import MemoryRequests
 from assistant.context.conversation import Conversation
 from assistant.errors import StoreError
 from assistant.events import ForgettingBegan, ForgettingDone, ForgettingUndone
 from assistant.intents.command import Command, CommandKind
 from assistant.ipc import client
 from assistant.ipc.server import RequestServer
+from assistant.memory import MemoryService, QueryEncoder, store_location
 from assistant.memory.forgetting import receipts
 from assistant.memory.forgetting.executor import ForgettingAccess
 from assistant.memory.forgetting.receipts import PurgeResult
 from assistant.memory.records.hidden import HiddenItems
-from assistant.memory.user_memory import UserMemory
 from assistant.paths import Home
 from assistant.settings import Settings
 from tests.support.desks import Row, talked
@@ -30,8 +29,8 @@ DOG = "My dog is called Max."
 CAT = "My cat is called Kim."
 
 
-def no_memory(user: str) -> UserMemory:
-    raise AssertionError(f"{user} needs no vectors")
+def no_encoder() -> QueryEncoder:
+    raise AssertionError("nobody needs vectors")
 
 
 class Session:
@@ -40,11 +39,17 @@ class Session:
     def __init__(self, here: Bench, folder: Path) -> None:
         self.here = here
         loop = asyncio.get_running_loop()
-        access = ForgettingAccess(here.forgetting, loop, lambda: here.window.exchanges)
-        settings = Settings.model_validate({"forget": {"grace_s": 0.05}})
-        desks = MemoryRequests(here.memory, here.transcript, no_memory, settings, access)
+        settings = Settings.model_validate(
+            {"general": {"user": "ada"}, "forget": {"grace_s": 0.05}}
+        )
+        location = store_location(Home(folder), settings)
+        memory = MemoryService(location, settings, here.transcript, no_encoder, print)
+        memory.session_user = here.memory
+        memory.session_forgetting = ForgettingAccess(
+            here.forgetting, loop, lambda: here.window.exchanges
+        )
         self._folder = folder / "door"
-        self.door = RequestServer(self._folder, desks.answer)
+        self.door = RequestServer(self._folder, memory.answer)
 
     async def ask(self, act: str, user: str = "ada", **more: Any) -> list[Row]:
         request = {"act": act, "user": user, **more}

@@ -7,10 +7,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from scripts.bench.labels import Clip
-from scripts.bench.listening import Notes, Outcome, TimedLoudspeaker, Turn, outcome
-from scripts.bench.report import Pair, figures, table, word_error_rate
-from scripts.bench.statistics import interval, percentile, ratio
+from scripts.bench.voice.labels import Clip
+from scripts.bench.voice.listening import Notes, Outcome, TimedLoudspeaker, Turn, outcome
+from scripts.bench.voice.report import Pair, figures, table, word_error_rate
+from scripts.common.statistics import interval, percentile, ratio
 
 
 def test_percentiles_interpolate_and_nothing_has_none() -> None:
@@ -23,6 +23,7 @@ def mean(values: Sequence[float]) -> float | None:
     return float(np.mean(values)) if values else None
 
 
+@pytest.mark.long
 def test_an_interval_covers_the_truth_about_as_often_as_it_says() -> None:
     draw = np.random.default_rng(5)
     covered = 0

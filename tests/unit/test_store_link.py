@@ -11,9 +11,9 @@ import pytest
 from assistant.context.conversation import Conversation
 from assistant.errors import StoreError
 from assistant.events import Notice
+from assistant.memory.records.arrays import Vectors
 from assistant.memory.records.memory import Memory, MemoryKind
 from assistant.memory.records.serialization import FIELDS
-from assistant.memory.retrieval.encoding import Vectors
 from assistant.memory.store import write_queue
 from assistant.memory.store.lance_schema import Batch
 from assistant.memory.store.table import MemoryTable

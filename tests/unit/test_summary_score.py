@@ -3,7 +3,7 @@
 import pytest
 
 from data import located
-from scripts.bench.summary_score import covered, read_rows
+from scripts.eval.summary_score import covered, read_rows
 
 
 @pytest.mark.parametrize(

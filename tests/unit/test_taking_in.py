@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from assistant.compose.memory_requests import open_memory_admin
 from assistant.errors import SettingsError
 from assistant.memory.records.memory import Memory, MemoryKind
 from assistant.memory.records.serialization import to_json
@@ -13,6 +12,7 @@ from assistant.memory.records.validation import MOST, memory_from_import
 from assistant.memory.retrieval.encoding import QueryEncoder
 from assistant.paths import Home
 from assistant.settings import Settings
+from tests.support.desks import open_memory_admin
 from tests.support.encoders import HashingEncoder
 from tests.support.zones import in_zone
 

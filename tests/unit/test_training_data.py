@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from data import located
-from scripts.bench.training_data import FILES, read_pairs
+from scripts.train.training_data import FILES, read_pairs
 
 EVALUATION = Path(located("evaluation/README.md")).parent
 

@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 
 from assistant.context.conversation import Conversation
+from assistant.encryption.conversion import convert
 from assistant.encryption.keys import KeyFile, MasterKey
-from assistant.memory import home_copy
+from assistant.memory import HomeStores, home_copy
 from assistant.memory.transcript.database import Transcript
 from assistant.paths import Home
+from assistant.settings import Settings
 from tests.support.memories import NOW
 
 IN_RAM = 2
@@ -58,7 +60,7 @@ def test_a_conversion_compares_in_ram(home: Home, monkeypatch: pytest.MonkeyPatc
         return compared(db)
 
     monkeypatch.setattr(home_copy, "_equal", equal)
-    home_copy.convert(home, None, KEY, KeyFile.locked(KEY, "keyring", "0" * 64))
+    convert(home, HomeStores(home, Settings()), None, KEY, KeyFile.locked(KEY, "keyring", "0" * 64))
     assert seen == [IN_RAM]
 
 

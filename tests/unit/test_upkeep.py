@@ -8,7 +8,6 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from assistant.compose.memory_requests import open_memory_admin
 from assistant.context.conversation import Conversation
 from assistant.errors import SettingsError
 from assistant.language.speakers import ASSISTANT
@@ -23,7 +22,7 @@ from assistant.memory.store import lance_schema, open_table
 from assistant.memory.store.table import MemoryTable
 from assistant.memory.transcript.database import Transcript
 from assistant.paths import Home
-from tests.support.desks import forget_now
+from tests.support.desks import forget_now, open_memory_admin
 from tests.support.encoders import HashingEncoder
 from tests.support.kept_clean import AGAIN, DAYS_AGO, SAID, SETTINGS, USER, running, said
 from tests.support.memories import memory as a_memory

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from assistant.memory.retrieval import vector_index
-from assistant.memory.retrieval.quantized_blocks import Rows, Vectors
-from assistant.memory.retrieval.vector_index import VectorIndex
+from assistant.memory.records.arrays import Rows, Vectors
+from assistant.memory.retrieval.vectors import vector_index
+from assistant.memory.retrieval.vectors.vector_index import VectorIndex
 
 DIMENSIONS = 96
 ROUNDING = 0.005

@@ -10,7 +10,7 @@ from typing import Any
 from assistant.paths import Home
 from assistant.settings import Loaded, load
 from ui.process.console import print_json
-from ui.session.settings_file import _shown, rows, set_setting, unset_setting
+from ui.session.settings_file import masked, rows, set_setting, unset_setting
 
 
 def add_parser(commands: "argparse._SubParsersAction[Any]") -> None:
@@ -30,7 +30,7 @@ def run(args: argparse.Namespace, home: Home, flags: Mapping[str, str]) -> int:
         _say(args.json, {"event": "path", "path": str(home.settings_file)}, home.settings_file)
     elif args.action == "set":
         value = set_setting(home, args.key, args.value)
-        _say(args.json, _changed(args.key, value), f"{args.key} = {_shown(args.key, value)}")
+        _say(args.json, _changed(args.key, value), f"{args.key} = {masked(args.key, value)}")
     elif args.action == "unset":
         unset_setting(home, args.key)
         _say(args.json, _changed(args.key, None), f"{args.key} is no longer in the file.")
@@ -44,7 +44,7 @@ def run(args: argparse.Namespace, home: Home, flags: Mapping[str, str]) -> int:
 
 
 def _changed(key: str, value: Any) -> dict[str, Any]:
-    return {"event": "setting", "key": key, "value": _shown(key, value)}
+    return {"event": "setting", "key": key, "value": masked(key, value)}
 
 
 def _say(as_json: bool, value: dict[str, Any], text: object) -> None:

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from rich.console import Console
 from rich.table import Table
 
-from assistant.voice.audio.devices import Device, list_devices
+from assistant.voice.audio import Device, list_devices
 
 NOTHING = "There is no microphone and no loudspeaker; type instead: assistant talk --text"
 

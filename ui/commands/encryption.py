@@ -6,9 +6,13 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any
 
-from assistant.compose import rekeying
-from assistant.encryption.keys import KeyProtection
-from assistant.encryption.vault import PASSPHRASE_VARIABLE
+from assistant.compose import build_rekeying
+from assistant.encryption import (
+    PASSPHRASE_VARIABLE,
+    EncryptionStatus,
+    KeyProtection,
+    encryption_status,
+)
 from assistant.paths import Home
 from assistant.settings import Settings
 from ui.commands.passphrase import ask, show_recovery
@@ -50,28 +54,29 @@ def add_parser(commands: "argparse._SubParsersAction[Any]") -> None:
 def run(args: argparse.Namespace, home: Home, settings: Settings) -> int:
     """Carry out the command; returns the exit code. Raises AssistantError."""
     by: KeyProtection | None = getattr(args, "by", None)
+    keys = build_rekeying(home, settings)
     match args.action:
         case None:
             args.show_help()
         case "status":
-            _show(rekeying.encryption_status(home), settings, as_json=args.json)
+            _show(encryption_status(home), settings, as_json=args.json)
         case "enable":
-            rekeying.enable(home, settings, by, ask, partial(_recovery, args.json), _progress)
+            keys.enable(by, ask, partial(_recovery, args.json), _progress)
             _say(args, "encrypted", "What is kept is encrypted.")
         case "disable":
-            rekeying.disable(home, settings, ask, _progress)
+            keys.disable(ask, _progress)
             _say(args, "decrypted", "What is kept is no longer encrypted.")
         case "change-passphrase":
-            rekeying.change_passphrase(home, ask)
+            keys.change_passphrase(ask)
             _say(args, "passphrase", "From now on the new passphrase opens it.")
         case _:
-            how = rekeying.recover(home, settings, by, ask)
+            how = keys.recover(by, ask)
             what = "the passphrase" if how == "passphrase" else "the system's keyring"
             _say(args, "recovered", f"Recovered; from now on {what} opens it.")
     return 0
 
 
-def _show(found: rekeying.Status, settings: Settings, *, as_json: bool) -> None:
+def _show(found: EncryptionStatus, settings: Settings, *, as_json: bool) -> None:
     if as_json:
         row = {"event": "encryption", **asdict(found), "mode": settings.encryption.mode}
         print_json(row, sys.stdout)

@@ -6,26 +6,24 @@ import argparse
 import asyncio
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from assistant.encryption.vault import Vault
+from assistant.encryption import Vault
 from assistant.errors import SettingsError, StoreError, StoreInUse
 from assistant.events import Event, IdleWork, Notice
-from assistant.ipc import client
+from assistant.ipc import Request, Row, send_request
 from assistant.paths import Home
 from assistant.settings import Settings
 from ui.commands.passphrase import unlock
 from ui.process.console import print_json, runnable_hint
 
 if TYPE_CHECKING:
-    from assistant.idle.queue import JobQueue
+    from assistant.idle import DurableQueue
 
-Request = Mapping[str, Any]
-Row = dict[str, Any]
 Show = Callable[[Row], None]
 
 SUMMARY = "what is worked on while nobody speaks: look, run it now, pause"
@@ -93,7 +91,7 @@ def _show(row: Row, *, as_json: bool) -> None:
 
 
 def _answers(home: Home, settings: Settings, request: Request) -> Iterator[Row]:
-    answered = client.send_request(home.door, request)
+    answered = send_request(home.door, request)
     if answered is not None:
         yield from answered
         return
@@ -103,22 +101,19 @@ def _answers(home: Home, settings: Settings, request: Request) -> Iterator[Row]:
         yield NOTHING
         return
     # A second's worth of imports, which asking does without.
-    from assistant.idle.queue import JobQueue
-    from assistant.idle.requests import IdleAdmin
-    from assistant.memory.transcript.database import Transcript
+    from assistant.compose import open_idle_admin
 
     with (
         closing(unlock(home, settings)) as vault,
-        closing(Transcript.open(home.transcript, vault.key)) as transcript,
+        open_idle_admin(home, settings, vault) as admin,
     ):
-        desk = IdleAdmin(JobQueue(transcript, settings.general.user))
-        yield from desk.carry_out(request)
+        yield from admin.carry_out(request)
 
 
 def _run(home: Home, settings: Settings, request: Request, show: Show) -> None:
     until = time.monotonic() + STARTING_S
     while True:
-        answered = client.send_request(home.door, request)
+        answered = send_request(home.door, request)
         if answered is not None:
             list(answered)
             _follow(home, request, show)
@@ -144,7 +139,7 @@ def _follow(home: Home, request: Request, show: Show) -> None:
     """
     told: Row = {}
     while True:
-        answered = client.send_request(home.door, {**request, "do": "status"})
+        answered = send_request(home.door, {**request, "do": "status"})
         if answered is None:
             raise StoreError("The assistant has ended; what was left waits for the next time.")
         row = next(each for each in answered if each["event"] == "idle")
@@ -163,7 +158,7 @@ def _follow(home: Home, request: Request, show: Show) -> None:
 
 async def _work(home: Home, settings: Settings, vault: Vault, request: Request, show: Show) -> None:
     """Here, where no assistant runs."""
-    from assistant.compose.idle import open_idle_scheduler  # a second's worth of imports
+    from assistant.compose import open_idle_scheduler
 
     def hear(event: Event) -> None:
         if isinstance(event, IdleWork) and event.kind is not None:
@@ -183,7 +178,7 @@ async def _work(home: Home, settings: Settings, vault: Vault, request: Request, 
         show(_done(done, await asyncio.to_thread(_left, scheduler.queue)))
 
 
-def _left(queue: "JobQueue") -> Row:
+def _left(queue: "DurableQueue") -> Row:
     counts = queue.counts()
     given_up = sum(each.count for each in counts if each.state == "dead")
     return {"waiting": sum(each.count for each in counts) - given_up, "given_up": given_up}

@@ -4,10 +4,10 @@ import argparse
 from datetime import UTC, datetime
 from typing import TextIO
 
-from assistant.compose.engines import chooses_model
+from assistant.compose import chooses_model
 from assistant.errors import ModelError, StoreError
 from assistant.settings import Settings
-from models.selection.requested import select_models, wanted_models
+from models.selection import select_models, wanted_models
 
 
 def pull_missing(settings: Settings, stream: TextIO) -> None:

@@ -16,12 +16,17 @@ from rich.table import Table
 from assistant.errors import ModelError, ModelMissing
 from assistant.paths import models_cache
 from models import catalogue
-from models.download.cache import ModelState, ModelStore, PullResult
-from models.download.disk import folder_bytes, size_text
-from models.download.sources import DownloadProgress, Report
+from models.download import (
+    DownloadProgress,
+    ModelState,
+    ModelStore,
+    PullResult,
+    Report,
+    folder_bytes,
+    size_text,
+)
 from models.hardware import Hardware, detect
-from models.selection import profiles
-from models.selection.machine_records import notes_in
+from models.selection import choose_profile, notes_in, pull_choice
 
 PLAIN_EVERY_S = 5.0
 """Seconds between lines of progress where there is no terminal."""
@@ -190,8 +195,8 @@ def _pull(
             store.pull(names, report, arrived=lambda one: _tell(one, out))
             return 0
         notes = notes_in(store.cache)
-        choice = profiles.choose(profile, hardware, store, notes, anew=True)
-        choice = profiles.pull(
+        choice = choose_profile(profile, hardware, store, notes, anew=True)
+        choice = pull_choice(
             store, choice, hardware, notes, report, arrived=lambda one: _tell(one, out)
         )
     out.say(

@@ -4,7 +4,7 @@ import getpass
 import sys
 from typing import TextIO
 
-from assistant.encryption.vault import SecretKind, Vault, open_vault
+from assistant.encryption import SecretKind, Vault, open_vault
 from assistant.errors import SettingsError
 from assistant.paths import Home
 from assistant.settings import Settings

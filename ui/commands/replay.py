@@ -2,19 +2,15 @@
 
 import argparse
 import sys
-from contextlib import ExitStack, closing
-from dataclasses import replace
+from contextlib import ExitStack
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from assistant.encryption.keys import MasterKey
-from assistant.encryption.vault import open_vault
+from assistant.encryption import open_vault
 from assistant.errors import SettingsError, StoreError
-from assistant.ipc import event_json
-from assistant.memory.forgetting.redaction import without_hidden
-from assistant.memory.transcript.conversation_recordings import Recording, Recordings, is_sealed
-from assistant.memory.transcript.database import Transcript
+from assistant.ipc import event_to_json
+from assistant.memory import Recordings, is_sealed, read_recording
 from assistant.paths import Home
 from assistant.settings import Loaded
 from data import located
@@ -66,26 +62,16 @@ def run(args: argparse.Namespace, home: Home, loaded: Loaded) -> int:
             vault = open_vault(home, loaded.settings, ask)
             stack.callback(vault.close)
             key = vault.key
-        recording = Recordings(home.recordings, key).read(path)
-        # One that is not sealed was not made in an encrypted home.
-        if home.transcript.exists() and (key is not None or not home.key_file.exists()):
-            recording = _shown(recording, home, key)
+        recording = read_recording(home, path, key)
         reel = PlayableRecording.of(recording, path)
     if args.json:
         for at, event in reel.events:
-            print_json({"at": at.isoformat(), "event": event_json.event_to_json(event)}, sys.stdout)
+            print_json({"at": at.isoformat(), "event": event_to_json(event)}, sys.stdout)
     elif sys.stdin.isatty() and sys.stdout.isatty():
         return _play(reel, speed, home, loaded)
     else:
         _print(reel, loaded.settings.persona.name)
     return 0
-
-
-def _shown(recording: Recording, home: Home, key: MasterKey | None) -> Recording:
-    """Without what is to be forgotten, and is not yet gone. Raises StoreError."""
-    with closing(Transcript.open(home.transcript, key)) as transcript:
-        rows = without_hidden(transcript, recording.header.conversation, recording.rows)
-    return replace(recording, rows=tuple(rows))
 
 
 def recording_file(home: Home, named: str) -> Path:

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TextIO
 
 from assistant.app import Assistant, open_assistant
-from assistant.compose.audio import AudioPlan
-from assistant.encryption.vault import Vault
+from assistant.compose import AudioPlan
+from assistant.encryption import Vault
 from assistant.errors import AssistantError
 from assistant.events import Event, EventBus, Notice, Severity
 from assistant.paths import Home

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from assistant.encryption.home_lock import HomeLock
-from assistant.encryption.vault import Vault
+from assistant.encryption import HomeLock, Vault
 from assistant.errors import AssistantError, ModelFailed
 from assistant.events import Event, Phase, PhaseChanged, Remarked, TurnEnded
 from assistant.paths import Home

@@ -18,7 +18,7 @@ from ui.process.threads import run_on_daemon_thread
 from ui.screen.widgets.step import SetupStep
 
 if TYPE_CHECKING:
-    from assistant.encryption.vault import SecretKind, Vault
+    from assistant.encryption import SecretKind, Vault
 
 AGAIN = "Once more"
 
@@ -51,7 +51,7 @@ class Unlocking:
             self.unseen = None
 
     def _open(self) -> "Vault":
-        from assistant.encryption.vault import open_vault
+        from assistant.encryption import open_vault
 
         def ask(question: "SecretKind") -> str | None:
             if self.app is None:

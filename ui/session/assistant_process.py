@@ -9,10 +9,10 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from assistant.encryption.vault import Vault
+from assistant.encryption import Vault
 from assistant.errors import AssistantError, StoreError
 from assistant.events import Event
-from assistant.ipc import event_json
+from assistant.ipc import event_from_json
 from assistant.paths import Home
 from assistant.settings import Settings
 from ui.process.unexpected import UnexpectedError
@@ -148,9 +148,7 @@ class AssistantProcess:
         async for line in process.stdout:
             row = json.loads(line)
             if "event" in row:
-                self._hear(
-                    event_json.event_from_json(row["event"]), datetime.fromisoformat(row["at"])
-                )
+                self._hear(event_from_json(row["event"]), datetime.fromisoformat(row["at"]))
             else:
                 failed = AssistantFailed(**row["failed"])
         return failed

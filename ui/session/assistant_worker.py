@@ -21,16 +21,14 @@ import sys
 import threading
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TextIO
+from typing import TYPE_CHECKING, NoReturn, TextIO
 
 from pydantic import BaseModel
 
-from assistant.encryption.home_lock import HomeLock
-from assistant.encryption.keys import MasterKey
-from assistant.encryption.vault import Vault
+from assistant.encryption import HomeLock, MasterKey, Vault
 from assistant.errors import AssistantError
 from assistant.events import Event, EventBus, MicrophoneLevel, Notice, Severity, UserSensed
-from assistant.ipc import event_json
+from assistant.ipc import Row, event_to_json
 from assistant.paths import Home
 from assistant.settings import Settings
 from ui.process.logs import logs_in, redirected_output
@@ -42,7 +40,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-Row = dict[str, Any]
 Commands = asyncio.Queue[Row | None]
 """What the screen asks for; None when it has gone."""
 
@@ -81,7 +78,7 @@ class EventWriter:
             return
         if isinstance(event, MicrophoneLevel) and self._lines.qsize() > WAITING:
             return
-        self.send({"at": datetime.now(UTC).isoformat(), "event": event_json.event_to_json(event)})
+        self.send({"at": datetime.now(UTC).isoformat(), "event": event_to_json(event)})
 
     def send(self, row: Row) -> None:
         self._lines.put(json.dumps(row, ensure_ascii=False))
@@ -158,7 +155,7 @@ async def _session(
 ) -> None:
     # These bring pipecat, which logs when it is imported.
     from assistant.app import open_assistant
-    from assistant.compose.audio import AudioPlan
+    from assistant.compose import AudioPlan
 
     imported.set()
     key = MasterKey(bytes.fromhex(order.key)) if order.key is not None else None

@@ -7,10 +7,8 @@ from dataclasses import dataclass
 
 from assistant.settings import Settings
 from models.catalogue import ModelRole
-from models.download.sources import DownloadProgress, Report
-from models.selection import profiles
-from models.selection.machine_records import notes_in
-from models.selection.requested import select_models, wanted_models
+from models.download import DownloadProgress, Report
+from models.selection import choose_profile, notes_in, pull_choice, select_models, wanted_models
 
 RATE_S = 8.0
 """The download's pace is that of so many seconds."""
@@ -52,10 +50,10 @@ def download_missing(settings: Settings, report: Report, stop: threading.Event) 
     if shop.profile.llm in missing:
         # For `default` what the network can serve decides with.
         notes = notes_in(shop.store.cache)
-        choice = profiles.choose(
+        choice = choose_profile(
             settings.general.profile, shop.hardware, shop.store, notes, anew=True
         )
-        profiles.pull(shop.store, choice, shop.hardware, notes, report, stop)
+        pull_choice(shop.store, choice, shop.hardware, notes, report, stop)
 
 
 class Progress:

@@ -8,11 +8,10 @@ from pathlib import Path
 
 from assistant.errors import StoreError
 from assistant.events import Event, MicrophoneLevel, Notice, RecordingChanged, Severity, TurnEnded
-from assistant.ipc import event_json
-from assistant.memory.records.data_location import Row
-from assistant.memory.transcript.conversation_recordings import Recording, Recordings
+from assistant.ipc import Request, Row, event_from_json
+from assistant.memory import Recording, Recordings
 from assistant.settings import Settings
-from ui.session.session import Ended, Heard, Request
+from ui.session.session import Ended, Heard
 
 LONGEST_GAP_S = 4.0
 """Nobody wants to watch minutes of silence."""
@@ -64,7 +63,7 @@ def _event(row: Row) -> tuple[datetime, Event] | None:
     """None where it is of another version, or damaged."""
     try:
         at = datetime.fromisoformat(str(row["at"]))
-        return (at, event_json.event_from_json(row["event"])) if at.tzinfo is not None else None
+        return (at, event_from_json(row["event"])) if at.tzinfo is not None else None
     except (StoreError, ValueError):
         return None
 

@@ -1,24 +1,22 @@
 """What a screen is connected to: an assistant that runs, or a recorded conversation."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from assistant.errors import AssistantError, StoreError
 from assistant.events import Event
-from assistant.ipc import client
+from assistant.ipc import Request, Row, send_request
 from assistant.paths import Home
 from assistant.settings import Settings
 
 if TYPE_CHECKING:
-    from assistant.encryption.vault import Vault
+    from assistant.encryption import Vault
     from ui.session.assistant_process import AssistantProcess
 
-Request = Mapping[str, Any]
-Row = dict[str, Any]
 Heard = Callable[[Event, datetime], None]
 Ended = Callable[[AssistantError | None], None]
 Unlock = Callable[[], Awaitable["Vault"]]
@@ -134,7 +132,7 @@ class Live:
             self._vault.close()
 
     def _asked(self, request: Request) -> list[Row]:
-        answered = client.send_request(self._home.door, request)
+        answered = send_request(self._home.door, request)
         if answered is None:
             raise StoreError("The memories are still being read.", mend="Try again in a moment.")
         return list(answered)

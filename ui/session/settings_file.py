@@ -24,7 +24,7 @@ def rows(loaded: Loaded) -> list[dict[str, Any]]:
     return [
         {
             "key": (key := f"{section}.{name}"),
-            "value": _shown(key, getattr(values, name)),
+            "value": masked(key, getattr(values, name)),
             "default": getattr(defaults[section], name),
             "source": loaded.sources[key],
             "meaning": field.description,
@@ -115,5 +115,5 @@ def _write(home: Home, document: tomlkit.TOMLDocument) -> None:
         raise StoreError(f"The settings file {file} can't be written: {error.strerror}.") from error
 
 
-def _shown(key: str, value: Any) -> Any:
+def masked(key: str, value: Any) -> Any:
     return MASK if key in SECRET and value else value

@@ -1,9 +1,9 @@
 """Whether a home is encrypted, in a sentence."""
 
-from assistant.compose import rekeying
+from assistant.encryption import EncryptionStatus
 
 
-def sentence(found: rekeying.Status) -> str:
+def sentence(found: EncryptionStatus) -> str:
     match found.state:
         case "encrypted":
             how = "a passphrase" if found.by == "passphrase" else "the system's keyring"
@@ -18,7 +18,7 @@ def sentence(found: rekeying.Status) -> str:
     return f"Nothing is kept yet; {where}."
 
 
-def mend(found: rekeying.Status) -> str | None:
+def mend(found: EncryptionStatus) -> str | None:
     if found.state in ("damaged", "missing"):
         return "assistant encryption recover"
     return "assistant encryption enable" if found.state == "plain" else None

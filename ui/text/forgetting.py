@@ -4,9 +4,8 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
+from assistant.ipc import Row
 from ui.process.console import runnable_hint
-
-Row = Mapping[str, Any]
 
 EVENTS = frozenset({"preview", "forgetting", "forgotten", "undone", "pending", "pendings"})
 HEADINGS = {
@@ -43,7 +42,7 @@ def exchanges(count: int) -> str:
     return "1 exchange" if count == 1 else f"{count:,} exchanges"
 
 
-def what(row: Row) -> str:
+def what(row: Mapping[str, Any]) -> str:
     """What a row says that it is about."""
     return counted(len(row["memories"]), len(row["exchanges"]))
 

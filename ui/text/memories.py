@@ -2,21 +2,19 @@
 
 import shutil
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import Any
 
 from rich.cells import cell_len, set_cell_size
 
-from assistant.context.relative_dates import relative_date
+from assistant.context import relative_date
+from assistant.ipc import Row
 from assistant.language.speakers import ASSISTANT, USER
-from assistant.memory.records.ids import ADDED_BY_USER, short
-from models.download.disk import size_text
+from assistant.memory import ADDED_BY_USER, short
+from models.download import size_text
 from ui.text import forgetting, receipts
 from ui.text.forgetting import memories
 from ui.text.terminal_safe import plain
-
-Row = Mapping[str, Any]
 
 LABEL = 14
 LEAST_WIDTH = 60

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from models.download.disk import size_text
+from models.download import size_text
 from ui.text.forgetting import exchanges, memories
 
 Receipt = Mapping[str, Any]

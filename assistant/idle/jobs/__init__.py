@@ -1,1 +1,1 @@
-"""One kind of idle work in each module."""
+"""The kinds of idle work. A new one that asks the language model begins with `model_job.py`."""

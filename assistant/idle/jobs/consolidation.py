@@ -7,30 +7,27 @@ taken is what upkeep would have done, and is undone in the same way (`assistant 
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from itertools import chain
 from typing import Any, Literal
 
-from assistant.context.prompt import load_prompt
 from assistant.errors import ModelFailed
-from assistant.idle.jobs.structured_output import FewShotPrompt, ask_for_json, examples
+from assistant.idle.jobs.model_job import ModelJob
+from assistant.idle.jobs.structured_output import FewShotPrompt, shipped
 from assistant.language.stemming import TextAnalyzer
-from assistant.memory.curation.consolidation import (
+from assistant.memory.curation import (
     NEAREST,
+    DerivedOutput,
+    Memory,
     comparable,
+    exchange_of,
     may_be_merged,
     may_be_same,
     may_have_changed,
+    own_exchange,
+    reconcile,
 )
-from assistant.memory.curation.reconcile import Repeats, Replaces, reconcile, refreshed
-from assistant.memory.records.ids import exchange_of, own_exchange
-from assistant.memory.records.memory import Memory
-from assistant.memory.transcript.database import Transcript
-from assistant.memory.transcript.derived_outputs import DerivedOutput, DerivedOutputs
-from assistant.memory.user_memory import UserMemory
-from models.interfaces import LanguageModel
 
 CONSOLIDATED = "consolidate"
 """The kind of output: what was decided of an exchange, as lists of two memories' ids and a word."""
@@ -42,8 +39,6 @@ SCHEMA: Mapping[str, Any] = {
     "required": ["verdict"],
     "additionalProperties": False,
 }
-RULES = 1
-"""Their version, and the prompt's."""
 TOKENS = 16
 """Of the answer."""
 NEAR = 16
@@ -55,6 +50,14 @@ class Decided:
     older: Memory
     newer: Memory
     verdict: Verdict
+
+
+@dataclass(slots=True)
+class Decisions:
+    """What was decided of an exchange's memories, and the exchanges whose words were compared."""
+
+    decided: list[Decided]
+    read: set[str]
 
 
 # -- what is asked, and what is made of the answer; pure ------------------------------------------
@@ -73,10 +76,10 @@ def by_rules(older: Memory, newer: Memory, lexicon: TextAnalyzer) -> Verdict:
     """What needs no model: upkeep's own rules, for what is less alike than it looks at."""
     if not comparable(older, newer):
         return "both"
-    decision = reconcile(newer, [(older, 1.0)], lexicon, NEAREST)
-    if isinstance(decision, Repeats):
+    decision = reconcile.reconcile(newer, [(older, 1.0)], lexicon, NEAREST)
+    if isinstance(decision, reconcile.Repeats):
         return "same"
-    return "changed" if isinstance(decision, Replaces) else "both"
+    return "changed" if isinstance(decision, reconcile.Replaces) else "both"
 
 
 def question(older: str, newer: str) -> str:
@@ -97,9 +100,7 @@ def proposed(answered: object) -> Verdict:
 
 def prompt() -> FewShotPrompt:
     """What ships with the project."""
-    return FewShotPrompt(
-        load_prompt("consolidate"), [_example(each) for each in examples("consolidate")]
-    )
+    return shipped("consolidate", _example)
 
 
 def _example(raw: Mapping[str, str]) -> tuple[str, str]:
@@ -109,53 +110,35 @@ def _example(raw: Mapping[str, str]) -> tuple[str, str]:
 # -- the work -----------------------------------------------------------------------------------
 
 
-class ConsolidationJob:
-    """One user's. Needs English.
-
-    Args:
-        now: wall time, UTC.
-    """
-
+class ConsolidationJob(ModelJob[str, Decisions]):
     kind = CONSOLIDATED
     priority = 70
-    recurs = False
-    light = False
-    version = RULES
+    schema = SCHEMA
+    max_tokens = TOKENS
+    rules = 0
+    """It is never done without a model, so its versions count from one."""
+    asked = 0
+    """Pairs that the model was asked about in this process."""
 
-    def __init__(
-        self,
-        transcript: Transcript,
-        memory: UserMemory,
-        llm: LanguageModel,
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
-    ) -> None:
-        self._memory = memory
-        self._user = memory.user_id
-        self._derived = DerivedOutputs(transcript, memory.user_id)
-        self._llm = llm
-        self._lexicon = TextAnalyzer("en")
-        self._prompt = prompt()
-        self._now = now
-        self.asked = 0
-        """Pairs that the model was asked about in this process."""
+    def prompt(self) -> FewShotPrompt:
+        return prompt()
 
-    async def missing(self, limit: int) -> Sequence[str]:
-        return await asyncio.to_thread(self._derived.missing, self.kind, self.version, limit)
+    def read(self, subject: str) -> str | None:
+        return subject if self._derived.lacking(self.kind, self.version, [subject]) else None
 
-    async def run(self, subjects: Sequence[str]) -> None:
+    async def make(self, source: str) -> Decisions:
         await self._memory.settled()
-        for exchange in subjects:
-            if not await asyncio.to_thread(
-                self._derived.lacking, self.kind, self.version, [exchange]
-            ):
-                continue
-            decided, read = [], {exchange}
-            for newer, near in await asyncio.to_thread(self._pairs, exchange):
-                found = await self._decide(newer, near, read)
-                if found is not None:
-                    decided.append(found)
-            if await asyncio.to_thread(self._derived.readable, read):  # nobody forgot it meanwhile
-                await asyncio.to_thread(self._carry_out, exchange, decided, read)
+        decisions = Decisions([], {source})
+        for newer, near in await asyncio.to_thread(self._pairs, source):
+            await self._decide(newer, near, decisions)
+        return decisions
+
+    async def keep(self, source: str, made: Decisions) -> None:
+        if not await asyncio.to_thread(self._derived.readable, made.read):
+            return  # something of it was forgotten meanwhile
+        await asyncio.to_thread(self._carry_out, made.decided)
+        content = [[each.older.id, each.newer.id, each.verdict] for each in made.decided]
+        await self.note(DerivedOutput(source, content, tuple(sorted(made.read))))
 
     # -- inside ---------------------------------------------------------------------------------
 
@@ -184,40 +167,28 @@ class ConsolidationJob:
             pairs.append((newer, [each for each in older if comparable(each, newer)]))
         return pairs
 
-    async def _decide(
-        self, newer: Memory, near: Sequence[Memory], read: set[str]
-    ) -> Decided | None:
-        """At most one thing is said of each.
-
-        Args:
-            read: exchanges whose words were compared; those of what is decided are added.
-        """
+    async def _decide(self, newer: Memory, near: Sequence[Memory], made: Decisions) -> None:
+        """At most one thing is said of each."""
         for older in near:
             if not await asyncio.to_thread(self._derived.readable, older.sources):
                 continue  # what rests on them could not be taken apart again
             verdict = by_rules(older, newer, self._lexicon)
             if verdict == "both" and (may := allowed(older, newer, self._lexicon)) is not None:
                 self.asked += 1
-                asked = question(older.text, newer.text)
-                answered = await ask_for_json(self._llm, self._prompt, asked, SCHEMA, TOKENS)
-                read.update(older.sources)
+                answered = await self.ask(question(older.text, newer.text))
+                made.read.update(older.sources)
                 verdict = may if proposed(answered) == may else "both"
             if verdict != "both":
-                read.update(older.sources)
-                return Decided(older, newer, verdict)
-        return None
+                made.read.update(older.sources)
+                made.decided.append(Decided(older, newer, verdict))
+                return
 
-    def _carry_out(self, exchange: str, decided: Sequence[Decided], read: set[str]) -> None:
-        """First the memories, then the note of it: what comes between the two is done again, and
-        changes nothing then."""
+    def _carry_out(self, decided: Sequence[Decided]) -> None:
         for each in decided:
             if each.verdict == "same":
                 self._merge(each.older, each.newer)
             else:
                 self._supersede(each.older, each.newer)
-        content = [[each.older.id, each.newer.id, each.verdict] for each in decided]
-        output = DerivedOutput(exchange, content, tuple(sorted(read)))
-        self._derived.keep(self.kind, self.version, self._llm.name, output, self._now())
 
     def _merge(self, older: Memory, newer: Memory) -> None:
         """In this order: whatever interrupts it, the new one is there or among the sources."""
@@ -239,7 +210,7 @@ class ConsolidationJob:
 
 def _told_again(old: Memory, new: Memory) -> Memory:
     begun = set(new.sources) <= set(old.sources)
-    return refreshed(old, new) if may_be_merged(old) and not begun else old
+    return reconcile.refreshed(old, new) if may_be_merged(old) and not begun else old
 
 
 def _is_of(key: str, exchange: str) -> bool:

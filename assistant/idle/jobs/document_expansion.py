@@ -8,27 +8,20 @@ make things up; what is left is only ever searched.
 import asyncio
 import json
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from hashlib import sha256
 
-from assistant.context.conversation import Exchange
+from assistant.context import Exchange
 from assistant.idle.jobs import expansion_prompt
 from assistant.idle.jobs.expansion_prompt import ABOUT, QUESTIONS, Made, SpokenLine
-from assistant.idle.jobs.structured_output import ask_for_json
-from assistant.language.stemming import TextAnalyzer
-from assistant.memory.retrieval import stored_expansions
-from assistant.memory.retrieval.document_expansion import fingerprint
-from assistant.memory.retrieval.stored_expansions import DESCRIBED, Description, content_of
-from assistant.memory.transcript import exchange_rows
-from assistant.memory.transcript.database import Transcript
-from assistant.memory.transcript.derived_outputs import DerivedOutput, DerivedOutputs
-from assistant.memory.user_memory import UserMemory
+from assistant.idle.jobs.model_job import ModelJob, utc_now
+from assistant.idle.jobs.structured_output import FewShotPrompt
+from assistant.memory import Transcript, UserMemory
+from assistant.memory.curation import DerivedOutput, exchange_rows, fingerprint, stored_expansions
 from models.interfaces import LanguageModel
 
-RULES = 1
-"""Their version."""
 USER, ASSISTANT = "User", "Assistant"
 """As the lines begin."""
 
@@ -44,18 +37,14 @@ class ExpansionInput:
     """The exchanges whose words these are, its own first."""
 
 
-class DocumentExpansionJob:
-    """One user's. Needs English.
-
+class DocumentExpansionJob(ModelJob[ExpansionInput, stored_expansions.Description]):
+    """
     Args:
         parts: what is made.
-        now: wall time, UTC.
     """
 
-    kind = DESCRIBED
+    kind = stored_expansions.DESCRIBED
     priority = 60
-    recurs = False
-    light = False
 
     def __init__(
         self,
@@ -63,41 +52,50 @@ class DocumentExpansionJob:
         memory: UserMemory,
         llm: LanguageModel,
         parts: tuple[str, ...] = expansion_prompt.EVERYTHING,
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        now: Callable[[], datetime] = utc_now,
     ) -> None:
-        self._transcript = transcript
-        self._memory = memory
-        self._user = memory.user_id
-        self._derived = DerivedOutputs(transcript, memory.user_id)
-        self._llm = llm
         self._parts = parts
-        self._lexicon = TextAnalyzer("en")
-        self._prompt = expansion_prompt.prompt(parts)
-        self._schema = expansion_prompt.schema(parts)
-        self._now = now
+        super().__init__(transcript, memory, llm, now)
+        self.schema = expansion_prompt.schema(parts)
+        self.max_tokens = expansion_prompt.tokens(parts)
+        # Of the vectors too: they are of no use to another encoder.
+        made_by = [self.rules, expansion_prompt.PROMPT_VERSION, parts, str(memory.encoder)]
+        self.version = zlib.crc32(json.dumps(made_by).encode())
 
-    @property
-    def version(self) -> int:
-        """Of the vectors too: they are of no use to another encoder."""
-        made_by = [RULES, expansion_prompt.PROMPT_VERSION, self._parts, self._memory.encoder]
-        return zlib.crc32(json.dumps(made_by).encode())
+    def prompt(self) -> FewShotPrompt:
+        return expansion_prompt.prompt(self._parts)
 
-    async def missing(self, limit: int) -> Sequence[str]:
-        return await asyncio.to_thread(self._derived.missing, self.kind, self.version, limit)
+    def read(self, subject: str) -> ExpansionInput | None:
+        for _, exchange in self._derived.lacking(self.kind, self.version, [subject]):
+            return self._seen(exchange)
+        return None
 
-    async def run(self, subjects: Sequence[str]) -> None:
-        for seen in await asyncio.to_thread(self._wanted, subjects):
-            content = await self._content(seen)
-            kept = await asyncio.to_thread(self._keep, seen, content)
-            if kept:
-                self._memory.enrich([seen.exchange.id])
+    async def make(self, source: ExpansionInput) -> stored_expansions.Description:
+        said = source.exchange.user_text.strip()
+        nothing = stored_expansions.Description(
+            "", self._parts, fingerprint(said), "", (), self._memory.encoder
+        )
+        if not expansion_prompt.tells(said):
+            return nothing
+        asked = expansion_prompt.question(source.before, source.new)
+        key = self._key(asked)
+        made = await asyncio.to_thread(self._made_before, source.exchange.id, key)
+        if made is None:
+            made = await self._made(source, asked)
+        found = replace(nothing, key=key, about=made.about, questions=made.questions)
+        if texts := expansion_prompt.texts(made):
+            vectors = await asyncio.to_thread(self._memory.vectors, texts)
+            found = replace(found, vectors=vectors)
+        return found
+
+    async def keep(self, source: ExpansionInput, made: stored_expansions.Description) -> None:
+        exchange = source.exchange.id
+        if await self.note(
+            DerivedOutput(exchange, stored_expansions.content_of(made), source.sources)
+        ):
+            self._memory.enrich([exchange])
 
     # -- inside ---------------------------------------------------------------------------------
-
-    def _wanted(self, subjects: Sequence[str]) -> list[ExpansionInput]:
-        """In this order: what is there, not hidden, and lacks it."""
-        lacking = self._derived.lacking(self.kind, self.version, subjects)
-        return [self._seen(exchange) for _, exchange in lacking]
 
     def _seen(self, exchange: Exchange) -> ExpansionInput:
         before = exchange_rows.before(
@@ -114,28 +112,9 @@ class DocumentExpansionJob:
         sources = [exchange.id, *(key for key, _ in lines[len(lines) - len(shown) :])]
         return ExpansionInput(exchange, tuple(shown), new, tuple(dict.fromkeys(sources)))
 
-    async def _content(self, seen: ExpansionInput) -> Description:
-        said = seen.exchange.user_text.strip()
-        nothing = Description("", self._parts, fingerprint(said), "", (), self._memory.encoder)
-        if not expansion_prompt.tells(said):
-            return nothing
-        asked = expansion_prompt.question(seen.before, seen.new)
-        key = self._key(asked)
-        made = await asyncio.to_thread(self._made_before, seen.exchange.id, key)
-        if made is None:
-            made = await self._made(seen, asked)
-        found = replace(nothing, key=key, about=made.about, questions=made.questions)
-        if texts := expansion_prompt.texts(made):
-            vectors = await asyncio.to_thread(self._memory.vectors, texts)
-            found = replace(found, vectors=vectors)
-        return found
-
     async def _made(self, seen: ExpansionInput, asked: str) -> Made:
-        answered = await ask_for_json(
-            self._llm, self._prompt, asked, self._schema, expansion_prompt.tokens(self._parts)
-        )
         on = seen.exchange.started.astimezone().date()
-        made = expansion_prompt.made(answered)
+        made = expansion_prompt.made(await self.ask(asked))
         return expansion_prompt.grounded(made, (*seen.before, seen.new), on, self._lexicon)
 
     def _made_before(self, exchange: str, key: str) -> Made | None:
@@ -151,9 +130,5 @@ class DocumentExpansionJob:
 
     def _key(self, asked: str) -> str:
         """Not of the prompt for other parts: their words don't change what is made of these."""
-        parts = [self._llm.name, RULES, expansion_prompt.PROMPT_VERSION, asked]
+        parts = [self.model, self.rules, expansion_prompt.PROMPT_VERSION, asked]
         return sha256(json.dumps(parts).encode()).hexdigest()
-
-    def _keep(self, seen: ExpansionInput, made: Description) -> bool:
-        output = DerivedOutput(seen.exchange.id, content_of(made), seen.sources)
-        return self._derived.keep(self.kind, self.version, self._llm.name, output, self._now())

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
-from assistant.context.prompt import load_prompt
+from assistant.context import load_prompt
 from assistant.errors import ModelFailed
 from assistant.idle.jobs.structured_output import FewShotPrompt, examples
 from assistant.language.sentences import stated
 from assistant.language.stemming import TextAnalyzer
-from assistant.memory.curation.description_check import borne_out
+from assistant.memory.curation import description_check
 
 ABOUT, QUESTIONS = "about", "questions"
 EVERYTHING = (ABOUT, QUESTIONS)
@@ -139,8 +139,8 @@ def made(answered: object) -> Made:
 def grounded(made: Made, said: Sequence[SpokenLine], on: date, lexicon: TextAnalyzer) -> Made:
     """Without what the lines don't bear out."""
     sources = [f"{line.speaker} {line.text}" for line in said]
-    about = borne_out(made.about, sources, on, lexicon)
-    kept = (borne_out(each, sources, on, lexicon) for each in made.questions)
+    about = description_check.borne_out(made.about, sources, on, lexicon)
+    kept = (description_check.borne_out(each, sources, on, lexicon) for each in made.questions)
     return Made(about, tuple(dict.fromkeys(each for each in kept if each)))
 
 

@@ -7,32 +7,37 @@ up, and a bad judge costs a memory too few or too many. The assistant's words ar
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
-from assistant.context.conversation import Exchange
-from assistant.context.prompt import load_prompt
+from assistant.context import Exchange
 from assistant.errors import ModelFailed
-from assistant.idle.jobs.structured_output import FewShotPrompt, ask_for_json, examples
+from assistant.idle.jobs.model_job import ModelJob
+from assistant.idle.jobs.structured_output import FewShotPrompt, shipped
 from assistant.language.absolute_dates import with_absolute_dates
 from assistant.language.speakers import USER
 from assistant.language.stemming import TextAnalyzer
 from assistant.language.third_person import third_person
-from assistant.memory.curation.fact_kinds import kind_of
-from assistant.memory.curation.grounding import is_grounded
-from assistant.memory.curation.profile_facts import is_wish
-from assistant.memory.curation.statements import MOST, statements
-from assistant.memory.records.ids import exchange_of, fact_id, telling
-from assistant.memory.records.memory import MARKS, Memory, MemoryKind
-from assistant.memory.store.maintenance import rewrite
-from assistant.memory.transcript import fact_rows
-from assistant.memory.transcript.database import Transcript
-from assistant.memory.transcript.derived_outputs import DerivedOutput, DerivedOutputs
-from assistant.memory.transcript.fact_rows import EXTRACTED, Fact, content_of, memories_of_facts
-from assistant.memory.user_memory import UserMemory
-from models.interfaces import LanguageModel
+from assistant.memory import MemoryKind
+from assistant.memory.curation import (
+    DERIVED_CONFIDENCE,
+    EXTRACTED,
+    MARKS,
+    DerivedOutput,
+    Fact,
+    Memory,
+    exchange_of,
+    fact_id,
+    fact_rows,
+    is_grounded,
+    is_wish,
+    kind_of,
+    memories_of_facts,
+    statements,
+    telling,
+)
 
 IMPORTANCE_BY_WORTH = {"no": None, "some": 0.5, "much": 0.8}
 """What the model may say of a fact, and how important it is then; None is not worth remembering."""
@@ -49,12 +54,8 @@ SCHEMA: Mapping[str, Any] = {
     "required": ["worth"],
     "additionalProperties": False,
 }
-RULES = 1
-"""Their version, and the prompt's."""
 TOKENS = 16
 """Of the answer."""
-CONFIDENCE = 0.8
-"""The words are the user's; what they were taken for need not be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +77,13 @@ def candidates(said: str, started: datetime, lexicon: TextAnalyzer) -> Candidate
     on = started.astimezone().date()
     found: dict[str, Fact] = {}
     dropped = 0
-    stated = statements(said)
+    stated = statements.statements(said)
     for quote in stated:
         meant = with_absolute_dates(quote, on)
         text = third_person(meant) if meant is not None else ""
         if is_grounded(text, quote, stated, on, lexicon):
             kind = kind_of(text)
-            fact = Fact(kind.value, text, quote, BY_RULE[kind], CONFIDENCE)
+            fact = Fact(kind.value, text, quote, BY_RULE[kind], DERIVED_CONFIDENCE)
             found.setdefault(text.casefold(), fact)
         else:
             dropped += 1
@@ -108,7 +109,7 @@ def judged(fact: Fact, answered: object) -> Fact | None:
 
 def prompt() -> FewShotPrompt:
     """What ships with the project."""
-    return FewShotPrompt(load_prompt("extract"), [_example(each) for each in examples("extract")])
+    return shipped("extract", _example)
 
 
 def _example(raw: Mapping[str, str]) -> tuple[str, str]:
@@ -118,100 +119,66 @@ def _example(raw: Mapping[str, str]) -> tuple[str, str]:
 # -- the work -----------------------------------------------------------------------------------
 
 
-class FactExtractionJob:
-    """One user's. Needs English: of other languages nothing is taken.
+@dataclass(frozen=True, slots=True)
+class ToldExchange:
+    exchange: Exchange
+    conversation: str
 
-    Args:
-        llm: judges what the rules find; None takes all of it.
-        now: wall time, UTC.
-    """
+
+class FactExtractionJob(ModelJob[ToldExchange, list[Fact]]):
+    """Its model, if there is one, judges what the rules find."""
 
     kind = EXTRACTED
     priority = 40
-    recurs = False
+    schema = SCHEMA
+    max_tokens = TOKENS
+    unsupported = 0
+    """Statements that were dropped in this process, since the words don't support them."""
 
-    def __init__(
-        self,
-        transcript: Transcript,
-        memory: UserMemory,
-        llm: LanguageModel | None,
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
-    ) -> None:
-        self._transcript = transcript
-        self._memory = memory
-        self._user = memory.user_id
-        self._derived = DerivedOutputs(transcript, memory.user_id)
-        self._llm = llm
-        self.light = llm is None
-        self.version = 2 * RULES + (llm is not None)
-        self._lexicon = TextAnalyzer("en")
-        self._prompt = prompt()
-        self._now = now
-        self.unsupported = 0
-        """Statements that were dropped in this process, since the words don't support them."""
+    def prompt(self) -> FewShotPrompt:
+        return prompt()
 
-    async def missing(self, limit: int) -> Sequence[str]:
-        return await asyncio.to_thread(self._derived.missing, self.kind, self.version, limit)
+    def read(self, subject: str) -> ToldExchange | None:
+        for conversation, exchange in self._derived.lacking(self.kind, self.version, [subject]):
+            if not self._put_right(subject):
+                return ToldExchange(exchange, conversation)
+        return None
 
-    async def run(self, subjects: Sequence[str]) -> None:
-        for conversation, exchange in await asyncio.to_thread(self._wanted, subjects):
-            if await asyncio.to_thread(self._put_right, exchange.id):
-                await asyncio.to_thread(self._keep_as_it_is, exchange.id)
-                continue
-            found = candidates(exchange.user_text, exchange.started, self._lexicon)
-            self.unsupported += found.unsupported
-            # Wishes were taken at once, and need no judge.
-            kept = [fact for fact in found.kept if not is_wish(fact.quote)]
-            made = await self._judged(exchange.user_text, kept)
-            if await asyncio.to_thread(self._wanted, [exchange.id]):  # nobody forgot it meanwhile
-                await self._remember(conversation, exchange, made)
-
-    # -- inside ---------------------------------------------------------------------------------
-
-    def _wanted(self, subjects: Sequence[str]) -> list[tuple[str, Exchange]]:
-        """With their conversations, in this order: what is there, not hidden, and lacks facts."""
-        return self._derived.lacking(self.kind, self.version, subjects)
-
-    def _put_right(self, exchange: str) -> bool:
-        """The user has deleted or changed some of its facts, or what was said has expired: what
-        there is of it stays as it is, or it would come back in other words."""
-        earlier = fact_rows.read(self._transcript, self._user, [exchange]).get(exchange, ())
-        expired = self._transcript.expired(self._user, self._now())
-        ids = {telling(exchange, USER), *(fact_id(exchange, n) for n in range(MOST))}
-        return None in earlier or not expired.isdisjoint(ids)
-
-    def _keep_as_it_is(self, exchange: str) -> None:
-        earlier = fact_rows.read(self._transcript, self._user, [exchange]).get(exchange, [])
-        self._keep(exchange, earlier, "")
-
-    async def _judged(self, said: str, found: Sequence[Fact]) -> list[Fact]:
+    async def make(self, source: ToldExchange) -> list[Fact]:
+        said = source.exchange.user_text
+        found = candidates(said, source.exchange.started, self._lexicon)
+        self.unsupported += found.unsupported
+        # Wishes were taken at once, and need no judge.
+        facts = [fact for fact in found.kept if not is_wish(fact.quote)]
         if self._llm is None:
-            return list(found)
-        made: list[Fact] = []
-        for fact in found:
-            asked = question(said, fact.text)
-            answered = await ask_for_json(self._llm, self._prompt, asked, SCHEMA, TOKENS)
-            if (kept := judged(fact, answered)) is not None:
-                made.append(kept)
-        return made
+            return facts
+        kept = [judged(fact, await self.ask(question(said, fact.text))) for fact in facts]
+        return [fact for fact in kept if fact is not None]
 
-    async def _remember(self, conversation: str, exchange: Exchange, made: list[Fact]) -> None:
-        """First the memories, then the note that they were made: what comes between the two is
-        done again, and changes nothing then."""
-        content = content_of(made)
-        new = memories_of_facts(self._user, conversation, exchange, content)
+    async def keep(self, source: ToldExchange, made: list[Fact]) -> None:
+        exchange, content = source.exchange, fact_rows.content_of(made)
+        new = memories_of_facts(self._user, source.conversation, exchange, content)
         before = await asyncio.to_thread(self._before, exchange.id)
         if new:
             marked = [_marked(each, before.pop(each.id, None)) for each in new]
             await asyncio.to_thread(self._memory.put, marked, told=True)
         if before:
             await asyncio.to_thread(self._memory.drop, list(before.values()))
-        if not await asyncio.to_thread(self._keep, exchange.id, content, self._judge):
-            await asyncio.to_thread(self._take_back, exchange.id)
+        await self.note(DerivedOutput(exchange.id, content, (exchange.id,)), _fact_ids(exchange.id))
 
-    @property
-    def _judge(self) -> str:
-        return self._llm.name if self._llm is not None else ""
+    # -- inside ---------------------------------------------------------------------------------
+
+    def _put_right(self, exchange: str) -> bool:
+        """The user has deleted or changed some of its facts, or what was said has expired: what
+        there is of it stays as it is, or it would come back in other words."""
+        earlier = fact_rows.read(self._transcript, self._user, [exchange]).get(exchange, [])
+        expired = self._transcript.expired(self._user, self._now())
+        if None not in earlier and expired.isdisjoint(
+            [telling(exchange, USER), *_fact_ids(exchange)]
+        ):
+            return False
+        self.noted(DerivedOutput(exchange, earlier, (exchange,)), "")
+        return True
 
     def _before(self, exchange: str) -> dict[str, Memory]:
         """The facts of an exchange that are remembered, by their ids."""
@@ -219,18 +186,10 @@ class FactExtractionJob:
         ids = [each for each in resting if (of := exchange_of(each)) and of[0] == exchange]
         return {each.id: each for each in self._memory.table.get(self._user, ids)} if ids else {}
 
-    def _keep(self, exchange: str, content: Sequence[object], model: str) -> bool:
-        output = DerivedOutput(exchange, list(content), (exchange,))
-        return self._derived.keep(self.kind, self.version, model, output, self._now())
 
-    def _take_back(self, exchange: str) -> None:
-        """It was forgotten meanwhile: nothing of it stays, not in the store's older versions
-        either."""
-        ids = [fact_id(exchange, number) for number in range(MOST)]
-        made = self._memory.table.get(self._user, ids)
-        if made:
-            self._memory.drop(made)
-            rewrite(self._memory.table)
+def _fact_ids(exchange: str) -> list[str]:
+    """All that it may have."""
+    return [fact_id(exchange, number) for number in range(statements.MOST)]
 
 
 def _marked(new: Memory, before: Memory | None) -> Memory:

@@ -1,4 +1,5 @@
-"""Keeps the importance of memories up with what became of them: `memory/weighing.py` has the rules.
+"""Keeps the importance of memories up with what became of them; `memory/curation/importance.py` has
+the rules.
 
 What was given is noted beside the exchange (ids and numbers, no words), so that what somebody set
 by hand is told from what was given here. The note comes first: after a kill in between it is done
@@ -11,11 +12,15 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from assistant.memory.curation.importance import ImportanceRecord, importance_of, importance_record
-from assistant.memory.records.memory import Memory
-from assistant.memory.transcript.database import Transcript
-from assistant.memory.transcript.derived_outputs import DerivedOutput, DerivedOutputs
-from assistant.memory.user_memory import UserMemory
+from assistant.memory import Transcript, UserMemory
+from assistant.memory.curation import (
+    DerivedOutput,
+    DerivedOutputs,
+    ImportanceRecord,
+    Memory,
+    importance_of,
+    importance_record,
+)
 
 AGAIN = timedelta(hours=1)
 """Between two times of looking through all memories."""

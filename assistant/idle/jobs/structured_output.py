@@ -1,12 +1,13 @@
 """One answer of a language model on the background lane, in a form that is fixed beforehand."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
+from assistant.context import load_prompt
 from assistant.errors import ModelFailed
 from models.interfaces import Generation, Lane, LanguageModel, Message
 
@@ -31,6 +32,15 @@ class FewShotPrompt:
         for asked, answered in self.examples:
             shown += [Message("user", asked), Message("assistant", answered)]
         return (*shown, Message("user", question))
+
+
+def shipped(name: str, example: Callable[[dict[str, Any]], tuple[str, str]]) -> FewShotPrompt:
+    """The prompt of that name that ships with the project.
+
+    Args:
+        example: the question and the answer that one of its examples stands for.
+    """
+    return FewShotPrompt(load_prompt(name), [example(each) for each in examples(name)])
 
 
 def examples(name: str) -> list[dict[str, Any]]:

@@ -10,32 +10,31 @@ import asyncio
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
-from assistant.context.conversation import Exchange
-from assistant.context.prompt import load_prompt
+from assistant.context import Exchange
 from assistant.errors import ModelFailed
-from assistant.idle.jobs.structured_output import FewShotPrompt, ask_for_json, examples
+from assistant.idle.jobs.model_job import ModelJob, utc_now
+from assistant.idle.jobs.structured_output import FewShotPrompt, shipped
 from assistant.language.stemming import TextAnalyzer
-from assistant.memory.curation.extractive_summary import (
+from assistant.memory import Transcript, UserMemory
+from assistant.memory.curation import (
+    MARKS,
     MOST_WORDS,
+    SUMMARISED,
+    DerivedOutput,
+    Memory,
+    Span,
     SummarySentence,
     borne_out,
     extract_sentences,
     select_sentences,
+    span_summaries,
     written,
 )
-from assistant.memory.records.memory import MARKS, Memory
-from assistant.memory.store.maintenance import rewrite
-from assistant.memory.transcript import span_summaries
-from assistant.memory.transcript.database import Transcript
-from assistant.memory.transcript.derived_outputs import DerivedOutput, DerivedOutputs
-from assistant.memory.transcript.span_summaries import SUMMARISED, Span
-from assistant.memory.user_memory import UserMemory
 from models.interfaces import LanguageModel
 
-MOST_SENTENCES = 5
 OFFERED = 12
 """Points that a model chooses from."""
 SENTENCE: Mapping[str, Any] = {
@@ -59,14 +58,12 @@ SCHEMA: Mapping[str, Any] = {
             "type": "array",
             "items": SENTENCE,
             "minItems": 1,
-            "maxItems": MOST_SENTENCES,
+            "maxItems": 5,
         }
     },
     "required": ["sentences"],
     "additionalProperties": False,
 }
-RULES = 1
-"""Their version, and the prompt's."""
 TOKENS = 320
 """Of the answer."""
 
@@ -118,9 +115,7 @@ def composed(
 
 def prompt() -> FewShotPrompt:
     """What ships with the project."""
-    return FewShotPrompt(
-        load_prompt("summarise"), [_example(each) for each in examples("summarise")]
-    )
+    return shipped("summarise", _example)
 
 
 def _example(raw: Mapping[str, Any]) -> tuple[str, str]:
@@ -144,18 +139,25 @@ def _sentences(answered: object) -> list[tuple[str, list[int]]]:
 # -- the work -----------------------------------------------------------------------------------
 
 
-class SummarisationJob:
-    """One user's. Needs English: of other languages nothing is taken.
+@dataclass(frozen=True, slots=True)
+class ToldSpan:
+    span: Span
+    said: tuple[Exchange, ...]
+
+
+class SummarisationJob(ModelJob[ToldSpan, WrittenSummary]):
+    """Its model, if there is one, puts in fewer words what the rules find.
 
     Args:
-        llm: puts it in fewer words; None leaves it to the rules.
         turns: of one span.
-        now: wall time, UTC.
     """
 
     kind = SUMMARISED
     priority = 60
-    recurs = False
+    schema = SCHEMA
+    max_tokens = TOKENS
+    unsupported = 0
+    """Sentences that were dropped in this process, since the words don't support them."""
 
     def __init__(
         self,
@@ -163,109 +165,61 @@ class SummarisationJob:
         memory: UserMemory,
         llm: LanguageModel | None,
         turns: int,
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        now: Callable[[], datetime] = utc_now,
     ) -> None:
-        self._transcript = transcript
-        self._memory = memory
-        self._user = memory.user_id
-        self._derived = DerivedOutputs(transcript, memory.user_id)
-        self._llm = llm
-        self._turns = turns
-        self.light = llm is None
-        self.version = 2 * RULES + (llm is not None)
-        self._lexicon = TextAnalyzer("en")
-        self._prompt = prompt()
-        self._now = now
-        self.unsupported = 0
-        """Sentences that were dropped in this process, since the words don't support them."""
+        super().__init__(transcript, memory, llm, now)
+        self._spans = span_summaries.ConversationSpans(transcript, memory.user_id, turns)
 
-    async def missing(self, limit: int) -> Sequence[str]:
-        return await asyncio.to_thread(self._missing, limit)
+    def prompt(self) -> FewShotPrompt:
+        return prompt()
 
-    def _missing(self, limit: int) -> list[str]:
-        with self._transcript.reading() as db:
-            return span_summaries.spans_without_summary(
-                db, self._user, self.version, self._turns, self._now(), limit
-            )
+    def lacking(self, limit: int) -> Sequence[str]:
+        return self._spans.without_summary(self.version, self._now(), limit)
 
-    async def run(self, subjects: Sequence[str]) -> None:
-        for subject in subjects:
-            span = await asyncio.to_thread(self._span, subject)
-            if span is None:
-                continue
-            said = await asyncio.to_thread(self._said, span)
-            found = extract_sentences(said, self._lexicon)
-            made = await self._written(found.kept)
-            self.unsupported += found.unsupported + made.unsupported
-            if await asyncio.to_thread(self._span, subject) == span:  # nothing changed meanwhile
-                await self._remember(span, said, made.text)
+    def read(self, subject: str) -> ToldSpan | None:
+        span = self._spans.span(subject)
+        if span is None:
+            return None
+        if self._spans.put_right(span):
+            self.noted(DerivedOutput(subject, None, span.exchanges), "")
+            return None
+        if self._spans.has_summary(span, self.version):
+            return None
+        said = self._transcript.exchanges(self._user, span.exchanges)
+        return ToldSpan(span, tuple(exchange for _, exchange in said))
+
+    async def make(self, source: ToldSpan) -> WrittenSummary:
+        found = extract_sentences(source.said, self._lexicon)
+        made = await self._written(found.kept)
+        self.unsupported += found.unsupported + made.unsupported
+        return made
+
+    async def keep(self, source: ToldSpan, made: WrittenSummary) -> None:
+        span = source.span
+        old = await asyncio.to_thread(self._before, span)
+        marks = next((each for each in old if each.id == span.subject), None)
+        new = span_summaries.memory_of(
+            self._user, span.conversation, span.subject, made.text, source.said
+        )
+        if marks is not None:
+            new = replace(new, **{name: getattr(marks, name) for name in MARKS})
+        changed = [each for each in old if not made.text or each != new]
+        if changed:
+            await asyncio.to_thread(self._memory.drop, changed)
+        if made.text:
+            await asyncio.to_thread(self._memory.put, [new])
+        output = DerivedOutput(span.subject, made.text or None, span.exchanges)
+        await self.note(output, [span.subject])
 
     # -- inside ---------------------------------------------------------------------------------
-
-    def _span(self, subject: str) -> Span | None:
-        """None where nothing is to be made of it, now or at all."""
-        with self._transcript.reading() as db:
-            span = span_summaries.span(db, self._user, subject, self._turns)
-            if span is None:
-                return None
-            right = span_summaries.put_right(db, self._user, span.exchanges)
-        if right:
-            self._keep(span, None, "")
-            return None
-        return span if subject not in self._whole([span]) else None
-
-    def _whole(self, spans: Sequence[Span]) -> set[str]:
-        """Those that have a summary of all that they hold."""
-        found = self._derived.made(self.kind, self.version, [each.subject for each in spans])
-        with self._transcript.reading() as db:
-            covered = span_summaries.sources(db, self._user, found)
-        return {e.subject for e in spans if covered.get(e.subject) == frozenset(e.exchanges)}
-
-    def _said(self, span: Span) -> list[Exchange]:
-        return [each for _, each in self._transcript.exchanges(self._user, span.exchanges)]
 
     async def _written(self, every: Sequence[SummarySentence]) -> WrittenSummary:
         shown = offered(every)
         if self._llm is None or len(shown) <= 1:
             return WrittenSummary(written(select_sentences(every)))
-        answered = await ask_for_json(self._llm, self._prompt, question(shown), SCHEMA, TOKENS)
-        return composed(every, answered, self._lexicon)
-
-    async def _remember(self, span: Span, said: Sequence[Exchange], text: str) -> None:
-        """First the memory, then the note that it was made: what comes between the two is done
-        again, and changes nothing then."""
-        old = await asyncio.to_thread(self._before, span)
-        marks = next((each for each in old if each.id == span.subject), None)
-        new = span_summaries.memory_of(self._user, span.conversation, span.subject, text, said)
-        if marks is not None:
-            new = replace(new, **{name: getattr(marks, name) for name in MARKS})
-        changed = [each for each in old if not text or each != new]
-        if changed:
-            await asyncio.to_thread(self._memory.drop, changed)
-        if text:
-            await asyncio.to_thread(self._memory.put, [new])
-        if not await asyncio.to_thread(self._keep, span, text or None, self._model):
-            await asyncio.to_thread(self._take_back, span)
-
-    @property
-    def _model(self) -> str:
-        return self._llm.name if self._llm is not None else ""
+        return composed(every, await self.ask(question(shown)), self._lexicon)
 
     def _before(self, span: Span) -> list[Memory]:
         """Summaries of the same words: an earlier one, and those of spans of another length."""
-        with self._transcript.writing() as db:
-            others = span_summaries.overlapping(db, self._user, span.subject, span.exchanges)
-            span_summaries.drop(db, self._user, others)
+        others = self._spans.drop_overlapping(span)
         return self._memory.table.get(self._user, [span.subject, *others])
-
-    def _keep(self, span: Span, text: str | None, model: str) -> bool:
-        output = DerivedOutput(span.subject, text, span.exchanges)
-        return self._derived.keep(self.kind, self.version, model, output, self._now())
-
-    def _take_back(self, span: Span) -> None:
-        """Something of it was forgotten meanwhile: nothing of it stays, not in the store's older
-        versions either."""
-        made = self._memory.table.get(self._user, [span.subject])
-        if made:
-            self._memory.drop(made)
-            rewrite(self._memory.table)

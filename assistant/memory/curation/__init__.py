@@ -1,1 +1,87 @@
-"""Keeping memories clean: duplicates, conflicts, importance, expiry, facts."""
+"""Curation: duplicates, conflicts, importance, expiry, facts; and what idle work needs to add to it
+with a language model: outputs that are derived from what was said, and the memories made of them.
+"""
+
+from typing import TYPE_CHECKING
+
+from assistant.facade import exports
+
+if TYPE_CHECKING:
+    from assistant.memory.curation import description_check, reconcile, statements
+    from assistant.memory.curation.consolidation import (
+        NEAREST,
+        comparable,
+        may_be_merged,
+        may_be_same,
+        may_have_changed,
+    )
+    from assistant.memory.curation.extractive_summary import (
+        MOST_WORDS,
+        SummarySentence,
+        borne_out,
+        extract_sentences,
+        select_sentences,
+        written,
+    )
+    from assistant.memory.curation.fact_kinds import kind_of
+    from assistant.memory.curation.grounding import is_grounded
+    from assistant.memory.curation.importance import (
+        ImportanceRecord,
+        importance_of,
+        importance_record,
+    )
+    from assistant.memory.curation.profile_facts import is_wish
+    from assistant.memory.records.ids import exchange_of, fact_id, own_exchange, telling
+    from assistant.memory.records.memory import DERIVED_CONFIDENCE, MARKS, Memory
+    from assistant.memory.retrieval import stored_expansions
+    from assistant.memory.retrieval.document_expansion import fingerprint
+    from assistant.memory.store.maintenance import rewrite
+    from assistant.memory.transcript import exchange_rows, fact_rows, span_summaries
+    from assistant.memory.transcript.derived_outputs import DerivedOutput, DerivedOutputs
+    from assistant.memory.transcript.fact_rows import EXTRACTED, Fact, memories_of_facts
+    from assistant.memory.transcript.span_summaries import SUMMARISED, Span
+else:
+    __getattr__ = exports(__name__)
+
+__all__ = [
+    "DERIVED_CONFIDENCE",
+    "EXTRACTED",
+    "MARKS",
+    "MOST_WORDS",
+    "NEAREST",
+    "SUMMARISED",
+    "DerivedOutput",
+    "DerivedOutputs",
+    "Fact",
+    "ImportanceRecord",
+    "Memory",
+    "Span",
+    "SummarySentence",
+    "borne_out",
+    "comparable",
+    "description_check",
+    "exchange_of",
+    "exchange_rows",
+    "extract_sentences",
+    "fact_id",
+    "fact_rows",
+    "fingerprint",
+    "importance_of",
+    "importance_record",
+    "is_grounded",
+    "is_wish",
+    "kind_of",
+    "may_be_merged",
+    "may_be_same",
+    "may_have_changed",
+    "memories_of_facts",
+    "own_exchange",
+    "reconcile",
+    "rewrite",
+    "select_sentences",
+    "span_summaries",
+    "statements",
+    "stored_expansions",
+    "telling",
+    "written",
+]

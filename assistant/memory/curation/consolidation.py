@@ -10,15 +10,20 @@ from assistant.language.normalization import content_words
 from assistant.language.speakers import USER
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.curation.conflicts import changed_since
-from assistant.memory.curation.duplicates import DECIDING, POINTING, SELF, complete, same_day
+from assistant.memory.curation.duplicates import (
+    DECIDING,
+    MOST_LEFT_OUT,
+    POINTING,
+    SELF,
+    complete,
+    same_day,
+)
 from assistant.memory.records.ids import ADDED_BY_USER
 from assistant.memory.records.memory import Memory, MemoryKind
 
 NEAREST = 0.75
 """Cosine from which on two memories are about the same; beyond `duplicate_cosine` the rules have
 had their say already, and left it open."""
-MOST_LEFT_OUT = 0.5
-"""Share of the older one's words of content that the newer one may leave out."""
 FREE = frozenset({"our", "in", "on", "at"})
 """Deciding words in which two tellings may differ."""
 EDITED = 1.0

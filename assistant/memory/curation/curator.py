@@ -1,7 +1,6 @@
 """Keeping one user's memories clean: what is told again is one memory, what no longer holds says
 so, what has expired goes. Runs on the thread that writes, so that nobody waits for it."""
 
-import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -73,17 +72,16 @@ class Curator:
         self._lexicon = lexicon
         self._forget = forget
         self._told: dict[str, None] = {}
+        """Other threads add to it, each time in one step."""
         self._stands: dict[str, str] = {}
         self._leaving: dict[str, str] = {}
         """Merged memories that the table has no more, or perhaps not: by their ids the ones that
         stay."""
-        self._lock = threading.Lock()
         self._next_sweep = 0.0
 
     def told(self, ids: Iterable[str]) -> None:
         """New memories, to be compared once they have vectors. Any thread."""
-        with self._lock:
-            self._told.update(dict.fromkeys(ids))
+        self._told.update(dict.fromkeys(ids))
 
     def standing(self, ids: Iterable[str]) -> list[str]:
         """What these are called now: a merged memory by the id of the one that was there."""
@@ -97,8 +95,7 @@ class Curator:
         Raises:
             StoreError: the table failed. What is left is compared another time.
         """
-        with self._lock:
-            told = list(self._told)[-MOST_COMPARED:]
+        told = list(self._told)[-MOST_COMPARED:]
         wanted = list(dict.fromkeys([*told, *self._leaving]))
         rows = {each.id: each for each in table.get(self._user_id, wanted)} if wanted else {}
         found = sorted((rows[key] for key in told if key in rows), key=said)
@@ -118,9 +115,8 @@ class Curator:
         self._done(k for k in told if k not in rows and (k not in index or index.has_vector(k)))
 
     def _done(self, ids: Iterable[str]) -> None:
-        with self._lock:
-            for key in ids:
-                self._told.pop(key, None)
+        for key in ids:
+            self._told.pop(key, None)
 
     def _compare(
         self, memory: Memory, near: Mapping[str, float], index: UserIndex, table: MemoryTable

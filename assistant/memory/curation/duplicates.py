@@ -15,7 +15,7 @@ from assistant.language.sentences import stated
 from assistant.language.speakers import USER
 from assistant.language.stemming import TextAnalyzer
 from assistant.language.word_lists import listed
-from assistant.memory.records.memory import Memory
+from assistant.memory.records.memory import LONGEST_READ, Memory
 
 DECIDING = frozenset(
     listed(
@@ -56,8 +56,6 @@ ENOUGH = 3
 """Words of content with which a statement can be understood by itself."""
 MOST_LEFT_OUT = 0.5
 """Share of the older telling's words of content that the newer one may leave out."""
-LONGEST = 2_000
-"""Characters; longer texts are not compared."""
 
 
 def same_telling(older: Memory, newer: Memory, lexicon: TextAnalyzer) -> bool:
@@ -89,7 +87,7 @@ def _passing(memory: Memory) -> bool:
 
 def complete(memory: Memory, lexicon: TextAnalyzer) -> bool:
     """It states something, and can be understood by itself: `Yes` or `I love it` can't."""
-    if len(memory.text) > LONGEST:
+    if len(memory.text) > LONGEST_READ:
         return False
     plain = ASIDES.sub(" ", memory.text.lower())
     if "?" in plain or ASKING.search(plain) or not stated(plain):

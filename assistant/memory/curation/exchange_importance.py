@@ -4,7 +4,7 @@ pinned, what is used again and again, and what the user wants for good. Read fro
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
-from assistant.context.conversation import Exchange
+from assistant.context import Exchange
 from assistant.errors import StoreError
 from assistant.language.standing_orders import WISHED
 from assistant.memory.records.memory import Memory, MemoryKind

@@ -17,7 +17,7 @@ said, which weighs little anyway; and what the user said never falls to where me
 import math
 import re
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from assistant.language.speakers import USER
 from assistant.memory.curation.materialize import IMPORTANCE
@@ -96,5 +96,5 @@ def _lost(memory: Memory, now: datetime) -> float:
 
 def _left(now: datetime, then: datetime) -> float:
     """A clock that was set back makes things from the future: they are new."""
-    days = max(0.0, (now - then).total_seconds() / 86_400)
+    days = max(0.0, (now - then) / timedelta(days=1))
     return float(0.5 ** (days / HALF_DAYS))

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Protocol
 
-from assistant.context.conversation import Exchange
+from assistant.context import Exchange
 from assistant.language.calendar import day_words
 from assistant.language.speakers import ASSISTANT, USER
 from assistant.memory.curation.profile_facts import told_of_name, told_of_wishes

@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from assistant.context.conversation import Exchange
+from assistant.context import Exchange
 from assistant.memory.curation.materialize import materialize_exchange
 from assistant.memory.records.ids import exchange_of, own_exchange, repeated
 from assistant.memory.records.memory import Memory

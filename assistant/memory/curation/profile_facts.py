@@ -7,7 +7,7 @@ from the next prompt on, in every one, like the user's name.
 
 import re
 
-from assistant.context.conversation import Exchange
+from assistant.context import Exchange
 from assistant.language.name_introduction import name_told
 from assistant.language.standing_orders import WISHED
 from assistant.language.third_person import third_person

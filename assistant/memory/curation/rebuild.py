@@ -7,10 +7,8 @@ from assistant.memory.records import serialization
 from assistant.memory.records.ids import merged_ids
 from assistant.memory.records.memory import MARKS, Memory
 from assistant.memory.store.maintenance import in_order
+from assistant.memory.store.repair import SAVED_AT_ONCE
 from assistant.memory.store.table import MemoryTable
-
-ROWS_AT_ONCE = 5_000
-"""In one write."""
 
 
 def rebuild_rows(table: MemoryTable, user_id: str, made: Sequence[Memory]) -> set[str]:
@@ -40,8 +38,8 @@ def rebuild_rows(table: MemoryTable, user_id: str, made: Sequence[Memory]) -> se
     if twice:
         table.delete(user_id, twice)
     rows = list((twice | {key: fresh[key] for key in twice if key in fresh} | changed).values())
-    for start in range(0, len(rows), ROWS_AT_ONCE):
-        table.import_(map(serialization.to_json, rows[start : start + ROWS_AT_ONCE]))
+    for start in range(0, len(rows), SAVED_AT_ONCE):
+        table.import_(map(serialization.to_json, rows[start : start + SAVED_AT_ONCE]))
     table.compact()
     return set(fresh) - set(before)
 

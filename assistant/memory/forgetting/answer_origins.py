@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from assistant.context.conversation import Exchange
+from assistant.context import Exchange
 from assistant.events import MemoryUsed
 from assistant.language.dialogue_acts import is_question
 from assistant.language.normalization import content_words

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 
-from assistant.context.conversation import Exchange
+from assistant.context import Exchange
 from assistant.errors import StoreError
 from assistant.events import (
     Event,
@@ -26,7 +26,7 @@ from assistant.events import (
     Notice,
     Severity,
 )
-from assistant.ipc.loop_bridge import Result, run_on_loop
+from assistant.ipc import Result, run_on_loop
 from assistant.memory.forgetting.answer_origins import AnsweredTurn
 from assistant.memory.forgetting.purge import Purge
 from assistant.memory.forgetting.receipts import PurgeResult, Receipt
@@ -58,6 +58,13 @@ class HidesItems(Protocol):
 
     def purged(self, items: HiddenItems, *, clean: bool) -> None:
         """It can't be brought back any more. Unless `clean`, something of it was still found."""
+
+
+class LiveConversation(HidesItems, Protocol):
+    """The running conversation."""
+
+    @property
+    def exchanges(self) -> Sequence[Exchange]: ...
 
 
 @dataclass(frozen=True, slots=True)

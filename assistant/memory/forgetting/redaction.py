@@ -11,9 +11,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from assistant.ipc import Row
 from assistant.memory.forgetting.pattern_search import SearchPatterns
 from assistant.memory.forgetting.verify import patterns_of
-from assistant.memory.records.data_location import Row
 from assistant.memory.transcript.conversation_recordings import FIXED, texts_of
 from assistant.memory.transcript.database import Transcript
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
-from assistant.context.conversation import Exchange
+from assistant.context import Exchange
 from assistant.errors import ModelError, SettingsError, StoreError
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.forgetting import selection

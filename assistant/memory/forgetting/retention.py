@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 from assistant.errors import StoreError
-from assistant.memory.transcript.database import Transcript
+from assistant.memory.transcript.database import AT_ONCE, Transcript
 from assistant.settings import Settings
 
 logger = logging.getLogger(__name__)
@@ -17,8 +17,6 @@ FIRST_S = 10.0
 AGAIN_S = 86_400.0
 NOT_YET_S = 60.0
 """While memories are not in their store."""
-AT_ONCE = 100
-"""Exchanges in one transaction; a few milliseconds, for which storing would wait."""
 BREATH_S = 0.05
 """Between two transactions."""
 

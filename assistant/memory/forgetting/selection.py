@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
-from assistant.context.conversation import Exchange
+from assistant.context import Exchange
 from assistant.language.dialogue_acts import is_courtesy, is_question
 from assistant.language.normalization import content_words
 from assistant.language.speakers import USER

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from assistant.encryption.sealed_sqlite import PLAIN_HEADER, header_of
+from assistant.encryption import PLAIN_HEADER, header_of
 from assistant.errors import StoreError
 from assistant.events import Searched
 from assistant.memory.forgetting import data_inventory

@@ -6,11 +6,10 @@ in `forgetting.data_inventory`. Every purge then reaches it, and every search af
 """
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 from assistant.events import Searched
-
-Row = dict[str, Any]
+from assistant.ipc import Row
 
 
 class FindsWords(Protocol):

@@ -12,6 +12,10 @@ MARKS = (
     *("supersedes", "superseded_by", "pinned", "never_recall", "refreshed", "separate"),
 )
 """What the transcript does not tell."""
+LONGEST_READ = 2_000
+"""Characters of a text that rules read: nobody talks longer, and what is pasted tells nothing."""
+DERIVED_CONFIDENCE = 0.8
+"""Of what was made of the user's words: they need not mean what they were taken for."""
 
 
 class MemoryKind(StrEnum):

@@ -2,38 +2,21 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, fields
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 from assistant.errors import StoreError
 from assistant.memory.records.memory import Memory, MemoryKind
+from assistant.memory.records.stored_values import microseconds
 
 FIELDS = tuple(field.name for field in fields(Memory))
-
-
 TIMES = frozenset({"created", "last_used", "expires", "refreshed"})
-
-
 LISTS = frozenset({"sources", "supersedes"})
-
-
 NUMBERS = frozenset({"importance", "confidence"})
-
-
 COUNTS = frozenset({"uses", "feedback"})
-
-
 FLAGS = frozenset({"pinned", "never_recall", "separate"})
-
-
 NEEDED = ("id", "user_id", "kind", "text", "created")
 """Fields without a default."""
-
-
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-MICROSECOND = timedelta(microseconds=1)
 
 
 def to_json(memory: Memory) -> dict[str, Any]:
@@ -86,15 +69,7 @@ def _imported(name: str, value: Any) -> Any:
     if isinstance(value, str) and name not in LISTS | NUMBERS | COUNTS | FLAGS:
         if name in TIMES:
             moment = datetime.fromisoformat(value)
-            _microseconds(moment)
+            microseconds(moment)
             return moment
         return MemoryKind(value) if name == "kind" else value
     raise ValueError(f"the field `{name}` can't be {value!r:.40}")
-
-
-def _microseconds(moment: datetime | None) -> int | None:
-    if moment is None:
-        return None
-    if moment.tzinfo is None:
-        raise ValueError(f"the time {moment} has no zone")
-    return (moment - EPOCH) // MICROSECOND

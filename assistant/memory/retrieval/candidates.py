@@ -3,10 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-Places = NDArray[np.int64]
-"""Positions among the candidates, or `NONE`; shape (candidates,) where nothing else is said."""
-
-NONE = -1
+from assistant.memory.records.arrays import NONE, Places
 
 
 def best_by_words(own: NDArray[np.floating], count: int) -> Places:
@@ -38,13 +35,3 @@ def to_be_ranked(
     new[1:] &= around[1:] != around[:-1]
     rows: Places = around[new]
     return rows
-
-
-def places(rows: Places, wanted: Places) -> Places:
-    """Where `wanted` rows, in any shape, stand among the ascending `rows`; `NONE` for what isn't
-    there."""
-    if not len(rows):
-        return np.full_like(wanted, NONE)
-    found = np.minimum(np.searchsorted(rows, wanted), len(rows) - 1)
-    here: Places = np.where(rows[found] == wanted, found, NONE)
-    return here

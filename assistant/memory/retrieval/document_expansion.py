@@ -16,14 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assistant.language.stemming import TextAnalyzer
+from assistant.memory.records.arrays import Rows, Vector, Vectors
 from assistant.memory.retrieval.lexical_index import LexicalIndex
-from assistant.memory.retrieval.vector_index import VectorIndex
+from assistant.memory.retrieval.vectors.vector_index import VectorIndex
 from assistant.settings import Idle
-
-Rows = NDArray[np.int64]
-Vector = NDArray[np.float32]
-Vectors = NDArray[np.float32]
-
 
 DESCRIBE_MEANING, EXPAND_MEANING = 0.2, 0.2
 

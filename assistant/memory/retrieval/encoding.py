@@ -18,22 +18,20 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assistant.errors import ModelFailed
+from assistant.memory.records.arrays import Vector, Vectors
+from assistant.memory.records.memory import LONGEST_READ
+from assistant.memory.records.validation import LONGEST_TEXT
+from assistant.memory.retrieval.deadline import LAST
 from models.interfaces import SentenceEncoder
 
-Vector = NDArray[np.float32]
-Vectors = NDArray[np.float32]
-
-QUERIES_KEPT = 1_000
-DOCUMENTS_KEPT = 500
 DRAFTS_KEPT = 4
-RECENT = 8
+RECENT = LAST
 """Encodings of queries by which it is told how long the next one will take."""
-LONGEST_QUERY = 2_000
+LONGEST_QUERY = LONGEST_READ
 """Characters; of a longer one the end is taken, where the question is. Two minutes of speech."""
-LONGEST_DOCUMENT = 10_000
+LONGEST_DOCUMENT = LONGEST_TEXT
 """Characters; of a longer one the beginning is taken. More than an encoder reads."""
 
 
@@ -114,8 +112,8 @@ class QueryEncoder:
         *,
         stronger: "QueryEncoder | None" = None,
         rest: Callable[[], None] = lambda: None,
-        queries_kept: int = QUERIES_KEPT,
-        documents_kept: int = DOCUMENTS_KEPT,
+        queries_kept: int = 1_000,
+        documents_kept: int = 500,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self.stronger = stronger

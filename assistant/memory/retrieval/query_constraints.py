@@ -8,13 +8,12 @@ from datetime import datetime
 import numpy as np
 from numpy.typing import NDArray
 
+from assistant.memory.records.arrays import Rows, Values
 from assistant.memory.retrieval.lexical_index import LexicalIndex
 from assistant.memory.retrieval.question import Question
-from assistant.memory.retrieval.ranking import Ranking, Values
+from assistant.memory.retrieval.ranking import Ranking
 from assistant.memory.retrieval.row_metadata import RowMetadata
 from assistant.memory.retrieval.time_index import TimeAsked, time_asked
-
-Rows = NDArray[np.int64]
 
 MOST = 2_000
 """Memories, the newest, that are compared with the question because of a clue."""

@@ -18,7 +18,8 @@ import numpy as np
 
 from assistant.events import Event, Notice, Severity
 from assistant.language.stemming import TextAnalyzer
-from assistant.memory.retrieval.encoding import LONGEST_QUERY, QueryEncoder, Vector
+from assistant.memory.records.arrays import Vector
+from assistant.memory.retrieval.encoding import LONGEST_QUERY, QueryEncoder
 from assistant.memory.retrieval.question import (
     Earlier,
     Question,

@@ -10,19 +10,14 @@ A turn is understood by those around it: it gets a share of their evidence, most
 just before, which is often the question that it answers.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assistant.language.speakers import USER
-from assistant.memory.retrieval.candidates import NONE, Places, places
-
-Values = NDArray[np.float64]
-"""Shape (candidates,)."""
-Read = Callable[[Places], NDArray[np.float32]]
-"""Vectors, shape (positions, dimensions), of the few that are looked at closely."""
+from assistant.memory.records.arrays import NONE, Places, Values, VectorsAt, places
 
 COMPARED = 64
 """Vectors of the best that are read and compared with each other. Where more lie so close together,
@@ -208,10 +203,10 @@ def _spoken_by(speaker: str | None, speakers: Sequence[str] | NDArray[np.object_
 
 def _filled(cosine: Values) -> Values:
     known = ~np.isnan(cosine)
-    return cosine if known.all() else np.where(known, cosine, _mean(cosine[known]))
+    return cosine if known.all() else np.where(known, cosine, mean_cosine(cosine[known]))
 
 
-def _mean(values: Values) -> float:
+def mean_cosine(values: Values) -> float:
     return float(values.mean()) if len(values) else 0.0
 
 
@@ -236,7 +231,7 @@ def _around(
     # What stands at the end is what the place `NONE` gives.
     before_each = np.append(before, NONE)
     words = np.append(words, 0.0)
-    above = np.append(np.maximum(0.0, cosine - _mean(cosine)), 0.0)
+    above = np.append(np.maximum(0.0, cosine - mean_cosine(cosine)), 0.0)
     return np.asarray(
         weights.words_before * words[before]
         + weights.words_near * (words[after] + words[before_each[before]])
@@ -284,7 +279,7 @@ def _superseded(scores: Values, features: Features, weights: Ranking) -> Values:
     return final
 
 
-def diversify(scores: Values, vectors: Read | None, k: int, weights: Ranking) -> NDArray[np.int64]:
+def diversify(scores: Values, vectors: VectorsAt | None, k: int, weights: Ranking) -> Places:
     """Positions of the k best, best first, each chosen for its score less what it repeats of those
     chosen before it (maximal marginal relevance). Among equals the earlier position is first.
 
@@ -326,7 +321,7 @@ class Candidates:
     after: Places
     """The rows said just before and after in the same conversation, or `NONE`."""
     features: Features
-    vectors: Read | None = None
+    vectors: VectorsAt | None = None
     """For telling what is redundant; reads those of the rows at these positions."""
 
 

@@ -6,14 +6,12 @@ from dataclasses import replace
 from datetime import datetime, time, timedelta
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assistant.language.speakers import USER
+from assistant.memory.records.arrays import Rows
 from assistant.memory.retrieval.ranking import Features
 from assistant.memory.retrieval.recap_question import RecapQuestion, parse_recap_question
 from assistant.memory.retrieval.row_metadata import RowMetadata
-
-Rows = NDArray[np.int64]
 
 MOST = 200
 """Rows of a time that are looked at: the newest."""

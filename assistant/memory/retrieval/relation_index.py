@@ -11,9 +11,9 @@ from itertools import islice
 from assistant.language.relations import _WORD, Role, roles
 
 MOST_NAMES = 8
+"""Of one question."""
 LOOKED_AT = 32
 """Names of whom it is looked whether they may be drawn on."""
-"""Of one question."""
 
 
 class Roles:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from assistant.events import MemoryUsed
 from assistant.memory.records.memory import MemoryKind
-from assistant.memory.retrieval.tiers import Tier
+from assistant.memory.retrieval.vectors.tiers import Tier
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,21 +8,18 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from assistant.context.note import Note
+from assistant.context import Note
 from assistant.language.sentences import stated
 from assistant.language.speakers import ASSISTANT
+from assistant.memory.records.arrays import NONE, Rows, places
 from assistant.memory.records.lifetimes import Lifetimes
 from assistant.memory.records.memory import Memory, MemoryKind
-from assistant.memory.retrieval.candidates import NONE, places
 from assistant.memory.retrieval.ranking import Features
 from assistant.memory.retrieval.relation_index import Roles
-from assistant.memory.retrieval.tiers import Marks
 from assistant.memory.retrieval.time_index import RowTimes
 from assistant.memory.retrieval.user_profile import Standing, belongs_to_profile, profile_notes
+from assistant.memory.retrieval.vectors.tiers import DAY_S, Marks
 
-Rows = NDArray[np.int64]
-
-DAY_S = 86_400.0
 CREATED, LAST_USED, IMPORTANCE, CONFIDENCE, USES, FEEDBACK, PINNED, STATEMENT = range(8)
 """Numbers of each row, side by side: they are needed together, and lie in one line of the
 processor's cache. `CREATED` is when it was last told, `LAST_USED` the same where a memory was never

@@ -11,15 +11,14 @@ import numpy as np
 
 from assistant.language.speakers import USER
 from assistant.language.stemming import TextAnalyzer
+from assistant.memory.records.arrays import Cosines, Rows
 from assistant.memory.records.memory import Memory, MemoryKind
 from assistant.memory.retrieval.candidates import best_by_words, to_be_ranked
 from assistant.memory.retrieval.deadline import SearchDeadline
-from assistant.memory.retrieval.dense_index import DenseIndex, QueryVectors
 from assistant.memory.retrieval.document_expansion import DocumentExpansion
 from assistant.memory.retrieval.encoding import LONGEST_DOCUMENT
 from assistant.memory.retrieval.lexical_index import Evidence as ByWords
 from assistant.memory.retrieval.lexical_index import LexicalIndex
-from assistant.memory.retrieval.quantized_blocks import Cosines, Rows
 from assistant.memory.retrieval.query_constraints import QueryConstraints
 from assistant.memory.retrieval.question import Question
 from assistant.memory.retrieval.ranking import (
@@ -33,7 +32,8 @@ from assistant.memory.retrieval.ranking import (
 from assistant.memory.retrieval.recap_scope import rows_in_scope, with_recap_bonus
 from assistant.memory.retrieval.results import RecalledMemory
 from assistant.memory.retrieval.row_metadata import RowMetadata
-from assistant.memory.retrieval.tiers import Tier
+from assistant.memory.retrieval.vectors.dense_index import DenseIndex, QueryVectors
+from assistant.memory.retrieval.vectors.tiers import Tier
 from assistant.memory.transcript.fact_rows import without_redundant
 
 CANDIDATES = 80

@@ -12,19 +12,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assistant.language.speakers import USER
+from assistant.memory.records.arrays import Vectors
 from assistant.memory.records.ids import telling
 from assistant.memory.retrieval.document_expansion import Expansion
 from assistant.memory.transcript import derived_rows
 from assistant.memory.transcript.exchange_rows import Read
+from assistant.memory.transcript.hidden_rows import LOOKED_UP
 
 DESCRIBED = "describe"
 """The kind of output."""
 STEPS = 127
-
-Vectors = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +103,7 @@ def _sources(db: sqlite3.Connection, numbers: Sequence[int], user: str) -> dict[
     """Of these outputs: by themselves where they are few, else by reading all."""
     found: dict[int, list[str]] = {number: [] for number in numbers}
     query = "SELECT derived, exchange FROM derived_source"
-    if len(numbers) <= derived_rows.LOOKED_UP:
+    if len(numbers) <= LOOKED_UP:
         places = ", ".join("?" * len(numbers))
         rows = db.execute(f"{query} WHERE derived IN ({places})", numbers)
     else:

@@ -10,7 +10,8 @@ from functools import partial
 
 from assistant.errors import ModelError
 from assistant.events import Event, Notice, Severity
-from assistant.memory.retrieval.encoding import QueryEncoder, Vectors
+from assistant.memory.records.arrays import Vectors
+from assistant.memory.retrieval.encoding import QueryEncoder
 from assistant.memory.retrieval.user_index import UserIndex
 from assistant.memory.store.open_table import folder_of
 from assistant.memory.store.table import MemoryTable

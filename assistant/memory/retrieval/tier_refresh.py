@@ -9,8 +9,8 @@ from itertools import takewhile
 import numpy as np
 from numpy.typing import NDArray
 
-from assistant.memory.retrieval.tiers import Tiers
 from assistant.memory.retrieval.user_index import UserIndex
+from assistant.memory.retrieval.vectors.tiers import Tiers
 from assistant.memory.store.table import MemoryTable
 
 

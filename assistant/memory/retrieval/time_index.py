@@ -17,19 +17,16 @@ from numpy.typing import NDArray
 from assistant.language.calendar import local_day
 from assistant.language.date_ranges import Span
 from assistant.language.time_expressions import find_time_expressions
+from assistant.memory.records.arrays import Rows, Values
+from assistant.memory.records.memory import LONGEST_READ
 
-Rows = NDArray[np.int64]
 Days = NDArray[np.float32]
 """Shape (rows,): days since year 1, as `date.toordinal` counts them; NaN for none."""
-Values = NDArray[np.float64]
-"""Shape (rows,)."""
 
 TOLD = 2
 """Spans of one memory that are kept: who names more tells of no time in particular."""
 LONGEST = 400
 """Days of a span that a memory tells of; a longer one says little."""
-READ = 2_000
-"""Characters of a memory, from its start."""
 FADE_DAYS = 2.0
 FADE_SHARE = 0.25
 """Outside of a span closeness is halved each time so many days have passed, and this share of the
@@ -87,7 +84,9 @@ class RowTimes:
         day = local_day(said)
         self._said[row], self._told[row] = day.toordinal(), np.nan
         spans = [
-            each for each in find_time_expressions(text[:READ], day).spans if each.days <= LONGEST
+            each
+            for each in find_time_expressions(text[:LONGEST_READ], day).spans
+            if each.days <= LONGEST
         ]
         for place, span in enumerate(spans[:TOLD]):
             self._told[row, place] = span.first.toordinal(), span.last.toordinal()

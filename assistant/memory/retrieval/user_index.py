@@ -13,15 +13,14 @@ from datetime import datetime
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
-from assistant.context.note import Note
+from assistant.context import Note
 from assistant.errors import StoreError
 from assistant.language.stemming import TextAnalyzer
+from assistant.memory.records.arrays import Rows, Vector, Vectors
 from assistant.memory.records.lifetimes import Lifetimes
 from assistant.memory.records.memory import Memory
 from assistant.memory.retrieval.deadline import SearchDeadline
-from assistant.memory.retrieval.dense_index import DenseIndex, QueryVectors
 from assistant.memory.retrieval.document_expansion import (
     DocumentExpansion,
     Expansion,
@@ -33,12 +32,9 @@ from assistant.memory.retrieval.ranking import Ranking
 from assistant.memory.retrieval.results import RecalledMemory
 from assistant.memory.retrieval.row_metadata import RowMetadata
 from assistant.memory.retrieval.search import Parts, newest_stated, searched, words_of
-from assistant.memory.retrieval.tiers import Tier, Tiers, assigned
+from assistant.memory.retrieval.vectors.dense_index import DenseIndex, QueryVectors
+from assistant.memory.retrieval.vectors.tiers import Tier, Tiers, assigned
 from assistant.memory.store.lance_schema import Batch
-
-Rows = NDArray[np.int64]
-Vector = NDArray[np.float32]
-Vectors = NDArray[np.float32]
 
 OUTLINED_AT_ONCE = 250
 """Two milliseconds."""

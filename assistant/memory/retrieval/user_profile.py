@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from assistant.context.note import Note
+from assistant.context import Note
 from assistant.language.name_introduction import ADDRESS, NAME
 from assistant.memory.records.ids import WISH
 from assistant.memory.records.memory import Memory, MemoryKind

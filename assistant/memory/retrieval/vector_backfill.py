@@ -11,7 +11,8 @@ from functools import partial
 import numpy as np
 
 from assistant.errors import ModelError
-from assistant.memory.retrieval.encoding import QueryEncoder, Vectors
+from assistant.memory.records.arrays import Vectors
+from assistant.memory.retrieval.encoding import QueryEncoder
 from assistant.memory.retrieval.user_index import UserIndex
 from assistant.memory.store.table import MemoryTable
 from assistant.memory.store.write_priority import yield_to_speech

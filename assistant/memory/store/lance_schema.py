@@ -15,18 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assistant.errors import StoreDamaged
+from assistant.memory.records.arrays import Vectors
 from assistant.memory.records.memory import Memory, MemoryKind
 from assistant.memory.records.serialization import (
     COUNTS,
-    EPOCH,
     FIELDS,
     FLAGS,
     LISTS,
-    MICROSECOND,
     NUMBERS,
     TIMES,
-    _microseconds,
 )
+from assistant.memory.records.stored_values import microseconds, storable, time_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -46,9 +45,6 @@ KEY_ID = b"key"
 """Key in the metadata of the column `id`: which key the words are sealed with."""
 ROTATION_CHECK = b"rotation_check"
 """Key in a vector column's metadata, where the vectors are turned: see `sealing`."""
-
-Vectors = NDArray[np.float32]
-"""Shape (rows, dimensions)."""
 
 
 def first_schema() -> "pa.Schema":
@@ -113,9 +109,10 @@ def rows(memories: Sequence[Memory], version: int) -> "pa.Table":
         else:
             values = [getattr(memory, field.name) for memory in memories]
         if field.name in TIMES:
-            columns.append(pa.array([_microseconds(value) for value in values], field.type))
+            moments = [None if value is None else microseconds(value) for value in values]
+            columns.append(pa.array(moments, field.type))
         elif field.name in TEXTS:
-            columns.append(pa.array([_storable(value) for value in values], field.type))
+            columns.append(pa.array([storable(value) for value in values], field.type))
         else:
             columns.append(pa.array(values, field.type))
     return pa.Table.from_arrays(columns, schema=schema())
@@ -212,9 +209,5 @@ def _values(columns: "pa.RecordBatch | pa.Table", name: str) -> list[Any]:
     return values
 
 
-def _storable(text: str) -> str:
-    return text.encode("utf-8", "replace").decode("utf-8")
-
-
 def _time(microseconds: int | None) -> datetime | None:
-    return None if microseconds is None else EPOCH + microseconds * MICROSECOND
+    return None if microseconds is None else time_of(microseconds)

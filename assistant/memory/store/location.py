@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from assistant.encryption.keys import MasterKey
+from assistant.encryption import MasterKey
 from assistant.errors import SettingsError
 from assistant.memory.store.open_table import folder_of
 from assistant.paths import Home

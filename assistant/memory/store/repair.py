@@ -18,10 +18,10 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from assistant.errors import StoreDamaged, StoreError
 from assistant.events import Notice, Severity
+from assistant.ipc import Row
 from assistant.memory.records.serialization import from_json
 from assistant.memory.store.location import StoreLocation
 from assistant.memory.store.salvage import DAMAGED_EXIT, MARKED
@@ -29,7 +29,6 @@ from assistant.memory.store.table import MemoryTable
 
 logger = logging.getLogger(__name__)
 
-Row = dict[str, Any]
 
 CRASHES = frozenset(
     -number for number in (signal.SIGABRT, signal.SIGSEGV, signal.SIGILL, signal.SIGFPE)

@@ -26,11 +26,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from assistant.encryption.keys import NONCE_BYTES, MasterKey
+from assistant.encryption import NONCE_BYTES, MasterKey
 from assistant.language.speakers import ASSISTANT, USER
+from assistant.memory.records.arrays import Vectors
 from assistant.memory.records.ids import renamed
 from assistant.memory.records.memory import Memory
-from assistant.memory.store.lance_schema import ROTATION_CHECK, Vectors
+from assistant.memory.store.lance_schema import ROTATION_CHECK
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from assistant.encryption.keys import MasterKey
+from assistant.encryption import MasterKey
 from assistant.errors import StoreDamaged, StoreError
 from assistant.memory.records.memory import Memory
 from assistant.memory.records.serialization import to_json

@@ -12,9 +12,10 @@ from contextlib import ExitStack, contextmanager
 from datetime import timedelta
 from typing import Any
 
-from assistant.encryption.keys import MasterKey
+from assistant.encryption import MasterKey
 from assistant.errors import StoreError, StoreInUse
 from assistant.memory.records import serialization
+from assistant.memory.records.arrays import Vectors
 from assistant.memory.records.memory import Memory
 from assistant.memory.records.serialization import FIELDS
 from assistant.memory.store import lance_queries, lance_schema, open_table
@@ -22,15 +23,14 @@ from assistant.memory.store import rewrite as table_rewrite
 from assistant.memory.store.fragments import Pieces
 from assistant.memory.store.lance_errors import explained
 from assistant.memory.store.lance_queries import IDS_AT_ONCE, SAID, by_user, chunks, condition
-from assistant.memory.store.lance_schema import Batch, Vectors
+from assistant.memory.store.lance_schema import Batch
 from assistant.memory.store.open_table import Table, folder_of, version
+from assistant.memory.store.rewrite import ROWS_AT_ONCE
 from assistant.memory.store.row_encryption import EncryptedRows, PlainRows
 from assistant.memory.store.tombstone_table import TombstoneTable
 from assistant.memory.store.write_priority import yield_to_speech
 from assistant.memory.store.writer_lock import OnlyReading, SharedLock, WriterLock
 
-ROWS_AT_ONCE = 8_192
-"""In one batch of a scan: 12 MB with vectors of 384 dimensions."""
 PATIENCE_S = 2.0
 """How long `compact` waits for a moment in which nobody reads or writes."""
 

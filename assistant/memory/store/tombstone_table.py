@@ -13,17 +13,16 @@ not sealed where the memories are. It only grows: its old versions hold nothing 
 purge drops them.
 """
 
-import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from assistant.errors import StoreDamaged
+from assistant.memory.records.arrays import Vectors
 from assistant.memory.records.memory import Memory
 from assistant.memory.store.lance_errors import explained
 from assistant.memory.store.lance_queries import IDS_AT_ONCE, chunks
-from assistant.memory.store.lance_schema import Vectors
 from assistant.memory.store.open_table import Table, folder_of
 from assistant.memory.store.rewrite import TINY
 from assistant.memory.store.tombstones import MARK, Tombstones, to_mark
@@ -43,7 +42,7 @@ class TombstoneTable:
     """Thread-safe. What it has read, and what is written through it, is known without the disk.
 
     Args:
-        changing: the right to write to the store.
+        changing: the right to write to the store, which one thread at a time has.
 
     Raises:
         StoreError: it can't be read.
@@ -55,7 +54,6 @@ class TombstoneTable:
         self._db = db
         self._uri = uri
         self._changing = changing
-        self._lock = threading.Lock()
         self._known: Mapping[str, Tombstones] = self._read()
         """Replaced as a whole, so it is read without a lock."""
 
@@ -127,7 +125,7 @@ class TombstoneTable:
         new = [row for row in dict.fromkeys(rows) if not self._has(row)]
         if not new:
             return
-        with self._changing(), self._lock:
+        with self._changing():
             table = self._db.create_table(NAME, schema=_schema(), exist_ok=True)
             table.add(_as_arrow(new, finished=finished))
             known = dict(self._known)
@@ -153,7 +151,7 @@ class TombstoneTable:
         left = sorted(self.of(user).unfinished.intersection(marks))
         if not left:
             return
-        with self._changing(), self._lock:
+        with self._changing():
             table = self._db.open_table(NAME)
             for some in chunks(left, IDS_AT_ONCE):
                 these = (col("user_id") == lit(user)) & col("mark").isin(list(some))

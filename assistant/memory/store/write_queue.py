@@ -54,6 +54,7 @@ class WriteQueue:
     """
     Args:
         open_table: blocking; may raise StoreError.
+        close_table: lets go of it; closes it, unless others use it too.
         tell: told when storing begins to fail, and when it works again.
         try_later: has `mend` called after so many seconds.
     """
@@ -61,13 +62,13 @@ class WriteQueue:
     def __init__(
         self,
         open_table: Callable[[], MemoryTable],
+        close_table: Callable[[MemoryTable], None],
         tell: Callable[[Notice], None],
         try_later: Callable[[float], None],
     ) -> None:
         self.table: MemoryTable | None = None
-        self.owns_table = True
-        """False where others use the table too, and close it."""
         self._open_table = open_table
+        self._close_table = close_table
         self._tell_user = tell
         self._try_later = try_later
         self._unwritten: dict[str, Memory] = {}
@@ -112,7 +113,7 @@ class WriteQueue:
         forgotten, self._forgotten = self._forgotten, table.forgotten
         news = forgotten is not None and len(table.forgotten) != len(forgotten)
         if table.refused is not None and self.table is not None and not news:
-            table.close()
+            self._close_table(table)
             self.failed(table.refused)
             return False
         self._lose()
@@ -261,8 +262,8 @@ class WriteQueue:
     def _lose(self) -> None:
         table, self.table = self.table, None
         self._read = False
-        if table is not None and self.owns_table:
-            table.close()
+        if table is not None:
+            self._close_table(table)
 
 
 def _drop_marked(index: ReadsRows, table: MemoryTable) -> None:

@@ -22,11 +22,11 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from assistant.encryption.keys import MasterKey
-from assistant.encryption.sealed_lines import LineCipher
+from assistant.encryption import LineCipher, MasterKey
 from assistant.errors import StoreError, StoreLocked
 from assistant.events import Searched
-from assistant.memory.records.data_location import FindsWords, RemovesWords, Row
+from assistant.ipc import Row
+from assistant.memory.records.data_location import FindsWords, RemovesWords
 
 FIXED = frozenset({"type", "phase", "severity"})
 """Fields whose values are the program's own words."""

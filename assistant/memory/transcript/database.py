@@ -18,28 +18,23 @@ from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from assistant.context.conversation import Conversation, Exchange, Summary
-from assistant.encryption.keys import MasterKey
-from assistant.encryption.sealed_sqlite import connect
+from assistant.context import Conversation, Exchange, Summary
+from assistant.encryption import BUSY_S, MasterKey, connect_sqlite
 from assistant.errors import StoreError
 from assistant.events import Latency, MemoryUsed
 from assistant.memory.records.data_location import DataLocation
 from assistant.memory.records.hidden import HiddenItems
+from assistant.memory.records.stored_values import microseconds, storable, time_of
 from assistant.memory.transcript import hidden_rows, suppressions, vacuum
 from assistant.memory.transcript.conversation_recordings import Recordings
-from assistant.memory.transcript.exchange_rows import (
-    EXCHANGE,
-    exchange_of,
-    microseconds,
-    storable,
-    time_of,
-)
+from assistant.memory.transcript.exchange_rows import EXCHANGE, exchange_of
 from assistant.memory.transcript.migrations import migrate
 from assistant.memory.transcript.sqlite_errors import explained
 from assistant.paths import Home
 
-BUSY_S = 2.0
-"""How long to wait for another process that writes."""
+AT_ONCE = 100
+"""Rows in one transaction of what can wait: a few milliseconds, for which storing an exchange may
+have to wait."""
 
 
 class Transcript:
@@ -66,7 +61,7 @@ class Transcript:
         with explained(path):
             os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
             path.chmod(0o600)
-            db = connect(path, key, BUSY_S)
+            db = connect_sqlite(path, key, BUSY_S)
         try:
             with explained(path):
                 db.execute("PRAGMA journal_mode = WAL")
@@ -268,7 +263,8 @@ class Transcript:
         ids = list(exchange_ids)
         with self.writing():
             hidden_rows.mark_forgotten(self._db, user, ids, microseconds(datetime.now(UTC)))
-            gone = sum(self._delete(user, ids[at : at + 500]) for at in range(0, len(ids), 500))
+            step = hidden_rows.LOOKED_UP
+            gone = sum(self._delete(user, ids[i : i + step]) for i in range(0, len(ids), step))
             self._drop_covering(user, frozenset(ids))
         self.tidy()
         return gone

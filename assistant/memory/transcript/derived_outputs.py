@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from assistant.context.conversation import Exchange
+from assistant.context import Exchange
+from assistant.memory.records.stored_values import microseconds
 from assistant.memory.transcript import derived_rows
 from assistant.memory.transcript.database import Transcript
-from assistant.memory.transcript.exchange_rows import microseconds
 from assistant.memory.transcript.hidden_rows import held, hidden_exchanges
 
 

@@ -4,8 +4,7 @@ it rests on, in the same transaction."""
 import sqlite3
 from collections.abc import Collection, Iterable
 
-LOOKED_UP = 500
-"""Ids in one statement."""
+from assistant.memory.transcript.hidden_rows import LOOKED_UP
 
 Row = tuple[int, str, str]
 """Number, subject, content."""

@@ -3,10 +3,10 @@
 import sqlite3
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 
-from assistant.context.conversation import Exchange
+from assistant.context import Exchange
+from assistant.memory.records.stored_values import microseconds, time_of
 from assistant.memory.transcript.hidden_rows import hidden_exchanges
 
 
@@ -16,6 +16,14 @@ class Read(Protocol):
     def reading(self) -> AbstractContextManager[sqlite3.Connection]: ...
 
 
+class Written(Read, Protocol):
+    """The transcript, as far as it is written."""
+
+    def writing(self) -> AbstractContextManager[sqlite3.Connection]: ...
+
+    def tidy(self) -> None: ...
+
+
 EXCHANGE = "id, turn, user_text, started, assistant_text, interrupted, ended"
 
 
@@ -23,19 +31,6 @@ def exchange_of(row: Sequence[Any]) -> Exchange:
     """From the columns of `EXCHANGE`."""
     key, turn, said, started, answer, interrupted, ended = row
     return Exchange(key, turn, said, time_of(started), answer, bool(interrupted), time_of(ended))
-
-
-def storable(text: str) -> str:
-    """Half surrogate pairs, which broken terminals send, have no UTF-8 form."""
-    return text.encode("utf-8", "replace").decode("utf-8")
-
-
-def microseconds(moment: datetime) -> int:
-    return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
-
-
-def time_of(microseconds: int) -> datetime:
-    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=microseconds)
 
 
 def before(transcript: Read, user: str, exchange: Exchange, count: int) -> list[Exchange]:

@@ -7,19 +7,18 @@ again without a model, and what the user put right stays so.
 
 import json
 import operator
-import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol, TypeVar
 
-from assistant.context.conversation import Exchange
+from assistant.context import Exchange
 from assistant.language.calendar import day_words
 from assistant.language.speakers import USER
 from assistant.memory.records import ids
 from assistant.memory.records.ids import exchange_of, fact_id
 from assistant.memory.records.memory import Memory, MemoryKind
 from assistant.memory.transcript import derived_rows, span_summaries
+from assistant.memory.transcript.exchange_rows import Read, Written
 
 EXTRACTED = "extract"
 """The kind of output."""
@@ -35,20 +34,6 @@ class Fact:
     quote: str
     importance: float
     confidence: float
-
-
-class Read(Protocol):
-    """The transcript, as far as it is read."""
-
-    def reading(self) -> AbstractContextManager[sqlite3.Connection]: ...
-
-
-class Written(Protocol):
-    """The transcript, as far as it is written."""
-
-    def writing(self) -> AbstractContextManager[sqlite3.Connection]: ...
-
-    def tidy(self) -> None: ...
 
 
 class Recalled(Protocol):

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from assistant.errors import StoreError
-from assistant.memory.transcript import derived_rows, hidden_rows, job_rows, suppressions
+from assistant.memory.transcript import derived_rows, hidden_rows, job_queue, suppressions
 
 
 def _first_tables(db: sqlite3.Connection) -> None:
@@ -51,7 +51,7 @@ MIGRATIONS: Sequence[Callable[[sqlite3.Connection], None]] = (
     _injected_memories,
     suppressions.add_table,
     hidden_rows.add_tables,
-    job_rows.add_tables,
+    job_queue.add_tables,
     derived_rows.add_tables,
 )
 """Each brings the schema from its place in this list to the next; `user_version` counts them."""

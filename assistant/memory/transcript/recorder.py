@@ -40,7 +40,7 @@ from assistant.events import (
     TurnStarted,
     UserSensed,
 )
-from assistant.ipc import event_json
+from assistant.ipc import event_to_json
 from assistant.memory.transcript.conversation_recordings import Recordings
 
 logger = logging.getLogger(__name__)
@@ -257,7 +257,7 @@ class RecordingWriter:
 
     def _carry_out(self, job: RecordedEvent | Job) -> None:
         if isinstance(job, RecordedEvent):
-            row = {"at": job.at.isoformat(), "event": event_json.event_to_json(job.event)}
+            row = {"at": job.at.isoformat(), "event": event_to_json(job.event)}
             self.recordings.append(self.path, [row])
         else:
             job(self.path)

@@ -7,17 +7,18 @@ goes with the first of them that is forgotten, and is made again of the others.
 
 import json
 import sqlite3
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from assistant.context.conversation import Exchange
+from assistant.context import Exchange
 from assistant.language.calendar import day_words
 from assistant.memory.records.ids import SUMMARY, is_summary
 from assistant.memory.records.ids import SUMMARY_ID as _ID
-from assistant.memory.records.memory import Memory, MemoryKind
+from assistant.memory.records.memory import DERIVED_CONFIDENCE, Memory, MemoryKind
+from assistant.memory.records.stored_values import microseconds
 from assistant.memory.transcript import derived_rows, suppressions
-from assistant.memory.transcript.exchange_rows import microseconds
+from assistant.memory.transcript.exchange_rows import Written
 from assistant.memory.transcript.hidden_rows import hidden_exchanges
 
 SUMMARISED = "summarise"
@@ -29,7 +30,6 @@ OVER = timedelta(hours=1)
 """After its last exchange a conversation counts as over, and so does a span that is not full."""
 IMPORTANCE = 0.4
 """Below that of the words that it rests on."""
-CONFIDENCE = 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ def memory_of(
         conversation=conversation,
         context=", ".join(days),
         importance=IMPORTANCE,
-        confidence=CONFIDENCE,
+        confidence=DERIVED_CONFIDENCE,
         sources=tuple(each.id for each in exchanges),
     )
 
@@ -80,79 +80,6 @@ def stored_summaries(
     return made
 
 
-def spans_without_summary(
-    db: sqlite3.Connection, user: str, version: int, turns: int, now: datetime, limit: int
-) -> list[str]:
-    """Subjects of spans without a summary by these rules of all that they hold, the newest first;
-    none that is still growing, or of which something is to be forgotten."""
-    rows = db.execute(
-        "SELECT conversation || '-' || ?4 || (part * ?3 + 1) FROM ("
-        " SELECT conversation, (turn - 1) / ?3 AS part, count(*) AS size, max(ended) AS ended,"
-        "  max(turn) AS last, max(id IN (SELECT value FROM hidden, json_each(hidden.exchanges)"
-        "   WHERE hidden.user = ?1)) AS veiled"
-        "  FROM exchange WHERE user = ?1 GROUP BY conversation, part) AS span"
-        " WHERE size >= ?5 AND NOT veiled"
-        " AND (last % ?3 = 0 OR ended < ?6 OR EXISTS (SELECT 1 FROM exchange AS later"
-        "  WHERE later.user = ?1 AND later.conversation = span.conversation"
-        "  AND later.turn > (part + 1) * ?3))"
-        " AND NOT EXISTS (SELECT 1 FROM derived WHERE user = ?1 AND kind = ?7 AND version = ?2"
-        "  AND subject = conversation || '-' || ?4 || (part * ?3 + 1)"
-        "  AND (SELECT count(*) FROM derived_source WHERE derived = number) = size)"
-        " ORDER BY ended DESC LIMIT ?8",
-        (user, version, turns, SUMMARY, FEWEST, microseconds(now - OVER), SUMMARISED, limit),
-    ).fetchall()
-    return [row[0] for row in rows]
-
-
-def span(db: sqlite3.Connection, user: str, subject: str, turns: int) -> Span | None:
-    """What there is of it now; None where that is too little, something of it is hidden, or the
-    user has put its summary right, or let it expire."""
-    match = _ID.fullmatch(subject)
-    if match is None or (int(match["first"]) - 1) % turns:
-        return None
-    first = int(match["first"])
-    rows = db.execute(
-        "SELECT id FROM exchange WHERE user = ? AND conversation = ? AND turn BETWEEN ? AND ?"
-        " ORDER BY turn, started, rowid",
-        (user, match["conversation"], first, first + turns - 1),
-    ).fetchall()
-    ids = tuple(row[0] for row in rows)
-    if len(ids) < FEWEST or not hidden_exchanges(db, user).isdisjoint(ids):
-        return None
-    return Span(subject, match["conversation"], first, ids)
-
-
-def sources(
-    db: sqlite3.Connection, user: str, subjects: Collection[str]
-) -> dict[str, frozenset[str]]:
-    """What the summaries of these rest on."""
-    rows = derived_rows.contents(db, user, SUMMARISED, subjects)
-    return {subject: frozenset(derived_rows.sources(db, number)) for number, subject, _ in rows}
-
-
-def put_right(db: sqlite3.Connection, user: str, exchanges: Collection[str]) -> bool:
-    """Whether the user has deleted or changed a summary of one of these, or it has expired: in
-    whatever words, it is not to come back."""
-    noted = suppressions.of(db, user, exchanges)
-    return any(is_summary(each) for each in noted)
-
-
-def overlapping(
-    db: sqlite3.Connection, user: str, subject: str, exchanges: Collection[str]
-) -> list[str]:
-    """Other summaries that rest on some of these: of spans of another length."""
-    resting = derived_rows.resting_on(db, exchanges)
-    every = derived_rows.contents(db, user, SUMMARISED, None)
-    return [key for number, key, _ in every if number in resting and key != subject]
-
-
-def drop(db: sqlite3.Connection, user: str, subjects: Iterable[str]) -> None:
-    db.executemany(
-        "DELETE FROM derived WHERE user = ? AND kind = ? AND subject = ?",
-        [(user, SUMMARISED, each) for each in subjects],
-    )
-
-
 def withdraw(db: sqlite3.Connection, user: str, subjects: Collection[str]) -> bool:
     """The user deleted or changed these: their words are no longer kept here, and no others are
     made in their place, whatever of the span is forgotten later. Says whether there were any."""
@@ -163,3 +90,90 @@ def withdraw(db: sqlite3.Connection, user: str, subjects: Collection[str]) -> bo
         pairs = [(each, subject) for each in derived_rows.sources(db, number)]
         suppressions.note(db, user, pairs, now)
     return bool(rows)
+
+
+class ConversationSpans:
+    """One user's stretches of so many turns. Calls block for about a millisecond, and may raise
+    StoreError: nothing has changed then. Thread-safe."""
+
+    def __init__(self, transcript: Written, user: str, turns: int) -> None:
+        self._transcript = transcript
+        self._user = user
+        self._turns = turns
+
+    def without_summary(self, version: int, now: datetime, limit: int) -> list[str]:
+        """Subjects of spans without a summary by these rules of all that they hold, the newest
+        first; none that is still growing, or of which something is to be forgotten."""
+        with self._transcript.reading() as db:
+            rows = db.execute(
+                "SELECT conversation || '-' || ?4 || (part * ?3 + 1) FROM ("
+                " SELECT conversation, (turn - 1) / ?3 AS part, count(*) AS size,"
+                "  max(ended) AS ended, max(turn) AS last,"
+                "  max(id IN (SELECT value FROM hidden, json_each(hidden.exchanges)"
+                "   WHERE hidden.user = ?1)) AS veiled"
+                "  FROM exchange WHERE user = ?1 GROUP BY conversation, part) AS span"
+                " WHERE size >= ?5 AND NOT veiled"
+                " AND (last % ?3 = 0 OR ended < ?6 OR EXISTS (SELECT 1 FROM exchange AS later"
+                "  WHERE later.user = ?1 AND later.conversation = span.conversation"
+                "  AND later.turn > (part + 1) * ?3))"
+                " AND NOT EXISTS (SELECT 1 FROM derived WHERE user = ?1 AND kind = ?7"
+                "  AND version = ?2 AND subject = conversation || '-' || ?4 || (part * ?3 + 1)"
+                "  AND (SELECT count(*) FROM derived_source WHERE derived = number) = size)"
+                " ORDER BY ended DESC LIMIT ?8",
+                (
+                    self._user,
+                    version,
+                    self._turns,
+                    SUMMARY,
+                    FEWEST,
+                    microseconds(now - OVER),
+                    SUMMARISED,
+                    limit,
+                ),
+            ).fetchall()
+        return [row[0] for row in rows]
+
+    def span(self, subject: str) -> Span | None:
+        """What there is of it now; None where that is too little, or something of it is hidden."""
+        match = _ID.fullmatch(subject)
+        if match is None or (int(match["first"]) - 1) % self._turns:
+            return None
+        first = int(match["first"])
+        with self._transcript.reading() as db:
+            rows = db.execute(
+                "SELECT id FROM exchange WHERE user = ? AND conversation = ?"
+                " AND turn BETWEEN ? AND ? ORDER BY turn, started, rowid",
+                (self._user, match["conversation"], first, first + self._turns - 1),
+            ).fetchall()
+            hidden = hidden_exchanges(db, self._user)
+        ids = tuple(row[0] for row in rows)
+        if len(ids) < FEWEST or not hidden.isdisjoint(ids):
+            return None
+        return Span(subject, match["conversation"], first, ids)
+
+    def put_right(self, span: Span) -> bool:
+        """Whether the user has deleted or changed a summary of these words, or it has expired: in
+        whatever words, it is not to come back."""
+        with self._transcript.reading() as db:
+            noted = suppressions.of(db, self._user, span.exchanges)
+        return any(is_summary(each) for each in noted)
+
+    def has_summary(self, span: Span, version: int) -> bool:
+        """By these rules, of all that it holds."""
+        with self._transcript.reading() as db:
+            if not derived_rows.made(db, self._user, SUMMARISED, version, [span.subject]):
+                return False
+            rows = derived_rows.contents(db, self._user, SUMMARISED, [span.subject])
+            return {each for row in rows for each in derived_rows.sources(db, row[0])} == {
+                *span.exchanges
+            }
+
+    def drop_overlapping(self, span: Span) -> list[str]:
+        """Summaries that rest on some of these words too, of spans of another length, are no longer
+        kept here; returns their subjects."""
+        with self._transcript.writing() as db:
+            resting = derived_rows.resting_on(db, span.exchanges)
+            every = derived_rows.contents(db, self._user, SUMMARISED, None)
+            others = [(n, key) for n, key, _ in every if n in resting and key != span.subject]
+            db.executemany("DELETE FROM derived WHERE number = ?", [(n,) for n, _ in others])
+        return [key for _, key in others]

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from assistant.encryption.sealed_sqlite import failures
+from assistant.encryption import sqlite_failures
 from assistant.errors import StoreBusy, StoreError
 
 
@@ -18,7 +18,7 @@ def explained(path: Path) -> Iterator[None]:
             f"The transcript {path} can't be opened: {error.strerror}.",
             mend="Choose another folder with --home DIR.",
         ) from error
-    except failures() as error:
+    except sqlite_failures() as error:
         raise _sentence(error, path) from error
 
 

@@ -1,8 +1,8 @@
 """What of the transcript's file lies outside of its rows: free pages, gaps and the log.
 
 `secure_delete` overwrites what is deleted, but not what moved from one page to another and was
-deleted there. So, after forgetting, the whole file is written anew, in RAM first: `connect` sees to
-it that no temporary file holds it all.
+deleted there. So, after forgetting, the whole file is written anew, in RAM first: `connect_sqlite`
+sees to it that no temporary file holds it all.
 """
 
 import sqlite3

@@ -28,13 +28,13 @@ QUIET_AFTER_S = 1.0
 """Nothing played for so long: no echo can be left, and the canceller rests."""
 RESERVE = 0.4
 """Part of the devices' latency for which the reference waits, so that lateness does no harm."""
-SURPLUS = 640
+SURPLUS = 4 * FRAME
 """The reference may wait this long (40 ms) beyond the reserve, then silence is dropped from it."""
-LIMIT = 3200
+LIMIT = 20 * FRAME
 """And no longer than this (200 ms) whatever it holds: the microphone stood still."""
 FEW_LAPSES = 2
 """Late more often than this within a second, the reference moves."""
-LATEST = 1600
+LATEST = 10 * FRAME
 """A reference that is later than this (100 ms) has stopped."""
 HANGOVER_S = 0.15
 """Room and buffers go on sounding a little after the last sample was given to the device."""

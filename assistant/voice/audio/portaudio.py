@@ -95,15 +95,15 @@ def find_input(wanted: str | None) -> Device:
     Raises:
         DeviceMissing: there is none; the sentence lists those that exist.
     """
-    return choose(list_devices(), "microphone", wanted)
+    return choose_device(list_devices(), "microphone", wanted)
 
 
 def find_output(wanted: str | None) -> Device:
     """The loudspeaker with that number or part of a name; see `find_input`."""
-    return choose(list_devices(), "loudspeaker", wanted)
+    return choose_device(list_devices(), "loudspeaker", wanted)
 
 
-def choose(devices: list[Device], kind: DeviceKind, wanted: str | None) -> Device:
+def choose_device(devices: list[Device], kind: DeviceKind, wanted: str | None) -> Device:
     """Pick from `devices`: by number, else the exact name before a part of one, default first."""
     usable = [device for device in devices if device.channels(kind)]
     usable.sort(key=lambda device: not device.is_default(kind))

@@ -20,7 +20,7 @@ from assistant.voice.audio.portaudio import (
     DeviceKind,
     Opened,
     PortAudioThread,
-    choose,
+    choose_device,
     list_devices,
     open_stream,
     start_stream,
@@ -75,7 +75,7 @@ class Stream(ABC):
 
     def start(self) -> None:
         """Blocking, on PortAudio's thread: open on the device as it is found now."""
-        device = choose(list_devices(), self.kind, self._wanted)
+        device = choose_device(list_devices(), self.kind, self._wanted)
         self._ended = False
         opened = self._open(device)
         self._sign_of_life = time.monotonic()

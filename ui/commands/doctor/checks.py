@@ -14,20 +14,28 @@ from enum import StrEnum
 import numpy as np
 import psutil
 
-from assistant.compose import rekeying
-from assistant.compose.engines import chooses_model, load_models
+from assistant.compose import chooses_model, load_models
+from assistant.encryption import encryption_status
 from assistant.errors import AssistantError
 from assistant.events import EventBus
-from assistant.memory.store.location import store_location
+from assistant.memory import store_location
 from assistant.paths import Home, models_cache
 from assistant.settings import Settings
-from assistant.voice.audio.resampling import Resampler
-from models.download.cache import ModelState
+from assistant.voice.audio import Resampler
+from models.download import ModelState
 from models.hardware import detect
 from models.interfaces import STT_SAMPLE_RATE, Generation, Message, ModelSet, Samples
-from models.selection.profiles import SMALL, TINY, Profile
-from models.selection.requested import ModelSelection, select_models, wanted_models
-from models.selection.speed import CLAUSE_TOKENS, FIRST_CLAUSE_S, SPEECH_TOKENS_PER_S
+from models.selection import (
+    CLAUSE_TOKENS,
+    FIRST_CLAUSE_S,
+    SMALL,
+    SPEECH_TOKENS_PER_S,
+    TINY,
+    ModelSelection,
+    Profile,
+    select_models,
+    wanted_models,
+)
 from ui.commands.memory.requests import answers
 from ui.text.encryption import mend, sentence
 
@@ -115,7 +123,7 @@ async def check_python(_: CheckContext) -> Finding:
 
 async def check_encryption(patient: CheckContext) -> Finding:
     """Plain is a warning where encryption could be had and nobody switched it off."""
-    found = await asyncio.to_thread(rekeying.encryption_status, patient.home)
+    found = await asyncio.to_thread(encryption_status, patient.home)
     if found.state in ("damaged", "missing"):
         return Finding(CheckStatus.BAD, sentence(found), mend(found))
     could = found.keyring is not None and patient.settings.encryption.mode != "off"

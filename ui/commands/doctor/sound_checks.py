@@ -8,10 +8,16 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from assistant.errors import AudioError
-from assistant.voice.audio.devices import SoundDevices
-from assistant.voice.audio.echo import EchoCanceller, WebRtcCanceller
-from assistant.voice.audio.interfaces import MIC_RATE, dbfs, to_int16
-from assistant.voice.audio.portaudio import find_input, find_output
+from assistant.voice.audio import (
+    MIC_RATE,
+    EchoCanceller,
+    SoundDevices,
+    WebRtcCanceller,
+    dbfs,
+    find_input,
+    find_output,
+    to_int16,
+)
 from models.interfaces import Samples
 from ui.commands.doctor.checks import CheckContext, CheckStatus, Finding, good
 

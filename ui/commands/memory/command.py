@@ -7,25 +7,23 @@ them.
 import argparse
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 from assistant.errors import SettingsError, StoreError
+from assistant.ipc import Row
 from assistant.paths import Home
 from assistant.settings import Settings
 from ui.commands.memory import filters, forget
 from ui.commands.memory.forget import STANDARD_STREAM
-from ui.commands.memory.requests import _secrets, answers
+from ui.commands.memory.requests import answers, lines_of_stdin
 from ui.commands.passphrase import unlock
 from ui.process.console import print_json
 from ui.text import export
 from ui.text.memories import lines
-
-Request = Mapping[str, Any]
-Row = dict[str, Any]
 
 
 def add_parser(commands: "argparse._SubParsersAction[Any]") -> None:
@@ -157,7 +155,7 @@ def request_of(args: argparse.Namespace) -> Row:
         case "feedback":
             request |= {"act": "mark", "feedback": 1 if args.rightly == "+" else -1}
         case "verify-forgotten":
-            request |= {"texts": _secrets(), "clean": args.clean}
+            request |= {"texts": lines_of_stdin(), "clean": args.clean}
         case "import":
             request["rows"] = _read(args.file)
     if "limit" in request and request["limit"] is not None and request["limit"] < 1:

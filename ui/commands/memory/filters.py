@@ -1,11 +1,9 @@
 """Which memories `assistant memory list` and `search` are about, on the command line."""
 
 import argparse
-from typing import Any
 
-from assistant.memory.records.memory import MemoryKind, MemoryState
-
-Row = dict[str, Any]
+from assistant.ipc import Row
+from assistant.memory import MemoryKind, MemoryState
 
 FILTERS = ("kind", "since", "before", "state")
 

@@ -2,14 +2,13 @@
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from assistant.errors import SettingsError
+from assistant.ipc import Request, Row
 from ui.text.forgetting import question
 
-Request = Mapping[str, Any]
-Row = dict[str, Any]
 Ask = Callable[[Request], Iterator[Row]]
 Show = Callable[[Iterator[Row]], None]
 

@@ -5,11 +5,10 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 
-from assistant.encryption.vault import Vault
+from assistant.encryption import Vault
 from assistant.errors import StoreInUse
 from assistant.events import Notice
-from assistant.ipc import client
-from assistant.ipc.messages import Request, Row
+from assistant.ipc import Request, Row, send_request
 from assistant.paths import Home
 from assistant.settings import Settings
 from ui.commands.passphrase import unlock
@@ -33,13 +32,12 @@ def answers(
     request = {**request, "user": settings.general.user}
     until = time.monotonic() + STARTING_S
     while True:
-        answered = client.send_request(home.door, request)
+        answered = send_request(home.door, request)
         if answered is not None:
             yield from answered
             return
         # A second's worth of imports, which asking does without.
-        from assistant.compose.memory_requests import open_memory_admin
-        from assistant.memory.admin_requests import handle_request
+        from assistant.compose import open_command_memory
 
         try:
             with ExitStack() as stack:
@@ -47,10 +45,10 @@ def answers(
                     vault = unlocked()
                 else:
                     vault = stack.enter_context(closing(unlock(home, settings)))
-                desk = stack.enter_context(
-                    open_memory_admin(home, settings, tell=_tell, vault=vault)
+                memory = stack.enter_context(
+                    open_command_memory(home, settings, tell=_tell, vault=vault)
                 )
-                yield from handle_request(desk, request)
+                yield from memory.answer(request)
             return
         except StoreInUse:
             if time.monotonic() > until:
@@ -62,7 +60,7 @@ def _tell(notice: Notice) -> None:
     print(notice.text, file=sys.stderr)
 
 
-def _secrets() -> list[str]:
+def lines_of_stdin() -> list[str]:
     """Lines of standard input, unless somebody sits there who was not asked for any."""
     if sys.stdin is None or sys.stdin.isatty():
         return []

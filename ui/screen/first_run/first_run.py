@@ -22,8 +22,9 @@ from ui.screen.widgets.pane import Pane
 from ui.session.state import ScreenState
 
 if TYPE_CHECKING:
-    from models.download.sources import Report
-    from ui.screen.first_run.microphone_step import Check, Row
+    from assistant.ipc import Row
+    from models.download import Report
+    from ui.screen.first_run.microphone_step import Check
     from ui.session.model_downloads import Needed
 
 LOADING = "The models are being loaded; in a moment you can speak."

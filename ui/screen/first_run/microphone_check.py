@@ -17,12 +17,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from assistant.errors import AssistantError, AudioError
+from assistant.ipc import Row
 from assistant.paths import Home
 
-Row = dict[str, Any]
 Hearing = Literal["waiting", "heard", "silent"]
 
 EVERY_BLOCKS = 4
@@ -135,7 +135,7 @@ def main() -> None:
 
 
 async def _serve(tell: Callable[[Row], None]) -> None:
-    from assistant.voice.audio.devices import list_devices
+    from assistant.voice.audio import list_devices
 
     loop = asyncio.get_running_loop()
     asked: asyncio.Queue[Row | None] = asyncio.Queue()
@@ -163,8 +163,7 @@ async def _serve(tell: Callable[[Row], None]) -> None:
 async def _listen(wanted: str | None, tell: Callable[[Row], None]) -> None:
     import numpy as np
 
-    from assistant.voice.audio.devices import SoundDevices
-    from assistant.voice.audio.interfaces import dbfs
+    from assistant.voice.audio import SoundDevices, dbfs
     from models.interfaces import Samples
 
     blocks: list[Samples] = []

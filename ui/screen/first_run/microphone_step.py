@@ -1,19 +1,19 @@
 """Before the first conversation: does the microphone hear its user?"""
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Protocol
 
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.widgets import Button, OptionList, Static
 from textual.widgets.option_list import Option
 
+from assistant.ipc import Row
 from ui.process.console import runnable_hint
 from ui.screen.first_run.microphone_check import Judgement
 from ui.screen.widgets.level_meter import meter
 from ui.screen.widgets.step import SetupStep
 
-Row = dict[str, Any]
 CELLS = 30
 DEFAULT = "the system's own"
 SILENT = (

@@ -11,9 +11,7 @@ from textual.app import ComposeResult
 from textual.widgets import Button, Static
 
 from assistant.errors import AssistantError
-from models.download import sources
-from models.download.disk import size_text
-from models.download.sources import PullStopped, Report
+from models.download import DownloadProgress, PullStopped, Report, size_text
 from ui.process.console import runnable_hint
 from ui.process.threads import run_on_daemon_thread
 from ui.screen.widgets.step import SetupStep
@@ -75,7 +73,7 @@ class ModelsStep(SetupStep[bool]):
         self._show(go="Download", off="Stop", busy=True)
         loop = asyncio.get_running_loop()
 
-        def report(step: sources.DownloadProgress) -> None:
+        def report(step: DownloadProgress) -> None:
             if not stop.is_set():
                 loop.call_soon_threadsafe(self._progress.see, step, time.monotonic())
 

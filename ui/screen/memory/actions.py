@@ -11,10 +11,11 @@ from textual.widget import Widget
 from textual.worker import WorkType
 
 from assistant.errors import AssistantError
+from assistant.ipc import Row
 from ui.screen.memory.forgetting_preview import SHOWN, details, question
 from ui.screen.widgets.dialogs import Confirm, LineDialog
 from ui.screen.widgets.messages import ErrorOccurred
-from ui.session.session import Row, Session
+from ui.session.session import Session
 
 MEMORY_BINDINGS: list[BindingType] = [
     Binding("p", "pin", "Pin", id="memory.pin"),

@@ -1,19 +1,16 @@
 """One memory in one line of a terminal, in columns that fit its width."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
 from rich.style import Style
 
-from assistant.context.relative_dates import relative_date
+from assistant.context import relative_date
+from assistant.ipc import Row
 from assistant.language.speakers import ASSISTANT, USER
 from ui.text.terminal_safe import plain
-
-Row = Mapping[str, Any]
 
 ROOMY = 72
 """Columns from which days are told in words."""

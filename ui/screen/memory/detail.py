@@ -1,9 +1,9 @@
 """All that is known of one memory: where it comes from, what was said around it, its versions, and
 why it was found."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from rich.text import Text
 from textual.app import ComposeResult
@@ -11,14 +11,13 @@ from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.widgets import Static
 
-from assistant.context.relative_dates import relative_date
+from assistant.context import relative_date
+from assistant.ipc import Row
 from assistant.language.speakers import ASSISTANT, USER
-from assistant.memory.records.ids import ADDED_BY_USER
+from assistant.memory import ADDED_BY_USER
 from ui.screen.memory.columns import marks_of, what
 from ui.session.state import Turn
 from ui.text.terminal_safe import plain
-
-Row = Mapping[str, Any]
 
 EMPTY = (
     "The memory under the cursor appears here: its words, where they come from, and its history."

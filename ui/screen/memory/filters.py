@@ -13,7 +13,7 @@ from textual.screen import ModalScreen
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from assistant.memory.records.memory import MemoryKind, MemoryState
+from assistant.memory import MemoryKind, MemoryState
 from ui.screen.widgets.listing import Listing
 from ui.text.terminal_safe import plain
 

@@ -1,13 +1,11 @@
 """What a request to forget would come to, in the words of a question."""
 
 from collections.abc import Sequence
-from typing import Any
 
+from assistant.ipc import Row
 from ui.screen.memory.columns import what
 from ui.text.forgetting import counted, memories
 from ui.text.terminal_safe import plain
-
-Row = dict[str, Any]
 
 SHOWN = 6
 """Memories that are named."""

@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from assistant.ipc import Row
 from ui.screen.memory.filters import Filters
 from ui.screen.memory.table import PAGE
-from ui.session.session import Row, Session
+from ui.session.session import Session
 
 FOUND = 50
 """Memories that a search by recall gives; fewer than a page."""

@@ -12,6 +12,7 @@ from textual.timer import Timer
 from textual.widgets import Input, Static
 
 from assistant.errors import AssistantError
+from assistant.ipc import Row
 from ui.screen.memory.detail import MemoryDetail, of_this_conversation
 from ui.screen.memory.filters import FilterDialog, Filters
 from ui.screen.memory.keys import MemoryKeys
@@ -20,7 +21,7 @@ from ui.screen.memory.table import MemoryList
 from ui.screen.memory.undo_countdown import countdown
 from ui.screen.widgets.messages import ErrorOccurred
 from ui.screen.widgets.pane import Pane
-from ui.session.session import Row, Session
+from ui.session.session import Session
 from ui.session.state import ScreenState
 from ui.text.forgetting import memories
 

@@ -3,7 +3,7 @@ others when they come into sight."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from rich.style import Style
 from rich.text import Text
@@ -14,9 +14,8 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
+from assistant.ipc import Row
 from ui.screen.memory.columns import Layout, Styles
-
-Row = Mapping[str, Any]
 
 PAGE = 100
 """Rows in one request."""

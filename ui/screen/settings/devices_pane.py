@@ -11,7 +11,7 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from assistant.errors import AssistantError, AudioError, DeviceMissing
-from assistant.voice.audio.portaudio import Device, DeviceKind, choose
+from assistant.voice.audio import Device, DeviceKind, choose_device
 from ui.screen.settings.model import SettingsModel
 from ui.screen.settings.settings_pane import SettingsFileChanged
 from ui.screen.settings.sound_probe_client import AudioProbe, name_for
@@ -166,7 +166,7 @@ class DevicesPane(Pane):
 
     def _found(self, kind: DeviceKind, wanted: str | None) -> Device | None:
         try:
-            return choose(self._there, kind, wanted)
+            return choose_device(self._there, kind, wanted)
         except DeviceMissing:
             return None
 

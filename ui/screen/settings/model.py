@@ -148,9 +148,9 @@ def choices(key: str) -> tuple[str, ...]:
     if get_origin(annotation) is Literal:
         return tuple(str(each) for each in get_args(annotation))
     if key == "general.profile":
-        from models.selection.profiles import NAMES
+        from models.selection import PROFILE_NAMES
 
-        return NAMES
+        return PROFILE_NAMES
     return ()
 
 

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Literal
 
 from assistant.errors import AssistantError
 from assistant.paths import Home, models_cache
-from models.download.sources import DownloadProgress, PullStopped
+from models.download import DownloadProgress, PullStopped
 from ui.process.unexpected import UnexpectedError
 
 if TYPE_CHECKING:
-    from models.download.cache import ModelStore
+    from models.download import ModelStore
 
 logger = logging.getLogger(__name__)
 
@@ -170,6 +170,6 @@ class ModelTasks:
 def open_store() -> "ModelStore":
     """Of this machine's cache and the catalogue that is shipped."""
     from models import catalogue
-    from models.download.cache import ModelStore
+    from models.download import ModelStore
 
     return ModelStore(models_cache(), catalogue.read())

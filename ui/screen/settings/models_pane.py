@@ -16,7 +16,7 @@ from textual.widgets.option_list import Option
 from assistant.errors import AssistantError, ModelMissing
 from assistant.paths import Home
 from assistant.settings import Settings
-from models.download.disk import size_text
+from models.download import size_text
 from ui.screen.settings.model import SettingsModel
 from ui.screen.settings.model_jobs import WORDS, Doing, ModelRow, ModelTask, ModelTasks
 from ui.screen.settings.settings_pane import SettingsFileChanged
@@ -27,7 +27,7 @@ from ui.screen.widgets.pane import Pane
 from ui.session.state import ScreenState
 
 if TYPE_CHECKING:
-    from models.download.cache import ModelStore
+    from models.download import ModelStore
 
 EVERY_S = 0.25
 BAR = 16

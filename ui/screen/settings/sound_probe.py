@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 
 from assistant.errors import AssistantError, AudioError, DeviceMissing
-from assistant.voice.audio.interfaces import dbfs
-from assistant.voice.audio.portaudio import Device, DeviceKind, Opened, list_devices, open_stream
+from assistant.ipc import Row
+from assistant.voice.audio import Device, DeviceKind, Opened, dbfs, list_devices, open_stream
 from models.interfaces import Samples
 
 METER_S = 30.0
@@ -36,8 +36,6 @@ TONE_HZ = (523.25, 659.25, 783.99)
 NOTE_S = 0.3
 TONE_DBFS = -20.0
 FADE_S = 0.02
-
-Row = dict[str, Any]
 
 
 def main() -> None:

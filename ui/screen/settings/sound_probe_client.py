@@ -8,7 +8,7 @@ from contextlib import aclosing
 from typing import Any, Protocol
 
 from assistant.errors import AudioError
-from assistant.voice.audio.portaudio import Device, DeviceKind, choose
+from assistant.voice.audio import Device, DeviceKind, choose_device
 
 ANSWER_S = 15.0
 """A sound system that has not answered by then hangs."""
@@ -88,5 +88,5 @@ async def _line(out: asyncio.StreamReader) -> bytes:
 
 def name_for(devices: list[Device], kind: DeviceKind, device: Device) -> str:
     """How the settings name a device: by its name, which outlives its number, if that finds it."""
-    found = choose(devices, kind, device.name)
+    found = choose_device(devices, kind, device.name)
     return device.name if found.index == device.index else str(device.index)

@@ -24,7 +24,7 @@ from ui.screen.widgets.messages import ErrorOccurred, SettingsChanged
 from ui.session.session import Session
 
 if TYPE_CHECKING:
-    from models.download.cache import ModelStore
+    from models.download import ModelStore
 
 PARTS = {"every": "Settings", "devices": "Devices", "models": "Models"}
 
@@ -181,7 +181,7 @@ def missing_models(settings: Settings) -> list[str]:
     Raises:
         SettingsError: there is no such profile.
     """
-    from models.selection.requested import select_models, wanted_models
+    from models.selection import select_models, wanted_models
 
     shop = select_models(settings)
     return shop.store.missing(wanted_models(settings, shop))
@@ -193,7 +193,7 @@ def model_reason(settings: Settings) -> str | None:
     Raises:
         SettingsError: there is no such profile.
     """
-    from models.selection.requested import select_models
+    from models.selection import select_models
 
     if settings.llm.model is not None or settings.llm.endpoint is not None:
         return None

@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from assistant.context.relative_dates import relative_date
+from assistant.context import relative_date
 from assistant.events import MemoryUsed
 from ui.screen.memory.actions import MemoryActions
 from ui.screen.talk.conversation_pane import FORGOTTEN

@@ -1,0 +1,136 @@
+"""The memories beside a conversation: read, forgotten, and reached by commands while it goes on."""
+
+import asyncio
+import gc
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AsyncExitStack
+from typing import Any
+
+from assistant.compose.memory import open_home_memory
+from assistant.compose.skills import load_forgetting
+from assistant.encryption import MasterKey
+from assistant.errors import StoreBusy, StoreError
+from assistant.events import Event, EventBus, Notice, ProfileChanged, Severity
+from assistant.ipc import RequestServer
+from assistant.memory import ForgettingExecutor, MemoryService
+from assistant.paths import Home
+from assistant.settings import Settings
+from assistant.voice import Dialogue
+
+logger = logging.getLogger(__name__)
+
+TRANSCRIPT_WAIT_S = 20.0
+"""For a program that holds the transcript; after that nothing of the session is kept."""
+
+Row = dict[str, Any]
+RequestHandler = Callable[[Mapping[str, Any]], Iterator[Row]]
+"""Carries a request out; in a thread of the server's. May raise AssistantError."""
+
+
+async def open_session_memory(
+    home: Home, settings: Settings, bus: EventBus, key: MasterKey | None, stack: AsyncExitStack
+) -> MemoryService | None:
+    """Nothing of the store is read yet. A transcript that can't be read costs the keeping, not the
+    conversation: None then."""
+    emit = _from_any_thread(bus)
+    try:
+        memory = await asyncio.to_thread(_opened, home, settings, key, emit)
+    except StoreError as error:
+        bus.emit(Notice(f"{error} This conversation is not kept.", Severity.WARNING, error.mend))
+        return None
+    stack.push_async_callback(asyncio.to_thread, memory.close)
+    await asyncio.to_thread(memory.prepare)
+    stack.callback(bus.subscribe(memory.watch))
+    return memory
+
+
+def _opened(
+    home: Home, settings: Settings, key: MasterKey | None, emit: Callable[[Event], None]
+) -> MemoryService:
+    """A program that holds the transcript, as a backup does, is waited for. Raises StoreError."""
+    until, told = time.monotonic() + TRANSCRIPT_WAIT_S, False
+    while True:
+        try:
+            return open_home_memory(home, settings, key, emit)
+        except StoreBusy as error:
+            if time.monotonic() > until:
+                raise
+            if not told:
+                emit(Notice(f"{error} Waiting for it.", Severity.WARNING, error.mend))
+                told = True
+
+
+def start_session_memory(
+    memory: MemoryService,
+    home: Home,
+    dialogue: Dialogue,
+    forgetting: ForgettingExecutor,
+    handlers: Mapping[str, RequestHandler],
+    bus: EventBus,
+    stack: AsyncExitStack,
+) -> None:
+    """Read the memories, purge what is due and let commands reach all of it, beside the
+    conversation: nobody waits for LanceDB to be imported.
+
+    Args:
+        handlers: of requests that are not about memories, by their `act`.
+    """
+
+    def follow(event: Event) -> None:
+        if isinstance(event, ProfileChanged):
+            dialogue.refresh()
+
+    async def run() -> None:
+        if memory.session_user is not None:
+            await memory.start(dialogue)
+            gc.collect()
+            # To look through 100,000 memories for garbage takes 0.17 s, in which nobody is heard.
+            gc.freeze()
+            stack.callback(gc.unfreeze)  # or what is forgotten later would stay after a restart
+            memory.session_user.strengthening.begin()
+        stack.callback(asyncio.create_task(_forget_when_due(forgetting, bus)).cancel)
+        if memory.session_user is not None:
+            await memory.session_user.writable.wait()  # until then commands open them themselves
+            await _serve(memory, home, handlers, stack)
+
+    stack.callback(bus.subscribe(follow))
+    stack.callback(asyncio.create_task(run()).cancel)
+
+
+async def _forget_when_due(forgetting: ForgettingExecutor, bus: EventBus) -> None:
+    """What is due is purged from now on; what was at the start is known to be gone."""
+    await load_forgetting(forgetting, bus)
+    await forgetting.run()
+
+
+async def _serve(
+    memory: MemoryService,
+    home: Home,
+    handlers: Mapping[str, RequestHandler],
+    stack: AsyncExitStack,
+) -> None:
+    def answer(request: Mapping[str, Any]) -> Iterator[Row]:
+        return handlers.get(str(request.get("act")), memory.answer)(request)
+
+    try:
+        server = await asyncio.to_thread(RequestServer, home.door, answer)
+    except StoreError as error:
+        logger.error("commands can't reach the memories: %s", error)
+        return
+    stack.push_async_callback(asyncio.to_thread, server.close)
+
+
+def _from_any_thread(bus: EventBus) -> Callable[[Event], None]:
+    """As `bus.emit`, which belongs to the event loop."""
+    loop, here = asyncio.get_running_loop(), threading.get_ident()
+
+    def emit(event: Event) -> None:
+        if threading.get_ident() == here:
+            bus.emit(event)
+        elif not loop.is_closed():
+            loop.call_soon_threadsafe(bus.emit, event)
+
+    return emit

@@ -1,0 +1,183 @@
+"""How vectors lie in RAM: signs and 8 bits for all of them, and as they are for a few."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assistant.memory.records.arrays import Cosines, Rows, Vectors
+from assistant.memory.retrieval.vectors.kernels import COMPILED
+
+SIGNS = 384
+"""Dimensions whose signs are compared, at most: of 768 the first half finds the same rows."""
+FARTHEST = SIGNS
+"""As many signs as can differ."""
+STEP = 8_192
+"""Rows whose signs are compared at once: what that takes stays in the processor's own memory."""
+SCORED_AT_ONCE = 256
+"""Rows made into numbers of 32 bits at once, for the same reason."""
+
+NEVER = 0x4000
+"""What the first pass adds to the distance, in bits, of rows that it is to leave out."""
+
+
+def signs_of(vectors: Vectors) -> NDArray[np.uint64]:
+    """A bit for each of the first `SIGNS` dimensions; shape (words of 64 bits, n)."""
+    bits = np.packbits(vectors[:, :SIGNS] > 0, axis=1)
+    words = np.zeros((len(bits), -(-bits.shape[1] // 8)), np.uint64)
+    words.view(np.uint8)[:, : bits.shape[1]] = bits
+    return words.T
+
+
+@dataclass(frozen=True, slots=True)
+class QuantizedRows:
+    """Vectors in their two small forms."""
+
+    present: NDArray[np.bool_]
+    signs: NDArray[np.uint64]
+    codes: NDArray[np.int8]
+    scales: NDArray[np.float32]
+
+
+def packed(vectors: Vectors) -> QuantizedRows:
+    present = np.asarray(np.isfinite(vectors).all(axis=1))
+    vectors = np.where(present[:, np.newaxis], vectors, np.float32(0))
+    scales = np.abs(vectors).max(axis=1, initial=0) / np.float32(127)
+    divisors = np.where(scales > 0, scales, np.float32(1))[:, np.newaxis]
+    rounded = np.rint(vectors / divisors)
+    # The scale with which what was rounded comes nearest to what was given.
+    squares = np.maximum(np.einsum("ij,ij->i", rounded, rounded), 1)
+    scales = np.asarray(np.einsum("ij,ij->i", vectors, rounded) / squares, np.float32)
+    codes = rounded.astype(np.int8)
+    return QuantizedRows(present, signs_of(vectors), codes, scales)
+
+
+@dataclass(frozen=True, slots=True)
+class QuantizedBlock:
+    """Some rows, in their small forms. Pages of zeros cost no memory before they are written."""
+
+    signs: NDArray[np.uint64]
+    """Shape (words, rows): a search goes through it a word at a time."""
+    codes: NDArray[np.int8]
+    scales: NDArray[np.float32]
+    present: NDArray[np.bool_]
+    skipped: NDArray[np.uint16]
+    """0, or `NEVER` for rows without a vector and those that every search scores anyway."""
+
+    @classmethod
+    def empty(cls, rows: int, dimensions: int) -> "QuantizedBlock":
+        return cls(
+            np.zeros((-(-min(dimensions, SIGNS) // 64), rows), np.uint64),
+            np.zeros((rows, dimensions), np.int8),
+            np.zeros(rows, np.float32),
+            np.zeros(rows, np.bool_),
+            np.full(rows, NEVER, np.uint16),
+        )
+
+    def write(self, local: Rows, packed: QuantizedRows, at: Rows | slice) -> None:
+        self.signs[:, local] = packed.signs[:, at]
+        self.codes[local] = packed.codes[at]
+        self.scales[local] = packed.scales[at]
+        self.present[local] = packed.present[at]
+        self.skipped[local] = np.where(packed.present[at], 0, NEVER)
+
+    def clear(self, local: Rows) -> None:
+        self.signs[:, local] = 0
+        self.codes[local] = 0
+        self.scales[local] = 0
+        self.present[local] = False
+        self.skipped[local] = NEVER
+
+    def distances(self, signs: NDArray[np.uint64], out: NDArray[np.uint16]) -> None:
+        """How many bits of each of the first rows differ from these, into `out`."""
+        words = len(signs)
+        differing = np.empty((words, STEP), np.uint64)
+        bits = np.empty((words, STEP), np.uint8)
+        for start in range(0, len(out), STEP):
+            span = slice(start, min(start + STEP, len(out)))
+            few = slice(span.stop - start)
+            np.bitwise_xor(self.signs[:, span], signs, out=differing[:, few])
+            np.bitwise_count(differing[:, few], out=bits[:, few])
+            np.add.reduce(bits[:, few], axis=0, dtype=np.uint16, out=out[span])
+        np.add(out, self.skipped[: len(out)], out=out)
+
+    def scored(self, query: Vectors, local: Rows, missing: float) -> Cosines:
+        loops = COMPILED.loops
+        if loops is not None:
+            cosines = loops.scored(self.codes, self.scales, query, np.ascontiguousarray(local))
+        else:
+            cosines = self._scored(query, local)
+        if missing:
+            cosines[~self.present[local]] = missing
+        return cosines
+
+    def _scored(self, query: Vectors, local: Rows) -> Cosines:
+        cosines = np.empty(len(local), np.float32)
+        for start in range(0, len(local), SCORED_AT_ONCE):
+            part = slice(start, start + SCORED_AT_ONCE)
+            # `take` copies whole rows, in half the time of indexing.
+            codes = self.codes.take(local[part], axis=0)
+            np.dot(codes.astype(np.float32), query, out=cosines[part])
+        cosines *= self.scales.take(local)
+        return cosines
+
+
+class ExactRows:
+    """Exact vectors of a few rows, close together; the places of those that leave are filled."""
+
+    def __init__(self, dimensions: int) -> None:
+        self._vectors: Vectors = np.zeros((0, dimensions), np.float32)
+        self._numbers: Rows = np.zeros(0, np.int64)
+        self._places: dict[int, int] = {}
+        self._order: Rows | None = None
+        """Which places the rows stand at, by their numbers; None where that is to be found out."""
+
+    @property
+    def rows(self) -> Rows:
+        return self._numbers[: len(self._places)]
+
+    def __contains__(self, row: int) -> bool:
+        return row in self._places
+
+    def put(self, rows: Rows, vectors: Vectors) -> None:
+        self._order = None
+        self._reserve(len(self._places) + len(rows))
+        for row, vector in zip(rows.tolist(), vectors, strict=True):
+            place = self._places.setdefault(row, len(self._places))
+            self._numbers[place] = row
+            self._vectors[place] = vector
+
+    def drop(self, rows: Rows) -> None:
+        self._order = None
+        for row in rows.tolist():
+            place = self._places.pop(row, None)
+            if place is None:
+                continue
+            last = len(self._places)
+            if place != last:
+                moved = int(self._numbers[last])
+                self._places[moved] = place
+                self._numbers[place] = moved
+                self._vectors[place] = self._vectors[last]
+            self._vectors[last] = 0
+
+    def cosines(self, query: Vectors) -> Cosines:
+        return self._vectors[: len(self._places)] @ query
+
+    def correct(self, query: Vectors, rows: Rows, cosines: Cosines) -> None:
+        """Put the exact cosines in place of those of rows that are here."""
+        known = self.rows
+        if not len(known):
+            return
+        if self._order is None:
+            self._order = np.argsort(known)
+        found = np.searchsorted(known, rows, sorter=self._order)
+        places = self._order[np.minimum(found, len(known) - 1)]
+        here = np.flatnonzero(known[places] == rows)
+        cosines[here] = self._vectors[places[here]] @ query
+
+    def _reserve(self, count: int) -> None:
+        if count > len(self._vectors):
+            more = max(count, 2 * len(self._vectors)) - len(self._vectors)
+            self._vectors = np.pad(self._vectors, ((0, more), (0, 0)))
+            self._numbers = np.pad(self._numbers, (0, more))

@@ -1,0 +1,400 @@
+"""The memories of one home, put together: the one place where any part of them is built."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from functools import partial
+from types import TracebackType
+from typing import Any, Self
+
+from assistant.context import Exchange, Importance, Note, no_importance
+from assistant.encryption import MasterKey
+from assistant.errors import ModelError, StoreDamaged
+from assistant.events import Event, ForgettingBegan, ForgettingDone, Notice, Severity
+from assistant.language.stemming import TextAnalyzer
+from assistant.memory.admin import MemoryAdmin
+from assistant.memory.admin_requests import handle_request
+from assistant.memory.curation.curator import CurationPolicy
+from assistant.memory.curation.exchange_importance import ExchangeImportance
+from assistant.memory.forgetting.executor import (
+    ForgettingAccess,
+    ForgettingExecutor,
+    LiveConversation,
+    done,
+)
+from assistant.memory.forgetting.memory_reader import EmptyMemories, LoadedMemories, MemoryReader
+from assistant.memory.forgetting.purge import make_purge
+from assistant.memory.forgetting.receipts import Receipt
+from assistant.memory.forgetting.resolver import Resolver
+from assistant.memory.forgetting.retention import Retention
+from assistant.memory.forgetting.startup import purge_due_at_start
+from assistant.memory.records.hidden import HiddenItems
+from assistant.memory.records.lifetimes import Lifetimes
+from assistant.memory.retrieval.document_expansion import ExpansionWeights
+from assistant.memory.retrieval.encoding import QueryEncoder
+from assistant.memory.retrieval.ranking import Ranking
+from assistant.memory.retrieval.vectors.tiers import Tiers
+from assistant.memory.store.capacity import CapacityWarnings
+from assistant.memory.store.location import StoreLocation, store_location
+from assistant.memory.store.repair import open_store
+from assistant.memory.store.table import MemoryTable
+from assistant.memory.transcript.database import Transcript
+from assistant.memory.turn_recall import Archive, TurnRecall
+from assistant.memory.user_memory import UserMemory
+from assistant.paths import Home
+from assistant.settings import Settings
+
+logger = logging.getLogger(__name__)
+
+BuildEncoder = Callable[[], QueryEncoder]
+"""Not loaded yet; may raise ModelError."""
+
+
+def open_memory(
+    home: Home,
+    settings: Settings,
+    key: MasterKey | None,
+    build_encoder: BuildEncoder,
+    emit: Callable[[Event], None],
+) -> "MemoryService":
+    """Open the transcript; the store is opened when it is needed. Blocking.
+
+    Args:
+        key: of an encrypted home.
+        build_encoder: called when an encoder is needed, for each user's memories anew.
+        emit: told what a user has to know; any thread may call it.
+
+    Raises:
+        StoreError: the transcript can't be opened. StoreBusy: another program holds it.
+        SettingsError: `memory.store` is not as it must be.
+    """
+    location = store_location(home, settings, key)
+    transcript = Transcript.open(home.transcript, key)
+    return MemoryService(location, settings, transcript, build_encoder, emit)
+
+
+class MemoryService:
+    """One transcript and one store, of any number of users.
+
+    A session prepares it and starts it, and then keeps the store open through the memories of its
+    own user, the settings'. For a command there is no session: the store is opened at its first
+    use, and what is due is purged from it before anything is read.
+
+    What blocks is said to; of that nothing may be called on the event loop, and one thread at a
+    time may call it.
+    """
+
+    def __init__(
+        self,
+        location: StoreLocation,
+        settings: Settings,
+        transcript: Transcript,
+        build_encoder: BuildEncoder,
+        emit: Callable[[Event], None],
+    ) -> None:
+        self.transcript = transcript
+        self.session_user: UserMemory | None = None
+        """The long-term memory of the session's user; None without a session, or where nothing is
+        remembered beyond the conversation."""
+        self.session_forgetting: ForgettingAccess | None = None
+        self._location = location
+        self._settings = settings
+        self._build_encoder = build_encoder
+        self._emit = emit
+        self._user = settings.general.user
+        self._table: MemoryTable | None = None
+        self._users: dict[str, UserMemory] = {}
+        self._admins: dict[str, MemoryAdmin] = {}
+        self._watchers: list[Callable[[Event], None]] = []
+
+    # -- for anybody; blocking ------------------------------------------------------------------
+
+    @property
+    def table(self) -> MemoryTable:
+        """
+        Raises:
+            StoreError: it can't be opened, or is still being read. StoreInUse: another process has
+                it.
+        """
+        if self.session_user is not None:
+            table = self.session_user.table
+            if table is not self._table:  # the store was opened, or opened again
+                self._let_go()
+                self._table = table
+        elif self._table is None:
+            self._table = self._opened()
+        return self._table
+
+    def user(self, user: str) -> UserMemory:
+        """A user's long-term memory, loaded. Raises StoreError and ModelError."""
+        if self.session_user is not None and user == self._user:
+            return self.session_user
+        table = self.table
+        if user not in self._users:
+            encoder = self._build_encoder()
+            try:
+                encoder.load()
+            except ModelError:
+                encoder.close()
+                raise
+            memory = self._user_memory(user, lambda: table, encoder, _log, close_table=_keep_open)
+            asyncio.run(memory.load(self.transcript))
+            self._users[user] = memory
+        return self._users[user]
+
+    def admin(self, user: str) -> MemoryAdmin:
+        """What a face may do with a user's memories. Raises StoreError."""
+        table = self.table
+        if user not in self._admins:
+            own = self.session_user is not None and user == self._user
+            self._admins[user] = MemoryAdmin(
+                user,
+                table,
+                lambda: self.transcript,
+                partial(self.user, user),
+                memory=self.session_user if own else None,
+                lifetimes=Lifetimes.of(self._settings.memory),
+                folder=self._location.folder,
+                lexicon=self._lexicon(),
+                forgetting=self.session_forgetting if own else None,
+                grace_s=self._settings.forget.grace_s,
+            )
+        return self._admins[user]
+
+    def answer(self, request: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        """Carry out a request about the memories of the user that it names, and no other's.
+
+        Raises:
+            AssistantError: as `admin_requests.handle_request`, at once or on the way.
+        """
+        table = self.table
+        for user in self.transcript.hiding() if table.refused is None else ():
+            access = self.admin(user).forgetting
+            if not access.executor.attended:  # a session does that by itself
+                access.run(access.executor.purge_due())
+        return handle_request(self.admin(str(request.get("user", ""))), request)
+
+    # -- of a session ---------------------------------------------------------------------------
+
+    def prepare(self) -> None:
+        """Build the long-term memory of the session's user, if the settings want one and there is
+        an encoder; nothing is read yet. Blocking."""
+        if not self._settings.memory.enabled:
+            return
+        try:
+            encoder = self._build_encoder()
+        except ModelError as error:
+            told = f"{error} Nothing is remembered beyond the conversation."
+            self._emit(Notice(told, Severity.WARNING, error.mend))
+            return
+        opened = partial(open_store, self._location, self._emit)
+        self.session_user = self._user_memory(self._user, opened, encoder, self._emit)
+
+    def attend(
+        self, live: LiveConversation, quiet: Callable[[], Awaitable[None]]
+    ) -> ForgettingExecutor:
+        """How things are forgotten in the session; to be called on its event loop.
+
+        Args:
+            quiet: waits until nobody speaks.
+        """
+        memory = self.session_user
+        forgetting = ForgettingExecutor(
+            self._user,
+            lambda: self.transcript,
+            make_purge(self.transcript, memory, self._earlier_memories()),
+            self._reader().some,
+            [memory, live] if memory is not None else [live],
+            grace_s=self._settings.forget.grace_s,
+            quiet=quiet,
+            emit=self._emit,
+        )
+        here = asyncio.get_running_loop()
+        self.session_forgetting = ForgettingAccess(forgetting, here, lambda: live.exchanges)
+        return forgetting
+
+    def session_resolver(self) -> Resolver:
+        """What requests to forget mean in the session."""
+        return Resolver(self._user, lambda: self.transcript, self._reader(), self._lexicon())
+
+    def forget_questions(self) -> None:
+        """Drop what is known of what was asked in the session."""
+        if self.session_user is not None:
+            self.session_user.forget_questions()
+
+    async def start(self, live: LiveConversation) -> None:
+        """Read the memories, when what is due is purged; recall finds nothing until then."""
+        if self.session_user is None:
+            return
+        loop = asyncio.get_running_loop()
+
+        def gone(hidden: HiddenItems, receipt: Receipt) -> None:
+            if hidden.user == self._user:
+                self._emit(done(hidden, receipt))
+
+        def elsewhere(user: str, exchanges: Collection[str]) -> None:
+            if user == self._user:
+                items = HiddenItems.of(user, exchanges, (), datetime.now(UTC))
+                loop.call_soon_threadsafe(_forgotten_elsewhere, items, live, self._emit)
+
+        first = purge_due_at_start(self.transcript, done=gone, on_gone=elsewhere)
+        await self.session_user.load(self.transcript, first)
+
+    def turn_recall(
+        self, shown: Callable[[], Collection[str]], exchanges: Callable[[], Sequence[Exchange]]
+    ) -> TurnRecall | None:
+        """What recalls for the voice loop; see there. None where nothing is remembered."""
+        memory = self.session_user
+        if memory is None:
+            return None
+        recall = TurnRecall(memory, shown, exchanges, self._settings.memory.least_score)
+        folder = self._location.folder or self._location.marker.parent
+        limits = CapacityWarnings(folder, memory.count, self._emit)
+        self._watchers += [recall.watch, limits.watch]
+        return recall
+
+    def watch(self, event: Event) -> None:
+        """On the event bus of the session."""
+        for watch in self._watchers:
+            watch(event)
+
+    @property
+    def exchange_store(self) -> Archive | Transcript:
+        """Where the session keeps its exchanges: in the transcript, and remembered."""
+        memory = self.session_user
+        return Archive(self.transcript, memory) if memory is not None else self.transcript
+
+    @property
+    def exchange_importance(self) -> Importance:
+        """How much exchanges matter, by what is remembered of them."""
+        memory = self.session_user
+        return ExchangeImportance(memory) if memory is not None else no_importance
+
+    def profile(self) -> tuple[Note, ...]:
+        """What is always in the session's prompt; the same tuple until it changes."""
+        return self.session_user.profile() if self.session_user is not None else ()
+
+    async def expire(self, running: str) -> None:
+        """Let old conversations go, where the settings say so, until it is cancelled.
+
+        Args:
+            running: the id of the conversation that goes on.
+        """
+        if self._settings.transcript.keep_days is not None:
+            await Retention(self.transcript, self._settings, running, self._stored).run()
+
+    # -- the end --------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Idempotent; blocking."""
+        with ExitStack() as stack:
+            stack.callback(self.transcript.close)
+            if self._table is not None:
+                stack.callback(self._table.close)
+            for memory in filter(None, [self.session_user, *self._users.values()]):
+                stack.callback(memory.shut_down)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: object, at: TracebackType | None
+    ) -> None:
+        if isinstance(error, StoreDamaged) and self._table is not None:
+            self._table.distrust()  # whoever opens it next has it set aside and made anew
+        self.close()
+
+    # -- inside ---------------------------------------------------------------------------------
+
+    def _user_memory(
+        self,
+        user: str,
+        open_table: Callable[[], MemoryTable],
+        encoder: QueryEncoder,
+        emit: Callable[[Event], None],
+        close_table: Callable[[MemoryTable], None] = MemoryTable.close,
+    ) -> UserMemory:
+        return UserMemory(
+            user,
+            open_table,
+            encoder,
+            self._lexicon(),
+            Ranking(),
+            emit,
+            tiers=Tiers.of(self._settings.memory),
+            policy=CurationPolicy.of(self._settings.memory),
+            enrichment=ExpansionWeights.of(self._settings.idle),
+            close_table=close_table,
+        )
+
+    def _reader(self) -> MemoryReader:
+        memory = self.session_user
+        return LoadedMemories(memory) if memory is not None else EmptyMemories()
+
+    def _lexicon(self) -> TextAnalyzer:
+        return TextAnalyzer(self._settings.persona.language)
+
+    def _opened(self) -> MemoryTable:
+        table = open_store(self._location, self._emit)
+        try:
+            purge_due_at_start(self.transcript, done=self._tell_purged)(table)
+        except BaseException:
+            table.close()
+            raise
+        return table
+
+    def _let_go(self) -> None:
+        """Of the other users' memories, which were of a table that is another one now."""
+        users, self._users, self._admins = self._users, {}, {}
+        for memory in users.values():
+            memory.shut_down()
+
+    def _earlier_memories(self) -> Callable[[], MemoryTable] | None:
+        """Opens what sessions with a long-term memory left; None where there was none."""
+        folder = self._location.folder
+        if folder is not None and not folder.exists():
+            return None
+        return partial(open_store, self._location, _log)
+
+    def _stored(self) -> bool:
+        """What is not in the store yet is not to be lost with its source."""
+        if self.session_user is None:
+            return not self._settings.memory.enabled
+        return self.session_user.store.settled
+
+    def _tell_purged(self, hidden: HiddenItems, receipt: Receipt) -> None:
+        """A sentence on what of the user's was due and is gone now."""
+        if hidden.user != self._user:
+            return
+        where = ", ".join(each.name for each in receipt.searched if each.found)
+        self._emit(
+            Notice(
+                f"What was forgotten at {hidden.asked.astimezone():%H:%M:%S} is gone for good."
+                f" Searched {receipt.files:,} files ({receipt.bytes / 1e6:.1f} MB):"
+                f" {f'still found in {where}' if where else 'nothing found'}."
+            )
+        )
+
+
+def _forgotten_elsewhere(
+    items: HiddenItems, live: LiveConversation, emit: Callable[[Event], None]
+) -> None:
+    """Some of them may be of the conversation that goes on."""
+    live.hide(items)
+    live.purged(items, clean=True)
+    emit(ForgettingBegan(items.id, items.exchanges, (), items.due))
+    emit(ForgettingDone(items.id))
+    what = "1 exchange" if len(items.exchanges) == 1 else f"{len(items.exchanges):,} exchanges"
+    emit(Notice(f"Forgotten on another machine, and now here as well: {what}."))
+
+
+def _keep_open(table: MemoryTable) -> None:
+    """Others use it too; the service closes it."""
+    del table
+
+
+def _log(event: Event) -> None:
+    if isinstance(event, Notice):
+        logger.warning("%s", event.text)

@@ -1,0 +1,30 @@
+# The tests in two parts; sourced by `test` with $venv and $marks set. POSIX sh.
+
+part() { # part NAME MARKS ARGUMENTS...: sets $code to pytest's, and keeps its last line
+    name=$1
+    only=$2
+    shift 2
+    colour=no
+    if [ -t 1 ]; then colour=yes; fi
+    # Here a pipe's status is that of its end.
+    {
+        code=0
+        "$venv/bin/python" -m pytest --color=$colour -m "${marks:+($marks) and }$only" "$@" || code=$?
+        echo "$code" >"$told/code"
+    } | tee -i "$told/output"
+    code=$(cat "$told/code")
+    printf '%s: %s\n' "$name" "$(tail -n 1 "$told/output")" >>"$told/ends"
+}
+
+in_two_parts() { # what wants the machine to itself, then the rest in two processes; returns a code
+    told=$(mktemp -d)
+    part "alone" "alone"
+    first=$code
+    if [ "$first" -ne 2 ]; then # Ctrl-C ends both
+        part "shared" "not alone" -n 2 --dist loadfile --no-loadscope-reorder
+    fi
+    cat "$told/ends"
+    rm -r "$told"
+    if [ "$first" -ne 0 ]; then return "$first"; fi
+    return "$code"
+}

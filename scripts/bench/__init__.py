@@ -1,0 +1,1 @@
+"""Speed: how long the assistant takes, and what it costs the machine."""

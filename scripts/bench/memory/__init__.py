@@ -1,0 +1,1 @@
+"""The long-term memory: recalling, storing and loading, beside other stores."""

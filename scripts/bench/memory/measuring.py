@@ -1,0 +1,215 @@
+"""A table of memories, from filling it to its last figure: loading, recall, rivals, storing.
+
+Filling and measuring have a process each.
+"""
+
+import asyncio
+import gc
+import json
+import logging
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import AsyncExitStack, ExitStack
+from dataclasses import dataclass, replace
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any, TypeVar
+
+import psutil
+from threadpoolctl import threadpool_limits
+
+from assistant.compose.engines import build_query_encoder
+from assistant.idle.jobs.compaction import FOLDED
+from assistant.language.stemming import TextAnalyzer
+from assistant.memory.retrieval.encoding import QueryEncoder
+from assistant.memory.retrieval.ranking import Ranking
+from assistant.memory.store.table import MemoryTable
+from assistant.memory.user_memory import UserMemory
+from assistant.settings import Settings
+from models.download.cache import ModelStore
+from models.download.disk import folder_bytes
+from models.llm.llama import LlamaCpp
+from models.selection.requested import ModelSelection, select_models
+from scripts.bench.filling import USER, Filled, fill
+from scripts.bench.memory.remembering import (
+    TYPED_S,
+    agreement,
+    beside,
+    contexts,
+    recalls,
+    storing,
+    writing,
+)
+from scripts.bench.memory.rivals import LanceHybrid, Rival, mem0
+
+WARM = 10
+"""Questions that nobody counts."""
+COMPARED = 60
+"""Questions that the others are asked too."""
+EXHAUSTIVE = 200
+"""Questions for which everything is ranked; at 100,000 memories each takes a second."""
+
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What to ask, beside the language model of which profile, and what else to ask.
+
+    `mem0` is an interpreter that has it; `mem0_rows` the most that it is filled with.
+    """
+
+    profile: str
+    queries: int
+    beside: Sequence[str]
+    mem0: Path
+    mem0_rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The same, with the settings and models that it means on this machine."""
+
+    wanted: Wanted
+    settings: Settings
+    shop: ModelSelection
+
+    @classmethod
+    def of(cls, wanted: Wanted, encoder: str) -> "Plan":
+        settings = Settings.model_validate({"general": {"profile": wanted.profile}})
+        shop = select_models(settings)
+        name, _, stand_in = encoder.partition("+")
+        profile = replace(shop.profile, encoder=name, stand_in=stand_in or None)
+        chosen = replace(shop, choice=replace(shop.choice, profile=profile))
+        return cls(wanted, settings, chosen)
+
+    def encoder(self) -> QueryEncoder:
+        encoder = build_query_encoder(self.shop)
+        encoder.load()
+        return encoder
+
+
+def measured(rows: int, encoder: str, wanted: Wanted) -> dict[str, Any]:
+    """All figures for one number of memories and one encoder, perhaps with its stand-in
+    ("NAME+STAND_IN")."""
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        for name in ("kept", "beside"):
+            (folder / name).mkdir()
+        filled = alone(filling, rows, encoder, wanted, folder)
+        return alone(measuring, filled, encoder, wanted, folder)
+
+
+def alone(function: Callable[..., Result], *arguments: Any) -> Result:
+    """In a process of its own: what one leaves in RAM is not counted with the next."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        return pool.submit(function, *arguments).result()
+
+
+def filling(rows: int, encoder: str, wanted: Wanted, folder: Path) -> Filled:
+    plan = Plan.of(wanted, encoder)
+    return fill(folder / "kept" / "memories", folder / "beside", rows, plan.encoder())
+
+
+def measuring(filled: Filled, encoder: str, wanted: Wanted, folder: Path) -> dict[str, Any]:
+    logging.disable(logging.WARNING)  # of each miss; they are counted
+    threadpool_limits(limits=1, user_api="blas")  # as the assistant does
+    return asyncio.run(measure(filled, Plan.of(wanted, encoder), folder))
+
+
+class Found(dict[str, Any]):
+    """Figures by name; each is told when it is there, since the whole takes its time."""
+
+    def note(self, name: str, value: Any) -> None:
+        self[name] = value
+        print(f"{name}: {json.dumps(value)}", file=sys.stderr, flush=True)
+
+
+async def measure(filled: Filled, plan: Plan, folder: Path) -> dict[str, Any]:
+    process, encoder = psutil.Process(), plan.encoder()
+    async with AsyncExitStack() as stack:
+        llm = LlamaCpp(
+            ModelStore.weights(plan.shop.store, plan.shop.profile.llm),
+            context_tokens=plan.settings.llm.context_tokens,
+            threads=plan.shop.hardware.threads,
+        )
+        stack.push_async_callback(llm.close)
+        await llm.load()
+        asked = [fact.question for fact in filled.facts[: plan.wanted.queries]]
+        before = process.memory_info().rss
+        memory = UserMemory(
+            USER,
+            lambda: MemoryTable.open(str(folder / "kept" / "memories")),
+            encoder,
+            TextAnalyzer("en"),
+            Ranking(),
+            lambda _: None,
+        )
+        stack.push_async_callback(memory.close)
+        began = time.perf_counter()
+        await memory.load(None)
+        gc.collect()
+        gc.freeze()  # as the program does
+        if memory.untidy(FOLDED):  # as the first silence does
+            await memory.tidy(FOLDED)
+        found = Found({"load_s": round(time.perf_counter() - began, 2)})
+        await asyncio.wrap_future(memory.strengthening.begin())
+        found.note("stronger_after_s", round(time.perf_counter() - began, 2))
+        await recalls(memory, asked[:WARM])
+        encoder.clear()
+        found.note("alone", await recalls(memory, asked))
+        found.note("rss_mb", round((process.memory_info().rss - before) / 1e6, 1))
+        if encoder.stronger is not None:
+            for name, how in (("ahead", {"ahead": True}), ("typed", {"deadline_s": TYPED_S})):
+                encoder.clear()
+                found.note(name, await recalls(memory, asked, **how))
+        encoder.clear()
+        async with writing(llm):
+            found.note("busy", await recalls(memory, asked))
+        encoder.clear()
+        found.note("context", await contexts(memory, llm, plan.settings, asked))
+        found.note("agreement", agreement(memory, encoder, filled.facts[:EXHAUSTIVE]))
+        encoder.clear()
+        others, left_out = await compared(memory, plan, filled, folder)
+        found.note("beside", others)
+        found.note("left_out", left_out)
+        found.note("storing", await storing(folder / "kept", memory))
+        found.note("disk_mb", round(folder_bytes(folder / "kept") / 1e6, 1))
+    return dict(found)
+
+
+async def compared(
+    memory: UserMemory, plan: Plan, filled: Filled, folder: Path
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Ours beside the others, and why one is left out."""
+    rivals: list[Rival] = []
+    left_out: dict[str, str] = {}
+    encoder = plan.encoder()
+    with ExitStack() as stack:
+        stack.callback(encoder.close)
+        beside_it = plan.wanted.beside
+        if "lancedb" in beside_it:
+            rivals.append(LanceHybrid(folder / "beside" / "lancedb", filled))
+        if "mem0" in beside_it and (why := _without_mem0(plan.wanted, filled.rows)):
+            left_out["mem0"] = why
+        elif "mem0" in beside_it:
+            place = folder / "beside"
+            rivals.append(
+                stack.enter_context(mem0(plan.wanted.mem0, place, filled, encoder.dimensions))
+            )
+        facts = filled.facts[: min(plan.wanted.queries, COMPARED)]
+        return await beside(memory, encoder, rivals, facts) if rivals else {}, left_out
+
+
+def _without_mem0(wanted: Wanted, rows: int) -> str | None:
+    if not wanted.mem0.is_file():
+        return (
+            f"mem0 is left out: there is no {wanted.mem0}; docs/benchmarks.md tells how to get it."
+        )
+    if rows > wanted.mem0_rows:
+        return f"mem0 is left out at {rows} rows: --mem0-rows is {wanted.mem0_rows}."
+    return None

@@ -1,0 +1,329 @@
+"""What is measured of a filled long-term memory; each function asks or stores, and counts."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from datetime import UTC, datetime
+from itertools import cycle
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+
+from assistant.context.conversation import Conversation, Exchange
+from assistant.context.short_term import ShortTermMemory
+from assistant.events import Latency, MemoryUsed
+from assistant.memory.records.arrays import Values
+from assistant.memory.retrieval import ranking, search
+from assistant.memory.retrieval.encoding import QueryEncoder
+from assistant.memory.retrieval.question import read_question
+from assistant.memory.transcript.database import Transcript
+from assistant.memory.turn_recall import Archive, TurnRecall
+from assistant.memory.user_memory import UserMemory
+from assistant.settings import Settings
+from models.interfaces import Generation, LanguageModel, Message
+from scripts.bench.filling import USER, Fact, said_and_asked
+from scripts.bench.memory.rivals import Rival
+from scripts.common.statistics import percentile, ratio, rounded_interval, summary
+
+DEADLINE_S = 0.010
+TYPED_S = 0.030
+AHEAD_S = 0.1
+"""Between the last partial transcript and the end of the turn."""
+LEISURE_S = 5.0
+"""A deadline that cuts nothing short, where the whole work is to be timed."""
+BETWEEN_S = 0.06
+"""Between two questions: what one leaves running is not the next one's."""
+FULL = 0.85
+"""Of the window; more, and it would move at the next turn."""
+STORED = 100
+BEST = 10
+
+
+async def recalls(
+    memory: UserMemory,
+    asked: Sequence[str],
+    *,
+    deadline_s: float = DEADLINE_S,
+    ahead: bool = False,
+) -> dict[str, Any]:
+    """As the voice loop recalls, encoding included. `misses`: the question's vector came too late,
+    and the words alone decided; `stand_in`: the stronger encoder's came too late, and the quick
+    one's decided; `late`: recalls that took longer than the deadline; `cpu_p50`: the processor's
+    time for one, which other programs hardly change.
+
+    Args:
+        ahead: its words were known before, as where the user was heard word by word.
+    """
+    times, worked, misses, stand_in, brief = [], [], 0, 0, 0
+    for question in asked:
+        if ahead:
+            memory.asking.ahead(question)
+            await asyncio.sleep(AHEAD_S)
+        began, before = time.perf_counter(), time.process_time()
+        recalled = await memory.recall(question, deadline_s)
+        times.append(1000 * (time.perf_counter() - began))
+        worked.append(1000 * (time.process_time() - before))
+        misses += recalled.missed
+        stand_in += recalled.stand_in
+        brief += recalled.brief
+        memory.asking.over(question)
+        await asyncio.sleep(BETWEEN_S)
+    late = sum(each > 1000 * deadline_s for each in times)
+    return summary(times) | {
+        "misses": misses,
+        "stand_in": stand_in,
+        "brief": brief,
+        "late": late,
+        "recalls": len(times),
+        "cpu_p50": summary(worked)["p50"],
+    }
+
+
+@asynccontextmanager
+async def writing(llm: LanguageModel) -> AsyncIterator[None]:
+    """The language model writes without end, as while it answers."""
+
+    async def write() -> None:
+        request = Generation([Message("user", "Tell me a very long story.")], max_tokens=400)
+        while True:
+            async for _ in llm.stream(request):
+                continue
+
+    task = asyncio.create_task(write())
+    await asyncio.sleep(1.0)
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+
+async def contexts(
+    memory: UserMemory, llm: LanguageModel, settings: Settings, asked: Sequence[str]
+) -> dict[str, Any]:
+    """Recall and the whole prompt, with a window that is nearly full and as many memories as may
+    be in it."""
+    short_term = _full_window(llm, settings)
+    recollection = TurnRecall(memory, short_term.shown)
+    short_term.prompt(asked[0])  # in a conversation each turn has been counted when it was said
+    whole, built, worked, tokens, notes = [], [], [], [], []
+    for question in asked:
+        began = time.perf_counter()
+        found, *_ = await recollection.recall(question, DEADLINE_S)
+        middle, before = time.perf_counter(), time.thread_time()
+        prompt = short_term.prompt(question, found)
+        ended = time.perf_counter()
+        worked.append(1000 * (time.thread_time() - before))
+        whole.append(1000 * (ended - began))
+        built.append(1000 * (ended - middle))
+        tokens.append(prompt.tokens)
+        notes.append(len(prompt.notes.used))
+        await asyncio.sleep(BETWEEN_S)
+    return {
+        "with_recall_ms": summary(whole),
+        "prompt_ms": summary(built),
+        "prompt_cpu_p50": summary(worked)["p50"],
+        "tokens": round(float(np.mean(tokens))),
+        "notes": round(float(np.mean(notes)), 1),
+    }
+
+
+def _full_window(llm: LanguageModel, settings: Settings) -> ShortTermMemory:
+    talk = Conversation.begin(USER)
+    others, _ = said_and_asked()
+    room = FULL * min(
+        llm.context_tokens - settings.llm.max_answer_tokens, settings.context.max_context_tokens
+    )
+    for turn, said in enumerate(cycle(others), 1):
+        answer = f"I see. You told me this: {said}. Tell me more about it, if you like."
+        room -= llm.count_messages([Message("user", said), Message("assistant", answer)])
+        if room < 0:
+            break
+        talk.append_user(turn, said, datetime.now(UTC))
+        talk.complete(turn, answer)
+    return ShortTermMemory.of(talk, llm, settings, None, lambda _: None)
+
+
+async def storing(folder: Path, memory: UserMemory) -> dict[str, Any]:
+    """Keeping exchanges as the program does: `committed` is the transcript alone, `stored` all that
+    somebody waits for, `searchable` until a search has found it by its words, `embedded` until it
+    is in the table with its vector."""
+    transcript = _Noted.open(folder / "transcript.sqlite3")
+    assert isinstance(transcript, _Noted)
+    archive = Archive(transcript, memory)
+    talk = Conversation.begin(USER)
+    times: dict[str, list[float]] = {
+        name: [] for name in ("committed", "stored", "searchable", "embedded")
+    }
+    for turn in range(1, STORED + 1):
+        words = f"My friend number {turn} has moved to Lisbon."
+        talk.append_user(turn, words, datetime.now(UTC))
+        exchange = talk.complete(turn, "How nice.")
+        began = time.perf_counter()
+        archive.store(talk, exchange)
+        stored = time.perf_counter()
+        found = memory.index.search(
+            read_question(words, ()), None, k=1, now=datetime.now(UTC), exclude=()
+        )
+        assert exchange.id in found[0].sources
+        searchable = time.perf_counter()
+        await memory.settled()
+        embedded = time.perf_counter()
+        for name, moment in (
+            ("committed", transcript.committed),
+            ("stored", stored),
+            ("searchable", searchable),
+            ("embedded", embedded),
+        ):
+            times[name].append(1000 * (moment - began))
+    transcript.close()
+    return {f"{name}_ms": summary(each) for name, each in times.items()}
+
+
+class _Noted(Transcript):
+    """Knows when its last exchange was committed."""
+
+    committed = 0.0
+
+    def store(
+        self,
+        conversation: Conversation,
+        exchange: Exchange,
+        latency: Latency | None = None,
+        memories: Sequence[MemoryUsed] = (),
+    ) -> bool:
+        stored = super().store(conversation, exchange, latency, memories)
+        self.committed = time.perf_counter()
+        return stored
+
+
+def agreement(memory: UserMemory, encoder: QueryEncoder, facts: Sequence[Fact]) -> dict[str, float]:
+    """How near the index comes to looking at everything.
+
+    `nearest`: of the ten nearest by exact cosine, the share among the index's ten nearest. `same`:
+    of the ten best when every memory is ranked, the share among ours. `R@10` counts the facts that
+    were asked for. What is average, above which the meaning of the turns around counts, is what it
+    is among the candidates: of all memories it would be another measure, and not another index.
+    """
+    exact, ids = _all_vectors(memory, encoder.name)
+    nearest, same, ours, all_ranked = 0, 0, 0, 0
+    mean = ranking.mean_cosine
+    for fact in facts:
+        vector = encoder.encode_query(read_question(fact.question, ()).meaning)
+        best = np.argsort(-(exact @ vector))[:BEST]
+        nearest += len(set(memory.index.nearest(vector, BEST)) & {ids[row] for row in best})
+        averages: list[float] = []
+
+        def average(values: Values, averages: list[float] = averages) -> float:
+            averages.append(mean(values))
+            return averages[-1]
+
+        with patch.object(ranking, "mean_cosine", average):
+            found = {each.id for each in memory.find(fact.question, BEST, both=True).memories}
+        with (
+            patch.object(search, "CANDIDATES", len(ids)),
+            patch.object(ranking, "mean_cosine", lambda _, known=averages[-1]: known),
+        ):
+            whole = {each.id for each in memory.find(fact.question, BEST, both=True).memories}
+        same += len(found & whole)
+        ours += fact.id in found
+        all_ranked += fact.id in whole
+    asked = len(facts)
+    return {
+        "nearest": round(nearest / (min(BEST, len(ids)) * asked), 4),
+        "same": round(same / (min(BEST, len(ids)) * asked), 4),
+        "R@10": round(ours / asked, 4),
+        "R@10_exhaustive": round(all_ranked / asked, 4),
+        "difference": round((all_ranked - ours) / asked, 4),
+        "asked": asked,
+    }
+
+
+def _all_vectors(memory: UserMemory, encoder: str) -> tuple[Any, list[str]]:
+    ids: list[str] = []
+    parts = []
+    for batch in memory.table.scan(USER, columns=("id",), vectors=(encoder,)):
+        ids += batch.values("id")
+        parts.append(batch.vectors(encoder)[0])
+    return np.concatenate(parts), ids
+
+
+async def beside(
+    memory: UserMemory, encoder: QueryEncoder, rivals: Sequence[Rival], facts: Sequence[Fact]
+) -> dict[str, Any]:
+    """The same questions to all, in an order that changes with each; encoding is in every time.
+
+    Ours runs to its end, without a deadline. A ratio above 1 says how many times longer the other
+    takes; its interval is a bootstrap over the questions.
+
+    Args:
+        encoder: the rivals'; another instance than the memory's, so that no cache knows a question.
+    """
+    verbatim = {rival.name: _verbatim(rival, encoder, facts) for rival in rivals}  # warms them up
+    times: dict[str, list[float]] = {"ours": [], **{rival.name: [] for rival in rivals}}
+    hits = dict.fromkeys(times, 0)
+    for number, fact in enumerate(facts):
+        for place in range(len(times)):
+            name = list(times)[(number + place) % len(times)]
+            if name == "ours":
+                took, found = await _ours(memory, fact.question)
+                hit = fact.id in found
+            else:
+                rival = next(each for each in rivals if each.name == name)
+                took, rows = _theirs(rival, encoder, fact.question)
+                hit = fact.row in rows
+            times[name].append(took)
+            hits[name] += hit
+            await asyncio.sleep(BETWEEN_S)
+    told = {
+        name: summary(each) | {"hit@10": round(hits[name] / len(facts), 4)}
+        for name, each in times.items()
+    }
+    for rival in rivals:
+        told[rival.name] |= rival.filled | _ratios(times["ours"], times[rival.name])
+        told[rival.name]["verbatim"] = verbatim[rival.name]
+    return told
+
+
+async def _ours(memory: UserMemory, question: str) -> tuple[float, list[str]]:
+    began = time.perf_counter()
+    recalled = await memory.recall(question, LEISURE_S)
+    took = 1000 * (time.perf_counter() - began)
+    return took, [each.id for each in recalled.memories[:BEST]]
+
+
+def _theirs(rival: Rival, encoder: QueryEncoder, question: str) -> tuple[float, list[int]]:
+    encoder.clear()
+    began = time.perf_counter()
+    vector = encoder.encode_query(question)
+    encoded = 1000 * (time.perf_counter() - began)
+    rows, took = rival.search(question, vector, BEST)
+    return encoded + took, rows
+
+
+def _verbatim(rival: Rival, encoder: QueryEncoder, facts: Sequence[Fact]) -> float:
+    """The share of facts found by their own words: that it searches at all."""
+    some = facts[:20]
+    found = [rival.search(f.said, encoder.encode_query(f.said), BEST)[0] for f in some]
+    return round(sum(f.row in rows for f, rows in zip(some, found, strict=True)) / len(some), 4)
+
+
+def _ratios(ours: Sequence[float], theirs: Sequence[float]) -> dict[str, Any]:
+    pairs = list(zip(ours, theirs, strict=True))
+
+    def at(q: float) -> Callable[[Sequence[tuple[float, float]]], float | None]:
+        def statistic(drawn: Sequence[tuple[float, float]]) -> float | None:
+            below, above = (percentile([pair[at] for pair in drawn], q) for at in (0, 1))
+            return ratio(above, below)
+
+        return statistic
+
+    found: dict[str, Any] = {}
+    for q in (50, 95):
+        found[f"ratio_p{q}"] = round(at(q)(pairs) or 0.0, 2)
+        found[f"ratio_p{q}_interval"] = rounded_interval(pairs, at(q), digits=2)
+    return found

@@ -1,0 +1,1 @@
+"""The screen on a pseudo-terminal: its first frame, its longest frames, what it costs."""

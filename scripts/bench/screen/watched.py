@@ -1,0 +1,58 @@
+"""`assistant` with a pulse on the screen's event loop: how long nothing was drawn or heeded.
+
+    python -m scripts.bench.screen.watched NOTES screen …
+
+When it is left NOTES holds a JSON object: `gaps`, pauses of the loop of more than 20 ms as
+[when, ms] by `time.monotonic`; `typed`, the lines that were typed and sent.
+"""
+
+import asyncio
+import json
+import sys
+import time
+from pathlib import Path
+
+from textual.widgets import Input
+
+from ui.commands import main
+from ui.screen import app
+
+BEAT_S = 0.005
+LEAST_MS = 20.0
+
+
+class Watched(app.AssistantScreen):
+    """Notes when its event loop was not free."""
+
+    gaps: list[tuple[float, float]]
+    typed: list[str]
+
+    def on_load(self) -> None:
+        self.gaps, self.typed = [], []
+        self._beating = asyncio.create_task(self._beat())
+
+    async def _beat(self) -> None:
+        last = time.monotonic()
+        while True:
+            await asyncio.sleep(BEAT_S)
+            now = time.monotonic()
+            late = (now - last - BEAT_S) * 1000
+            if late >= LEAST_MS:
+                self.gaps.append((last, round(late, 1)))
+            last = now
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        self.typed.append(event.value)
+
+    async def action_quit(self) -> None:
+        self.note()
+        await super().action_quit()
+
+    def note(self) -> None:
+        notes = {"gaps": self.gaps, "typed": self.typed}
+        Path(sys.argv[1]).write_text(json.dumps(notes), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    vars(app)["AssistantScreen"] = Watched
+    sys.exit(main.main(sys.argv[2:]))

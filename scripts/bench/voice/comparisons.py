@@ -1,0 +1,143 @@
+"""What the assistant is compared with, clip by clip: stock pipecat, or itself in another way.
+
+A comparison takes the clips, the name of a profile, the seed of its intervals and where to keep
+each clip's row; it gives the figures.
+"""
+
+import asyncio
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from assistant.context.prompt import system_prompt
+from assistant.paths import Home
+from assistant.settings import Settings
+from models.download.cache import ModelStore
+from models.selection.requested import select_models
+from scripts.bench.voice import beside_idle, beside_screen, report, with_memory
+from scripts.bench.voice.labels import Clip
+from scripts.bench.voice.listening import Models, Outcome, System
+from scripts.bench.voice.ours import Ours, settings_for
+from scripts.bench.voice.report import Pair
+from scripts.bench.voice.stock import Stock
+from scripts.bench.voice.with_memory import Remembering
+from scripts.common.program import Figures
+from scripts.common.rows import Keep
+
+TEMPERATURE = 0.0
+"""The same words are answered alike, so that the answers' first sentences don't add noise."""
+BETWEEN_S = 0.3
+
+
+def models_of(settings: Settings, context_tokens: int) -> Models:
+    """The files of the profile, for the stock pipeline.
+
+    Raises:
+        ModelError: one is not there.
+    """
+    shop = select_models(settings)
+    return Models(
+        recogniser=ModelStore.location(shop.store, shop.profile.stt),
+        language_model=ModelStore.weights(shop.store, shop.profile.llm),
+        voice=ModelStore.weights(shop.store, shop.profile.tts),
+        context_tokens=context_tokens,
+        threads=settings.llm.threads or shop.hardware.threads,
+        system_prompt=system_prompt(settings.persona),
+        max_tokens=settings.llm.max_answer_tokens,
+        temperature=settings.llm.temperature,
+    )
+
+
+async def against_stock(clips: Sequence[Clip], profile: str, seed: int, keep: Keep) -> Figures:
+    """Ours beside stock pipecat."""
+    settings = settings_for(profile, TEMPERATURE)
+    async with _ours(settings) as (ours, _, stack):
+        stock = Stock(models_of(settings, ours.context_tokens))
+        stack.push_async_callback(stock.close)
+        await stock.load()
+        pairs = await paired(clips, (ours, stock), keep)
+    return report.figures(pairs, seed)
+
+
+async def against_forgetful(
+    clips: Sequence[Clip], profile: str, seed: int, keep: Keep, *, memories: int
+) -> Figures:
+    """Ours with memories beside ours without."""
+    settings = settings_for(profile, TEMPERATURE)
+    async with _ours(settings) as (ours, home, stack):
+        ours.name = "off"
+        on = Remembering(ours, home, settings, memories)
+        stack.push_async_callback(on.close)
+        await on.load()
+        pairs = await paired(clips, (ours, on), keep)
+        return with_memory.compared(pairs, on, seed)
+
+
+async def against_headless(clips: Sequence[Clip], profile: str, seed: int, keep: Keep) -> Figures:
+    """The command with its screen beside the one without."""
+    finished = [clip for clip in clips if clip.finished]
+    with tempfile.TemporaryDirectory() as place:
+        pairs = await asyncio.to_thread(beside_screen.paired, finished, profile, Path(place), keep)
+    return beside_screen.figures(pairs, seed)
+
+
+async def against_idle(clips: Sequence[Clip], profile: str, seed: int, keep: Keep) -> Figures:
+    """The command with idle work pending beside the one without."""
+    finished = [clip for clip in clips if clip.finished]
+    with tempfile.TemporaryDirectory() as place:
+        pairs, made = await asyncio.to_thread(
+            beside_idle.paired, finished, profile, Path(place), keep
+        )
+    return beside_idle.figures(pairs, made, seed)
+
+
+@asynccontextmanager
+async def _ours(settings: Settings) -> AsyncIterator[tuple[Ours, Home, AsyncExitStack]]:
+    """Loaded, and its home; what is pushed on the stack ends before it."""
+    async with AsyncExitStack() as stack:
+        home = Home(Path(stack.enter_context(tempfile.TemporaryDirectory())) / "home").create()
+        ours = Ours(home, settings)
+        stack.push_async_callback(ours.close)
+        await ours.load()
+        yield ours, home, stack
+
+
+async def paired(clips: Sequence[Clip], systems: tuple[System, System], keep: Keep) -> list[Pair]:
+    """Say every clip to both, to the first one first on every other one. The first clip warms both
+    up. The first is `ours` of each pair, the second what it is compared with."""
+    for system in systems:
+        await system.hear(clips[0])
+    pairs = []
+    for number, clip in enumerate(clips, 1):
+        found: dict[str, Outcome] = {}
+        for system in systems if number % 2 else systems[::-1]:
+            await asyncio.sleep(BETWEEN_S)
+            found[system.name] = await system.hear(clip)
+        pair = Pair(clip, *(found[system.name] for system in systems))
+        pairs.append(pair)
+        told = "  ".join(f"{system.name} {_told(found[system.name])}" for system in systems)
+        print(f"{number:4}/{len(clips)}  {clip.name:50.50}  {told}", file=sys.stderr, flush=True)
+        keep(_row(pair, systems))
+    return pairs
+
+
+def _told(outcome: Outcome) -> str:
+    first = outcome.first_audio_ms
+    marks = "/" if outcome.split else ""
+    return f"{'-' if first is None else f'{first:.0f}'}{marks}".rjust(7)
+
+
+def _row(pair: Pair, systems: tuple[System, System]) -> dict[str, Any]:
+    clip = pair.clip
+    return {
+        "file": clip.name,
+        "text": clip.text,
+        "finished": clip.finished,
+        "speech_end_s": clip.speech_end_s,
+        systems[0].name: asdict(pair.ours),
+        systems[1].name: asdict(pair.stock),
+    }

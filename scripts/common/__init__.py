@@ -1,0 +1,1 @@
+"""What measurements, evaluations and training share; imports none of them."""

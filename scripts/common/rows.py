@@ -1,0 +1,60 @@
+"""Files of JSON lines, read with a sentence for what is wrong with one, and written row by row."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from assistant.errors import AssistantError
+
+
+class InputUnusable(AssistantError, ValueError):
+    """What a program was given: a file that is missing or in another form, an unknown name."""
+
+    exit_code = 2
+
+
+def read_rows(path: Path, *needed: str) -> list[dict[str, Any]]:
+    """The objects of a file of JSON lines.
+
+    Raises:
+        InputUnusable: it can't be read, or a line is no object with what is `needed`.
+    """
+    rows = []
+    for number, line in enumerate(read_text(path).splitlines(), 1):
+        try:
+            row = json.loads(line)
+        except ValueError as error:
+            raise InputUnusable(f"Line {number} of {path} is not JSON: {error}.") from error
+        if not isinstance(row, dict):
+            raise InputUnusable(f"Line {number} of {path} is not a JSON object.")
+        for name in needed:
+            if name not in row:
+                raise InputUnusable(f"Line {number} of {path} has no `{name}`.")
+        rows.append(row)
+    return rows
+
+
+def read_text(path: Path) -> str:
+    """Raises InputUnusable: it can't be read."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputUnusable(f"{path} can't be read: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
+        raise InputUnusable(f"{path} is not text.") from error
+
+
+class Keep:
+    """Writes rows to a file as they come, if there is to be one: a run that is cut short has told
+    what it found."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        if path is not None:
+            path.write_text("", encoding="utf-8")
+
+    def __call__(self, row: Mapping[str, Any]) -> None:
+        if self._path is not None:
+            with self._path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(row) + "\n")

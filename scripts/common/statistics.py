@@ -1,0 +1,76 @@
+"""Percentiles of measured times, and how far to trust them."""
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+import numpy as np
+
+RESAMPLES = 2000
+BOUNDS = (2.5, 97.5)
+"""Percentiles between which an interval of 95 % lies."""
+
+Item = TypeVar("Item")
+
+
+def percentile(values: Sequence[float], q: float) -> float | None:
+    """With linear interpolation; None of nothing."""
+    return float(np.percentile(values, q)) if values else None
+
+
+def summary(
+    values: Sequence[float], quantiles: Sequence[int] = (50, 95, 99), digits: int = 2
+) -> dict[str, float]:
+    """Percentiles by name, and the greatest; none of nothing."""
+    if not values:
+        return {}
+    found = {f"p{q}": float(np.percentile(values, q)) for q in quantiles} | {"max": max(values)}
+    return {name: round(value, digits) for name, value in found.items()}
+
+
+def interval(
+    items: Sequence[Item],
+    statistic: Callable[[Sequence[Item]], float | None],
+    *,
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+) -> tuple[float, float] | None:
+    """Bootstrap percentile interval of 95 % for `statistic` of `items`.
+
+    Items are drawn whole: measurements of two systems on one recording belong in one item, so that
+    what makes the recording slow for both does not widen the interval of their ratio. None where
+    there are fewer than two items, or no resample has a value.
+    """
+    if len(items) < 2:
+        return None
+    draw = np.random.default_rng(seed)
+    found = []
+    for _ in range(resamples):
+        picked = [items[index] for index in draw.integers(0, len(items), len(items))]
+        value = statistic(picked)
+        if value is not None:
+            found.append(value)
+    if not found:
+        return None
+    low, high = np.percentile(found, BOUNDS)
+    return float(low), float(high)
+
+
+def rounded_interval(
+    items: Sequence[Item],
+    statistic: Callable[[Sequence[Item]], float | None],
+    *,
+    seed: int = 0,
+    digits: int = 1,
+) -> list[float] | None:
+    """As `interval`, for figures."""
+    bounds = interval(items, statistic, seed=seed)
+    return None if bounds is None else [round(bound, digits) for bound in bounds]
+
+
+def rounded(value: float | None, digits: int = 1) -> float | None:
+    return None if value is None else round(value, digits)
+
+
+def ratio(above: float | None, below: float | None) -> float | None:
+    """None where one is missing or there is nothing to divide by."""
+    return above / below if above is not None and below else None

@@ -1,0 +1,1 @@
+"""Quality: how often what is heard, recalled, extracted or answered is right."""

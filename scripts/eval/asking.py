@@ -1,0 +1,102 @@
+"""A language model that is asked as the idle work asks it, and what it answered before."""
+
+import hashlib
+import json
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from assistant.errors import ModelFailed
+from assistant.idle.jobs.structured_output import FewShotPrompt, ask_for_json
+from assistant.paths import models_cache
+from models import catalogue
+from models.download.cache import ModelStore
+from models.interfaces import LanguageModel
+from models.llm.llama import LlamaCpp
+from scripts.common.rows import read_text
+
+THREADS = 2
+CONTEXT_TOKENS = 2048
+
+
+@asynccontextmanager
+async def language_model(name: str) -> AsyncIterator[LlamaCpp]:
+    """Loaded. Raises ModelError: there is no such model, or it has to be pulled."""
+    llm = LlamaCpp(
+        ModelStore(models_cache(), catalogue.read()).weights(name),
+        name=name,
+        context_tokens=CONTEXT_TOKENS,
+        threads=THREADS,
+        batch_threads=THREADS,
+        batch_tokens=128,
+    )
+    try:
+        await llm.load()
+        yield llm
+    finally:
+        await llm.close()
+
+
+class Answers:
+    """Rows by model, prompt and question, kept in a file where there is one. Lines are only ever
+    added, each whole, so that whoever fills it may be killed at any time."""
+
+    def __init__(self, file: Path | None) -> None:
+        self._file = file
+        self.rows: dict[str, dict[str, Any]] = {}
+        for line in read_text(file).splitlines() if file and file.exists() else ():
+            row = _row(line)
+            if row:
+                self.rows[row["key"]] = row
+
+    def keep(self, key: str, row: Mapping[str, Any]) -> None:
+        self.rows[key] = {"key": key, **row}
+        if self._file is not None:
+            with self._file.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(self.rows[key], ensure_ascii=False) + "\n")
+
+
+def key_of(model: str, prompt: FewShotPrompt, asked: str) -> str:
+    parts = [model, prompt.instructions, list(prompt.examples), asked]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def _row(line: str) -> dict[str, Any] | None:
+    """None of one that was cut off."""
+    try:
+        row = json.loads(line)
+    except ValueError:
+        return None
+    return row if isinstance(row, dict) and "key" in row else None
+
+
+@dataclass
+class Asking:
+    """Asks a model for JSON, unless it has answered that before; `seconds` are of the new ones."""
+
+    llm: LanguageModel
+    prompt: FewShotPrompt
+    schema: Mapping[str, Any]
+    max_tokens: int
+    answers: Answers = field(default_factory=lambda: Answers(None))
+    seconds: float = 0.0
+    asked: int = 0
+
+    async def answer(self, question: str) -> Any:
+        """None where the model failed, or its answer was no JSON."""
+        key = key_of(self.llm.name, self.prompt, question)
+        if key not in self.answers.rows:
+            self.asked += 1
+            begun = time.perf_counter()
+            try:
+                answer = await ask_for_json(
+                    self.llm, self.prompt, question, self.schema, self.max_tokens
+                )
+            except ModelFailed:
+                answer = None
+            self.seconds += time.perf_counter() - begun
+            self.answers.keep(key, {"answer": answer})
+        return self.answers.rows[key]["answer"]

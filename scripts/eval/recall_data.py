@@ -1,0 +1,155 @@
+"""Conversations with questions and where their answers were said, for measuring recall.
+
+A *pool* is all that one user's memory would hold: for LoCoMo the sessions of one pair of speakers,
+for our own set all facts and distractors together. Gold are row numbers of the pool's turns.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from assistant.language.speakers import ASSISTANT, USER
+from assistant.language.stemming import TextAnalyzer
+from data import located
+from scripts.common.rows import InputUnusable, read_rows, read_text
+
+EVIDENCE = re.compile(r"D\d+:\d+")
+"""Evidence strings of LoCoMo sometimes hold several ids, and other characters between them."""
+SESSION = re.compile(r"session_(\d+)")
+ADVERSARIAL = 5
+"""LoCoMo's category of questions without an answer: nothing is to be found for them."""
+SESSION_TIMES = ("%I:%M %p on %d %B, %Y", "%I:%M %p on %d %B %Y")
+"""As LoCoMo writes them ("1:56 pm on 8 May, 2023"); ISO 8601 is read too."""
+
+FIRST_DAY = datetime(2026, 1, 1, 12, tzinfo=UTC)
+"""Before day 1 of our own set."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One turn of one speaker; `when` is the session's time where it is known."""
+
+    id: str
+    speaker: str
+    text: str
+    conversation: str = ""
+    when: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    text: str
+    gold: tuple[int, ...]
+    """Rows of the turns that hold the answer, at least one."""
+    category: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    name: str
+    turns: Sequence[Turn]
+    questions: Sequence[Question]
+    asked: datetime | None = None
+    """When the questions are asked; default: a day after the last turn."""
+
+
+def read_locomo(path: Path) -> list[Pool]:
+    """All conversations of a file in LoCoMo's format, without adversarial questions and without
+    such as have no evidence among the turns.
+
+    Raises:
+        InputUnusable: it can't be read, or is in another format.
+    """
+    try:
+        samples = json.loads(read_text(path))
+        if not isinstance(samples, list):
+            raise TypeError("a list of samples")
+        return [_pool(sample, str(number)) for number, sample in enumerate(samples, 1)]
+    except json.JSONDecodeError as error:
+        raise InputUnusable(f"{path} is not JSON: {error}.") from error
+    except (KeyError, TypeError) as error:
+        raise InputUnusable(f"{path} is not in LoCoMo's format: it lacks {error}.") from error
+
+
+def _pool(sample: Mapping[str, Any], name: str) -> Pool:
+    conversation = sample["conversation"]
+    numbers = sorted(int(m[1]) for key in conversation if (m := SESSION.fullmatch(key)))
+    turns = []
+    for number in numbers:
+        when = session_time(str(conversation.get(f"session_{number}_date_time", "")))
+        turns += [
+            Turn(
+                id=row["dia_id"],
+                speaker=speaker_role(row["speaker"]),
+                text=row["text"],
+                conversation=str(number),
+                when=when,
+            )
+            for row in conversation[f"session_{number}"]
+        ]
+    rows = {turn.id: row for row, turn in enumerate(turns)}
+    questions = []
+    for asked in sample["qa"]:
+        named = EVIDENCE.findall(" ".join(map(str, asked.get("evidence") or [])))
+        gold = sorted({rows[each] for each in named if each in rows})
+        if gold and asked.get("category") != ADVERSARIAL:
+            category = str(asked.get("category", "-"))
+            questions.append(Question(str(asked["question"]), tuple(gold), category))
+    return Pool(str(sample.get("sample_id", name)), turns, questions)
+
+
+def own_files(name: str) -> tuple[Path, ...]:
+    """The facts and the distractors of our own set `paraphrase`, `short` or `held-out`."""
+    stem = name.replace("-", "_")
+    found = [located(f"evaluation/{stem}_{kind}.jsonl") for kind in ("facts", "distractors")]
+    if name == "held-out":  # too few to hide in
+        found.append(located("evaluation/paraphrase_distractors.jsonl"))
+    return tuple(found)
+
+
+def read_paraphrases(facts: Path, *distractors: Path) -> Pool:
+    """One user's days: facts said in passing, each with a question in other words, among others.
+
+    What was said on a day is one conversation, in an order drawn once and for all. The categories
+    are "shared" and "none": whether the question shares a content word with the fact.
+    """
+    lexicon = TextAnalyzer("en")
+    said = [row for file in (facts, *distractors) for row in read_rows(file)]
+    Random(0).shuffle(said)
+    said.sort(key=lambda row: int(row["day"]))
+    turns, questions = [], []
+    for place, row in enumerate(said):
+        when = FIRST_DAY + timedelta(days=row["day"])
+        turns.append(Turn(row["id"], USER, row["said"], str(row["day"]), when))
+        if "question" in row:
+            apart = set(lexicon.content(row["question"])).isdisjoint(lexicon.content(row["said"]))
+            questions.append(Question(row["question"], (place,), "none" if apart else "shared"))
+    return Pool(facts.stem, turns, questions)
+
+
+def speaker_role(name: str) -> str:
+    """Where the speakers are called user and assistant, they are that to us too."""
+    return name.lower() if name.lower() in (USER, ASSISTANT) else name
+
+
+def session_time(text: str) -> datetime | None:
+    """None where there is no time, or one in a format of its own.
+
+    >>> session_time("1:56 pm on 8 May, 2023")
+    datetime.datetime(2023, 5, 8, 13, 56, tzinfo=datetime.timezone.utc)
+    """
+    for pattern in SESSION_TIMES:
+        try:
+            return datetime.strptime(text.strip(), pattern).replace(tzinfo=UTC)
+        except ValueError:
+            continue
+    try:
+        read = datetime.fromisoformat(text.strip())
+    except ValueError:
+        return None
+    return read if read.tzinfo else read.replace(tzinfo=UTC)

@@ -1,0 +1,67 @@
+"""Conversations with broad questions, and how much of what should be told a prompt's notes have."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from assistant.context.conversation import Exchange
+from scripts.common import rows as json_rows
+
+BETWEEN = timedelta(seconds=40)
+"""From one turn to the next."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """`points` are what a good answer names: alternatives between bars, words that begin words of
+    one line of the notes."""
+
+    id: str
+    kind: str
+    question: str
+    at: datetime
+    points: tuple[str, ...]
+
+
+def read_rows(path: Path) -> tuple[dict[str, list[Exchange]], list[Asked]]:
+    """The conversations by their ids, and the questions."""
+    talks: dict[str, list[Exchange]] = {}
+    questions = []
+    for row in json_rows.read_rows(path):
+        if row["row"] == "question":
+            at = datetime.fromisoformat(row["asked"]).astimezone()
+            kind, points = row["kind"], tuple(row["points"])
+            questions.append(Asked(row["id"], kind, row["question"], at, points))
+            continue
+        started = datetime.fromisoformat(row["started"]).astimezone()
+        talks[row["id"]] = [
+            Exchange(
+                id=f"{row['id']}{number:02}",
+                turn=number,
+                user_text=turn["user"],
+                started=started + number * BETWEEN,
+                assistant_text=turn["assistant"],
+                ended=started + number * BETWEEN,
+            )
+            for number, turn in enumerate(row["turns"], start=1)
+        ]
+    return talks, questions
+
+
+def covered(notes: str, points: Sequence[str]) -> float:
+    """The share of the points that the notes have.
+
+    >>> covered("- yesterday: We paid nine hundred.", ["paid hundred|900", "roof"])
+    0.5
+    """
+    lines = [re.findall(r"[\w'-]+", line.lower()) for line in notes.splitlines()]
+    return sum(any(_has(line, point) for line in lines) for point in points) / len(points)
+
+
+def _has(line: Sequence[str], point: str) -> bool:
+    return any(
+        all(any(word.startswith(part) for word in line) for part in alternative.split())
+        for alternative in point.lower().split("|")
+    )

@@ -1,0 +1,152 @@
+"""Time that passes only while everything waits: a minute of speech is over in milliseconds.
+
+While any code runs, on the event loop or in a thread of a pool, the clock stands still. Once all of
+it waits, the clock jumps to the next timer. So no machine is too slow or too busy for such a test,
+and what happens first is the same in each run.
+"""
+
+import asyncio
+import heapq
+import selectors
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures.thread import _WorkItem
+from itertools import count
+from typing import Any
+
+import pytest
+
+from assistant.idle.activity import ActivityMonitor
+from assistant.memory.retrieval.deadline import SearchDeadline, SearchTimings
+
+STUCK_S = 60.0
+"""Of real time. A thread that has worked for so long waits for something that never comes: of all
+ways to wait only `time.sleep` is simulated in threads."""
+HAVE_CLOCKS = (ActivityMonitor, SearchDeadline, SearchTimings)
+"""Their clock is an argument whose default was `time.monotonic` as they were imported."""
+
+_thread = threading.local()
+
+
+class SimulatedClock:
+    """What `time` tells while a `SimulatedLoop` is open."""
+
+    def __init__(self, wake: Callable[[], object]) -> None:
+        self._wake = wake
+        self._now = time.monotonic()
+        self._real_sleep = time.sleep
+        self._loops_thread = threading.get_ident()
+        self._lock = threading.Lock()
+        self._working = set[Future[Any]]()
+        """What was given to pools and is neither done nor asleep."""
+        self._asleep: list[tuple[float, int, Future[Any], threading.Event]] = []
+        self._order = count()
+        self._patch = pytest.MonkeyPatch()
+
+    def monotonic(self) -> float:
+        return self._now
+
+    def sleep(self, seconds: float) -> None:
+        if seconds > 0 and threading.get_ident() == self._loops_thread:
+            self._now += seconds
+        elif seconds > 0 and (work := getattr(_thread, "work", None)) is not None:
+            due = threading.Event()
+            with self._lock:
+                heapq.heappush(self._asleep, (self._now + seconds, next(self._order), work, due))
+            self._rests(work)
+            due.wait()
+        else:
+            self._real_sleep(seconds)
+
+    def jump(self, at_most: float | None) -> bool:
+        """To the next timer: the loop's, in `at_most` seconds, or a thread's. False if something
+        works, or there is none."""
+        with self._lock:
+            works = any(not each.cancelled() for each in self._working)
+            if works or (at_most is None and not self._asleep):
+                return False
+            ends = [] if at_most is None else [self._now + at_most]
+            self._now = max(self._now, min([*ends, *(due for due, *_ in self._asleep[:1])]))
+            while self._asleep and self._asleep[0][0] <= self._now:
+                _, _, work, due = heapq.heappop(self._asleep)
+                self._working.add(work)
+                due.set()
+        return True
+
+    def install(self) -> None:
+        self._patch.setattr(time, "monotonic", self.monotonic)
+        self._patch.setattr(time, "monotonic_ns", lambda: int(self._now * 1e9))
+        self._patch.setattr(time, "sleep", self.sleep)
+        for each in HAVE_CLOCKS:
+            defaults = (*(each.__init__.__defaults__ or ())[:-1], self.monotonic)
+            self._patch.setattr(each.__init__, "__defaults__", defaults)
+        submit, run = ThreadPoolExecutor.submit, _WorkItem.run
+
+        def submitted(
+            pool: ThreadPoolExecutor, do: Callable[..., Any], /, *args: Any, **named: Any
+        ) -> Future[Any]:
+            with self._lock:
+                work = submit(pool, do, *args, **named)
+                self._working.add(work)
+            return work
+
+        def worked(item: _WorkItem[Any], *context: Any) -> None:
+            _thread.work = work = item.future  # which the item itself forgets
+            try:
+                run(item, *context)  # who waits for the result has been told when this ends
+            finally:
+                _thread.work = None
+                self._rests(work)
+
+        self._patch.setattr(ThreadPoolExecutor, "submit", submitted)
+        self._patch.setattr(_WorkItem, "run", worked)
+
+    def remove(self) -> None:
+        self._patch.undo()
+        with self._lock:
+            for *_, due in self._asleep:
+                due.set()
+
+    def _rests(self, work: Future[Any]) -> None:
+        with self._lock:
+            self._working.discard(work)
+        self._wake()
+
+
+class _Selector(selectors.DefaultSelector):
+    """Where the loop waits."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.clock: SimulatedClock | None = None
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        ready = super().select(0)
+        if ready or self.clock is None or (timeout is not None and timeout <= 0):
+            return ready
+        if self.clock.jump(timeout):
+            return []
+        if not (ready := super().select(STUCK_S)):
+            raise RuntimeError("a thread of a pool neither ends nor sleeps")
+        return ready
+
+
+class SimulatedLoop(asyncio.SelectorEventLoop):
+    """An event loop on a simulated clock, which is the program's until the loop is closed."""
+
+    def __init__(self) -> None:
+        selector = _Selector()
+        super().__init__(selector)
+        self._clock = selector.clock = SimulatedClock(self._woken)
+        self._clock.install()
+
+    def close(self) -> None:
+        if not self.is_closed():
+            self._clock.remove()
+        super().close()
+
+    def _woken(self) -> None:
+        if not self.is_closed():
+            self.call_soon_threadsafe(lambda: None)

@@ -1,0 +1,48 @@
+"""Façades: what a package's `__init__` names for others is there, and costs nothing before."""
+
+import importlib
+import pkgutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from assistant.facade import exports
+
+ROOT = Path(__file__).resolve().parents[2]
+FACADES = sorted(
+    ".".join(path.relative_to(ROOT).parent.parts)
+    for top in ("assistant", "models")
+    for path in (ROOT / top).rglob("__init__.py")
+    if "exports(__name__)" in path.read_text("utf-8")
+)
+
+
+def test_there_are_some() -> None:
+    assert {"assistant.memory", "assistant.voice", "models.selection"} <= set(FACADES)
+
+
+@pytest.mark.parametrize("name", FACADES)
+def test_all_that_is_named_is_there_and_nothing_hides_behind_a_module(name: str) -> None:
+    package = importlib.import_module(name)
+    own = {each.name for each in pkgutil.iter_modules(package.__path__)}
+    for exported in package.__all__:
+        found = getattr(package, exported)
+        if exported in own:  # whichever was imported first would win
+            assert found is importlib.import_module(f"{name}.{exported}")
+
+
+def test_what_is_not_named_is_not_there() -> None:
+    with pytest.raises(AttributeError, match=r"'assistant\.memory' has no attribute 'Nothing'"):
+        exports("assistant.memory")("Nothing")
+
+
+def test_importing_them_imports_nothing_else() -> None:
+    code = f"import sys, {', '.join(FACADES)}; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    ours = {each for each in done.stdout.split() if each.startswith(("assistant", "models"))}
+    parents = {name.rpartition(".")[0] for name in FACADES}
+    assert ours - set(FACADES) - parents == {"assistant.facade", "assistant.telemetry"}
