@@ -56,7 +56,8 @@ async def made(cache: Cache, model: str, wanted: Sequence[Call]) -> int:
     if not missing:
         return 0
     form = prompt()
-    async with language_model(model) as llm:
+    # One thread: several wait for each other, and the time they wait for would count.
+    async with language_model(model, threads=1) as llm:
         spent = cpu_seconds(llm)
         for done, call in enumerate(missing, 1):
             text, usage = "", None
