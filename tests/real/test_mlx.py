@@ -21,6 +21,8 @@ from tests.support.language import STORY, collect, tiny_gguf
 
 pytestmark = [pytest.mark.real, pytest.mark.asyncio(loop_scope="module")]
 
+IN_FULL = pytest.mark.long if sys.platform == "linux" else pytest.mark.real
+"""On Linux, where nobody uses it and it makes a few tokens a second, only with `--long`."""
 SHORT = [Message("system", "Be brief."), Message("user", "Name a colour.")]
 WORDS = [Message("system", "Be brief."), Message("user", "one two three four five " * 12)]
 SCHEMA = {
@@ -101,6 +103,7 @@ async def test_cancelling_stops_it_in_the_middle_of_reading(llm: MlxModel) -> No
     assert usage.prompt_tokens == llm.count_messages(SHORT)
 
 
+@IN_FULL
 async def test_background_work_gives_way_to_the_conversation(llm: MlxModel) -> None:
     order: list[str] = []
 
@@ -116,6 +119,7 @@ async def test_background_work_gives_way_to_the_conversation(llm: MlxModel) -> N
     assert order == ["conversation", "background"]
 
 
+@IN_FULL
 async def test_a_schema_binds_to_its_last_brace(llm: MlxModel) -> None:
     request = Generation(SHORT, max_tokens=30, temperature=1.2, json_schema=SCHEMA)
     text, usage = await collect(llm, request)
@@ -131,6 +135,7 @@ async def test_a_schema_that_means_nothing_is_refused(llm: MlxModel) -> None:
         await collect(llm, request)
 
 
+@IN_FULL
 async def test_stops_before_a_stop_sequence(llm: MlxModel) -> None:
     free, _ = await collect(llm, Generation(SHORT, max_tokens=5, temperature=0))
     stop = free.split()[1]

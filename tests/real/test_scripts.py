@@ -142,6 +142,14 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Miniature:
     return whole
 
 
+@pytest.fixture
+def outdated(miniature: Miniature, installed: Miniature) -> Miniature:
+    """One whose environment is whole, and no longer what it should be."""
+    shutil.copytree(installed.root / ".venv", miniature.root / ".venv", symlinks=True)
+    (miniature.root / ".venv" / ".stamp").unlink()
+    return miniature
+
+
 def test_first_start_installs_and_the_second_goes_straight_on(miniature: Miniature) -> None:
     words = ["talk", "--input", "a b.wav", "", "it's", '"quoted"', "$HOME", "*"]
     first = miniature.run(*words)
@@ -221,27 +229,27 @@ def test_a_killed_install_recovers(miniature: Miniature) -> None:
     assert not (miniature.root / ".venv.lock").exists()
 
 
-def test_ctrl_c_ends_an_install_at_once(miniature: Miniature) -> None:
-    (miniature.root / "hang").touch()
-    process = miniature.start()
-    wait_for(lambda: miniature.builds == 1, process)
+def test_ctrl_c_ends_an_install_at_once(outdated: Miniature) -> None:
+    (outdated.root / "hang").touch()
+    process = outdated.start()
+    wait_for(lambda: outdated.builds == 1, process)
     os.killpg(process.pid, signal.SIGINT)
     process.communicate(timeout=30)
 
     assert process.returncode in (130, -signal.SIGINT)
-    assert (miniature.root / ".venv" / ".installing").exists()
-    assert not (miniature.root / ".venv.lock").exists()
+    assert (outdated.root / ".venv" / ".installing").exists()
+    assert not (outdated.root / ".venv.lock").exists()
 
 
-def test_a_failed_install_is_told(miniature: Miniature) -> None:
-    (miniature.root / "fail").touch()
-    failed = miniature.run()
+def test_a_failed_install_is_told(outdated: Miniature) -> None:
+    (outdated.root / "fail").touch()
+    failed = outdated.run()
 
     assert failed.returncode == 1
     assert failed.stdout == ""
     assert "could not be installed" in failed.stderr
     assert "setup.log" in failed.stderr
-    assert (miniature.root / ".venv" / ".installing").exists()
+    assert (outdated.root / ".venv" / ".installing").exists()
 
 
 def test_two_first_starts_at_once_install_once(miniature: Miniature) -> None:
@@ -432,7 +440,7 @@ def test_both_parts_of_the_tests_are_run_and_told(
 
     assert done.returncode == code, done.stderr
     first, *second = log.read_text().splitlines()
-    assert first.endswith("-m (not long) and alone")
+    assert first.endswith("-m (not long) and alone tests/real")
     assert [each.partition("-m (")[2] for each in second] == (
         ["not long) and not alone -n 2 --dist loadfile --no-loadscope-reorder"] if shared else []
     )
