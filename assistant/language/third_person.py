@@ -7,7 +7,7 @@ import re
 
 from assistant.language.absolute_dates import PAST
 from assistant.language.standing_orders import WISHED
-from assistant.language.word_lists import language_data, listed
+from assistant.language.word_lists import words_of
 
 _USER = "the user"
 _FORMS = {
@@ -23,14 +23,8 @@ _VERBS = {
     "am": "is", "are": "is", "have": "has", "do": "does", "don't": "doesn't", "dont": "doesn't",
     "haven't": "hasn't", "aren't": "isn't", "were": "was", "weren't": "wasn't", "go": "goes",
 }  # fmt: skip
-_UNCHANGING = frozenset(listed(language_data("en")["verbs"]["unchanging"]))
-_BETWEEN = frozenset(
-    listed(
-        "also always never really just still only once already both almost often usually sometimes"
-        " no longer finally mostly absolutely actually probably now even ever not all mainly rarely"
-        " hardly"
-    )
-)
+_UNCHANGING = words_of("verbs", "unchanging")
+_BETWEEN = words_of("words", "between")
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
 _ASIDES = re.compile(
     r",? \b(?:you know|you see|i mean|mind you|literally|honestly|basically|um|uh|er|ooh|"
