@@ -11,6 +11,7 @@ from typing import NamedTuple
 from assistant.language.numbers import NUMBERS
 from assistant.language.sentences import begins_sentence, sentences
 from assistant.language.speakers import ASSISTANT, USER
+from assistant.language.third_person import first_person
 from assistant.language.word_lists import words_of
 
 LONGEST = 12
@@ -54,8 +55,6 @@ _COUPLE = re.compile(
     r"(^|[.!?,;] |\b(?i:that|when|because|but|so|if|while|where|as|yesterday|today|then) )"
     r"([Mm]y [a-z]+|[A-Z][a-z]+) and I\b"
 )
-_USERS = re.compile(r"\b[Tt]he user's\b")
-_USER = re.compile(r"\b[Tt]he user((?: (?:also|always|never|really|often|usually))?) ([\w']+)")
 _OPENING = re.compile(
     r"^\W*(?:(?:oh|well|so(?! (?:far|much|many|long|that))|okay|ok|hey|hi|hello|and|but|um|uh|er|ah"
     r"|hmm|(?:no|yes|yeah|right|look|listen|sure)(?=[,.!:;])|(?:my )?(?:god|goodness|gosh)|anyway"
@@ -70,10 +69,6 @@ _CLOSING = re.compile(
     r"(?:[,\s]+(?:right|okay|ok|yeah|you see|huh|you know|by the way|please|remember))+\W*$",
     re.IGNORECASE,
 )
-_VERBS = {
-    "has": "have", "is": "am", "was": "was", "does": "do", "goes": "go",
-    "hasn't": "haven't", "isn't": "am not", "doesn't": "don't",
-}  # fmt: skip
 _CLAUSES = words_of("second_person", "cuts")
 
 
@@ -126,23 +121,9 @@ def _capital(word: str) -> str:
 
 def _described(text: str) -> str | None:
     """What was derived from the user's words in theirs: "The user likes" as "I like"."""
-    if not _USERS.search(text) and not _USER.search(text):
-        return text
-    if THEIRS & {match.group().lower() for match in _WORD.finditer(text)}:
-        return None  # hers may be the user's, or another's
-    text = _USERS.sub("my", text)
-    return _USER.sub(lambda match: f"I{match[1]} {_plural(match[2])}", text)
-
-
-def _plural(verb: str) -> str:
-    """`likes` → `like`."""
-    if verb in _VERBS:
-        return _VERBS[verb]
-    if verb.endswith("ies") and len(verb) > 4:
-        return f"{verb[:-3]}y"
-    if re.search(r"(?:ss|sh|ch|x|zz)es$", verb):
-        return verb[:-2]
-    return verb[:-1] if verb.endswith("s") and not verb.endswith("ss") else verb
+    own = first_person(text)
+    theirs = THEIRS & {match.group().lower() for match in _WORD.finditer(text)}
+    return None if theirs and own != text else own  # hers may be the user's, or another's
 
 
 def _turned(text: str, tokens: Sequence[_Token], place: int) -> str | None:
