@@ -142,7 +142,7 @@ def test_what_was_recalled_is_seen_and_forgotten_with_a_key(tmp_path: Path) -> N
         assert not any(TOLD in text for text in sections.values())
 
         terminal.press("u")
-        terminal.wait_for("It is all back.")
+        terminal.wait_for("Brought back: ")
         ask(terminal, 3)
         terminal.wait_for(injected(TOLD, 3))
         assert TOLD in prompt(terminal, "memories")["memories"]

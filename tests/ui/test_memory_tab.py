@@ -164,7 +164,7 @@ async def test_one_is_forgotten_and_brought_back_and_others_come_in(tmp_path: Pa
         await here.until(lambda: "in 52 s" in words(here, "#countdown"))
         await filtered(here, "state:being-forgotten")
         await here.until(lambda: LISBON in here.texts())
-        assert "It is being forgotten" in detail(here)
+        assert "You have forgotten this." in detail(here)
         await here.press("escape", "u")
         await here.until(lambda: here.table.total == 6)
         assert not here.app.query_one("#countdown").display
