@@ -20,13 +20,13 @@ async def build_memory_commands(
     """Of a running assistant. What an earlier session began to forget is hidden from now on."""
     forgetting = memory.attend(dialogue, dialogue.quiet)
     await load_forgetting(forgetting, bus)
+    remembered = memory.session_user
     commands = MemoryCommands(
-        settings.general.user,
         forgetting,
-        memory.transcript,
+        memory.resolver(),
         lambda: window.conversation,
-        memory.session_user,
-        TextAnalyzer(settings.persona.language),
+        remembered.forget_questions if remembered is not None else lambda: None,
+        english=TextAnalyzer(settings.persona.language).language == "en",
     )
     bus.subscribe(commands.watch)
     return commands

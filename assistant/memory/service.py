@@ -2,31 +2,37 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from functools import partial
 from types import TracebackType
-from typing import Any, Self
+from typing import Protocol, Self
 
 from assistant.context import Exchange, Importance, Note, no_importance
 from assistant.encryption import MasterKey
-from assistant.errors import ModelError, StoreDamaged, StoreError
+from assistant.errors import ModelError, StoreDamaged
 from assistant.events import Event, ForgettingBegan, ForgettingDone, Notice, Severity
+from assistant.ipc import Request, Row
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.admin import MemoryAdmin
 from assistant.memory.admin_requests import handle_request
 from assistant.memory.curation.curator import CurationPolicy
 from assistant.memory.curation.exchange_importance import ExchangeImportance
-from assistant.memory.due_purges import make_purger, purge_due_at_start
-from assistant.memory.forgetting.executor import ForgettingExecutor, LiveConversation, done
-from assistant.memory.forgetting.offline_executor import Hiding, InSession
+from assistant.memory.forgetting.executor import (
+    ForgettingAccess,
+    ForgettingExecutor,
+    HidesItems,
+    done,
+)
+from assistant.memory.forgetting.memory_reader import EmptyMemories, LoadedMemories, MemoryReader
+from assistant.memory.forgetting.purge import make_purge
 from assistant.memory.forgetting.receipts import Receipt
-from assistant.memory.forgetting.resolver import DeskForgetting
+from assistant.memory.forgetting.resolver import Resolver
 from assistant.memory.forgetting.retention import Retention
+from assistant.memory.forgetting.startup import purge_due_at_start
 from assistant.memory.records.hidden import HiddenItems
 from assistant.memory.records.lifetimes import Lifetimes
-from assistant.memory.records.memory import new_id
 from assistant.memory.retrieval.document_expansion import ExpansionWeights
 from assistant.memory.retrieval.encoding import QueryEncoder
 from assistant.memory.retrieval.ranking import Ranking
@@ -70,6 +76,13 @@ def open_memory(
     return MemoryService(location, settings, transcript, build_encoder, emit)
 
 
+class LiveConversation(HidesItems, Protocol):
+    """The conversation that goes on."""
+
+    @property
+    def exchanges(self) -> Sequence[Exchange]: ...
+
+
 class MemoryService:
     """One transcript and one store, of any number of users.
 
@@ -93,7 +106,7 @@ class MemoryService:
         self.session_user: UserMemory | None = None
         """The long-term memory of the session's user; None without a session, or where nothing is
         remembered beyond the conversation."""
-        self.hiding: Hiding | None = None
+        self.session_forgetting: ForgettingAccess | None = None
         """How the session has things forgotten."""
         self._location = location
         self._settings = settings
@@ -109,11 +122,8 @@ class MemoryService:
 
     @property
     def table(self) -> MemoryTable:
-        """
-        Raises:
-            StoreError: it can't be opened, or is still being read. StoreInUse: another process has
-                it.
-        """
+        """Raises StoreError: it can't be opened, or is still being read; StoreInUse: another
+        process has it."""
         if self.session_user is not None:
             table = self.session_user.table
             if table is not self._table:  # the store was opened, or opened again
@@ -154,27 +164,23 @@ class MemoryService:
                 lifetimes=Lifetimes.of(self._settings.memory),
                 folder=self._location.folder,
                 lexicon=self._lexicon(),
-                hiding=self.hiding if own else None,
+                forgetting=self.session_forgetting if own else None,
                 grace_s=self._settings.forget.grace_s,
             )
         return self._admins[user]
 
-    def forgetting(self, user: str) -> DeskForgetting:
-        """How a user's memories are forgotten from outside of a conversation. Raises StoreError."""
+    def forgetting(self, user: str) -> ForgettingAccess:
+        """How a user has things forgotten. Raises StoreError."""
         return self.admin(user).forgetting
 
-    def answer(self, request: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        """Carry out a request about the memories of the user that it names, and no other's.
-
-        Raises:
-            AssistantError: as `admin_requests.handle_request`, at once or on the way.
-        """
+    def answer(self, request: Request) -> Iterator[Row]:
+        """Carry out a request about the memories of the user that it names, and no other's. Raises
+        AssistantError, at once or on the way."""
         table = self.table
         for user in self.transcript.hiding() if table.refused is None else ():
-            try:  # a session does that by itself
-                self.forgetting(user).hiding.purge_due()
-            except StoreError as error:
-                logger.warning("what is to be forgotten stays hidden for now: %s", error)
+            access = self.forgetting(user)
+            if not access.executor.attended:
+                access.run(access.executor.purge_due())
         return handle_request(self.admin(str(request.get("user", ""))), request)
 
     # -- of a session ---------------------------------------------------------------------------
@@ -196,26 +202,28 @@ class MemoryService:
     def attend(
         self, live: LiveConversation, quiet: Callable[[], Awaitable[None]]
     ) -> ForgettingExecutor:
-        """How things are forgotten in the session; to be called on its event loop.
-
-        Args:
-            quiet: waits until nobody speaks.
-        """
+        """How things are forgotten in the session, on whose event loop it is to be called; `quiet`
+        waits until nobody speaks."""
         memory = self.session_user
-        forgetting = ForgettingExecutor(
+        executor = ForgettingExecutor(
             self._user,
-            self.transcript,
-            memory,
-            live,
+            lambda: self.transcript,
+            make_purge(self.transcript, memory, self._earlier_memories()),
+            self._reader().some,
+            [memory, live] if memory is not None else [live],
             grace_s=self._settings.forget.grace_s,
-            purge=make_purger(self._user, self.transcript, memory, self._earlier_memories()),
             quiet=quiet,
             emit=self._emit,
         )
-        self.hiding = InSession(forgetting, asyncio.get_running_loop())
-        return forgetting
+        loop = asyncio.get_running_loop()
+        self.session_forgetting = ForgettingAccess(executor, loop, lambda: live.exchanges)
+        return executor
 
-    async def start(self, live: LiveConversation) -> None:
+    def resolver(self) -> Resolver:
+        """What the session's user means by a request to forget."""
+        return Resolver(self._user, lambda: self.transcript, self._reader(), self._lexicon())
+
+    async def start(self, live: HidesItems) -> None:
         """Read the memories, when what is due is purged; recall finds nothing until then."""
         if self.session_user is None:
             return
@@ -227,7 +235,8 @@ class MemoryService:
 
         def elsewhere(user: str, exchanges: Collection[str]) -> None:
             if user == self._user:
-                loop.call_soon_threadsafe(_forgotten_elsewhere, exchanges, live, self._emit)
+                items = HiddenItems.of(user, exchanges, (), datetime.now(UTC))
+                loop.call_soon_threadsafe(_forgotten_elsewhere, items, live, self._emit)
 
         first = purge_due_at_start(self.transcript, done=gone, on_gone=elsewhere)
         await self.session_user.load(self.transcript, first)
@@ -267,11 +276,8 @@ class MemoryService:
         return self.session_user.profile() if self.session_user is not None else ()
 
     async def expire(self, running: str) -> None:
-        """Let old conversations go, where the settings say so, until it is cancelled.
-
-        Args:
-            running: the id of the conversation that goes on.
-        """
+        """Let old conversations go, where the settings say so, until it is cancelled; not the
+        running one."""
         if self._settings.transcript.keep_days is not None:
             await Retention(self.transcript, self._settings, running, self._stored).run()
 
@@ -322,6 +328,10 @@ class MemoryService:
     def _lexicon(self) -> TextAnalyzer:
         return TextAnalyzer(self._settings.persona.language)
 
+    def _reader(self) -> MemoryReader:
+        memory = self.session_user
+        return LoadedMemories(memory) if memory is not None else EmptyMemories()
+
     def _opened(self) -> MemoryTable:
         table = open_store(self._location, self._emit)
         try:
@@ -340,9 +350,8 @@ class MemoryService:
     def _earlier_memories(self) -> Callable[[], MemoryTable] | None:
         """Opens what sessions with a long-term memory left; None where there was none."""
         folder = self._location.folder
-        if folder is not None and not folder.exists():
-            return None
-        return partial(open_store, self._location, _log)
+        there = folder is None or folder.exists()
+        return partial(open_store, self._location, _log) if there else None
 
     def _stored(self) -> bool:
         """What is not in the store yet is not to be lost with its source."""
@@ -357,23 +366,23 @@ class MemoryService:
         where = ", ".join(each.name for each in receipt.searched if each.found)
         self._emit(
             Notice(
-                f"What was forgotten at {hidden.asked.astimezone():%H:%M:%S} is gone for good;"
-                f" looked for in {receipt.files:,} files, {receipt.bytes / 1e6:.1f} MB:"
+                f"What was forgotten at {hidden.asked.astimezone():%H:%M:%S} is gone for good."
+                f" Searched {receipt.files:,} files ({receipt.bytes / 1e6:.1f} MB):"
                 f" {f'still found in {where}' if where else 'nothing found'}."
             )
         )
 
 
 def _forgotten_elsewhere(
-    exchanges: Collection[str], live: LiveConversation, emit: Callable[[Event], None]
+    items: HiddenItems, live: HidesItems, emit: Callable[[Event], None]
 ) -> None:
     """Some of them may be of the conversation that goes on."""
-    live.forget(exchanges)
-    live.drop(exchanges)
-    key = new_id()
-    emit(ForgettingBegan(key, tuple(sorted(exchanges)), (), datetime.now(UTC)))
-    emit(ForgettingDone(key))
-    what = "1 exchange" if len(exchanges) == 1 else f"{len(exchanges):,} exchanges"
+    live.hide(items)
+    live.purged(items, clean=True)
+    emit(ForgettingBegan(items.id, items.exchanges, (), items.due))
+    emit(ForgettingDone(items.id))
+    count = len(items.exchanges)
+    what = "1 exchange" if count == 1 else f"{count:,} exchanges"
     emit(Notice(f"Forgotten on another machine, and now here as well: {what}."))
 
 

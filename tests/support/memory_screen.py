@@ -16,7 +16,6 @@ from assistant.events import Event
 from assistant.ipc.messages import Request, Row
 from assistant.memory.admin import MemoryAdmin
 from assistant.memory.admin_requests import handle_request
-from assistant.memory.forgetting.offline_executor import InSession
 from assistant.paths import Home
 from assistant.settings import Settings, load
 from tests.support.forgetting import Bench, bench
@@ -147,14 +146,7 @@ async def stage(
             behind.tell(said)
             behind.pass_time(APART_S)
         await behind.memory.settled()
-        desk = MemoryAdmin(
-            "ada",
-            behind.memory.table,
-            lambda: behind.transcript,
-            lambda: behind.memory,
-            memory=behind.memory,
-            hiding=InSession(behind.forgetting, asyncio.get_running_loop()),
-        )
+        desk = behind.desk
         session = AtDesk(desk, behind)
         app = AssistantScreen(session, home, load(folder / "settings.toml"))
         async with app.run_test(size=size) as pilot:

@@ -254,7 +254,7 @@ REFUSED: list[tuple[Row, type[AssistantError], str]] = [
     ({"about": ""}, SettingsError, "text is empty"),
     ({"about": "him"}, SettingsError, "names nothing that could be looked for"),
     ({"everything": True, "limit": -1}, SettingsError, "limit"),
-    ({"about": "submarines"}, StoreError, "Nothing is known about that"),
+    ({"about": "submarines"}, StoreError, "don't know anything about that"),
     ({"minutes": 1}, StoreError, "Nothing was said"),
     ({"ids": ["0123456789"]}, StoreError, "There is no memory"),
 ]
