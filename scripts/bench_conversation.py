@@ -1,26 +1,25 @@
-"""A long conversation: what the model reads for a turn, and whether memory grows.
+"""What the model reads for a turn of a long conversation, and whether memory use grows.
 
-Types N messages to the `assistant` command, each some seconds after the answer to the last. Of each
-turn it counts the tokens that the model read before its first word, and of these what is neither of
-the newest message nor of the memories in the prompt; and compares the resident memory of all
-processes after turn 10 and after the last. With `--remembered` so many exchanges were told two
-months ago, and every third message asks for one of them. With `--idle` the language model judges
-facts whenever it is quiet.
+Types N messages to the `assistant` command, each a moment after the last answer. For every turn it
+counts the tokens that the model read before its first word, and how many of them belong neither to
+the newest message nor to the memories in the prompt. It also compares the resident memory of all
+processes after turn 10 with that after the last turn. With `--remembered`, that many exchanges were
+told two months ago, and every third message asks about one of them. With `--idle`, the language
+model judges facts whenever nobody is talking.
 """
 
-import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from scripts.bench.conversation import ALLOWED_OVER, EARLY_TURN, measured
 from scripts.common import program
+from scripts.common.program import add_number
 
 
-def work(options: argparse.Namespace) -> dict[str, Any]:
+def work(options: program.Options) -> program.Figures:
     found = measured(
         profile=options.profile,
         turns=options.turns,
@@ -43,12 +42,16 @@ def work(options: argparse.Namespace) -> dict[str, Any]:
 def main(arguments: Sequence[str]) -> int:
     parser = program.parser(__doc__)
     program.add_profile(parser)
-    parser.add_argument("--turns", type=program.at_least(1), default=100, metavar="N")
-    parser.add_argument("--answer-tokens", type=int, help="longest answer; default: the setting's")
-    parser.add_argument("--pause", type=float, default=1.0, metavar="S", help="between turns")
-    parser.add_argument("--remembered", type=int, default=0, help="exchanges of long ago")
-    parser.add_argument("--seed", type=int, default=1, help="of what is said")
-    parser.add_argument("--idle", action="store_true", help="with work between utterances")
+    add_number(parser, "--turns", 100, "messages to type")
+    add_number(parser, "--answer-tokens", None, "longest answer; by default the setting's", least=0)
+    parser.add_argument(
+        "--pause", type=float, default=1.0, metavar="S", help="seconds between turns"
+    )
+    add_number(parser, "--remembered", 0, "exchanges told long ago", least=0)
+    add_number(parser, "--seed", 1, "of the random choice of messages", least=0)
+    parser.add_argument(
+        "--idle", action="store_true", help="with work between utterances that never ends"
+    )
     return program.run(work, parser.parse_args(arguments))
 
 

@@ -1,27 +1,25 @@
-"""What listening to silence costs, and how long it takes until it listens.
+"""What listening to silence costs, and how long it takes to start.
 
-Starts the `assistant` command on a recording of a quiet room instead of a microphone, several
-times, the first to warm the disk's cache, and counts the seconds until it is ready (and for the
-last those of the processor); then lets that one listen and counts the processor time of all its
-processes.
+Starts the `assistant` command several times on a recording of a quiet room instead of a microphone
+(the first start warms the disk cache) and times it until it is ready. The last one then listens,
+and the processor time of all its processes is counted.
 """
 
-import argparse
 import sys
 import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from scripts.bench.room import SETTLE_S, of_starts, quiet_room
 from scripts.common import program
 from scripts.common.assistant_process import talking
+from scripts.common.program import add_number
 
 
-def measured(folder: Path, profile: str, starts: int, seconds: float) -> dict[str, Any]:
+def measured(folder: Path, profile: str, starts: int, seconds: float) -> program.Figures:
     """Raises Ended: the command did not come up."""
     room = quiet_room(folder / "room.wav", seconds + 60)
     ready: list[float] = []
@@ -48,7 +46,7 @@ def measured(folder: Path, profile: str, starts: int, seconds: float) -> dict[st
     }
 
 
-def work(options: argparse.Namespace) -> dict[str, Any]:
+def work(options: program.Options) -> program.Figures:
     with tempfile.TemporaryDirectory() as folder:
         found = measured(Path(folder), options.profile, options.starts, options.seconds)
     cpu, ready = found["cpu_percent_of_a_core"], found["ready_s"]
@@ -60,8 +58,10 @@ def work(options: argparse.Namespace) -> dict[str, Any]:
 def main(arguments: Sequence[str]) -> int:
     parser = program.parser(__doc__)
     program.add_profile(parser)
-    parser.add_argument("--seconds", type=float, default=60, help="of listening to silence")
-    parser.add_argument("--starts", type=program.at_least(1), default=3, help="warm starts")
+    parser.add_argument(
+        "--seconds", type=float, default=60, metavar="S", help="seconds of silence to listen to"
+    )
+    add_number(parser, "--starts", 3, "warm starts")
     return program.run(work, parser.parse_args(arguments))
 
 

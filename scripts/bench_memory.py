@@ -1,21 +1,18 @@
-"""What remembering and recalling cost, by how much there is to remember.
+"""What remembering and recalling cost, by the number of memories.
 
-Fills a table on disk with N memories, loads it as a start does, and recalls for facts that were
-said among them, in other words, with nothing of a question in a cache, encoding included: alone,
-and beside a language model that writes all the time. Then the same questions go to LanceDB's own
-hybrid query and to mem0 as well, on the same rows and vectors, in turns. mem0 lives in an
-environment of its own (docs/benchmarks.md); without that it is left out.
-
-Where an encoder has a stand-in, questions whose words were known before their end (`ahead`) and
-typed ones, which have more time (`typed`), are asked too. Times are in milliseconds.
+Fills a table on disk with N memories, loads it as a start does, and asks in other words for facts
+that are among them. No cache knows the questions, and encoding them counts. They are asked on an
+idle machine (`alone`) and beside a language model that writes all the time (`busy`); where an
+encoder has a stand-in, also with the words known before the end (`ahead`) and as typed questions,
+which have more time (`typed`). LanceDB's own hybrid query and mem0 are asked the same, on the same
+rows and vectors, in turns. mem0 needs an environment of its own (docs/benchmarks.md) and is left
+out without it. Times are in milliseconds.
 """
 
-import argparse
 import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from models.selection import PROFILE_NAMES
 
@@ -27,24 +24,18 @@ from models.selection.requested import select_models
 from scripts.bench.memory.measuring import Wanted, measured
 from scripts.common import program
 from scripts.common.assistant_process import ROOT
+from scripts.common.program import add_number
 
 MEM0 = ROOT / ".venv-bench" / "bin" / "python"
 RIVALS = ("lancedb", "mem0")
 
 
-def work(options: argparse.Namespace) -> dict[str, Any]:
-    found: dict[str, dict[str, Any]] = {}
+def work(options: program.Options) -> program.Figures:
+    found: dict[str, program.Figures] = {}
+    wanted = program.fill(Wanted, options)
     for encoder in options.encoder or encoders_of_profiles():
-        wanted = Wanted(
-            encoder,
-            options.profile,
-            options.queries,
-            tuple(options.beside),
-            options.mem0,
-            options.mem0_rows,
-        )
         for rows in options.rows:
-            each = measured(rows, wanted)
+            each = measured(rows, encoder, wanted)
             found.setdefault(encoder, {})[str(rows)] = each
             for why in each["left_out"].values():
                 print(why, file=sys.stderr)
@@ -62,7 +53,7 @@ def encoders_of_profiles() -> list[str]:
     return ["+".join(filter(None, names)) for names in dict.fromkeys(chosen)]
 
 
-def told(encoder: str, rows: int, found: dict[str, Any]) -> str:
+def told(encoder: str, rows: int, found: program.Figures) -> str:
     """For a person."""
     lines = [f"{encoder}, {rows} memories"]
     for state in ("alone", "ahead", "typed", "busy"):
@@ -97,28 +88,36 @@ def told(encoder: str, rows: int, found: dict[str, Any]) -> str:
 
 def main(arguments: Sequence[str]) -> int:
     parser = program.parser(__doc__)
-    count = program.at_least(1)
     rows = [1_000, 10_000, 100_000]
-    parser.add_argument("--rows", type=count, nargs="+", default=rows, help="memories")
+    add_number(parser, "--rows", rows, "numbers of memories", nargs="+")
     parser.add_argument(
         "--encoder",
         nargs="+",
         metavar="NAME[+STAND_IN]",
-        help="default: each that a profile chooses",
+        help="encoders; by default each that a profile chooses",
     )
     program.add_profile(parser)
-    parser.add_argument("--queries", type=count, default=250, help="alone, and as many busy")
+    add_number(parser, "--queries", 250, "questions to ask in each state")
     parser.add_argument(
-        "--beside", nargs="*", default=RIVALS, choices=RIVALS, help="what to compare with"
+        "--beside",
+        nargs="*",
+        default=RIVALS,
+        choices=RIVALS,
+        help="what to compare with; none for nothing",
     )
     parser.add_argument(
-        "--mem0", type=Path, default=MEM0, metavar="PYTHON", help="an interpreter that has mem0"
+        "--mem0",
+        type=Path,
+        default=MEM0,
+        metavar="PYTHON",
+        help="Python interpreter of the environment that has mem0",
     )
-    parser.add_argument(
+    add_number(
+        parser,
         "--mem0-rows",
-        type=int,
-        default=10_000,
-        help="most that it is filled with: beyond them a question takes it seconds",
+        10_000,
+        "memories beyond which mem0 is left out, since a question takes it seconds",
+        least=0,
     )
     return program.run(work, parser.parse_args(arguments))
 

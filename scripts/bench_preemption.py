@@ -1,20 +1,18 @@
 """How long idle work goes on after somebody has begun to speak.
 
-In a home full of statements the language model judges facts, as it does between utterances. N
-times a voice is sensed at a random moment of that. Told is the time until the scheduler takes the
-work to have stopped, and until no thread of the assistant or of the model's process uses the
-processor any more: looked at every 2 ms, and over when nothing has risen for 150 ms. The machine
-must have nothing else to do. Linux.
+In a home full of statements, the language model judges facts as it does between utterances. N
+times, at a random moment of that, a voice is sensed. Measured is the time until the scheduler says
+that the work has stopped, and the time until no thread of the assistant or of the model's process
+uses the processor any more (checked every 2 ms; 150 ms without a rise count as silence). The
+machine must have nothing else to do. Linux only.
 """
 
-import argparse
 import asyncio
 import logging
 import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
@@ -22,12 +20,13 @@ from assistant.paths import Home
 from scripts.bench.idle_pending import fill
 from scripts.bench.preemption import ALLOWED_MS, figures, measured
 from scripts.common import program
+from scripts.common.program import add_number
 from scripts.common.rows import Keep
 
 EXCHANGES = 400
 
 
-def work(options: argparse.Namespace) -> dict[str, Any]:
+def work(options: program.Options) -> program.Figures:
     logging.disable(logging.WARNING)
     keep = Keep(options.keep)
     with tempfile.TemporaryDirectory() as folder:
@@ -45,9 +44,11 @@ def work(options: argparse.Namespace) -> dict[str, Any]:
 def main(arguments: Sequence[str]) -> int:
     parser = program.parser(__doc__)
     program.add_profile(parser)
-    parser.add_argument("--times", type=program.at_least(1), default=200, metavar="N")
-    parser.add_argument("--seed", type=int, default=1, help="of the moments")
-    parser.add_argument("--keep", type=Path, metavar="FILE", help="write each time's row here")
+    add_number(parser, "--times", 200, "interruptions")
+    add_number(parser, "--seed", 1, "of the random moments", least=0)
+    parser.add_argument(
+        "--keep", type=Path, metavar="FILE", help="write a row for each interruption to this file"
+    )
     return program.run(work, parser.parse_args(arguments))
 
 

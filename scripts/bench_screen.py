@@ -1,28 +1,26 @@
-"""What the screen costs: until it is there, while nobody speaks, and while the assistant does.
+"""What the screen costs: until it is there, during silence, and while the assistant speaks.
 
 Opens `assistant screen` on a pseudo-terminal, with a recording of a quiet room instead of a
-microphone: several times, the first to warm the disk's cache, and counts the seconds until a whole
-frame is painted and until it listens. The last one then listens, and speaks an answer, while the
-processor time and memory of the screen's process, of the assistant's and of its workers are
-counted apart. Another one is typed to while it answers: whether every key arrives, and for how
-long at most its event loop was not free. And frames are timed while a table of N memories is
-scrolled and searched (none with `--rows 0`).
+microphone. It does so several times (the first start warms the disk cache) and times the first
+whole frame and the moment it listens. The last one then listens and speaks an answer, while
+processor time and memory are counted for the screen, the assistant and its workers apart. Another
+one is typed to while it answers, to see whether every key arrives and how long its event loop was
+blocked at most. Last, a table of N memories is scrolled and searched, and its frames are timed.
 """
 
-import argparse
 import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from scripts.bench.screen.measuring import measured
 from scripts.common import program
+from scripts.common.program import add_number
 
 
-def work(options: argparse.Namespace) -> dict[str, Any]:
+def work(options: program.Options) -> program.Figures:
     with tempfile.TemporaryDirectory() as folder:
         found = measured(
             Path(folder), options.profile, options.starts, options.seconds, options.rows
@@ -31,7 +29,7 @@ def work(options: argparse.Namespace) -> dict[str, Any]:
     return found
 
 
-def table(found: dict[str, Any]) -> str:
+def table(found: program.Figures) -> str:
     frame, listening = found["first_frame_s"], found["listening_s"]
     lines = [
         f"first frame    {frame['p50']} s (at most {frame['max']}; cold {frame['first']})",
@@ -55,9 +53,11 @@ def table(found: dict[str, Any]) -> str:
 def main(arguments: Sequence[str]) -> int:
     parser = program.parser(__doc__)
     program.add_profile(parser)
-    parser.add_argument("--starts", type=program.at_least(1), default=3, help="warm starts")
-    parser.add_argument("--seconds", type=float, default=30, help="of listening to silence")
-    parser.add_argument("--rows", type=int, default=10_000, help="memories in the table")
+    add_number(parser, "--starts", 3, "warm starts")
+    parser.add_argument(
+        "--seconds", type=float, default=30, metavar="S", help="seconds of silence to listen to"
+    )
+    add_number(parser, "--rows", 10_000, "memories in the table; 0 leaves it out", least=0)
     return program.run(work, parser.parse_args(arguments))
 
 

@@ -1,14 +1,12 @@
 """From the end of the user's speech to the first sound of the answer: ours beside stock pipecat.
 
-DIR holds recordings of speech, and where there is one a `manifest.jsonl`, whose form
-scripts/bench/voice/labels.py describes. Each clip is said, at its own pace and with the noise of a
-quiet room around it, once to the assistant and once to the stock pipeline, in alternating order;
-both have the same models, warm, and a fresh conversation. Times count from an end of speech that
-was labelled beforehand. With `--memory`, `--screen` or `--idle` the assistant is compared with
-itself instead.
+DIR holds recordings of speech and, where there is one, a `manifest.jsonl`; its form is described in
+scripts/bench/voice/labels.py. Each clip is played at its own pace, amid the noise of a quiet room,
+once to the assistant and once to the stock pipeline, in alternating order. Both have the same
+models, warmed up, and a fresh conversation. Times count from an end of speech that was labelled
+beforehand. With `--memory`, `--screen` or `--idle` the assistant is compared with itself instead.
 """
 
-import argparse
 import asyncio
 import logging
 import os
@@ -16,7 +14,6 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 os.environ["LOGURU_AUTOINIT"] = "false"  # pipecat greets on standard error when imported
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -31,12 +28,13 @@ from scripts.bench.voice import (
 )
 from scripts.bench.voice.labels import choose, read_clips, without_commands
 from scripts.common import program
+from scripts.common.program import add_number
 from scripts.common.rows import Keep
 
 MEMORIES = 300
 
 
-def work(options: argparse.Namespace) -> dict[str, Any]:
+def work(options: program.Options) -> program.Figures:
     logging.disable(logging.WARNING)
     clips = choose(without_commands(read_clips(options.clips)), options.limit, options.seed)
     if options.screen:
@@ -61,11 +59,9 @@ def main(arguments: Sequence[str]) -> int:
         type=Path,
         default=located("recordings"),
         metavar="DIR",
-        help="folder of recordings (default: those that ship)",
+        help="folder of recordings; by default those that ship",
     )
-    parser.add_argument(
-        "--limit", type=program.at_least(1), metavar="N", help="only N of them, drawn at random"
-    )
+    add_number(parser, "--limit", None, "take only N of them, drawn at random")
     beside = parser.add_mutually_exclusive_group()
     beside.add_argument(
         "--memory",
@@ -79,8 +75,10 @@ def main(arguments: Sequence[str]) -> int:
     beside.add_argument(
         "--idle", action="store_true", help="compare with and without work between utterances"
     )
-    parser.add_argument("--seed", type=int, default=1, help="of the choice, order and intervals")
-    parser.add_argument("--keep", type=Path, metavar="FILE", help="write each clip's row here")
+    add_number(parser, "--seed", 1, "of the choice, the order and the intervals", least=0)
+    parser.add_argument(
+        "--keep", type=Path, metavar="FILE", help="write a row for each clip to this file"
+    )
     return program.run(work, parser.parse_args(arguments))
 
 

@@ -1,18 +1,16 @@
 """What "forget everything about my dog" would take along by its meaning alone.
 
 Topics, encoded as questions are, are looked up among the project's own facts and some of its
-distractors (data/evaluation). Printed is what has none of a topic's words together, yet a cosine of
-0.45 or more; whether it is about the topic is for the reader to judge. The product takes it from
-`selection.LIKE` on.
+distractors (data/evaluation). Printed is every sentence that lacks a topic's words and still has a
+cosine of 0.45 or more; whether it is about the topic is for the reader to judge. The product takes
+it from the limit `LIKE` on (assistant/memory/forgetting).
 """
 
-import argparse
 import sys
 from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 from random import Random
-from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
@@ -22,7 +20,7 @@ from assistant.memory.forgetting.attribution import stems
 from assistant.memory.forgetting.selection import LIKE
 from assistant.memory.retrieval.question import read_question
 from scripts.common import program
-from scripts.eval.encoders import QUICK, of_documents, of_questions
+from scripts.eval.encoders import add_encoder, of_documents, of_questions
 from scripts.eval.recall_data import own_files, read_paraphrases
 from scripts.eval.recall_methods import indexed, memory
 
@@ -38,7 +36,7 @@ TOPICS = (
 )
 
 
-def work(options: argparse.Namespace) -> dict[str, Any]:
+def work(options: program.Options) -> program.Figures:
     documents, topics = of_documents(options.encoder), of_questions(options.encoder)
     pool = read_paraphrases(*own_files("paraphrase"))
     facts = [turn for turn in pool.turns if turn.id.startswith("f")]
@@ -65,9 +63,7 @@ def work(options: argparse.Namespace) -> dict[str, Any]:
 
 def main(arguments: Sequence[str]) -> int:
     parser = program.parser(__doc__)
-    parser.add_argument(
-        "--encoder", default=QUICK, metavar="NAME", help="in the catalogue (default: %(default)s)"
-    )
+    add_encoder(parser)
     return program.run(work, parser.parse_args(arguments))
 
 

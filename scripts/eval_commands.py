@@ -1,18 +1,16 @@
 """How surely spoken commands are told from talk, and what they are about.
 
 On the project's own utterances (`data/evaluation/spoken_commands.jsonl`): precision and recall by
-part and kind, and how many of those rightly recognised have the right name or span of time. A
-command taken for another one is wrong in both. Part `a` is what the grammar was first written on;
-each later part was written after the recogniser had been frozen, measured, and then used to go on,
-except the last, `e`, after which nothing was changed. `--talk` takes the project's 6,000
-utterances of one user instead and prints what is taken for a command: to be read.
+part and by kind, and how many of those rightly recognised have the right name or span of time. A
+command taken for another one is wrong for both. The grammar was written on part `a`. Each later
+part was written after the recogniser had been frozen, was measured, and was then used to improve
+it; after the last, `e`, nothing was changed. `--talk` takes the project's 6,000 utterances of one
+user instead and prints what is taken for a command, to be read.
 """
 
-import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
@@ -22,7 +20,7 @@ from scripts.eval.commands import on_talk, on_utterances
 HEADS = ("commands", "precision", "recall", "arguments")
 
 
-def work(options: argparse.Namespace) -> dict[str, Any]:
+def work(options: program.Options) -> program.Figures:
     if options.talk:
         found = on_talk()
         for line in found["taken"]:
@@ -42,7 +40,9 @@ def work(options: argparse.Namespace) -> dict[str, Any]:
 
 def main(arguments: Sequence[str]) -> int:
     parser = program.parser(__doc__)
-    parser.add_argument("--talk", action="store_true", help="the 6,000 utterances instead")
+    parser.add_argument(
+        "--talk", action="store_true", help="the 6,000 utterances instead of the commands"
+    )
     return program.run(work, parser.parse_args(arguments))
 
 

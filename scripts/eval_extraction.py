@@ -2,21 +2,20 @@
 
 Runs the idle work's own functions on the labelled utterances in `data/evaluation/extraction.jsonl`:
 the statements that rules find, the model's judgement of them, and the check that the words support
-them. The prompt and the rules were tuned on part `a`; part `b` measures. With `--cache`, answers
-are read from a file and added to it, so that what is done with them can be tuned without the model.
+them. Prompt and rules were tuned on part `a`; part `b` measures. With `--cache`, answers are read
+from a file and added to it, so that the rest can be tuned without the model.
 """
 
-import argparse
 import asyncio
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from data import located
 from scripts.common import program
+from scripts.common.program import add_number
 from scripts.eval.asking import language_model
 from scripts.eval.extraction import DATA, Judge, extracted, figures, wrong
 from scripts.eval.extraction_score import read_rows, score, table
@@ -24,7 +23,7 @@ from scripts.eval.extraction_score import read_rows, score, table
 MODEL = "qwen2.5-coder-0.5b-instruct"
 
 
-async def measured(options: argparse.Namespace) -> dict[str, Any]:
+async def measured(options: program.Options) -> program.Figures:
     every = read_rows(located(DATA))
     rows = [row for row in every if options.part in (None, row.part)][: options.limit]
     judge = None
@@ -42,18 +41,20 @@ async def measured(options: argparse.Namespace) -> dict[str, Any]:
     return figures(rows, result, judge, dropped)
 
 
-def work(options: argparse.Namespace) -> dict[str, Any]:
+def work(options: program.Options) -> program.Figures:
     return asyncio.run(measured(options))
 
 
 def main(arguments: Sequence[str]) -> int:
     parser = program.parser(__doc__)
     judge = parser.add_mutually_exclusive_group()
-    judge.add_argument("--model", default=MODEL, help="that judges; a name in the catalogue")
-    judge.add_argument("--rules", action="store_true", help="take all that the rules find")
-    parser.add_argument("--part", choices=("a", "b"), help="default: both")
-    parser.add_argument("--limit", type=program.at_least(1), metavar="N", help="utterances")
-    parser.add_argument("--cache", type=Path, metavar="FILE", help="of the model's answers")
+    judge.add_argument("--model", default=MODEL, metavar="NAME", help="language model that judges")
+    judge.add_argument(
+        "--rules", action="store_true", help="take all that the rules find, without a model"
+    )
+    parser.add_argument("--part", choices=("a", "b"), help="part of the set; by default both")
+    add_number(parser, "--limit", None, "take only the first N utterances")
+    parser.add_argument("--cache", type=Path, metavar="FILE", help="file of the model's answers")
     parser.add_argument("--wrong", action="store_true", help="print what is wrong or missed")
     return program.run(work, parser.parse_args(arguments))
 

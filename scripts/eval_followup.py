@@ -1,35 +1,33 @@
 """How well a question that leans on what was said before finds its memory: "and when is it?".
 
-The project's own follow-ups, each with the exchange before it, ask for one of the facts that are
-hidden among distractors (data/evaluation). `ours` is the product's way; beside it the question
-alone (`plain`), question and earlier words encoded as one text (`joined`), and vectors and words
-added without looking at whether it is a follow-up (`always`). Category `new topic` are questions
-that stand alone, each after an exchange about something else: there ours must not be worse than
-`plain`. Category `first half` are those questions by their words, with the meaning of their first
-half: what stands in when the deadline is missed while the user was heard word by word; `plain`
-there has no meaning at all. Intervals are bootstrap 95 % over questions.
+The project's own follow-ups, each with the exchange before it, ask for one of the facts hidden
+among distractors (data/evaluation). `ours` is the product's way. Beside it stand the question alone
+(`plain`), question and earlier words encoded as one text (`joined`), and earlier vectors and words
+added even where it is no follow-up (`always`). The category `new topic` has questions that stand
+alone, each after an exchange about something else: there ours must not be worse than `plain`.
+`first half` has those questions by their words, with the meaning of their first half: what stands
+in when the deadline is missed while the user was heard word by word; `plain` has no meaning there.
+Intervals are bootstrap 95 % over questions.
 """
 
-import argparse
 import asyncio
 import sys
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from assistant.memory.retrieval.encoding import QueryEncoder
 from data import located
 from scripts.common import program
-from scripts.eval.encoders import QUICK, of_documents, of_questions
+from scripts.eval.encoders import add_encoder, of_documents, of_questions
 from scripts.eval.followup import FOLLOW_UPS, Bench, figures, measured, read
 from scripts.eval.recall_data import own_files, read_paraphrases
 from scripts.eval.recall_metrics import METRICS, table
 
 
-def work(options: argparse.Namespace) -> dict[str, Any]:
+def work(options: program.Options) -> program.Figures:
     documents = of_documents(options.encoder)
     pool = read_paraphrases(*own_files("paraphrase"))
     with closing(QueryEncoder(of_questions(options.encoder), documents)) as encoder:
@@ -45,12 +43,7 @@ def work(options: argparse.Namespace) -> dict[str, Any]:
 
 def main(arguments: Sequence[str]) -> int:
     parser = program.parser(__doc__)
-    parser.add_argument(
-        "--encoder",
-        default=QUICK,
-        metavar="NAME",
-        help="in the catalogue, or a folder (default: %(default)s)",
-    )
+    add_encoder(parser)
     return program.run(work, parser.parse_args(arguments))
 
 

@@ -1,23 +1,22 @@
 """Word error and time per clip of the speech recogniser, beside the same model as shipped.
 
 DIR holds recordings and `manifest.jsonl`, one object a line with `file` and `text`; rows without
-text are left out. Both ways run on each clip in turn, so that load falls on both.
+text are left out. Each clip goes to both in turn, so that load falls on both.
 """
 
-import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from scripts.common import program
+from scripts.common.program import add_number
 from scripts.common.rows import InputUnusable
 from scripts.eval.stt import clips, compared
 
 
-def work(options: argparse.Namespace) -> dict[str, Any]:
+def work(options: program.Options) -> program.Figures:
     audio = list(clips(options.clips))
     if not audio:
         raise InputUnusable(f"There is no recording with a text in {options.clips}.")
@@ -29,11 +28,13 @@ def work(options: argparse.Namespace) -> dict[str, Any]:
 
 def main(arguments: Sequence[str]) -> int:
     parser = program.parser(__doc__)
-    parser.add_argument("--clips", type=Path, required=True, metavar="DIR")
     parser.add_argument(
-        "--models", type=Path, nargs="+", required=True, metavar="FOLDER", help="of the weights"
+        "--clips", type=Path, required=True, metavar="DIR", help="folder of recordings"
     )
-    parser.add_argument("--threads", type=program.at_least(1), default=2)
+    parser.add_argument(
+        "--models", type=Path, nargs="+", required=True, metavar="FOLDER", help="speech models"
+    )
+    add_number(parser, "--threads", 2, "of the processor")
     return program.run(work, parser.parse_args(arguments))
 
 

@@ -1,20 +1,18 @@
 """Whether summaries of conversations help with broad questions, and harm narrow ones.
 
 On the project's own fourteen conversations of one life (`data/evaluation/broad_questions.jsonl`):
-what a prompt's notes have of what a good answer would name, without summaries, with those that
-rules make and, with `--model`, with those that a language model shortened. All by the product's own
-modules: the summaries, the search, the notes and their limits. Questions are of three kinds: about
-a topic, about a time, and narrow ones, which must not lose. With `--cache` the model's answers are
-read from a file and added to it.
+how much of a good answer the notes in the prompt hold, without summaries, with those that rules
+make and, with `--model`, with those that a language model shortened. Summaries, search, notes and
+their limits are the product's own. Questions are of three kinds: about a topic, about a time, and
+narrow ones, which must not lose. With `--cache` the model's answers are read from a file and added
+to it.
 """
 
-import argparse
 import asyncio
 import sys
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
@@ -22,6 +20,7 @@ from assistant.memory.records.memory import Memory
 from assistant.settings import Settings
 from data import located
 from scripts.common import program
+from scripts.common.program import add_number
 from scripts.eval.asking import language_model
 from scripts.eval.encoders import QUICK, both_of
 from scripts.eval.summaries import Notes, Shortener, by_rules, figures, summed_up
@@ -30,12 +29,12 @@ from scripts.eval.summary_score import Asked, read_rows
 DATA = "evaluation/broad_questions.jsonl"
 
 
-async def measured(options: argparse.Namespace) -> dict[str, Any]:
+async def measured(options: program.Options) -> program.Figures:
     talks, questions = read_rows(located(DATA))
     notes = Notes(talks, both_of(QUICK))
     made: dict[str, list[tuple[Memory, datetime]]] = {"without": []}
     made["rules"] = await summed_up(talks, options.turns, by_rules)
-    found: dict[str, Any] = {"questions": len(questions), "turns": options.turns}
+    found: program.Figures = {"questions": len(questions), "turns": options.turns}
     if options.model:
         async with language_model(options.model) as llm:
             how = Shortener(llm, options.cache)
@@ -59,7 +58,7 @@ async def measured(options: argparse.Namespace) -> dict[str, Any]:
     return found
 
 
-def work(options: argparse.Namespace) -> dict[str, Any]:
+def work(options: program.Options) -> program.Figures:
     found = asyncio.run(measured(options))
     for name, each in found.items():
         print(f"{name}: {each}")
@@ -69,15 +68,14 @@ def work(options: argparse.Namespace) -> dict[str, Any]:
 def main(arguments: Sequence[str]) -> int:
     parser = program.parser(__doc__)
     turns = Settings().idle.summarise_turns
-    parser.add_argument("--model", metavar="NAME", help="in the catalogue")
     parser.add_argument(
-        "--turns",
-        type=program.at_least(1),
-        default=turns,
-        help="of a summary",
+        "--model", metavar="NAME", help="language model that shortens summaries too"
     )
-    parser.add_argument("--cache", type=Path, metavar="FILE", help="of the model's answers")
-    parser.add_argument("--show", action="store_true", help="summaries, and each question's notes")
+    add_number(parser, "--turns", turns, "turns in a summary")
+    parser.add_argument("--cache", type=Path, metavar="FILE", help="file of the model's answers")
+    parser.add_argument(
+        "--show", action="store_true", help="print summaries, and each question's notes"
+    )
     return program.run(work, parser.parse_args(arguments))
 
 

@@ -1,30 +1,27 @@
-"""How well the memory tells what is told again, and what puts something older out of force.
+"""How well the memory recognises what is told again, and what replaces something older.
 
-On the project's own pairs of utterances (`data/evaluation/memory_pairs.jsonl`), told on two days
-each: precision and recall of both decisions, of the rules alone and with the encoder's cosine.
-Part `a` was there when the rules were written, part `b` came afterwards; the rules were then
-mended once, so that b flatters them a little too. `--talk` takes the project's 6,000 utterances
-of one user instead, where each is said but once, and prints what would be merged or superseded
-among them: to be read. `--model` adds what the idle work `consolidate` makes of the pairs that are
-left: `consolidated` by its rules and, where these ask it, by the model; `proposed` what the model
-says of all of them, unchecked.
+On the project's own pairs of utterances (`data/evaluation/memory_pairs.jsonl`), told on two days:
+precision and recall of both decisions, by the rules alone and with the encoder's cosine. Part `a`
+was there when the rules were written, part `b` came afterwards; the rules were then mended once, so
+`b` flatters them a little too. `--talk` takes the project's 6,000 utterances of one user instead,
+where nothing is said twice, and prints what would be merged or replaced, to be read. `--model` adds
+what the idle work `consolidate` makes of the pairs that are left: `consolidated` by its rules and,
+where these ask it, by the model; `proposed` is what the model says of all of them, unchecked.
 """
 
-import argparse
 import asyncio
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from scripts.common import program
-from scripts.eval.encoders import QUICK, of_documents
+from scripts.eval.encoders import add_encoder, of_documents
 from scripts.eval.upkeep import PARTS, on_model, on_pairs, on_talk
 
 
-def work(options: argparse.Namespace) -> dict[str, Any]:
+def work(options: program.Options) -> program.Figures:
     encoder = of_documents(options.encoder)
     found = on_talk(encoder.encode) if options.talk else on_pairs(encoder.encode)
     for line in found["decisions" if options.talk else "wrong"]:
@@ -45,14 +42,11 @@ def work(options: argparse.Namespace) -> dict[str, Any]:
 def main(arguments: Sequence[str]) -> int:
     parser = program.parser(__doc__)
     pairs = parser.add_mutually_exclusive_group()
-    pairs.add_argument("--talk", action="store_true", help="the 6,000 utterances instead")
-    pairs.add_argument("--model", metavar="NAME", help="a language model in the catalogue")
-    parser.add_argument(
-        "--encoder",
-        default=QUICK,
-        metavar="NAME",
-        help="in the catalogue, or a folder (default: %(default)s)",
+    pairs.add_argument(
+        "--talk", action="store_true", help="the 6,000 utterances instead of the pairs"
     )
+    pairs.add_argument("--model", metavar="NAME", help="language model to consolidate with")
+    add_encoder(parser)
     return program.run(work, parser.parse_args(arguments))
 
 

@@ -1,14 +1,12 @@
-"""The README's picture: the screen over the recorded conversation that ships, in an SVG.
-
-    python scripts/picture.py [--turns 3]
+"""Draw the README's picture: the screen over the recorded conversation that ships, as an SVG.
 
 `scripts/record_demo.py` makes the recording.
 """
 
-import argparse
 import asyncio
 import sys
 import tempfile
+from collections.abc import Sequence
 from datetime import UTC
 from pathlib import Path
 
@@ -18,10 +16,13 @@ from assistant.memory.transcript.conversation_recordings import Recordings
 from assistant.paths import Home
 from assistant.settings import load as load_settings
 from data import located
+from scripts.common import program
+from scripts.common.assistant_process import ROOT
+from scripts.common.program import add_number
 from ui.screen.replay_screen import ReplayScreen
 from ui.session.replay import Replay, load
 
-PICTURE = Path(__file__).resolve().parent.parent / "docs" / "screen.svg"
+PICTURE = ROOT / "docs" / "screen.svg"
 SIZE = (120, 40)
 THEME = "ansi-dark"
 TURNS = 3
@@ -43,15 +44,19 @@ async def picture(folder: Path, turns: int) -> str:
         return app.export_screenshot(title="assistant")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--turns", type=int, default=TURNS)
-    args = parser.parse_args()
+def work(options: program.Options) -> program.Figures:
     with tempfile.TemporaryDirectory() as folder:
-        svg = asyncio.run(picture(Path(folder), args.turns))
+        svg = asyncio.run(picture(Path(folder), options.turns))
     PICTURE.write_text(svg, encoding="utf-8")
     print(PICTURE)
+    return {"file": str(PICTURE)}
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = program.parser(__doc__)
+    add_number(parser, "--turns", TURNS, "turns of the conversation to show")
+    return program.run(work, parser.parse_args(arguments))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main(sys.argv[1:]))

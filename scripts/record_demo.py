@@ -1,17 +1,15 @@
-"""Makes the demo that ships: a real conversation, spoken by a voice and held with real models.
-
-    python scripts/record_demo.py [--profile small]
+"""Make the demo that ships: a real conversation, spoken by a voice and held with real models.
 
 What somebody told on other days is in the memory; then the assistant is asked, is interrupted, is
-told to forget and is asked again. Writes data/recordings/demo.jsonl, some minutes later. Who speaks
+told to forget and is asked again. Writes data/recordings/demo.jsonl after some minutes. The speaker
 is made up, and so is what they say.
 """
 
-import argparse
 import json
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -30,8 +28,9 @@ from models import catalogue
 from models.download.cache import ModelStore
 from models.interfaces import Samples
 from models.tts.piper import Piper
+from scripts.common import program
+from scripts.common.assistant_process import ROOT, Ended
 
-ROOT = Path(__file__).resolve().parent.parent
 DEMO = ROOT / "data" / "recordings" / "demo.jsonl"
 VOICE = "piper-en-us-joe-medium"
 EARLIER = (
@@ -110,23 +109,36 @@ def small(lines: list[str]) -> list[str]:
     return kept
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--profile", default="small")
-    args = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        home = Home(Path(folder) / "home").create()
-        tell_earlier(home)
-        file = Path(folder) / "demo.jsonl"
-        command = [sys.executable, "-m", "ui.commands.main", "--home", str(home.root)]
-        command += ["--profile", args.profile, *(f"--set={each}" for each in SETTINGS)]
-        command += ["talk", "--record", str(file)]
-        command += [f"--input={path}" for path in speak(Path(folder))]
+def record(folder: Path, profile: str) -> list[str]:
+    """The lines of the recording. Raises Ended: the assistant failed."""
+    home = Home(folder / "home").create()
+    tell_earlier(home)
+    file = folder / "demo.jsonl"
+    command = [sys.executable, "-m", "ui.commands.main", "--home", str(home.root)]
+    command += ["--profile", profile, *(f"--set={each}" for each in SETTINGS)]
+    command += ["talk", "--record", str(file), *(f"--input={path}" for path in speak(folder))]
+    try:
         subprocess.run(command, cwd=ROOT, check=True, timeout=TIMEOUT_S)
-        lines = small(file.read_text("utf-8").splitlines())
+    except subprocess.CalledProcessError as error:
+        raise Ended(f"The assistant ended with exit code {error.returncode}.") from error
+    except subprocess.TimeoutExpired as error:
+        raise Ended(f"The assistant did not end within {TIMEOUT_S} s.") from error
+    return small(file.read_text("utf-8").splitlines())
+
+
+def work(options: program.Options) -> program.Figures:
+    with tempfile.TemporaryDirectory() as folder:
+        lines = record(Path(folder), options.profile)
     DEMO.write_text("".join(f"{line}\n" for line in lines), "utf-8")
     print(f"{DEMO}: {len(lines):,} lines, {DEMO.stat().st_size / 1000:,.0f} kB")
+    return {"file": str(DEMO), "lines": len(lines)}
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = program.parser(__doc__)
+    program.add_profile(parser, "small")
+    return program.run(work, parser.parse_args(arguments))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main(sys.argv[1:]))

@@ -18,6 +18,7 @@ from assistant.context.prompt import language_name, load_prompt, summary_text
 from assistant.context.window import MARGIN, ContextWindow
 from assistant.errors import ModelError, ModelFailed
 from assistant.events import Event, Notice, Severity
+from assistant.language.sentences import MARKS, Sentence, sentences
 from assistant.settings import Settings
 from models.interfaces import Generation, Lane, LanguageModel, Message
 
@@ -30,8 +31,7 @@ RETRY_AFTER = 4
 """Exchanges after a failure until the next try."""
 
 _THINKING = re.compile(r"<think>.*?(</think>|$)", re.DOTALL)
-_SENTENCE_END = re.compile(r"(?<=[.!?…。！？])\s+")
-_ENDED = re.compile(r"[.!?…。！？][\"'”’)]*$")
+_ENDED = re.compile(rf"[{MARKS}][\"'”’)]*$")
 _LABEL = re.compile(r"^\W*summary\W*:\W*", re.IGNORECASE)
 
 
@@ -161,7 +161,11 @@ def _cleaned(text: str) -> str:
     """The summary's own words on one line: no thinking, no label, nothing said twice (small models
     fall into loops), no half sentence at the end."""
     plain = _LABEL.sub("", " ".join(_THINKING.sub(" ", text).split()))
-    sentences = list(dict.fromkeys(_SENTENCE_END.split(plain)))
-    if len(sentences) > 1 and not _ENDED.search(sentences[-1]):
-        sentences.pop()
-    return " ".join(sentences)
+    first: dict[str, Sentence] = {}
+    for each in sentences(plain):
+        first.setdefault(each.text, each)
+    kept = list(first.values())
+    if len(kept) > 1 and not _ENDED.search(kept[-1].text):
+        kept.pop()
+    spaced = (each.text + " " * plain.startswith(" ", each.end) for each in kept)
+    return "".join(spaced).rstrip()

@@ -18,13 +18,18 @@ class Durations:
 
     shapes: tuple[tuple[re.Pattern[str], float], ...]
     """Each with the count that it has where none is said."""
-    numbers: Mapping[str, float]
+    numbers: Mapping[str, int]
     fractions: Mapping[str, float]
     units: Mapping[str, int]
 
     @classmethod
-    def of(cls, data: Mapping[str, Any]) -> "Durations":
-        numbers = {word: float(n) for n, text in data["numbers"].items() for word in _split(text)}
+    def of(cls, data: Mapping[str, Any], numbers: Mapping[str, int]) -> "Durations":
+        """
+        Args:
+            numbers: as they are written; `data` has what else a recogniser makes of them.
+        """
+        heard = {word: int(n) for n, text in data["numbers"].items() for word in _split(text)}
+        numbers = {**numbers, **heard}
         fractions = {
             word: int(n) / 60 for n, text in data["fractions"].items() for word in _split(text)
         }
@@ -68,7 +73,7 @@ class Durations:
             return float(said.replace(",", "."))
         if said in self.numbers:
             return self.numbers[said]
-        tens, _, ones = (self.numbers.get(word, 0.0) for word in said.partition(" "))
+        tens, _, ones = (self.numbers.get(word, 0) for word in said.partition(" "))
         return tens + ones if tens >= 20 and tens % 10 == 0 and 0 < ones < 10 else None
 
 

@@ -7,20 +7,16 @@ from datetime import date, timedelta
 from functools import partial
 
 from assistant.language.calendar import MONTHS, WEEKDAYS
-from assistant.language.numbers import NUMBERS
+from assistant.language.numbers import COUNT_WORDS, ORDINAL_WORDS, number_of, one_of
+from assistant.language.word_lists import language_data, listed
 
 _WEEKDAY = rf"(?P<weekday>{'|'.join(WEEKDAYS)})"
-_COUNT = (
-    r"(?P<count>an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|"
-    r"fourteen|fifteen|twenty|\d{1,3})"
-)
+_COUNT = rf"(?P<count>an?|{COUNT_WORDS}|\d{{1,3}})"
 _UNIT = r"(?P<unit>day|week|fortnight|month|year)s?"
 _PART = r"(?: (?:morning|afternoon|evening|night|lunchtime))?"
 PAST = re.compile(
-    r"\b(?:was|were|had|did|went|got|gave|came|saw|took|made|left|met|lost|won|bought|sold|broke|"
-    r"fell|found|told|said|ran|began|split|buried|died|ate|drank|slept|grew|flew|drove|wrote|read|"
-    r"cut|put|let|hit|hurt|felt|kept|sent|spent|paid|thought|heard|held|stood|sat|wore|caught|"
-    r"(?!need|feed|bleed|speed|breed)[a-z]{2,}ed)\b",
+    rf"\b(?:{one_of(listed(language_data('en')['verbs']['past']))}"
+    r"|(?!need|feed|bleed|speed|breed)[a-z]{2,}ed)\b",
     re.IGNORECASE,
 )
 """The user tells of what has been."""
@@ -69,8 +65,8 @@ def _on(days: int, said: date, match: re.Match[str]) -> str:
 
 def _far(sign: int, said: date, match: re.Match[str]) -> str:
     """ "in three weeks", "two days ago"."""
-    word = match["count"].lower()
-    count = sign * (1 if word in ("a", "an") else NUMBERS.get(word) or int(word))
+    number = number_of(match["count"])
+    count = sign * (1 if number is None else number)
     unit = match["unit"].lower()
     if unit == "year":
         return f"in {said.year + count}"
@@ -110,7 +106,7 @@ def _span(said: date, match: re.Match[str]) -> str:
 
 def _of_month(said: date, match: re.Match[str]) -> str:
     """ "on the third": of this month, or the nearest one that fits."""
-    number = NUMBERS.get(match["nth"].lower()) or int(re.sub(r"\D", "", match["nth"]) or 0)
+    number = number_of(match["nth"]) or 0
     past = PAST.search(match.string) is not None
     for step in range(3):
         year, month = divmod(said.year * 12 + said.month - 1 + (-step if past else step), 12)
@@ -127,11 +123,7 @@ def _rule(pattern: str, how: How) -> tuple[re.Pattern[str], How]:
     return re.compile(pattern, re.IGNORECASE), how
 
 
-_NTH = (
-    r"first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|eleventh|twelfth|thirteenth"
-    r"|fourteenth|fifteenth|sixteenth|seventeenth|eighteenth|nineteenth|twentieth|\d{1,2}(?:st|"
-    r"nd|rd|th)"
-)
+_NTH = rf"{ORDINAL_WORDS}|\d{{1,2}}(?:st|nd|rd|th)"
 _TOMORROW = r"\b(?P<before>)(?:on )?tomorrow(?!'s)" + _PART + r"\b"
 _RULES = (
     _rule(r"\bthe day after tomorrow\b", partial(_on, 2)),

@@ -3,6 +3,7 @@
 import re
 
 from assistant.language.normalization import content_words
+from assistant.language.sentences import sentences
 from assistant.language.word_lists import listed
 
 LONGEST_COURTESY = 6
@@ -36,19 +37,18 @@ _LEADING = re.compile(
     r"[\s,.:;!-]*)+",
     re.IGNORECASE,
 )
-_SENTENCES = re.compile(r"(?<=[.!?])\s+")
 
 
 def is_question(text: str) -> bool:
     """Whether a turn ends with a question, or is little else. In English it is known without its
     mark too, as some recognisers write it."""
-    sentences = [each for each in _SENTENCES.split(text.replace("’", "'").strip()) if each]
-    if not sentences:
+    every = [each.text for each in sentences(text.replace("’", "'"))]
+    if not every:
         return False
-    if _question(sentences[-1]):
+    if _question(every[-1]):
         return True
-    told = sum(len(each.split()) for each in sentences if not _question(each))
-    return told <= 2 and any(map(_question, sentences))
+    told = sum(len(each.split()) for each in every if not _question(each))
+    return told <= 2 and any(map(_question, every))
 
 
 def _question(sentence: str) -> bool:

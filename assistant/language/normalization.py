@@ -7,10 +7,11 @@ compared as they are, which finds less and confuses nothing.
 import re
 import unicodedata
 
-from assistant.language.numbers import _digits
-from assistant.language.word_lists import listed
+from assistant.language.numbers import NUMBERS, one_of, with_digits
+from assistant.language.word_lists import listed, synonyms
 
 _WORD = re.compile(r"[^\W_]+(?:['.,:][^\W_]+)*")
+_NUMERAL = re.compile(rf"\d|\b{one_of(NUMBERS)}\b", re.IGNORECASE)
 _APOSTROPHES = str.maketrans("’‘ʼ＇", "''''")
 
 _CONTRACTED = (
@@ -49,13 +50,7 @@ FILLERS = listed(
 """Words that two tellings of one thing may differ in. `not`, tenses other than the present and
 whatever could be the point (`right`, `well`, `like`) are not among them."""
 
-SAME = {
-    "mother": "mum", "mom": "mum", "mommy": "mum", "mummy": "mum", "father": "dad",
-    "daddy": "dad", "kid": "child", "kids": "child", "children": "child", "called": "name",
-    "named": "name", "tv": "television", "telly": "television", "bike": "bicycle",
-    "phone": "telephone", "adore": "love", "detest": "hate", "me": "i", "mine": "my",
-}  # fmt: skip
-
+SAME = synonyms("things", "tellings")
 
 _BRITISH = re.compile(
     r"\b(behavi|col|endeav|fav|flav|harb|hon|hum|lab|neighb|od|rum|splend|vap)our"
@@ -95,4 +90,16 @@ def content_words(text: str, *, english: bool = True) -> tuple[str, ...]:
         word = SAME.get(word, word)
         if word not in FILLERS:
             kept.append(word)
-    return tuple(_digits(kept))
+    return tuple(with_digits(kept))
+
+
+def numbers_in(text: str) -> set[str]:
+    """The numbers of a text, in digits. `one` is mostly a pronoun, and none here.
+
+    >>> numbers_in("Twenty-one of us came at 7:30")
+    {'21', '7:30'}
+    """
+    if not _NUMERAL.search(text):
+        return set()
+    found = {each for each in content_words(text) if each[0].isdecimal()}
+    return found if re.search(r"\b1\b", text) else found - {"1"}

@@ -1,50 +1,126 @@
-"""Numbers in words."""
+"""Numbers in words, of English."""
 
 import re
+from collections.abc import Iterable, Sequence
 
-from assistant.language.word_lists import listed
+from assistant.language.word_lists import language_data, listed
 
-_UNITS = listed(
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
-    " sixteen seventeen eighteen nineteen"
-)
+_DATA = language_data("en")["numbers"]
 
-
-_TENS = listed("twenty thirty forty fifty sixty seventy eighty ninety")
-
-
-_ORDINALS = listed(
-    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth"
-    " fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth"
-)
-
-
-NUMBERS = (
-    {word: value for value, word in enumerate(_UNITS)}
-    | {word: 10 * value for value, word in enumerate(_TENS, start=2)}
-    | {word: value for value, word in enumerate(_ORDINALS, start=1)}
-    | {"thirtieth": 30}
-)
-
+CARDINALS = {word: value for value, word in enumerate(listed(_DATA["units"]))} | {
+    word: 10 * value for value, word in enumerate(listed(_DATA["tens"]), start=2)
+}
+"""0 to 19, and the tens."""
+SCALES: dict[str, int] = _DATA["scales"]
+"""Hundred, thousand, million."""
+ORDINALS = {word: value for value, word in enumerate(listed(_DATA["ordinals"]), start=1)} | {
+    word: 10 * value for value, word in enumerate(listed(_DATA["ordinal_tens"]), start=2)
+}
+"""First to twentieth, and thirtieth."""
+NUMBERS = CARDINALS | SCALES | ORDINALS
+"""All that are one word."""
 
 _ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)")
+LONGEST = 3
+"""Digits of what stands before "hundred" or "thousand"."""
+_ALONE = frozenset({"one", "second"})
 
 
-def _digits(found: list[str]) -> list[str]:
-    """`forty three` → `43`, `4th` → `4`. One may be a pronoun: it stays a word by itself."""
+def one_of(words: Iterable[str]) -> str:
+    """An expression for one of them."""
+    return f"(?:{'|'.join(sorted(words, key=len, reverse=True))})"
+
+
+def cardinal_words(first: int, last: int) -> str:
+    """An expression for a cardinal of one word, from `first` to `last`."""
+    return one_of(word for word, value in CARDINALS.items() if first <= value <= last)
+
+
+COUNT_WORDS = (
+    rf"(?:{cardinal_words(20, 90)}(?:[ -]{cardinal_words(1, 9)})?|{cardinal_words(1, 19)})"
+)
+"""An expression for 1 to 99."""
+_FIRST_NINE = one_of(word for word, value in ORDINALS.items() if value < 10)
+ORDINAL_WORDS = rf"(?:{cardinal_words(20, 30)}[ -]{_FIRST_NINE}|{one_of(ORDINALS)})"
+"""An expression for the days of a month, first to thirty-first."""
+
+
+def number_of(text: str) -> int | None:
+    """What is one number from end to end: `12`, `3rd`, `twenty-first`, `two hundred and six`."""
+    made = with_digits(text.lower().replace("-", " ").split(), lone=True)
+    return int(made[0]) if len(made) == 1 and made[0].isdecimal() else None
+
+
+def with_digits(words: Sequence[str], *, lone: bool = False) -> list[str]:
+    """Numbers as digits: `forty three` → `43`, `4th` → `4`, `two hundred and six` → `206`.
+
+    Args:
+        words: in small letters.
+        lone: take "one" for a number even where nothing follows, and it is mostly a pronoun.
+    """
     made: list[str] = []
-    tens = False
-    for place, word in enumerate(found):
-        value = NUMBERS.get(word)
-        if value is None:
+    at = 0
+    while at < len(words):
+        word = words[at]
+        value, end = _number(words, at)
+        if end == at or (word in _ALONE and end == len(words) == at + 1 and not lone):
             ordinal = _ORDINAL.fullmatch(word)
             made.append(ordinal.group(1) if ordinal else word)
-            tens = False
-        elif tens and 0 < value < 10:
-            made[-1] = str(int(made[-1]) + value)
-            tens = False
+            at += 1
         else:
-            alone = word in ("one", "second") and not found[place + 1 : place + 2]
-            made.append(word if alone else str(value))
-            tens = value >= 20 and value % 10 == 0
+            made.append(str(value))
+            at = end
     return made
+
+
+def _number(words: Sequence[str], at: int) -> tuple[int, int]:
+    """The number that begins there, and the place after it: the same one, where there is none."""
+    total, end, below, start = 0, at, 0, at
+    while (group := _below_thousand(words, start)) is not None:
+        value, after = group
+        scale = SCALES.get(words[after], 1) if after < len(words) else 1
+        value, after = value * scale, after + (scale > 1)
+        if below and not 0 < value < below:  # another number
+            break
+        total, end, below = total + value, after, scale
+        if scale == 1:
+            break
+        start = after + (words[after : after + 1] == ["and"])
+    return total, end
+
+
+def _below_thousand(words: Sequence[str], at: int) -> tuple[int, int] | None:
+    """Up to "ninety nine hundred", too. A scale by itself is one of them, unless it belongs to
+    digits with a point: "2.5 million"."""
+    word = words[at] if at < len(words) else ""
+    counted = words[at + 1 : at + 2]
+    if word in SCALES:
+        if at and words[at - 1][-1:].isdigit():
+            return None
+        head, end = 1, at
+    elif word.isdecimal() and counted and counted[0] in SCALES and len(word) <= LONGEST:
+        head, end = int(word), at + 1
+    else:
+        found = _below_hundred(words, at)
+        if found is None or words[found[1] - 1] in ORDINALS:
+            return found
+        head, end = found
+    if head >= 100 or words[end : end + 1] != ["hundred"]:
+        return head, end
+    value, end = 100 * head, end + 1
+    rest = _below_hundred(words, end + (words[end : end + 1] == ["and"]))
+    if rest is not None and rest[0] and words[rest[1] : rest[1] + 1] != ["hundred"]:
+        return value + rest[0], rest[1]
+    return value, end
+
+
+def _below_hundred(words: Sequence[str], at: int) -> tuple[int, int] | None:
+    """In words."""
+    word = words[at] if at < len(words) else ""
+    value = CARDINALS.get(word, ORDINALS.get(word))
+    if value is None:
+        return None
+    ones = NUMBERS.get(words[at + 1], 0) if at + 1 < len(words) else 0
+    if word in CARDINALS and value >= 20 and 0 < ones < 10:
+        return value + ones, at + 2
+    return value, at + 1

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from assistant.language.numbers import NUMBERS
+from assistant.language.sentences import begins_sentence, sentences
 from assistant.language.speakers import ASSISTANT, USER
 from assistant.language.word_lists import listed
 
@@ -70,9 +71,7 @@ FUNCTION = frozenset(
 _WORD = re.compile(r"(?<![\w-])[^\W\d_]+(?:'[^\W\d_]+)*(?![\w-])")
 _QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”|«[^»]*»")
 _QUOTE = re.compile(r"[\"“”«»]")
-_BEGINS = re.compile(r"(?:^|[.!?…]\s)[\s\"“«(]*$")
 _NUMBER_BEFORE = re.compile(r"\d\W*$")
-_SENTENCES = re.compile(r"(?<!\bDr\.)(?<!\bMr\.)(?<!\bMrs\.)(?<!\bMs\.)(?<!\bSt\.)(?<=[.!?…])\s+")
 _COUPLE = re.compile(
     r"(^|[.!?,;] |\b(?i:that|when|because|but|so|if|while|where|as|yesterday|today|then) )"
     r"([Mm]y [a-z]+|[A-Z][a-z]+) and I\b"
@@ -139,7 +138,7 @@ def second_person(text: str) -> str | None:
             return None
         if new == token.word:
             continue
-        first = _BEGINS.search(plain[: token.start]) is not None
+        first = begins_sentence(plain, token.start)
         made += [plain[at : token.start], _capital(new) if first else new]
         at = token.end
     return "".join([*made, plain[at:]])
@@ -258,7 +257,7 @@ def _telling(text: str) -> str:
     """The first sentence that tells something, without what leads in."""
     beginning = text if len(text) <= LOOKED_AT else text[:LOOKED_AT].rpartition(" ")[0]
     text = " ".join(beginning.split()) or text[:LOOKED_AT]
-    found = [_bare(each) for each in _SENTENCES.split(text)]
+    found = [_bare(each.text) for each in sentences(text)]
     whole = [each for each in found if each]
     told = [each for each in whole if not each.endswith("?") and len(each.split()) > 1]
     return next(iter(told or whole), text.strip())

@@ -1,13 +1,17 @@
 """From text to the stems that are searched, and back to the words that matched."""
 
+import json
 import re
 import unicodedata
 from collections.abc import Callable, Iterable
-from functools import cached_property
+from functools import cache, cached_property
 
 import Stemmer
 
-from assistant.language.normalization import american_spelling
+from assistant.language.normalization import american_spelling, numbers_in
+from assistant.language.numbers import NUMBERS
+from assistant.language.word_lists import synonyms
+from data import located
 
 LONGEST = 40
 """Characters of a word that count: what is longer is no word, and need not fill the memory."""
@@ -24,21 +28,6 @@ STEMMERS = {
     "tr": "turkish", "yi": "yiddish",
 }  # fmt: skip
 """Snowball's algorithms by ISO 639-1 code."""
-
-STOP_WORDS = {
-    "da": "STOPWORDS_DANISH",
-    "de": "STOPWORDS_GERMAN",
-    "en": "STOPWORDS_EN_PLUS",
-    "es": "STOPWORDS_SPANISH",
-    "fr": "STOPWORDS_FRENCH",
-    "it": "STOPWORDS_ITALIAN",
-    "nl": "STOPWORDS_DUTCH",
-    "no": "STOPWORDS_NORWEGIAN",
-    "pt": "STOPWORDS_PORTUGUESE",
-    "ru": "STOPWORDS_RUSSIAN",
-    "sv": "STOPWORDS_SWEDISH",
-    "tr": "STOPWORDS_TURKISH",
-}
 
 SPOKEN = frozenset(
     {"could", "would", "may", "might", "must", "shall", "cannot", "let", "us", "also", "ah", "eh"}
@@ -67,12 +56,26 @@ class TextAnalyzer:
 
     @cached_property
     def _stems(self) -> "_Stems":
-        """When first needed: bm25s, which has the lists, takes half a second to import."""
+        """When first needed, which is when a text is."""
         return _Stems(self.language)
 
     def content(self, text: str) -> list[str]:
         """The stems of `text` in their order, repetitions included, without stop words."""
         return list(filter(None, map(self._stems.__getitem__, self._split(self._fold(text)))))
+
+    def content_and_numbers(self, text: str) -> set[str]:
+        """What a text is about: the stems of its words, and of its numbers `#` and the digits,
+        however they are written."""
+        stems = {stem for stem in self.content(text) if not stem[0].isdecimal()}
+        numbers = numbers_in(text)
+        if numbers and self.language == "en":
+            stems -= self._number_stems
+        return stems | {f"#{each}" for each in numbers}
+
+    @cached_property
+    def _number_stems(self) -> frozenset[str]:
+        words = (word for word, value in NUMBERS.items() if value != 1)
+        return frozenset(stem for word in words for stem in self.content(word))
 
     def terms(self, query: str) -> dict[str, set[str]]:
         """The words of a query as they are written there, and the stems of each."""
@@ -100,6 +103,13 @@ class TextAnalyzer:
             return _ASCII_WORD.findall(text)
         words = (word.strip("'") for word in text.translate(self._letters).split())
         return [word for word in words if word]
+
+
+@cache
+def synonym_stems(*groups: str) -> dict[str, str]:
+    """Stems of English words, and the one that stands for each when texts are compared."""
+    stem = Stemmer.Stemmer(STEMMERS["en"], 0).stemWord
+    return {stem(word): stem(usual) for word, usual in synonyms(*groups).items()}
 
 
 class _Letters(dict[int, str]):
@@ -134,16 +144,19 @@ def _unspaced(code: int) -> bool:
     )
 
 
+def _stop_words(language: str) -> frozenset[str]:
+    """NLTK's lists, as bm25s has them; none for other languages."""
+    lists = json.loads(located("languages/stop_words.json").read_text("utf-8"))
+    return frozenset(lists.get(language, "").split())
+
+
 class _Stems(dict[str, str]):
     """Word → stem, or nothing for a stop word; worked out when first asked for."""
 
     def __init__(self, language: str) -> None:
-        from bm25s import stopwords
-
         super().__init__()
         self._english = language == "en"
-        words = getattr(stopwords, STOP_WORDS[language]) if language in STOP_WORDS else ()
-        self._stop = frozenset(words) | (SPOKEN if self._english else set())
+        self._stop = _stop_words(language) | (SPOKEN if self._english else set())
         self._stem: Callable[[str], str] = str
         if language in STEMMERS:
             # No cache of its own (0): it could not be emptied of what was forgotten.

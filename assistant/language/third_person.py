@@ -7,7 +7,7 @@ import re
 
 from assistant.language.absolute_dates import PAST
 from assistant.language.standing_orders import WISHED
-from assistant.language.word_lists import listed
+from assistant.language.word_lists import language_data, listed
 
 _USER = "the user"
 _FORMS = {
@@ -23,20 +23,7 @@ _VERBS = {
     "am": "is", "are": "is", "have": "has", "do": "does", "don't": "doesn't", "dont": "doesn't",
     "haven't": "hasn't", "aren't": "isn't", "were": "was", "weren't": "wasn't", "go": "goes",
 }  # fmt: skip
-_AS_THEY_ARE = frozenset(
-    listed(
-        "is was had did didn't hadn't wasn't isn't doesn't has hasn't can can't cannot could"
-        " couldn't will won't would wouldn't shall should shouldn't may might must mustn't used"
-        " ought not to became began bent bit blew bought bred broke brought built burnt came"
-        " caught chose cost cut dealt drank dreamt drew drove dug ate fed fell felt fled flew"
-        " forgot forgave fought found froze gave got grew heard held hid hit hurt kept knelt knew"
-        " laid lay led left lent learnt let lit lost made meant met nursed overrode paid put "
-        "quit ran"
-        " rang read rode rose said sang sank sat saw sent sewed shook shot shut slept slid sold"
-        " spelt spent split spoke spread stood stole stuck struck swam swore taught threw told took"
-        " thought tore understood went woke wore won wrote"
-    )
-)
+_UNCHANGING = frozenset(listed(language_data("en")["verbs"]["unchanging"]))
 _BETWEEN = frozenset(
     listed(
         "also always never really just still only once already both almost often usually sometimes"
@@ -89,7 +76,7 @@ def _verb(written: str) -> str:
     word = written.lower()
     if word in _VERBS:
         return _VERBS[word]
-    if word in _AS_THEY_ARE or "'" in word or PAST.fullmatch(word):
+    if word in _UNCHANGING or "'" in word or PAST.fullmatch(word):
         return written
     if re.search(r"(?:s|sh|ch|x|z|o)$", word):
         return f"{written}es"

@@ -21,7 +21,7 @@ from assistant.language.date_ranges import (
     week_of,
     years,
 )
-from assistant.language.numbers import NUMBERS
+from assistant.language.numbers import COUNT_WORDS, ORDINAL_WORDS, number_of
 
 BESIDE = 30
 """Days that are meant by "before Christmas"."""
@@ -121,12 +121,12 @@ def _number(word: str) -> int:
     for some, count in (("couple", 2), ("few", 3), ("several", 4)):
         if some in word:
             return count
-    tens, _, ones = word.replace("-", " ").partition(" ")
-    if ones:
-        return {"twenty": 20, "thirty": 30}[tens] + NUMBERS[ones]
     if word in ("", "a", "an", "the"):
         return 1
-    return NUMBERS.get(word) or int(re.sub(r"\D", "", word))
+    number = number_of(word)
+    if number is None:
+        raise ValueError(word)
+    return number
 
 
 def _month_number(word: str) -> int:
@@ -263,9 +263,8 @@ def _beside(span: Span, side: str, today: date) -> Span:
 
 # -- the words ----------------------------------------------------------------------------------
 
-_MORE_PAST = "rang|brought|taught|forgot|chose|spoke|sang|woke|threw|knew|became|drew|stole"
 _ASCII = str.maketrans(ascii_uppercase, ascii_lowercase)
-_PAST = re.compile(rf"{PAST.pattern}|\b(?:{_MORE_PAST})\b")
+_PAST = re.compile(PAST.pattern)  # of small letters, in a thirtieth of the time
 _MONTHS = tuple(name.lower() for name in MONTHS)
 _SHORT = ("jan", "feb", "mar", "apr", "jun", "jul", "aug", "sept", "sep", "oct", "nov", "dec")
 _WEEKDAYS = tuple(name.lower() for name in WEEKDAYS)
@@ -273,18 +272,9 @@ _UNITS = ("day", "night", "weekend", "week", "fortnight", "month", "year")
 _MONTH, _ANY_MONTH, _WEEKDAY = (
     "|".join(each) for each in (_MONTHS, (*_MONTHS, *_SHORT), _WEEKDAYS)
 )
-_COUNT = (
-    r"(?P<count>an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\d{1,3}"
-    r"|(?:a )?(?:couple(?: of)?|few)|several)"
-)
+_COUNT = rf"(?P<count>an?|{COUNT_WORDS}|\d{{1,3}}|(?:a )?(?:couple(?: of)?|few)|several)"
 _UNIT = rf"(?P<unit>{'|'.join(_UNITS)})s?"
-_ORDINAL = (
-    r"(?:twenty|thirty)[ -](?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth)"
-    r"|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|eleventh|twelfth"
-    r"|thirteenth|fourteenth|fifteenth|sixteenth|seventeenth|eighteenth|nineteenth|twentieth"
-    r"|thirtieth"
-)
-_DAY = rf"(?P<day>{_ORDINAL}|[0-3]?\d(?:st|nd|rd|th)?)"
+_DAY = rf"(?P<day>{ORDINAL_WORDS}|[0-3]?\d(?:st|nd|rd|th)?)"
 _YEAR = r"(?:,? (?:of )?(?P<year>(?:19|20)\d\d)\b)?"
 _ON = rf"(?:\b(?:on|of|for|from|by|around|about|since) )?(?:\b(?:{_WEEKDAY}),? )?(?:\bthe )?"
 _DATES = (

@@ -170,7 +170,7 @@ class UserMemory:
 
     def count(self) -> int:
         """How many there are, as far as they are read."""
-        return len(index) if (index := self._keeper.index) is not None else 0
+        return len(self._keeper.index or ())
 
     def remember(self, conversation: str, exchange: Exchange) -> None:
         """Take in a complete exchange. Quick; any thread. It is on the disk after `settled`."""

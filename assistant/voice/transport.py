@@ -10,13 +10,13 @@ from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 from assistant.voice.attempt import Attempt
 from assistant.voice.audio.chime import chime
 from assistant.voice.audio.echo import EchoCanceller
-from assistant.voice.audio.interfaces import MIC_RATE, Loudspeaker, Microphone
+from assistant.voice.audio.interfaces import BLOCK, MIC_RATE, Loudspeaker, Microphone
 from assistant.voice.dialogue import Dialogue, LoudspeakerControl
 from assistant.voice.frames import AnswerEndFrame, ClauseAudioFrame, CutOffFrame, MicrophoneFrame
 from assistant.voice.speech.clauses import heard_text
 from models.interfaces import Samples
 
-PLAY_BLOCK_S = 0.02
+PLAY_BLOCK_S = BLOCK / MIC_RATE
 
 
 class MicrophoneInput(FrameProcessor):

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -25,6 +24,7 @@ from assistant.paths import Home
 from assistant.settings import Settings
 from models.download.disk import folder_bytes
 from scripts.bench.filling import USER, made_up, mixtures, said_and_asked
+from scripts.common.program import Figures
 from scripts.common.statistics import summary
 
 ENCODER = "made-up"
@@ -33,7 +33,6 @@ WARM_UP = 20
 ROUNDS = 2
 """Of loading; the better one counts."""
 QUERIES = 50
-Figures = dict[str, Any]
 Sides = Mapping[str, MasterKey | None]
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -23,12 +23,12 @@ from assistant.paths import Home
 from models.download.disk import folder_bytes
 from scripts.bench.filling import USER, said_and_asked
 from scripts.bench.hiding import MadeUpEncoder, hiding
+from scripts.common.program import Figures
 
 ENCODER = "made-up"
 TURNS = 50
 """Of each conversation."""
 
-Figures = dict[str, Any]
 Result = TypeVar("Result")
 
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hashlib import blake2b
 from random import Random
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +29,7 @@ from assistant.memory.store.table import MemoryTable
 from assistant.memory.transcript.database import Transcript
 from assistant.memory.user_memory import UserMemory
 from assistant.skills.memory_by_voice import MemoryCommands
+from scripts.common.program import Figures
 from scripts.common.statistics import summary
 
 TICK_S = 0.001
@@ -38,8 +38,6 @@ TURNS = 50
 """Of the running conversation, each with twelve memories in its prompt."""
 
 QUANTILES = (50, 99)
-
-Figures = dict[str, Any]
 
 
 @dataclass

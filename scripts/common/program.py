@@ -2,18 +2,35 @@
 
 import argparse
 import sys
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from assistant.errors import AssistantError
 from models.selection.profiles import PROFILE_NAMES
 from scripts.common.last_line import last_line, machine
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
 INTERRUPTED_EXIT = 130
+
+Options = argparse.Namespace
+Figures = dict[str, Any]
+Plan = TypeVar("Plan", bound="DataclassInstance")
 
 
 class NotMeasured(AssistantError):
     """What was to be measured did not come up, or did not do as it should."""
+
+
+class _Help(argparse.RawDescriptionHelpFormatter):
+    """Tells the defaults, but not that something is off or left out."""
+
+    def _get_help_string(self, action: argparse.Action) -> str:
+        told = action.help or ""
+        plain = not action.default or action.default == argparse.SUPPRESS or "default" in told
+        return told if plain else f"{told} (default: %(default)s)"
 
 
 def parser(doc: str | None) -> argparse.ArgumentParser:
@@ -22,7 +39,7 @@ def parser(doc: str | None) -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(
         description=about,
         epilog=more,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_Help,
         allow_abbrev=False,
     )
     made.add_argument(
@@ -33,10 +50,22 @@ def parser(doc: str | None) -> argparse.ArgumentParser:
 
 def add_profile(made: argparse.ArgumentParser, default: str = "tiny") -> None:
     made.add_argument(
-        "--profile",
-        default=default,
-        choices=PROFILE_NAMES,
-        help="whose models (default: %(default)s)",
+        "--profile", default=default, choices=PROFILE_NAMES, help="profile whose models are used"
+    )
+
+
+def add_number(
+    made: argparse.ArgumentParser,
+    name: str,
+    default: int | Sequence[int] | None,
+    told: str,
+    *,
+    least: int = 1,
+    nargs: str | None = None,
+) -> None:
+    """An option that takes a whole number, or several with `nargs`."""
+    made.add_argument(
+        name, type=at_least(least), default=default, nargs=nargs, metavar="N", help=told
     )
 
 
@@ -51,10 +80,12 @@ def at_least(least: int) -> Callable[[str], int]:
     return number
 
 
-Work = Callable[[argparse.Namespace], Mapping[str, Any]]
+def fill(plan: type[Plan], options: Options) -> Plan:
+    """A dataclass from the options of the same names."""
+    return plan(**{each.name: getattr(options, each.name) for each in fields(plan)})
 
 
-def run(work: Work, options: argparse.Namespace) -> int:
+def run(work: Callable[[Options], Mapping[str, Any]], options: Options) -> int:
     """Have the work done and its figures printed as the last line, where `--json` is given.
 
     Returns the exit code. The machine is looked at before, while the work is no part of its load.

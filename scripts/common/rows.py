@@ -25,9 +25,9 @@ def read_rows(path: Path, *needed: str) -> list[dict[str, Any]]:
         try:
             row = json.loads(line)
         except ValueError as error:
-            raise InputUnusable(f"Line {number} of {path} is no JSON: {error}.") from error
+            raise InputUnusable(f"Line {number} of {path} is not JSON: {error}.") from error
         if not isinstance(row, dict):
-            raise InputUnusable(f"Line {number} of {path} is no JSON object.")
+            raise InputUnusable(f"Line {number} of {path} is not a JSON object.")
         for name in needed:
             if name not in row:
                 raise InputUnusable(f"Line {number} of {path} has no `{name}`.")
@@ -42,7 +42,7 @@ def read_text(path: Path) -> str:
     except OSError as error:
         raise InputUnusable(f"{path} can't be read: {error.strerror}.") from error
     except UnicodeDecodeError as error:
-        raise InputUnusable(f"{path} is no text.") from error
+        raise InputUnusable(f"{path} is not text.") from error
 
 
 class Keep:

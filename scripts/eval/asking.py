@@ -16,6 +16,7 @@ from models import catalogue
 from models.download.cache import ModelStore
 from models.interfaces import LanguageModel
 from models.llm.llama import LlamaCpp
+from scripts.common.rows import read_text
 
 THREADS = 2
 CONTEXT_TOKENS = 2048
@@ -46,7 +47,7 @@ class Answers:
     def __init__(self, file: Path | None) -> None:
         self._file = file
         self.rows: dict[str, dict[str, Any]] = {}
-        for line in file.read_text("utf-8").splitlines() if file and file.exists() else ():
+        for line in read_text(file).splitlines() if file and file.exists() else ():
             row = _row(line)
             if row:
                 self.rows[row["key"]] = row

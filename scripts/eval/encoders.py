@@ -4,6 +4,7 @@ import argparse
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ from assistant.compose.engines import QUERY_TOKENS
 from assistant.paths import models_cache
 from models.encoder.onnx import OnnxEncoder
 from models.selection.profiles import SMALL
+from scripts.common.rows import InputUnusable
 
 QUICK = "all-minilm-l6-v2"
 """By which limits on cosines were chosen."""
@@ -40,8 +42,11 @@ class KeptVectors:
         self._file = folder / f"{encoder.name}.npz" if folder else None
         self._known: dict[str, NDArray[np.float32]] = {}
         if self._file and self._file.is_file():
-            kept = np.load(self._file)
-            self._known = dict(zip(kept["texts"].tolist(), kept["vectors"], strict=True))
+            try:
+                kept = np.load(self._file)
+                self._known = dict(zip(kept["texts"].tolist(), kept["vectors"], strict=True))
+            except (OSError, ValueError, KeyError, BadZipFile) as error:
+                raise InputUnusable(f"{self._file} does not hold vectors.") from error
 
     def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
         new = [text for text in dict.fromkeys(texts) if text not in self._known]
@@ -79,6 +84,14 @@ def _folder(name: str) -> Path:
     return Path(name) if Path(name).is_dir() else models_cache() / name
 
 
+def opened(options: argparse.Namespace, *, full: bool = False) -> Encoders:
+    """Those that the options of `add_both` name. Raises as `both_of`."""
+    one = both_of(options.encoder, options.vectors, full=full)
+    if not options.stand_in:
+        return one
+    return one._replace(stand_in=both_of(options.stand_in, options.vectors, full=full))
+
+
 def both_of(name: str, vectors: Path | None = None, *, full: bool = False) -> Encoders:
     """For what was said and for questions; with `full` these are in full precision too.
 
@@ -93,14 +106,24 @@ def both_of(name: str, vectors: Path | None = None, *, full: bool = False) -> En
     return Encoders(KeptVectors(documents, vectors), questions.encode)
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
+def add_encoder(parser: argparse.ArgumentParser) -> None:
+    """One, the quick one unless another is named."""
+    parser.add_argument(
+        "--encoder", default=QUICK, metavar="NAME", help="encoder in the catalogue, or a folder"
+    )
+
+
+def add_both(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--encoder",
         metavar="NAME",
-        help="in the catalogue, or a folder; default: both of the profile `default`",
+        help="encoder in the catalogue, or a folder; by default both of the profile `default`",
     )
     parser.add_argument(
-        "--stand-in", metavar="NAME", help="the quicker one, for where --encoder is late"
+        "--stand-in", metavar="NAME", help="quicker encoder, for where the other is late"
+    )
+    parser.add_argument(
+        "--vectors", type=Path, metavar="FOLDER", help="keep documents' vectors for the next run"
     )
 
 

@@ -3,19 +3,17 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from assistant.errors import ModelFailed
 from assistant.idle.jobs.fact_extraction import SCHEMA, TOKENS, candidates, judged, prompt, question
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.transcript.fact_rows import Fact
 from models.interfaces import LanguageModel
+from scripts.common.program import Figures
 from scripts.eval.asking import Answers, Asking
 from scripts.eval.extraction_score import Predicted, Row, Score, pairs
 
 DATA = "evaluation/extraction.jsonl"
-
-Figures = dict[str, Any]
 
 
 class Judge(Asking):

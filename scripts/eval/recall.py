@@ -14,11 +14,9 @@ from scripts.eval.recall_data import Pool
 from scripts.eval.recall_methods import (
     IN_BRIEF,
     METHODS,
-    TURNS,
     WORDS_ALONE,
     Baselines,
     Ours,
-    summed_up,
     taken_out,
 )
 from scripts.eval.recall_metrics import METRICS, Values, intervals, means, of_question, table
@@ -27,7 +25,6 @@ STAND_IN = "ours_stand_in"
 BRIEF = "ours_brief"
 WORDS = "ours_words"
 WORDS_BRIEF = "ours_words_brief"
-SUMMARIES = "summaries"
 FACTS = "facts"
 
 
@@ -50,10 +47,10 @@ def measured(
 
 
 def variants(
-    encoders: Encoders, *, without: str = "", summaries: bool = False, facts: bool = False
+    encoders: Encoders, *, without: str = "", facts: bool = False
 ) -> dict[str, Callable[[Pool], Ours]]:
-    """Ours by its name, as it is and otherwise: without some weights (`ablated`), and with
-    summaries or facts by rules beside the turns.
+    """Ours by its name, as it is and otherwise: without some weights (`ablated`), and with facts
+    by rules beside the turns.
 
     Raises:
         InputUnusable: of a weight that is to be taken away there is none.
@@ -68,8 +65,6 @@ def variants(
     found[WORDS_BRIEF] = lambda pool: Ours(pool, quick, weights, expected=WORDS_ALONE)
     if stand_in is not None:
         found[STAND_IN] = lambda pool: Ours(pool, stand_in, weights)
-    if summaries:
-        found[SUMMARIES] = lambda pool: Ours(pool, encoders, weights, beside=summed_up(pool, TURNS))
     if facts:
         found[FACTS] = lambda pool: Ours(pool, encoders, weights, beside=taken_out(pool))
     for name, other in ablated(without).items():

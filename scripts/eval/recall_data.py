@@ -26,8 +26,6 @@ ADVERSARIAL = 5
 SESSION_TIMES = ("%I:%M %p on %d %B, %Y", "%I:%M %p on %d %B %Y")
 """As LoCoMo writes them ("1:56 pm on 8 May, 2023"); ISO 8601 is read too."""
 
-OWN = ("paraphrase", "short", "held-out")
-"""Our own sets of facts among other utterances. On the last nothing is chosen."""
 FIRST_DAY = datetime(2026, 1, 1, 12, tzinfo=UTC)
 """Before day 1 of our own set."""
 
@@ -73,7 +71,7 @@ def read_locomo(path: Path) -> list[Pool]:
             raise TypeError("a list of samples")
         return [_pool(sample, str(number)) for number, sample in enumerate(samples, 1)]
     except json.JSONDecodeError as error:
-        raise InputUnusable(f"{path} is no JSON: {error}.") from error
+        raise InputUnusable(f"{path} is not JSON: {error}.") from error
     except (KeyError, TypeError) as error:
         raise InputUnusable(f"{path} is not in LoCoMo's format: it lacks {error}.") from error
 
@@ -106,7 +104,7 @@ def _pool(sample: Mapping[str, Any], name: str) -> Pool:
 
 
 def own_files(name: str) -> tuple[Path, ...]:
-    """The facts and the distractors of one of `OWN`."""
+    """The facts and the distractors of our own set `paraphrase`, `short` or `held-out`."""
     stem = name.replace("-", "_")
     found = [located(f"evaluation/{stem}_{kind}.jsonl") for kind in ("facts", "distractors")]
     if name == "held-out":  # too few to hide in

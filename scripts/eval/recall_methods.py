@@ -4,7 +4,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from itertools import groupby
 
 import bm25s
 import numpy as np
@@ -16,13 +15,8 @@ from assistant.idle.jobs.fact_extraction import candidates
 from assistant.language.calendar import day_words
 from assistant.language.speakers import ASSISTANT, USER
 from assistant.language.stemming import TextAnalyzer
-from assistant.memory.curation.extractive_summary import (
-    extract_sentences,
-    select_sentences,
-    written,
-)
 from assistant.memory.curation.materialize import IMPORTANCE
-from assistant.memory.records.ids import exchange_of, subject_of
+from assistant.memory.records.ids import exchange_of
 from assistant.memory.records.memory import Memory, MemoryKind
 from assistant.memory.retrieval.deadline import SearchDeadline, StepTimes
 from assistant.memory.retrieval.document_expansion import Expansion, ExpansionWeights
@@ -30,7 +24,6 @@ from assistant.memory.retrieval.question import read_question
 from assistant.memory.retrieval.ranking import Ranking
 from assistant.memory.retrieval.user_index import UserIndex
 from assistant.memory.transcript.fact_rows import content_of, memories_of_facts
-from assistant.memory.transcript.span_summaries import memory_of
 from scripts.eval.encoders import Encoders
 from scripts.eval.recall_data import Pool, Turn
 from scripts.eval.recall_metrics import reciprocal_ranks
@@ -39,10 +32,8 @@ UNKNOWN = datetime(2000, 1, 1, tzinfo=UTC)
 """In place of a time that is not known."""
 METHODS = ("ours", "bm25", "dense", "rrf")
 FOUND = 20
-TURNS = 12
-"""Of a span that is summed up."""
 NO_TURN = -1
-"""In place of a row, for a summary: nothing that was asked for."""
+"""In place of a row, for a memory that is no turn: nothing that was asked for."""
 IN_BRIEF, WORDS_ALONE = StepTimes(ranking=math.inf), StepTimes(meaning=math.inf)
 """By these there is never time to rank what was found, or to look for the nearest in meaning."""
 DUE = 1e12
@@ -119,19 +110,6 @@ def indexed(
     )
     index.add(memories, vectors)
     return index
-
-
-def summed_up(pool: Pool, turns: int) -> list[Memory]:
-    """Summaries by rules, as if all had been said by the user."""
-    lexicon, made = TextAnalyzer("en"), list[Memory]()
-    for key, group in groupby(pool.turns, key=lambda turn: turn.conversation):
-        said = [Exchange(e.id, 0, e.text, e.when or UNKNOWN, ended=e.when) for e in group]
-        for at in range(0, len(said), turns):
-            part = said[at : at + turns]
-            text = written(select_sentences(extract_sentences(part, lexicon).kept))
-            if text:
-                made.append(memory_of(pool.name, key, subject_of(key, at + 1), text, part))
-    return made
 
 
 def taken_out(pool: Pool) -> list[Memory]:

@@ -38,6 +38,8 @@ OTHERS = 3000
 class Plan:
     """How to train; each `hold_out`th utterance is kept back and looked for, none where it is 0."""
 
+    encoder: str
+    out: Path | None
     layers: int
     rank: int
     rate: float
@@ -201,7 +203,7 @@ def found(encoder: Encoder, asked: Sequence[Told], among: Sequence[str]) -> dict
     return {f"R@{k}": round(float((ranks < k).float().mean()), 3) for k in (1, 5)}
 
 
-def adapted(name: str, told: Sequence[Told], plan: Plan, out: Path | None) -> dict[str, Any]:
+def adapted(told: Sequence[Told], plan: Plan) -> dict[str, Any]:
     """Train on what was told, and write the adapter to `out` where that is given.
 
     Raises:
@@ -213,13 +215,14 @@ def adapted(name: str, told: Sequence[Told], plan: Plan, out: Path | None) -> di
     others = [each.said for each in learnt[:: max(1, len(learnt) // OTHERS)]] if kept_back else []
     among = [*(text for each in kept_back for text in (each.said, *each.beside)), *others]
     store = ModelStore(models_cache(), catalogue.read())
-    encoder = Encoder(store.catalogue.get(name), str(store.location(name)), plan)
-    figures: dict[str, Any] = {"encoder": name, "learnt": len(learnt)}
+    published = store.catalogue.get(plan.encoder)
+    encoder = Encoder(published, str(store.location(plan.encoder)), plan)
+    figures: dict[str, Any] = {"encoder": plan.encoder, "learnt": len(learnt)}
     if kept_back:
         figures["before"] = found(encoder, kept_back, among)
     train(encoder, learnt, plan)
     if kept_back:
         figures["after"] = found(encoder, kept_back, among)
-    if out:
-        encoder.save(out)
+    if plan.out:
+        encoder.save(plan.out)
     return figures

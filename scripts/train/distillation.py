@@ -94,6 +94,8 @@ class Lesson:
 class Plan:
     """How to train; of `hold_out` questions one is held out."""
 
+    encoder: str
+    out: Path | None
     layers: Sequence[int]
     rank: int
     rate: float
@@ -182,7 +184,7 @@ def found(student: Student, lesson: Lesson, held: Sequence[int]) -> dict[str, fl
     return {"cosine": cosine, "R@5": five(mine), "R@5 of the teacher": five(true)}
 
 
-def distilled(name: str, told: Sequence[Told], plan: Plan, out: Path | None) -> dict[str, Any]:
+def distilled(told: Sequence[Told], plan: Plan) -> dict[str, Any]:
     """Train on all that was told and asked, and write the adapter to `out` where that is given.
 
     Raises:
@@ -190,8 +192,8 @@ def distilled(name: str, told: Sequence[Told], plan: Plan, out: Path | None) -> 
     """
     torch.manual_seed(plan.seed)
     store = ModelStore(models_cache(), catalogue.read())
-    model = store.catalogue.get(name)
-    folder = str(store.location(name))
+    model = store.catalogue.get(plan.encoder)
+    folder = str(store.location(plan.encoder))
     teacher = AutoModel.from_pretrained(folder)
     if model.adapter:
         teacher = PeftModel.from_pretrained(teacher, str(model.adapter.path)).merge_and_unload()
@@ -199,10 +201,10 @@ def distilled(name: str, told: Sequence[Told], plan: Plan, out: Path | None) -> 
     student = Student(teacher, plan.layers, plan.rank)
     held = list(range(0, len(lesson.asked), plan.hold_out))
     rows = sorted(set(range(len(lesson.tokens))) - set(held))
-    figures: dict[str, Any] = {"encoder": name, "learnt": len(rows)}
+    figures: dict[str, Any] = {"encoder": plan.encoder, "learnt": len(rows)}
     figures["before"] = found(student, lesson, held)
     train(student, lesson, rows, plan)
     figures["after"] = found(student, lesson, held)
-    if out:
-        student.save(out, model)
+    if plan.out:
+        student.save(plan.out, model)
     return figures

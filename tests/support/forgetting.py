@@ -19,16 +19,15 @@ from assistant.memory.forgetting.resolver import Resolver
 from assistant.memory.forgetting.startup import purge_due_at_start
 from assistant.memory.records.hidden import HiddenItems
 from assistant.memory.retrieval.document_expansion import ExpansionWeights
-from assistant.memory.retrieval.encoding import QueryEncoder
-from assistant.memory.retrieval.ranking import Ranking
 from assistant.memory.store.table import MemoryTable
 from assistant.memory.transcript.database import Transcript
 from assistant.memory.turn_recall import Archive
 from assistant.memory.user_memory import UserMemory
 from assistant.skills.memory_by_voice import MemoryCommands
 from scripts.bench.hiding import Running
-from tests.support.encoders import HashingEncoder, OtherHashing
+from tests.support.encoders import OtherHashing
 from tests.support.memories import stored
+from tests.support.user_memory import user_memory
 
 LEISURE_S = 30.0
 ENRICHED = ExpansionWeights(1.0, 0.5, 1.0, 0.5)
@@ -109,13 +108,10 @@ async def bench(
     events: list[Event] = []
     clock = [at]
     transcript = Transcript.open(folder / "transcript.sqlite3")
-    memory = UserMemory(
-        "ada",
-        lambda: MemoryTable.open(str(store or folder / "memories")),
-        QueryEncoder(HashingEncoder(), stronger=QueryEncoder(OtherHashing())),
-        TextAnalyzer("en"),
-        Ranking(),
-        events.append,
+    memory = user_memory(
+        store or folder / "memories",
+        stronger=OtherHashing(),
+        emit=events.append,
         enrichment=ENRICHED,
     )
     window = Window(talk)

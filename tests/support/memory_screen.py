@@ -116,10 +116,11 @@ class Stage:
     async def settled(self) -> None:
         """All that was asked for is drawn."""
         await self.pilot.pause()
-        async with asyncio.timeout(WAIT_S):
-            while self._busy():
-                await asyncio.sleep(0.01)
-        await self.pilot.pause()
+        if self._busy():
+            async with asyncio.timeout(WAIT_S):
+                while self._busy():
+                    await asyncio.sleep(0.01)
+            await self.pilot.pause()
 
     def _busy(self) -> bool:
         unfinished = [each.group for each in self.app.workers if not each.is_finished]
@@ -129,8 +130,8 @@ class Stage:
         """Wait for something that comes of what was done."""
         async with asyncio.timeout(WAIT_S):
             while not what():
-                await self.settled()
                 await asyncio.sleep(0.01)
+        await self.settled()
 
 
 @asynccontextmanager

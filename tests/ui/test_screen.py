@@ -155,9 +155,6 @@ async def test_a_section_opens_to_its_text_and_is_copied(tmp_path: Path) -> None
 
 async def test_a_memory_is_changed_where_it_is_shown(tmp_path: Path) -> None:
     session = ToldSession((*READY, *TURN))
-    shown = {"id": "dog", "kind": "fact", "text": "A dog.", "pinned": False, "never_recall": False}
-    session.answers |= {"show": [shown], "mark": [shown], "edit": [shown]}
-    session.answers["forget"] = [{"event": "forgetting"}]
     requests: list[tuple[tuple[str, ...], dict[str, object]]] = [
         (("p",), {"act": "mark", "id": "dog", "pinned": True}),
         (("n",), {"act": "mark", "id": "dog", "never_recall": True}),
@@ -203,7 +200,6 @@ async def test_the_newest_trouble_covers_nothing(tmp_path: Path) -> None:
 
 async def test_undo_is_offered_while_there_is_something_to_undo(tmp_path: Path) -> None:
     session = ToldSession((*READY, ForgettingBegan("f", ("x",), (), AT)))
-    session.answers |= {"undo": [{"event": "undone"}]}
     async with opened(session, tmp_path) as (app, pilot):
         assert "u undoes" in shown(app)
         await pilot.press("u")

@@ -15,7 +15,6 @@ from assistant.context.conversation import Conversation
 from assistant.errors import StoreError
 from assistant.events import Event, EventBus, ForgettingBegan, ForgettingDone, Notice
 from assistant.language.speakers import USER
-from assistant.language.stemming import TextAnalyzer
 from assistant.memory.admin import MemoryAdmin
 from assistant.memory.forgetting import receipts
 from assistant.memory.forgetting.audit import verify
@@ -24,8 +23,6 @@ from assistant.memory.forgetting.verify import OTHERS
 from assistant.memory.records.hidden import HiddenItems
 from assistant.memory.records.memory import Memory, MemoryKind, new_id
 from assistant.memory.records.serialization import to_json
-from assistant.memory.retrieval.ranking import Ranking
-from assistant.memory.retrieval.user_index import UserIndex
 from assistant.memory.service import _forgotten_elsewhere
 from assistant.memory.store import write_queue
 from assistant.memory.store.table import MemoryTable
@@ -34,6 +31,7 @@ from tests.support.desks import forget_now
 from tests.support.forgetting import START, Bench, Window, bench
 from tests.support.memories import stored
 from tests.support.remains import pages
+from tests.support.user_memory import user_index
 
 GRACE_S = 61
 SECRET = "My dog Max barks at every postman."
@@ -292,7 +290,7 @@ def test_what_a_store_refused_for_a_while_waits_no_more(tmp_path: Path) -> None:
         table.forgotten.write([("ada", x, True)], finished=True)
     opened = partial(MemoryTable.open, str(tmp_path))
     link = write_queue.WriteQueue(opened, MemoryTable.close, print, print)
-    index = UserIndex("ada", TextAnalyzer("en"), 4, Ranking())
+    index = user_index(4)
     other = replace(said("ada", new_id()), text=KEPT)
     link.wait([said("ada", x), other])
     assert link.open()

@@ -44,7 +44,7 @@ async def obey(here: Bench, command: Command) -> None:
     assert said.startswith("Forgotten"), said
 
 
-def own_word(fact: str, told: list[str], here: Bench) -> str:
+def own_word(fact: str, told: list[str]) -> str:
     """A word that stands in no other of the facts."""
     lexicon = TextAnalyzer("en")
     others = {stem for each in told if each != fact for stem in lexicon.content(each)}
@@ -97,7 +97,7 @@ async def forget_half(here: Bench, told: dict[str, str]) -> set[str]:
     texts = list(told)
     desk = here.desk
     for text in texts[:8]:
-        await obey(here, Command(Said.FORGET_ABOUT, about=own_word(text, texts, here)))
+        await obey(here, Command(Said.FORGET_ABOUT, about=own_word(text, texts)))
     for text in texts[8:14]:
         await here.forgetting.hide([told[text]], ())
     for text in texts[14:20]:

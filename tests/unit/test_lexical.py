@@ -1,5 +1,6 @@
 """The words of a text, and the search for them, against bm25s on the whole corpus."""
 
+import json
 import pickle
 import random
 from collections.abc import Sequence
@@ -15,6 +16,7 @@ from assistant.language.stemming import LONGEST, TextAnalyzer
 from assistant.memory.retrieval import lexical_index
 from assistant.memory.retrieval.bm25_matrix import Segment
 from assistant.memory.retrieval.lexical_index import LexicalIndex
+from data import located
 
 SYLLABLES = ["ba", "du", "fi", "go", "ke", "lo", "mu", "na", "pi", "ro", "su", "te", "vo", "zi"]
 
@@ -344,15 +346,21 @@ def everything(made: LexicalIndex) -> bytes:
     return pickle.dumps(held)
 
 
-def test_a_large_segment_is_the_one_that_bm25s_builds() -> None:
-    draw = np.random.default_rng(1)
-    documents = {
-        3 * row: [f"word{word}" for word in draw.zipf(1.4, size=draw.integers(0, 15))]
-        for row in range(500)
-    }
-    built, counted = (make(1.5, 0.75, documents) for make in (Segment.build, Segment.counted))
-    assert list(built.columns.items()) == list(counted.columns.items())
-    for name in ("starts", "rows", "documents", "lengths"):
-        np.testing.assert_array_equal(getattr(built, name), getattr(counted, name))
-        assert getattr(built, name).dtype == getattr(counted, name).dtype
-    np.testing.assert_allclose(built.parts, counted.parts, atol=1e-6)
+def test_a_segment_is_the_matrix_that_bm25s_builds_of_real_text() -> None:
+    lines = located("evaluation/paraphrase_facts.jsonl").read_text("utf-8").splitlines()
+    texts = tuple(json.loads(line)["said"] for line in lines)
+    words, bm25 = plain_bm25s(texts)
+    made = Segment.build(1.5, 0.75, {3 * row: each for row, each in enumerate(words)})
+
+    frequencies = np.diff(made.starts)
+    idf = np.log1p((len(texts) - frequencies + 0.5) / (frequencies + 0.5))
+    weights = np.zeros((len(texts), len(made.columns)))
+    weights[made.rows // 3, made.of_words()] = made.parts * np.repeat(idf, frequencies)
+    assert len(texts) > 100
+    for word, column in made.columns.items():
+        np.testing.assert_allclose(bm25.get_scores([word]), weights[:, column], atol=1e-6)
+
+
+def test_a_segment_of_texts_without_words_is_empty() -> None:
+    made = Segment.build(1.5, 0.75, {0: [], 1: []})
+    assert (made.columns, made.starts.tolist(), len(made.documents)) == ({}, [0], 0)

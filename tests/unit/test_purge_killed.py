@@ -1,7 +1,6 @@
 """kill -9 at any moment of a purge: the next session finishes it before it reads anything."""
 
 import asyncio
-import multiprocessing
 import random
 import shutil
 import signal
@@ -10,7 +9,6 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -20,12 +18,10 @@ from assistant.memory.admin import MemoryAdmin
 from assistant.memory.forgetting import receipts
 from assistant.memory.forgetting.audit import verify
 from assistant.memory.records.memory import Memory, MemoryKind, new_id
+from tests.support.children import Say, child
 from tests.support.desks import forget_now
 from tests.support.forgetting import LEISURE_S, START, Bench, bench, kept
 from tests.support.remains import found, marked, vectors_of
-
-if TYPE_CHECKING:
-    from multiprocessing.connection import Connection
 
 GRACE_S = 61
 LATER = START + timedelta(hours=1)
@@ -41,14 +37,8 @@ STAYING = (
 )
 DERIVED = "Somebody of Norwegian descent owns a noisy animal."
 SUMMARY = "They spoke of a dog, of a roof and of dentists."
-Say = Callable[[dict[str, str]], None]
 Session = Callable[[Path, Say], Coroutine[None, None, None]]
 Look = Callable[[Path, dict[str, str], list[bytes]], Coroutine[None, None, None]]
-FORKED = multiprocessing.get_context("forkserver")
-"""Each from a process that has LanceDB imported, which takes longer than all else."""
-FORKED.set_forkserver_preload(
-    ["lancedb", "pytest", "tests.support.forgetting", "tests.support.remains"]
-)
 
 
 # -- what is killed -----------------------------------------------------------------------------
@@ -110,8 +100,8 @@ async def start(folder: Path, say: Say) -> None:
         await asyncio.Event().wait()
 
 
-def live(session: Session, folder: Path, pipe: "Connection[dict[str, str], None]") -> None:
-    asyncio.run(session(folder, pipe.send))
+def live(session: Session, folder: Path, say: Say) -> None:
+    asyncio.run(session(folder, say))
 
 
 # -- killing it ---------------------------------------------------------------------------------
@@ -119,17 +109,11 @@ def live(session: Session, folder: Path, pipe: "Connection[dict[str, str], None]
 
 def killed(session: Session, folder: Path, after_s: float) -> tuple[dict[str, str], float | None]:
     """What was told, and after how many seconds it was done, if it was before it was killed."""
-    ours, theirs = FORKED.Pipe(duplex=False)
-    child = FORKED.Process(target=live, args=(session, folder, theirs))
-    child.start()
-    theirs.close()
-    assert ours.poll(LEISURE_S)
-    told, began = ours.recv(), time.monotonic()
-    lasted = time.monotonic() - began if ours.poll(after_s) else None
-    child.kill()
-    child.join()
-    ours.close()
-    assert child.exitcode == -signal.SIGKILL
+    with child(live, session, folder) as dying:
+        told, began = dying.hear(), time.monotonic()
+        lasted = time.monotonic() - began if dying.hears(after_s) else None
+        dying.kill_in(0)
+        assert dying.ended() == -signal.SIGKILL
     return told, lasted
 
 

@@ -7,17 +7,15 @@ taken is what upkeep would have done, and is undone in the same way (`assistant 
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from itertools import chain
 from typing import Any, Literal
 
 from assistant.errors import ModelFailed
-from assistant.idle.jobs.model_job import ModelJob, utc_now
+from assistant.idle.jobs.model_job import ModelJob
 from assistant.idle.jobs.structured_output import FewShotPrompt, shipped
 from assistant.language.stemming import TextAnalyzer
-from assistant.memory import Transcript, UserMemory
 from assistant.memory.curation import (
     NEAREST,
     DerivedOutput,
@@ -30,7 +28,6 @@ from assistant.memory.curation import (
     own_exchange,
     reconcile,
 )
-from models.interfaces import LanguageModel
 
 CONSOLIDATED = "consolidate"
 """The kind of output: what was decided of an exchange, as lists of two memories' ids and a word."""
@@ -118,18 +115,13 @@ class ConsolidationJob(ModelJob[str, Decisions]):
     priority = 70
     schema = SCHEMA
     max_tokens = TOKENS
+    rules = 0
+    """It is never done without a model, so its versions count from one."""
+    asked = 0
+    """Pairs that the model was asked about in this process."""
 
-    def __init__(
-        self,
-        transcript: Transcript,
-        memory: UserMemory,
-        llm: LanguageModel,
-        now: Callable[[], datetime] = utc_now,
-    ) -> None:
-        super().__init__(transcript, memory, llm, prompt(), now)
-        self.version = self.rules
-        self.asked = 0
-        """Pairs that the model was asked about in this process."""
+    def prompt(self) -> FewShotPrompt:
+        return prompt()
 
     def read(self, subject: str) -> str | None:
         return subject if self._derived.lacking(self.kind, self.version, [subject]) else None

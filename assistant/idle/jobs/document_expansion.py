@@ -17,6 +17,7 @@ from assistant.context import Exchange
 from assistant.idle.jobs import expansion_prompt
 from assistant.idle.jobs.expansion_prompt import ABOUT, QUESTIONS, Made, SpokenLine
 from assistant.idle.jobs.model_job import ModelJob, utc_now
+from assistant.idle.jobs.structured_output import FewShotPrompt
 from assistant.memory import Transcript, UserMemory
 from assistant.memory.curation import DerivedOutput, exchange_rows, fingerprint, stored_expansions
 from models.interfaces import LanguageModel
@@ -53,13 +54,16 @@ class DocumentExpansionJob(ModelJob[ExpansionInput, stored_expansions.Descriptio
         parts: tuple[str, ...] = expansion_prompt.EVERYTHING,
         now: Callable[[], datetime] = utc_now,
     ) -> None:
-        super().__init__(transcript, memory, llm, expansion_prompt.prompt(parts), now)
         self._parts = parts
+        super().__init__(transcript, memory, llm, now)
         self.schema = expansion_prompt.schema(parts)
         self.max_tokens = expansion_prompt.tokens(parts)
         # Of the vectors too: they are of no use to another encoder.
         made_by = [self.rules, expansion_prompt.PROMPT_VERSION, parts, str(memory.encoder)]
         self.version = zlib.crc32(json.dumps(made_by).encode())
+
+    def prompt(self) -> FewShotPrompt:
+        return expansion_prompt.prompt(self._parts)
 
     def read(self, subject: str) -> ExpansionInput | None:
         for _, exchange in self._derived.lacking(self.kind, self.version, [subject]):

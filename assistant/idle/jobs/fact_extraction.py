@@ -7,20 +7,20 @@ up, and a bad judge costs a memory too few or too many. The assistant's words ar
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from assistant.context import Exchange
 from assistant.errors import ModelFailed
-from assistant.idle.jobs.model_job import ModelJob, utc_now
+from assistant.idle.jobs.model_job import ModelJob
 from assistant.idle.jobs.structured_output import FewShotPrompt, shipped
 from assistant.language.absolute_dates import with_absolute_dates
 from assistant.language.speakers import USER
 from assistant.language.stemming import TextAnalyzer
 from assistant.language.third_person import third_person
-from assistant.memory import MemoryKind, Transcript, UserMemory
+from assistant.memory import MemoryKind
 from assistant.memory.curation import (
     DERIVED_CONFIDENCE,
     EXTRACTED,
@@ -38,7 +38,6 @@ from assistant.memory.curation import (
     statements,
     telling,
 )
-from models.interfaces import LanguageModel
 
 IMPORTANCE_BY_WORTH = {"no": None, "some": 0.5, "much": 0.8}
 """What the model may say of a fact, and how important it is then; None is not worth remembering."""
@@ -133,17 +132,11 @@ class FactExtractionJob(ModelJob[ToldExchange, list[Fact]]):
     priority = 40
     schema = SCHEMA
     max_tokens = TOKENS
+    unsupported = 0
+    """Statements that were dropped in this process, since the words don't support them."""
 
-    def __init__(
-        self,
-        transcript: Transcript,
-        memory: UserMemory,
-        llm: LanguageModel | None,
-        now: Callable[[], datetime] = utc_now,
-    ) -> None:
-        super().__init__(transcript, memory, llm, prompt(), now)
-        self.unsupported = 0
-        """Statements that were dropped in this process, since the words don't support them."""
+    def prompt(self) -> FewShotPrompt:
+        return prompt()
 
     def read(self, subject: str) -> ToldExchange | None:
         for conversation, exchange in self._derived.lacking(self.kind, self.version, [subject]):

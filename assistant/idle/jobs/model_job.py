@@ -7,7 +7,7 @@ For each subject, one after the other:
     read    again: what was forgotten or put right meanwhile is let be
     keep    change the memories first, then note that it was done
 
-A job adds its `prompt`, its `schema` and these three steps; `consolidation.py` is a short example.
+A job adds its `prompt`, its `schema` and these three steps; `fact_extraction.py` is an example.
 It may be cancelled at any `await` and begins the subject anew then. So `keep` has to come to the
 same when it is repeated: what is noted last is what makes the subject done.
 """
@@ -37,7 +37,6 @@ class ModelJob(ABC, Generic[Source, Made]):
 
     Args:
         llm: None leaves to the rules what they can do alone.
-        prompt: before every question, the same from one to the next.
         now: wall time, UTC.
     """
 
@@ -56,7 +55,6 @@ class ModelJob(ABC, Generic[Source, Made]):
         transcript: Transcript,
         memory: UserMemory,
         llm: LanguageModel | None,
-        prompt: FewShotPrompt,
         now: Callable[[], datetime] = utc_now,
     ) -> None:
         self._transcript = transcript
@@ -64,13 +62,17 @@ class ModelJob(ABC, Generic[Source, Made]):
         self._user = memory.user_id
         self._derived = DerivedOutputs(transcript, memory.user_id)
         self._llm = llm
-        self._prompt = prompt
+        self._prompt = self.prompt()
         self._lexicon = TextAnalyzer("en")
         self._now = now
         self.version = 2 * self.rules + (llm is not None)
         """With a model it is another one than without."""
 
     # -- what a job adds ------------------------------------------------------------------------
+
+    @abstractmethod
+    def prompt(self) -> FewShotPrompt:
+        """Before every question, the same from one to the next."""
 
     @abstractmethod
     def read(self, subject: str) -> Source | None:

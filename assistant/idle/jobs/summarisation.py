@@ -156,6 +156,8 @@ class SummarisationJob(ModelJob[ToldSpan, WrittenSummary]):
     priority = 60
     schema = SCHEMA
     max_tokens = TOKENS
+    unsupported = 0
+    """Sentences that were dropped in this process, since the words don't support them."""
 
     def __init__(
         self,
@@ -165,10 +167,11 @@ class SummarisationJob(ModelJob[ToldSpan, WrittenSummary]):
         turns: int,
         now: Callable[[], datetime] = utc_now,
     ) -> None:
-        super().__init__(transcript, memory, llm, prompt(), now)
+        super().__init__(transcript, memory, llm, now)
         self._spans = span_summaries.ConversationSpans(transcript, memory.user_id, turns)
-        self.unsupported = 0
-        """Sentences that were dropped in this process, since the words don't support them."""
+
+    def prompt(self) -> FewShotPrompt:
+        return prompt()
 
     def lacking(self, limit: int) -> Sequence[str]:
         return self._spans.without_summary(self.version, self._now(), limit)

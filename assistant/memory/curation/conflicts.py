@@ -14,6 +14,8 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from assistant.language.normalization import ASIDES, content_words, normalize
+from assistant.language.numbers import cardinal_words
+from assistant.language.sentences import sentences
 from assistant.language.speakers import USER
 from assistant.language.stemming import TextAnalyzer
 from assistant.language.word_lists import listed
@@ -46,7 +48,6 @@ LOOSE = re.compile(
     r"|(?:a|two|three|few) (?:weeks?|months?|years?) ago)\b"
 )
 """Left out before a clause is read."""
-SENTENCE = re.compile(r"[^.!?;]+[.!?;]*")
 CLAUSE = re.compile(
     r"\s*,\s*(?:(?:and|but|so)\s+)?|\s+(?:and|but|so|because|since)\s+(?=i\b|we\b|my\b)"
 )
@@ -65,11 +66,10 @@ ALWAYS = frozenset(
 """Stems of how often something is done."""
 TIME = (
     r"(?P<value>(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|noon|midnight|\d{1,2}(?:[:.]\d\d)?"
-    r"|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|half past \w+"
-    r"|quarter \w+ \w+)"
+    rf"|{cardinal_words(1, 12)}|half past \w+|quarter \w+ \w+)"
     r"(?: (?:am|pm|morning|afternoon|evening))?)\W*$"
 )
-COUNT = r"(?:\d+|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
+COUNT = rf"(?:\d+|{cardinal_words(2, 90)})"
 STATUS = r"single|engaged|married|divorced|separated|widowed"
 MINE = r"my (?:new )?"
 NO_FAVOURITE = (
@@ -167,7 +167,7 @@ def _begins(value: tuple[str, ...], beginning: tuple[str, ...]) -> bool:
 def read(text: str, lexicon: TextAnalyzer) -> Iterator[Claim]:
     """The claims that a text of the user makes about their own affairs, as far as they fit a
     pattern; those of doubtful sentences are left out."""
-    for sentence in SENTENCE.findall(_in_first_person(text)):
+    for _, _, sentence in sentences(_in_first_person(text), semicolons=True):
         plain = ASIDES.sub(" ", normalize(sentence)).strip()
         if sentence.rstrip().endswith("?") or UNREAL.search(plain):
             continue

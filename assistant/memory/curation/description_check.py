@@ -10,12 +10,11 @@ from collections.abc import Sequence
 from datetime import date
 
 from assistant.language.absolute_dates import with_absolute_dates
-from assistant.language.numbers import NUMBERS
+from assistant.language.sentences import sentences
 from assistant.language.stemming import TextAnalyzer
 
 _WORD = re.compile(r"\w+(?:['’-]\w+)*")
 _POSSESSIVE = re.compile(r"['’]s?$")
-_SENTENCE = re.compile(r"(?<=[.!?;])\s+")
 _TOLD_WITH = frozenset({"user", "assistant"})
 """Words in which a description speaks of the two, though nobody said them."""
 
@@ -30,41 +29,21 @@ def borne_out(text: str, sources: Sequence[str], on: date, lexicon: TextAnalyzer
     """
     said = " ".join(sources)
     written = with_absolute_dates(said, on) or ""
-    known = _folded(said, lexicon) | _folded(written, lexicon) | _TOLD_WITH
-    kept = [each for each in _SENTENCE.split(text.strip()) if _known(each, known, lexicon)]
+    known = lexicon.content_and_numbers(f"{said} {written}") | _TOLD_WITH
+    every = [each.text for each in sentences(text, semicolons=True)]
+    kept = [each for each in every if _known(each, known, lexicon)]
     told = " ".join(" ".join(kept).split())
     return with_absolute_dates(told, on) or told
 
 
 def _known(sentence: str, known: set[str], lexicon: TextAnalyzer) -> bool:
-    words = [_POSSESSIVE.sub("", word) for word in _WORD.findall(sentence)]
-    return all(_folded(word, lexicon) <= known for word in words if _names(word))
+    names = filter(_may_be_name, _WORD.findall(sentence))
+    stems = {stem for word in names for stem in lexicon.content(_POSSESSIVE.sub("", word))}
+    told = lexicon.content_and_numbers(sentence)
+    return {stem for stem in told if stem in stems or stem[0] == "#"} <= known
 
 
-def _names(word: str) -> bool:
-    """It could be a name or a number, and the first word of a sentence too: a stop word there has
-    no stem, and so is known. So could what is in foreign letters."""
-    return (
-        word[0].isupper()
-        or any(letter.isdigit() for letter in word)
-        or word.lower() in NUMBERS
-        or not word.isascii()
-    )
-
-
-def _folded(text: str, lexicon: TextAnalyzer) -> set[str]:
-    """Stems, with numbers as digits."""
-    stems = set(lexicon.content(text))
-    numbers = {word.lower(): NUMBERS.get(word.lower()) for word in _WORD.findall(text)}
-    return (stems - _stems_of(numbers, lexicon)) | {
-        str(value) for value in numbers.values() if value is not None
-    }
-
-
-def _stems_of(numbers: dict[str, int | None], lexicon: TextAnalyzer) -> set[str]:
-    return {
-        stem
-        for word, value in numbers.items()
-        if value is not None
-        for stem in lexicon.content(word)
-    }
+def _may_be_name(word: str) -> bool:
+    """The first word of a sentence may too: a stop word there has no stem, and so is known. So may
+    what has digits, or is in foreign letters."""
+    return word[0].isupper() or not word.isascii() or any(letter.isdigit() for letter in word)

@@ -19,7 +19,7 @@ from assistant.language.normalization import normalize
 from assistant.language.stemming import TextAnalyzer
 from assistant.language.third_person import third_person
 from assistant.memory.curation.duplicates import POINTING
-from assistant.memory.curation.grounding import DENYING, FRAMING, SAME, is_grounded
+from assistant.memory.curation.grounding import DENYING, FRAMING, is_grounded, stems_in
 from assistant.memory.curation.statements import declarative_sentences, must_not_be_kept, statements
 
 FEWEST = 2
@@ -119,7 +119,7 @@ def borne_out(sentence: str, by: Sequence[SummarySentence], lexicon: TextAnalyze
 
     What was put together of two points would be a third thing that nobody said.
     """
-    clauses = [each for each in CLAUSES.split(sentence) if _stems(each, lexicon)]
+    clauses = [each for each in CLAUSES.split(sentence) if stems_in(each, lexicon)]
     return bool(clauses) and all(
         any(_says(clause, point, lexicon) for point in by) for clause in clauses
     )
@@ -148,7 +148,7 @@ def _told(quote: str, exchange: str, on: date, lexicon: TextAnalyzer) -> Summary
         return None
     text = re.sub(rf"\b(?:{'|'.join(WEEKDAYS)}) (\d+ [A-Z][a-z]+) {on.year}\b", r"\1", text)
     of_user = OF_THE_USER if "the user" in text.lower() else 1.0
-    stems = _stems(text, lexicon)
+    stems = stems_in(text, lexicon)
     weight = of_user * len(set(stems) - FRAMING) / (1 + bool(POINTING.search(text)))
     return SummarySentence(text, quote, exchange, weight, stems)
 
@@ -160,13 +160,9 @@ def _asked(said: str, exchange: str, lexicon: TextAnalyzer) -> SummarySentence |
         return None
     if len(plain.split()) > LONGEST_ASKED or len(re.findall(r"[.!?]", plain)) > 1:
         return None
-    stems = _stems(plain, lexicon)
+    stems = stems_in(plain, lexicon)
     text = plain if plain.endswith("?") else f"{plain}?"
     return SummarySentence(text, plain, exchange, QUESTION * len(set(stems)), stems, asked=True)
-
-
-def _stems(text: str, lexicon: TextAnalyzer) -> tuple[str, ...]:
-    return tuple(SAME.get(stem, stem) for stem in lexicon.content(text))
 
 
 def _alike(one: SummarySentence, other: SummarySentence) -> bool:
@@ -175,7 +171,7 @@ def _alike(one: SummarySentence, other: SummarySentence) -> bool:
 
 
 def _says(clause: str, point: SummarySentence, lexicon: TextAnalyzer) -> bool:
-    told = [stem for stem in _stems(clause, lexicon) if stem not in FRAMING]
+    told = [stem for stem in stems_in(clause, lexicon) if stem not in FRAMING]
     if sorted(DENYING.findall(normalize(clause))) != sorted(DENYING.findall(normalize(point.text))):
         return False
     rest = iter(point.stems)

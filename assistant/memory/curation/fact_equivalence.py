@@ -10,6 +10,7 @@ be a way of putting it.
 import re
 
 from assistant.language.normalization import content_words
+from assistant.language.numbers import cardinal_words
 from assistant.language.stemming import TextAnalyzer
 from assistant.language.word_lists import listed
 from assistant.memory.curation.conflicts import Claim, read
@@ -19,7 +20,7 @@ from assistant.memory.records.memory import Memory
 
 LIKE_ENOUGH = 0.5
 """Cosine from which on two facts are compared: about the same thing, in whatever words."""
-OWNS = re.compile(r"\b(?:has|have)(?: got)? (?:an?|the|no|some|\d+|two|three|four|five|six)\b")
+OWNS = re.compile(rf"\b(?:has|have)(?: got)? (?:an?|the|no|some|\d+|{cardinal_words(2, 90)})\b")
 """`has a doctor` is not `is a doctor`."""
 WAYS = frozenset(
     listed(

@@ -5,12 +5,10 @@ import re
 
 from assistant.language.absolute_dates import PAST
 from assistant.language.calendar import MONTHS, WEEKDAYS
+from assistant.language.numbers import cardinal_words
 from assistant.memory.records.memory import MemoryKind
 
-_AGE = (
-    r"(?:(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)(?:[- ]\w+)?|eighteen|nineteen"
-    r"|[2-9]\d)"
-)
+_AGE = rf"(?:{cardinal_words(20, 90)}(?:[- ]\w+)?|{cardinal_words(18, 19)}|[2-9]\d)"
 _DATED = re.compile(
     rf"\b(?:{'|'.join(WEEKDAYS)}) \d|\b\d{{1,2}} (?:{'|'.join(MONTHS)}) \d{{4}}"
     rf"|\bin (?:(?:{'|'.join(MONTHS)}) )?(?:19|20)\d\d\b|\bin ninety-"

@@ -6,22 +6,19 @@ is denied here. What fails is dropped: a fact that is missed costs less than one
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import date
 
 from assistant.language.absolute_dates import with_absolute_dates
 from assistant.language.normalization import normalize
 from assistant.language.standing_orders import WISHED
-from assistant.language.stemming import TextAnalyzer
+from assistant.language.stemming import TextAnalyzer, synonym_stems
 from assistant.memory.curation.duplicates import POINTING
 
 FRAMING = frozenset({"user", "themselv", "assist"})
 """Stems in which a fact is told, though nobody said them. No verbs: "lives" may be all that was
 made up."""
-SAME = {
-    "mum": "mother", "mom": "mother", "mam": "mother", "dad": "father", "kid": "child",
-    "children": "child", "goe": "go", "doe": "do", "noe": "no",
-}  # fmt: skip
+SAME = synonym_stems("things", "forms")
 """Stems of one and the same word."""
 FEWEST_POINTING = 3
 """Words of content in "I collect them" and the like."""
@@ -47,10 +44,10 @@ def is_grounded(
     meant = with_absolute_dates(quote, on)
     if meant is None or _denied(text) != _denied(quote):
         return False
-    known = _stems(lexicon, (quote, meant)) | FRAMING
+    known = {*stems_in(quote, lexicon), *stems_in(meant, lexicon)} | FRAMING
     if WISHED.match(quote):
         known |= {"want"}
-    told = _stems(lexicon, (text,))
+    told = set(stems_in(text, lexicon))
     enough = FEWEST_POINTING if _points(quote) else 1
     return len(told - FRAMING) >= enough and told <= known
 
@@ -74,5 +71,6 @@ def _denied(text: str) -> list[str]:
     return sorted(DENYING.findall(normalize(text)))
 
 
-def _stems(lexicon: TextAnalyzer, texts: Iterable[str]) -> set[str]:
-    return {SAME.get(stem, stem) for text in texts for stem in lexicon.content(text)}
+def stems_in(text: str, lexicon: TextAnalyzer) -> tuple[str, ...]:
+    """In their order, one for all words of a thing."""
+    return tuple(SAME.get(stem, stem) for stem in lexicon.content(text))

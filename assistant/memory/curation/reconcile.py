@@ -113,7 +113,8 @@ def _repeats(new: Memory, old: Memory, lexicon: TextAnalyzer) -> bool:
         return new.text.strip().casefold() == old.text.strip().casefold()
     if new.kind is MemoryKind.SUMMARY:
         return False
-    if new.kind is not MemoryKind.EXCHANGE and _stems(new, lexicon) != _stems(old, lexicon):
+    same_words = set(lexicon.content(new.text)) == set(lexicon.content(old.text))
+    if new.kind is not MemoryKind.EXCHANGE and not same_words:
         return False  # no transcript has these words: merged, either may lose its source
     return same_telling(old, new, lexicon)
 
@@ -128,10 +129,6 @@ def tells_of_change(new: Memory, old: Memory, lexicon: TextAnalyzer) -> bool:
         and changes(new, lexicon)
         and not changes(old, lexicon)
     )
-
-
-def _stems(memory: Memory, lexicon: TextAnalyzer) -> set[str]:
-    return set(lexicon.content(memory.text))
 
 
 def _may_end(new: Memory, old: Memory) -> bool:

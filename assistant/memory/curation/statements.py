@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from assistant.context import sanitised
 from assistant.language.absolute_dates import PAST
 from assistant.language.dialogue_acts import is_question
+from assistant.language.numbers import NUMBERS, one_of
+from assistant.language.sentences import Sentence, sentences
 from assistant.language.standing_orders import WISHED
 from assistant.memory.records.memory import LONGEST_READ
 
@@ -42,9 +44,6 @@ _LEADING = re.compile(
 )
 _IRONIC = re.compile(r"(?:oh )?(?:yeah|sure|of course|right),? (?:right,? )?i\b", re.IGNORECASE)
 """Oh yeah, I'm the Queen of Sheba."""
-_SENTENCE = re.compile(
-    r"\S.*?(?:(?<!\bDr)(?<!\bMr)(?<!\bMrs)(?<!\bSt)[.!?…]+(?=\s|$)|$)", re.DOTALL
-)
 _SUBJECT = r"(?:i|i'm|i've|i'll|im|ive|my|we|we're|we've|our)"
 _CLAUSES = re.compile(
     rf"\s*[,;:–—]\s*|\s+(?=(?:and|but|so|because|cause|'cause|although|though|otherwise)\s+"
@@ -154,11 +153,7 @@ _SILENCES = re.compile(
     f"{_COMMANDS_MEMORY.pattern}|{_SUPPOSED.pattern}|{_HEARSAY.pattern}", re.IGNORECASE
 )
 """Nothing of the sentence that comes after it is believed."""
-_NUMBER = (
-    r"(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|"
-    r"fifteen|sixteen|seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|first|second|third|"
-    r"fourth|fifth|sixth|seventh|eighth|ninth|tenth|eleventh|twelfth|twentieth)"
-)
+_NUMBER = rf"(?:\d+|{one_of(NUMBERS)})"
 _RECOUNTED = re.compile(rf"\b{_NUMBER}\b[^,]*, (?:the )?{_NUMBER}[\s!.,]", re.IGNORECASE)
 
 
@@ -209,10 +204,10 @@ def statements(said: str) -> list[str]:
     plain = said.replace("’", "'")
     found: list[str] = []
     ordered = False
-    for sentence in _SENTENCE.finditer(plain):
-        if _IRONIC.match(sentence.group()):
+    for sentence in sentences(plain):
+        if _IRONIC.match(sentence.text):
             continue
-        if sentence.group().rstrip().endswith("?") and "," not in sentence.group():
+        if sentence.text.endswith("?") and "," not in sentence.text:
             continue
         spans, ordered = _of_sentence(plain, list(_clauses(sentence)), ordered)
         found += [said[start:end] for start, end in spans]
@@ -238,8 +233,8 @@ def declarative_sentences(said: str) -> list[str]:
     if must_not_be_kept(said) or _SILENCES.search(plain):
         return []
     found: list[str] = []
-    for sentence in _SENTENCE.finditer(plain):
-        if _IRONIC.match(sentence.group()) or sentence.group().rstrip().endswith("?"):
+    for sentence in sentences(plain):
+        if _IRONIC.match(sentence.text) or sentence.text.endswith("?"):
             continue
         end, clauses = 0, list(_clauses(sentence))
         for clause in clauses:
@@ -258,9 +253,9 @@ def _spoken(text: str) -> bool:
     return _WRITTEN.search(text) is None and sanitised(text) == " ".join(text.split())
 
 
-def _clauses(sentence: re.Match[str]) -> Iterator[_Clause]:
+def _clauses(sentence: Sentence) -> Iterator[_Clause]:
     """Without what leads in and without marks at the ends."""
-    at, text, offset = 0, sentence.group(), sentence.start()
+    at, text, offset = 0, sentence.text, sentence.start
     ends = [*((each.start(), each.end()) for each in _CLAUSES.finditer(text)), (len(text),) * 2]
     for end, following in ends:
         start = at

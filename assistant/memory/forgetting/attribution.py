@@ -9,9 +9,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from assistant.language.normalization import content_words
-from assistant.language.numbers import NUMBERS
-from assistant.language.stemming import TextAnalyzer
+from assistant.language.normalization import numbers_in
+from assistant.language.numbers import NUMBERS, SCALES
+from assistant.language.sentences import begins_sentence
+from assistant.language.stemming import TextAnalyzer, synonym_stems
 from assistant.language.word_lists import listed
 from assistant.memory.retrieval.question import ASSISTANT_DID
 
@@ -24,8 +25,6 @@ MOST_OF_IT = 0.5
 FEWEST_FOR_SAME = 5
 """Letters of a stem that may stand for a longer one: allerg, allergi."""
 LONGEST_TAIL = 3
-BEGINNING = 8
-"""Characters before a word that tell whether it begins a sentence."""
 LEAST_ASKED = 0.5
 """Share of a question's words that a note needs which answered it by yes or no."""
 
@@ -36,16 +35,11 @@ SAYING = frozenset(
     )
 )
 """Stems of what is said about the telling, and of courtesy."""
-SAME = {
-    "call": "name", "mother": "mum", "mom": "mum", "father": "dad", "daddi": "dad", "kid": "child",
-    "children": "child", "bike": "bicycl", "phone": "telephon",
-}  # fmt: skip
+SAME = synonym_stems("things", "tellings")
 """Stems in which a question and its answer's source may differ."""
-_NUMERAL = re.compile(rf"\d|\b(?:{'|'.join(NUMBERS)})\b", re.IGNORECASE)
 CHANGED = frozenset({"die", "lie", "tie"})
 """English stems that begin otherwise than some of their words."""
 _WORD = re.compile(r"[^\W_][\w'’.-]*\w|[^\W_]")
-_BEGINS = re.compile(r"(?:^|[.!?…]\s)[\s\"“«(-]*$")
 _MINE = re.compile(r"\b(i|i'm|i've|i'd|my|mine|myself|we|our|ours|us|the user)\b", re.IGNORECASE)
 _FAVOUR = re.compile(
     r"\b(can|could|will|would) (i|we) (have|get|hear|ask)\b|\b(shall|should) we\b", re.IGNORECASE
@@ -83,18 +77,18 @@ class _Fit:
 def distinct(text: str, lexicon: TextAnalyzer) -> set[str]:
     """Stems of the names and the numbers of a text: capitals within its sentences, digits,
     numerals. Where nothing but a name is said it begins the sentence, and goes unseen."""
-    found = {f"#{each}" for each in _numbers(text)}
+    found = {f"#{each}" for each in numbers_in(text)}
     for match in _WORD.finditer(text):
         word = match.group()
-        first = _BEGINS.search(text[max(0, match.start() - BEGINNING) : match.start()])
-        if word[0].isupper() and not first and word.partition("'")[0] != "I":
+        named = word[0].isupper() and word.partition("'")[0] != "I"
+        if named and not begins_sentence(text, match.start()):
             found.update(lexicon.content(word))
     return found - SAYING
 
 
 def stems(text: str, lexicon: TextAnalyzer) -> set[str]:
     """What a text is about: stems of its words, `#` and digits for its numbers."""
-    return {*lexicon.content(text), *(f"#{each}" for each in _numbers(text))} - SAYING
+    return lexicon.content_and_numbers(text) - SAYING
 
 
 def may_have(
@@ -118,20 +112,14 @@ def _beginnings(stem: str) -> tuple[str, ...]:
     if not stem[1:].isdigit():
         return (stem[1:],)
     number = int(stem[1:])
+    if number >= 100:
+        return (stem[1:], *SCALES)
     tens = number // 10 * 10 or number
     return (stem[1:], *(word for word, value in NUMBERS.items() if value in (number, tens)))
 
 
 def _stems(text: str, lexicon: TextAnalyzer) -> set[str]:
-    return {SAME.get(each, each) for each in stems(text, lexicon)}
-
-
-def _numbers(text: str) -> set[str]:
-    """`one` is mostly a pronoun, and no number here."""
-    if not _NUMERAL.search(text):
-        return set()
-    found = {each for each in content_words(text) if each[0].isdigit()}
-    return found if re.search(r"\b1\b", text) else found - {"1"}
+    return {SAME.get(each, each) for each in stems(text, lexicon)} - SAYING
 
 
 def attributed_sources(

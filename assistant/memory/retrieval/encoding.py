@@ -21,15 +21,17 @@ import numpy as np
 
 from assistant.errors import ModelFailed
 from assistant.memory.records.arrays import Vector, Vectors
+from assistant.memory.records.memory import LONGEST_READ
+from assistant.memory.records.validation import LONGEST_TEXT
 from assistant.memory.retrieval.deadline import LAST
 from models.interfaces import SentenceEncoder
 
 DRAFTS_KEPT = 4
 RECENT = LAST
 """Encodings of queries by which it is told how long the next one will take."""
-LONGEST_QUERY = 2_000
+LONGEST_QUERY = LONGEST_READ
 """Characters; of a longer one the end is taken, where the question is. Two minutes of speech."""
-LONGEST_DOCUMENT = 10_000
+LONGEST_DOCUMENT = LONGEST_TEXT
 """Characters; of a longer one the beginning is taken. More than an encoder reads."""
 
 

@@ -6,8 +6,8 @@ stands in a short text, small where only common words do, whatever the query's l
 no memory holds counts in the sum as the rarest of all: a query mostly of such words is a
 paraphrase, on which this index has little to say.
 
-bm25s builds a matrix once and for all. So the bulk of the rows stands in such a matrix and the
-newest ones in plain dictionaries, found from the next query on; both are weighted by the document
+A matrix is built once and for all. So the bulk of the rows stands in one and the newest ones in
+plain dictionaries, found from the next query on; both are weighted by the document
 frequencies of all rows. `merge` folds the new ones into the matrix.
 """
 

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 from urllib.parse import urlsplit
 
+from assistant.language.sentences import MARKS, is_abbreviation
+
 
 class Pause(IntEnum):
     """How strongly speech may pause after a word."""
@@ -34,17 +36,12 @@ class SpokenForm:
 SILENT = SpokenForm(())
 COMMA = SpokenForm((), Pause.CLAUSE)
 
-_SENTENCE_MARKS = ".!?…。！？"
 _CLAUSE_MARKS = ",;:、，；：—–"
 _CLOSERS = "\"'”’»)]}*_~`」』"
 _SPOKEN_SIGNS = "%&+=€$£°"
 """In English they have become words before they are looked at; elsewhere the voice reads them."""
 _DASHES = {"-", "--", "–", "—", "―"}
 
-_ABBREVIATIONS = (
-    "dr mr mrs ms prof st vs jr sr fig inc ltd approx dept mt vol gen col capt rev hon "
-    "jan feb mar apr jun jul aug sep sept oct nov dec"
-)
 _SPELLED_OUT = {
     "e.g.": "for example",
     "i.e.": "that is",
@@ -139,19 +136,12 @@ def _ending(word: str) -> Pause:
         return Pause.NONE
     if bare[-1] in _CLAUSE_MARKS:
         return Pause.CLAUSE
-    if bare[-1] not in _SENTENCE_MARKS:
+    if bare[-1] not in MARKS:
         return Pause.NONE
     stem = bare[:-1].lstrip("\"'“‘([*_").lower()
-    if bare[-1] == "." and _is_abbreviation(stem):
-        return Pause.NONE
-    return Pause.CLAUSE if stem == "etc" else Pause.SENTENCE
-
-
-def _is_abbreviation(stem: str) -> bool:
-    """Of a word without its last full stop: titles, initials (but "I."), "e.g", "u.s"."""
-    if stem in _ABBREVIATIONS.split() or (len(stem) == 1 and stem.isalpha() and stem != "i"):
-        return True
-    return re.fullmatch(r"[a-z](?:\.[a-z])+", stem) is not None
+    if stem == "etc":
+        return Pause.CLAUSE
+    return Pause.NONE if bare[-1] == "." and is_abbreviation(stem) else Pause.SENTENCE
 
 
 def _plain(word: str) -> str:
@@ -247,7 +237,7 @@ def _is_unspoken(character: str) -> bool:
 def _punctuated(words: tuple[str, ...], written: str, ending: Pause) -> tuple[str, ...]:
     """The last word carries the mark on which the written one ended, so that the voice falls."""
     bare = _LINK_TARGET.sub("", written).rstrip(_CLOSERS)
-    last = words[-1].rstrip(_SENTENCE_MARKS + _CLAUSE_MARKS)
+    last = words[-1].rstrip(MARKS + _CLAUSE_MARKS)
     if ending is Pause.NONE:
         mark = "." if words[-1].endswith(".") and bare.endswith(".") else ""
     else:

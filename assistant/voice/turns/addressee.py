@@ -2,7 +2,8 @@
 
 import time
 from dataclasses import dataclass
-from difflib import SequenceMatcher
+
+from rapidfuzz.distance.Indel import normalized_similarity as likeness
 
 from assistant.intents import normalised
 from assistant.settings import Settings
@@ -44,7 +45,7 @@ def _alike(heard: list[str], phrase: list[str]) -> bool:
     A phrase of one word has nothing else to be known by, so it must be nearly right.
     """
     return len(heard) == len(phrase) > 1 and all(
-        _likeness(one, other) >= (SHORT_LIKENESS if len(other) <= 3 else LONG_LIKENESS)
+        likeness(one, other) >= (SHORT_LIKENESS if len(other) <= 3 else LONG_LIKENESS)
         for one, other in zip(heard, phrase, strict=True)
     )
 
@@ -54,12 +55,8 @@ def _joined_alike(heard: list[str], phrase: list[str]) -> bool:
     one, other = "".join(heard), "".join(phrase)
     if len(phrase) == 1:  # not "compute" or "commuter" for "computer"
         same_ends = one[:1] == other[:1] and one[-1:] == other[-1:]
-        return len(heard) == 1 and same_ends and _likeness(one, other) >= SINGLE_LIKENESS
-    return len(heard) < len(phrase) and _likeness(one, other) >= JOINED_LIKENESS
-
-
-def _likeness(one: str, other: str) -> float:
-    return SequenceMatcher(None, one, other).ratio()
+        return len(heard) == 1 and same_ends and likeness(one, other) >= SINGLE_LIKENESS
+    return len(heard) < len(phrase) and likeness(one, other) >= JOINED_LIKENESS
 
 
 class AddresseeDetector:

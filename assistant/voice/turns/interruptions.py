@@ -9,7 +9,10 @@ tests/real/test_judgement.py).
 
 import re
 from collections.abc import Sequence
-from difflib import SequenceMatcher
+
+from rapidfuzz.distance.Indel import normalized_similarity as likeness
+
+from assistant.language.numbers import CARDINALS
 
 _BACKCHANNEL_WORDS = (
     "mm mmm mhm mhmm hm hmm hmmm uh huh um ah aha ahh oh ooh wow yeah yea yep yup yes ya ok okay "
@@ -43,7 +46,6 @@ SURELY_OWN_VOICE = 0.33
 OTHER_WORDS = 4
 OTHER_SHARE = 0.6
 """Over its own voice, let through, the user is heard by so many words that it does not speak."""
-_NUMBERS = "zero one two three four five six seven eight nine ten eleven twelve"
 
 
 def is_echo(text: str, speaking_text: str, own_voice: float = 0.0) -> bool:
@@ -67,8 +69,7 @@ def is_echo(text: str, speaking_text: str, own_voice: float = 0.0) -> bool:
 
 def _words(text: str) -> list[str]:
     plain = text.lower().replace("'", "").replace("’", "")
-    numbers = {str(value): name for value, name in enumerate(_NUMBERS.split())}
-    return [numbers.get(word, word) for word in re.findall(r"[^\W_]+", plain)]
+    return [str(CARDINALS.get(word, word)) for word in re.findall(r"[^\W_]+", plain)]
 
 
 def _distance_within(heard: Sequence[str], spoken: Sequence[str]) -> float:
@@ -85,4 +86,4 @@ def _distance_within(heard: Sequence[str], spoken: Sequence[str]) -> float:
 def _difference(one: str, other: str) -> float:
     if one == other:
         return 0.0
-    return 0.5 if SequenceMatcher(None, one, other, autojunk=False).ratio() >= ALIKE else 1.0
+    return 0.5 if likeness(one, other) >= ALIKE else 1.0

@@ -10,7 +10,7 @@ import logging
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import AsyncExitStack, ExitStack
 from dataclasses import dataclass, replace
@@ -58,15 +58,14 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What to measure: an encoder, perhaps with its stand-in ("NAME+STAND_IN"), and beside what.
+    """What to ask, beside the language model of which profile, and what else to ask.
 
     `mem0` is an interpreter that has it; `mem0_rows` the most that it is filled with.
     """
 
-    encoder: str
     profile: str
     queries: int
-    beside: tuple[str, ...]
+    beside: Sequence[str]
     mem0: Path
     mem0_rows: int
 
@@ -80,10 +79,10 @@ class Plan:
     shop: ModelSelection
 
     @classmethod
-    def of(cls, wanted: Wanted) -> "Plan":
+    def of(cls, wanted: Wanted, encoder: str) -> "Plan":
         settings = Settings.model_validate({"general": {"profile": wanted.profile}})
         shop = select_models(settings)
-        name, _, stand_in = wanted.encoder.partition("+")
+        name, _, stand_in = encoder.partition("+")
         profile = replace(shop.profile, encoder=name, stand_in=stand_in or None)
         chosen = replace(shop, choice=replace(shop.choice, profile=profile))
         return cls(wanted, settings, chosen)
@@ -94,14 +93,15 @@ class Plan:
         return encoder
 
 
-def measured(rows: int, wanted: Wanted) -> dict[str, Any]:
-    """All figures for one number of memories and one encoder."""
+def measured(rows: int, encoder: str, wanted: Wanted) -> dict[str, Any]:
+    """All figures for one number of memories and one encoder, perhaps with its stand-in
+    ("NAME+STAND_IN")."""
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         for name in ("kept", "beside"):
             (folder / name).mkdir()
-        filled = alone(filling, rows, wanted, folder)
-        return alone(measuring, filled, wanted, folder)
+        filled = alone(filling, rows, encoder, wanted, folder)
+        return alone(measuring, filled, encoder, wanted, folder)
 
 
 def alone(function: Callable[..., Result], *arguments: Any) -> Result:
@@ -110,15 +110,15 @@ def alone(function: Callable[..., Result], *arguments: Any) -> Result:
         return pool.submit(function, *arguments).result()
 
 
-def filling(rows: int, wanted: Wanted, folder: Path) -> Filled:
-    encoder = Plan.of(wanted).encoder()
-    return fill(folder / "kept" / "memories", folder / "beside", rows, encoder)
+def filling(rows: int, encoder: str, wanted: Wanted, folder: Path) -> Filled:
+    plan = Plan.of(wanted, encoder)
+    return fill(folder / "kept" / "memories", folder / "beside", rows, plan.encoder())
 
 
-def measuring(filled: Filled, wanted: Wanted, folder: Path) -> dict[str, Any]:
+def measuring(filled: Filled, encoder: str, wanted: Wanted, folder: Path) -> dict[str, Any]:
     logging.disable(logging.WARNING)  # of each miss; they are counted
     threadpool_limits(limits=1, user_api="blas")  # as the assistant does
-    return asyncio.run(measure(filled, Plan.of(wanted), folder))
+    return asyncio.run(measure(filled, Plan.of(wanted, encoder), folder))
 
 
 class Found(dict[str, Any]):

@@ -6,13 +6,13 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 from random import Random
-from typing import Any
 
 from rapidfuzz.distance import LCSseq
 
 from scripts.bench.room import SETTLE_S, of_starts, quiet_room
 from scripts.bench.screen import frames
 from scripts.bench.screen.on_terminal import LISTENING, OnTerminal, on_terminal
+from scripts.common.program import Figures
 
 ROOM_S = 600
 STORY = "Tell me a very long story about a boat on the sea."
@@ -27,8 +27,6 @@ KEYS = 200
 KEY_S = 0.03
 """Between two keys: faster than anybody types."""
 WATCHED = ("-m", "scripts.bench.screen.watched")
-
-Figures = dict[str, Any]
 
 
 def measured(folder: Path, profile: str, starts: int, silence_s: float, rows: int) -> Figures:

@@ -25,13 +25,12 @@ from scripts.bench.voice.ours import Ours, settings_for
 from scripts.bench.voice.report import Pair
 from scripts.bench.voice.stock import Stock
 from scripts.bench.voice.with_memory import Remembering
+from scripts.common.program import Figures
 from scripts.common.rows import Keep
 
 TEMPERATURE = 0.0
 """The same words are answered alike, so that the answers' first sentences don't add noise."""
 BETWEEN_S = 0.3
-
-Figures = dict[str, Any]
 
 
 def models_of(settings: Settings, context_tokens: int) -> Models:
