@@ -51,7 +51,7 @@ ANSWERS: dict[str, list[Row]] = {
     "mark": [{"event": "marked", **FACT}],
     "edit": [{"event": "edited", **FACT}],
     "forget": [{"event": "forgetting"}],
-    "undo": [{"event": "undone"}],
+    "undo": [{"event": "undone", "memories": ["m"], "exchanges": []}],
 }
 """By the act that is asked for; `test_told_session.py` holds them against a real memory."""
 

@@ -86,8 +86,8 @@ async def test_their_number_is_told_as_it_changes(tmp_path: Path) -> None:
         memory.remember(talk.id, told)
         await memory.settled()
         hidden = HiddenItems.of("ada", [told.id], (), datetime.now(UTC))
-        memory.withhold(hidden)
-        memory.release(hidden)
+        memory.hide(hidden)
+        memory.unhide(hidden)
         await asyncio.to_thread(memory.drop, list(memory.index.outlines().values()))
         await asyncio.sleep(0)
     counts = [e.count for e in home.events if isinstance(e, MemoriesRead | MemoriesCounted)]
@@ -221,7 +221,7 @@ async def test_where_no_word_and_no_meaning_helps_the_newest_is_told(tmp_path: P
         assert [each.text for each in found.memories] == ["Hm.", "It rains.", "I work in Lisbon."]
         shown = await memory.recall("Zebra", LEISURE_S, exclude=[last.id])
         assert shown.memories[0].text == "It rains."
-        memory.withhold(HiddenItems.of("ada", [talk.exchanges[-2].id], (), datetime.now(UTC)))
+        memory.hide(HiddenItems.of("ada", [talk.exchanges[-2].id], (), datetime.now(UTC)))
         hidden = await memory.recall("Zebra", LEISURE_S)
         assert "It rains." not in [each.text for each in hidden.memories]
 

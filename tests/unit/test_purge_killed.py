@@ -19,6 +19,7 @@ from assistant.memory.forgetting import receipts
 from assistant.memory.forgetting.audit import verify
 from assistant.memory.records.memory import Memory, MemoryKind, new_id
 from tests.support.children import Say, child
+from tests.support.desks import forget_now
 from tests.support.forgetting import LEISURE_S, START, Bench, bench, kept
 from tests.support.remains import found, marked, vectors_of
 
@@ -63,8 +64,8 @@ async def tell(here: Bench) -> dict[str, str]:
 
 async def forget(here: Bench, told: dict[str, str]) -> None:
     """In two steps, each of which is purged by itself."""
-    await here.forgetting.forget([told[GOING[0]], told[GOING[1]]], ())
-    await here.forgetting.forget([told[GOING[2]]], ())
+    await here.forgetting.hide([told[GOING[0]], told[GOING[1]]], ())
+    await here.forgetting.hide([told[GOING[2]]], ())
     here.pass_time(GRACE_S)
 
 
@@ -86,7 +87,7 @@ async def remove(folder: Path, say: Say) -> None:
         memory, transcript = here.memory, here.transcript
         desk = MemoryAdmin("ada", memory.table, lambda: transcript, lambda: memory, memory=memory)
         say(told)
-        await asyncio.to_thread(desk.forget, [f"{told[text]}-{USER}" for text in GOING])
+        await asyncio.to_thread(forget_now, desk, [f"{told[text]}-{USER}" for text in GOING])
         say({})
         await asyncio.Event().wait()
 
