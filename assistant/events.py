@@ -294,7 +294,7 @@ class Searched:
 @dataclass(frozen=True, slots=True)
 class ForgettingDone(Event):
     """It is gone for good. So many files and bytes were looked through for it, and nothing was
-    found, if `clean`; 0 where there is only a transcript. `searched` says the same store by store,
+    found, if `clean`. `searched` says the same store by store,
     `unprovable` are sentences on what could not be looked through."""
 
     id: str

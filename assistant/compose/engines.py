@@ -24,6 +24,7 @@ from models.selection import (
     notes_in,
     select_models,
 )
+from models.unused_memory import release_freed
 
 QUERY_THREADS = 2
 """More don't make a dozen tokens any faster; where others are at work a second one, which has to be
@@ -79,6 +80,7 @@ async def load_models(
         await asyncio.wait(loading)
         await llm.close()
         raise
+    await asyncio.to_thread(release_freed)
     bus.emit(ModelsReady(names))
     return ModelSet(stt, llm, tts)
 

@@ -21,12 +21,11 @@ async def build_memory_commands(
     forgetting = memory.attend(dialogue, dialogue.quiet)
     await load_forgetting(forgetting, bus)
     commands = MemoryCommands(
-        settings.general.user,
         forgetting,
-        memory.transcript,
+        memory.session_resolver(),
         lambda: window.conversation,
-        memory.session_user,
-        TextAnalyzer(settings.persona.language),
+        memory.forget_questions,
+        english=TextAnalyzer(settings.persona.language).language == "en",
     )
     bus.subscribe(commands.watch)
     return commands

@@ -1,7 +1,7 @@
 """The conversation so far: who said what, and the summary of its older part.
 
 Exchanges are values: a change replaces one by another, so whatever was handed out stays as it was.
-Words change in two places only, `complete` and `forget`; what a summary covers stays here verbatim
+Words change in two places only, `complete` and `hide`; what a summary covers stays here verbatim
 and comes back into view when the summary falls.
 """
 
@@ -147,7 +147,7 @@ class Conversation:
         self._summary = summary
         return True
 
-    def forget(self, ids: Iterable[str]) -> frozenset[str]:
+    def hide(self, ids: Iterable[str]) -> frozenset[str]:
         """Remove exchanges at once, and the summary when it rests on one of them.
 
         What else the summary covered comes back verbatim. Returns the ids that were there.
@@ -159,8 +159,8 @@ class Conversation:
             self._summary = None
         return gone
 
-    def bring_back(self, exchanges: Iterable[Exchange]) -> None:
-        """Undo `forget`: those that are not there, at their places. No summary stands for them."""
+    def unhide(self, exchanges: Iterable[Exchange]) -> None:
+        """Undo `hide`: those that are not there, at their places. No summary stands for them."""
         present = {exchange.id: exchange for exchange in self._exchanges}
         every = {exchange.id: exchange for exchange in exchanges} | present
         self._exchanges = sorted(every.values(), key=lambda exchange: exchange.started)

@@ -76,7 +76,7 @@ class ShortTermMemory:
         self._store = store
         self._emit = emit
         self._unsaved: list[_Kept | Summary] = []
-        self._withdrawn: dict[str, _Kept] = {}
+        self._hidden: dict[str, _Kept] = {}
         """Forgotten before they could be stored; written only if the user takes that back."""
         self._saving = asyncio.Lock()
         self._failing = False
@@ -192,13 +192,13 @@ class ShortTermMemory:
         if self._summary_task is not None:
             await asyncio.wait({self._summary_task})
 
-    def forget(self, ids: Sequence[str]) -> frozenset[str]:
+    def hide(self, ids: Collection[str]) -> frozenset[str]:
         """Out of history, summary and prompt at once; of the store others take care.
 
         A summary under way that rests on them is dropped. The caller then reads `read_ahead()` into
         the model's cache, which drops the words from it.
         """
-        gone = self.conversation.forget(ids)
+        gone = self.conversation.hide(ids)
         wanted = frozenset(ids)
         unsaved, self._unsaved = self._unsaved, []
         for item in unsaved:
@@ -206,7 +206,7 @@ class ShortTermMemory:
                 if wanted.isdisjoint(item.covers):
                     self._unsaved.append(item)
             elif item.exchange.id in wanted:
-                self._withdrawn[item.exchange.id] = item
+                self._hidden[item.exchange.id] = item
             else:
                 self._unsaved.append(item)
         if self._finished is not None and not wanted.isdisjoint(self._finished.covers):
@@ -215,17 +215,19 @@ class ShortTermMemory:
         self._window.settle(self.conversation)
         return gone
 
-    def bring_back(self, ids: Collection[str], exchanges: Sequence[Exchange]) -> None:
-        """Undo `forget`.
+    def unhide(self, ids: Collection[str], exchanges: Sequence[Exchange]) -> list[Exchange]:
+        """Undo `hide`. Returns those that the store does not have yet.
 
         Args:
             exchanges: those of them that the store has, of this conversation.
         """
-        unsaved = [self._withdrawn.pop(key) for key in ids if key in self._withdrawn]
+        unsaved = [self._hidden.pop(key) for key in ids if key in self._hidden]
         self._unsaved += unsaved
-        self.conversation.bring_back([*exchanges, *(item.exchange for item in unsaved)])
+        back = [item.exchange for item in unsaved]
+        self.conversation.unhide([*exchanges, *back])
         self.pause()
         self._window.settle(self.conversation)
+        return back
 
     @property
     def off_record(self) -> bool:
@@ -242,12 +244,12 @@ class ShortTermMemory:
         """What was said off the record leaves the conversation. Idempotent."""
         unrecorded, self._unrecorded = self._unrecorded, None
         if unrecorded:
-            self.forget(unrecorded)
+            self.hide(unrecorded)
 
-    def drop(self, ids: Collection[str]) -> None:
-        """What was forgotten can't be brought back any more."""
+    def purged(self, ids: Collection[str]) -> None:
+        """What was hidden can't be brought back any more."""
         for key in ids:
-            self._withdrawn.pop(key, None)
+            self._hidden.pop(key, None)
 
     async def close(self) -> None:
         """End background work and store what is left."""

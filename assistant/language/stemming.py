@@ -1,5 +1,6 @@
 """From text to the stems that are searched, and back to the words that matched."""
 
+import json
 import re
 import unicodedata
 from collections.abc import Callable, Iterable
@@ -10,6 +11,7 @@ import Stemmer
 from assistant.language.normalization import APOSTROPHES, american_spelling, numbers_in
 from assistant.language.numbers import NUMBERS
 from assistant.language.word_lists import synonyms, words_of
+from data import located
 
 LONGEST = 40
 """Characters of a word that count: what is longer is no word, and need not fill the memory."""
@@ -26,21 +28,6 @@ STEMMERS = {
     "tr": "turkish", "yi": "yiddish",
 }  # fmt: skip
 """Snowball's algorithms by ISO 639-1 code."""
-
-STOP_WORDS = {
-    "da": "STOPWORDS_DANISH",
-    "de": "STOPWORDS_GERMAN",
-    "en": "STOPWORDS_EN_PLUS",
-    "es": "STOPWORDS_SPANISH",
-    "fr": "STOPWORDS_FRENCH",
-    "it": "STOPWORDS_ITALIAN",
-    "nl": "STOPWORDS_DUTCH",
-    "no": "STOPWORDS_NORWEGIAN",
-    "pt": "STOPWORDS_PORTUGUESE",
-    "ru": "STOPWORDS_RUSSIAN",
-    "sv": "STOPWORDS_SWEDISH",
-    "tr": "STOPWORDS_TURKISH",
-}
 
 SPOKEN = words_of("words", "spoken")
 """English words that tell nothing of a topic, beyond the usual list: modal verbs, hesitations."""
@@ -65,7 +52,7 @@ class TextAnalyzer:
 
     @cached_property
     def _stems(self) -> "_Stems":
-        """When first needed: bm25s, which has the lists, takes half a second to import."""
+        """When first needed, which is when a text is."""
         return _Stems(self.language)
 
     def content(self, text: str) -> list[str]:
@@ -153,16 +140,19 @@ def _unspaced(code: int) -> bool:
     )
 
 
+def _stop_words(language: str) -> frozenset[str]:
+    """NLTK's lists, as bm25s has them; none for other languages."""
+    lists = json.loads(located("languages/stop_words.json").read_text("utf-8"))
+    return frozenset(lists.get(language, "").split())
+
+
 class _Stems(dict[str, str]):
     """Word → stem, or nothing for a stop word; worked out when first asked for."""
 
     def __init__(self, language: str) -> None:
-        from bm25s import stopwords
-
         super().__init__()
         self._english = language == "en"
-        words = getattr(stopwords, STOP_WORDS[language]) if language in STOP_WORDS else ()
-        self._stop = frozenset(words) | (SPOKEN if self._english else set())
+        self._stop = _stop_words(language) | (SPOKEN if self._english else set())
         self._stem: Callable[[str], str] = str
         if language in STEMMERS:
             # No cache of its own (0): it could not be emptied of what was forgotten.

@@ -8,8 +8,13 @@ from typing import TYPE_CHECKING
 from assistant.facade import exports
 
 if TYPE_CHECKING:
+    from assistant.memory.forgetting import spoken_replies
+    from assistant.memory.forgetting.answer_origins import AnsweredTurn
     from assistant.memory.forgetting.executor import ForgettingExecutor
+    from assistant.memory.forgetting.resolver import ForgetRequest, NothingMeant, Resolver
+    from assistant.memory.forgetting.selection import ForgetPlan
     from assistant.memory.home_copy import HomeStores
+    from assistant.memory.records.hidden import HiddenItems
     from assistant.memory.records.ids import ADDED_BY_USER, short
     from assistant.memory.records.memory import MemoryKind, MemoryState
     from assistant.memory.replay import read_recording
@@ -33,20 +38,26 @@ else:
 __all__ = [
     "ADDED_BY_USER",
     "AT_ONCE",
+    "AnsweredTurn",
     "Batch",
     "Count",
     "FailedJob",
+    "ForgetPlan",
+    "ForgetRequest",
     "ForgettingExecutor",
+    "HiddenItems",
     "HomeStores",
     "JobQueue",
     "MemoryKind",
     "MemoryService",
     "MemoryState",
+    "NothingMeant",
     "QueryEncoder",
     "RecalledForTurn",
     "Recorder",
     "Recording",
     "Recordings",
+    "Resolver",
     "Transcript",
     "UserMemory",
     "is_sealed",
@@ -54,5 +65,6 @@ __all__ = [
     "open_memory",
     "read_recording",
     "short",
+    "spoken_replies",
     "store_location",
 ]

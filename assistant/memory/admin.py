@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +12,13 @@ from assistant.language.stemming import TextAnalyzer
 from assistant.memory.admin_results import Listed, Shown, Stats
 from assistant.memory.browse import MemoryBrowser, MemoryEntry, MemoryFilter
 from assistant.memory.curation.fact_equivalence import same_words
-from assistant.memory.curation.merges import Derived, ExchangesById, split_tellings, unlinked
+from assistant.memory.curation.merges import ExchangesById, split_tellings, unlinked
 from assistant.memory.forgetting.audit import AuditReport, verify
-from assistant.memory.forgetting.cascade import named_memories, removal
-from assistant.memory.forgetting.offline_executor import Hiding, OnDisk
-from assistant.memory.forgetting.purge import receipt_of
-from assistant.memory.forgetting.receipts import Forgotten, Receipt
-from assistant.memory.forgetting.redaction import Redaction
-from assistant.memory.forgetting.resolver import DeskForgetting, ForgetRequest
-from assistant.memory.forgetting.verify import needles_of
+from assistant.memory.forgetting.executor import ForgettingAccess, ForgettingExecutor, HidesItems
+from assistant.memory.forgetting.memory_reader import LoadedMemories, MemoryReader, StoredMemories
+from assistant.memory.forgetting.purge import purge
+from assistant.memory.forgetting.receipts import PurgeResult
+from assistant.memory.forgetting.resolver import Resolver
 from assistant.memory.records import serialization
 from assistant.memory.records.hidden import HiddenItems, Veil
 from assistant.memory.records.ids import ADDED_BY_USER, no_such_memory, repeated, resolve_id, short
@@ -28,7 +26,7 @@ from assistant.memory.records.lifetimes import Lifetimes
 from assistant.memory.records.memory import Memory, MemoryKind, new_id, said
 from assistant.memory.records.validation import memory_from_import, validated_text
 from assistant.memory.retrieval.results import Recalled
-from assistant.memory.store.maintenance import in_order, rewrite
+from assistant.memory.store.maintenance import in_order
 from assistant.memory.store.table import MemoryTable
 from assistant.memory.transcript import fact_rows
 from assistant.memory.transcript.database import Transcript
@@ -45,7 +43,8 @@ class MemoryAdmin:
         lifetimes: by the settings; default: nothing expires but by its own date.
         folder: where the table lies, if it lies in one.
         lexicon: default: of English.
-        hiding: how things are forgotten; default: on the disk, with a grace time of `grace_s`.
+        forgetting: of the session that runs for this user; default: it is noted on the disk, with
+            a grace time of `grace_s`.
 
     Every method may raise StoreError; those that take an id do so where there is no such memory.
     """
@@ -61,7 +60,7 @@ class MemoryAdmin:
         lifetimes: Lifetimes | None = None,
         folder: Path | None = None,
         lexicon: TextAnalyzer | None = None,
-        hiding: Hiding | None = None,
+        forgetting: ForgettingAccess | None = None,
         grace_s: float = 0.0,
     ) -> None:
         self.user_id = user_id
@@ -73,15 +72,26 @@ class MemoryAdmin:
         self._folder = folder
         self.browsing = MemoryBrowser(user_id, table, open_transcript)
         self._lexicon = lexicon or TextAnalyzer("en")
-        grace = timedelta(seconds=grace_s)
-        self.forgetting = DeskForgetting(
+        reader: MemoryReader = StoredMemories(user_id, table, self._ready)
+        if memory is not None:
+            reader = LoadedMemories(memory)
+        self._hides: list[HidesItems] = [] if memory is None else [memory]
+        self.forgetting = forgetting or ForgettingAccess(
+            ForgettingExecutor(
+                user_id,
+                open_transcript,
+                self._purge,
+                reader.some,
+                self._hides,
+                grace_s=grace_s,
+            )
+        )
+        self.resolver = Resolver(
             user_id,
-            table,
             open_transcript,
-            self._ready,
-            hiding or OnDisk(user_id, open_transcript, lambda: self._memory, self._purged, grace),
+            reader,
             self._lexicon,
-            memory.written if memory is not None else _nothing,
+            self.forgetting.executor.now,
         )
 
     # -- looking --------------------------------------------------------------------------------
@@ -239,45 +249,8 @@ class MemoryAdmin:
         memories there are. Raises ModelError where there is no encoder."""
         return self._ready().rebuild(self._open_transcript())
 
-    def forget(self, names: Sequence[str], *, with_sources: bool = False) -> Forgotten:
-        """Remove memories, and with what was said the whole exchange, both speakers' turns: from
-        the transcript too, or the next start would remember it again. What was derived from nothing
-        else goes with it; what else rests on it or quotes it loses that. `forgetting` can do more.
-
-        Args:
-            with_sources: of derived memories too the exchanges that they rest on.
-        """
-        wish = ForgetRequest(ids=tuple(names), sources=with_sources)
-        return self.forgetting.remove(self.forgetting.plan(wish))
-
-    def purge(self, exchanges: Collection[str], ids: Collection[str]) -> Forgotten:
-        """Remove exchanges, and memories, by their ids; those that are not there any more are gone
-        already. Can be called again after whatever interrupted it."""
-        everything = {memory.id: memory for memory in in_order(self._table, self.user_id)}
-        going = set(exchanges)
-        chosen = named_memories(everything, ids, going)
-        sources = {source for memory in chosen for source in memory.sources} - {ADDED_BY_USER}
-        plan = removal(everything, chosen, going, self._told, self._facts_of)
-        transcript = self._open_transcript()
-        gone, changed = ([each.id for each in part] for part in (plan.gone, plan.changed))
-        needles = needles_of(self._table, transcript, self.user_id, gone, going, changed)
-        words = Redaction.of(transcript, self.user_id, going, gone, needles)
-        transcript.recordings.purge(words)  # while the transcript still knows which turns they are
-        with self._table.forgotten.during(self.user_id, going, plan.gone):
-            if going:
-                transcript.forget(self.user_id, going)
-            fact_rows.withdraw(transcript, self.user_id, chosen, self._same_facts)
-            fact_rows.unmake(
-                transcript, self.user_id, fact_rows.told_elsewhere(plan.gone, chosen, going)
-            )
-            self._remove(plan.gone, plan.changed)
-        transcript.recordings.purge(words)  # what a turn under way has added since
-        receipt = receipt_of(needles, self._table, transcript, len(going), len(plan.ids))
-        staying = tuple(sorted(sources - going))
-        return Forgotten(plan.ids, tuple(sorted(going)), staying, receipt)
-
-    def _purged(self, hidden: HiddenItems) -> Receipt:
-        return self.purge(hidden.exchanges, hidden.memories).receipt
+    def _purge(self, items: HiddenItems) -> PurgeResult:
+        return purge(items, self._open_transcript(), self._table, self._memory)
 
     def split(self, named: str) -> tuple[Memory, ...]:
         """Undo what was merged into a memory or taken as superseded by it, or of it; for good.
@@ -324,21 +297,17 @@ class MemoryAdmin:
     def _veil(self) -> Veil:
         return Veil(self._open_transcript().hidden(self.user_id))
 
-    def _facts_of(self, exchanges: Collection[str]) -> Derived:
-        return fact_rows.read(self._open_transcript(), self.user_id, exchanges) if exchanges else {}
-
     def _same_facts(self, one: str, two: str) -> bool:
         return one == two or same_words(one, two, self._lexicon)
 
     def _told(self, exchanges: Collection[str]) -> ExchangesById:
-        if not exchanges:
-            return {}
         found = self._open_transcript().exchanges(self.user_id, set(exchanges))
         return {exchange.id: (conversation, exchange) for conversation, exchange in found}
 
     def _ready(self) -> UserMemory:
         if self._memory is None:
             self._memory = self._open_memory()
+            self._hides.append(self._memory)
         return self._memory
 
     def _named(self, named: str) -> Memory:
@@ -366,17 +335,6 @@ class MemoryAdmin:
         if before := self._table.get(self.user_id, old):
             self._ready().drop(before)
 
-    def _remove(self, gone: Sequence[Memory], changed: Sequence[Memory]) -> None:
-        if self._memory is not None:
-            if changed:
-                self._memory.put(changed)
-            self._memory.drop(gone)
-            self._memory.index.purge()
-        else:
-            self._table.import_(map(serialization.to_json, changed))
-            self._table.delete(self.user_id, [memory.id for memory in gone])
-        rewrite(self._table)
-
     def _neighbours(self, memory: Memory) -> tuple[Memory | None, Memory | None]:
         if memory.kind is not MemoryKind.EXCHANGE or not memory.conversation:
             return None, None
@@ -390,7 +348,3 @@ class MemoryAdmin:
         if at is None:
             return None, None
         return (around[at - 1] if at else None), (around[at + 1] if at + 1 < len(around) else None)
-
-
-def _nothing() -> None:
-    """Where no session runs all of it is in the table."""

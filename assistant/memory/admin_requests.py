@@ -81,16 +81,16 @@ def _edit(desk: MemoryAdmin, request: Request) -> Iterator[Row]:
 
 
 def _forget(desk: MemoryAdmin, request: Request) -> Iterator[Row]:
-    return forget(desk.forgetting, request)
+    return forget(desk, request)
 
 
 def _undo(desk: MemoryAdmin, request: Request) -> Iterator[Row]:
-    return undo(desk.forgetting, request)
+    return undo(desk, request)
 
 
 def _pending(desk: MemoryAdmin, request: Request) -> Iterator[Row]:
     del request
-    return pending(desk.forgetting)
+    return pending(desk)
 
 
 def _split(desk: MemoryAdmin, request: Request) -> Iterator[Row]:

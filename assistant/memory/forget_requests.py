@@ -2,6 +2,8 @@
 
 {"act": "forget", …}   one of "ids": […] (with "with_sources": true), "about": "my dog",
                        "minutes": 10, "last": true, "everything": true
+    with "ask": true         → as with "preview" where the user has to agree first, which is where
+                               "confirm" is true there; else it is done
     with "preview": true     → "going", "exchange" and "changing" rows, at most "limit" of each
                                and the newest first, then a "preview"; nothing is changed
     with "now": true         → "forgotten", with the receipt
@@ -11,39 +13,48 @@
 {"act": "pending"}              → "pending" rows, the oldest first, then a "pendings"
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from datetime import datetime
 
 from assistant.errors import SettingsError, StoreError
 from assistant.ipc import LISTED, Request, Row
-from assistant.memory.forgetting.resolver import DeskForgetting, ForgetRequest, Plan
+from assistant.memory.admin import MemoryAdmin
+from assistant.memory.forgetting.resolver import ForgetPreview, ForgetRequest
+from assistant.memory.forgetting.spoken_replies import NOTHING_TO_UNDO
 from assistant.memory.json_rows import exchange_row, row
 from assistant.memory.records.hidden import HiddenItems
 from assistant.memory.records.memory import MemoryKind
 
 FORMS = ("ids", "about", "minutes", "last", "everything")
+LEAST_NAME = 4
+"""Characters of the id of something that is being forgotten."""
+PENDING = "assistant memory pending"
 LONGEST_MINUTES = 1e8
 """Two hundred years."""
 HELP = "assistant memory forget --help"
 
 
-def forget(desk: DeskForgetting, request: Request) -> Iterator[Row]:
+def forget(desk: MemoryAdmin, request: Request) -> Iterator[Row]:
     """
     Raises:
         SettingsError: the request is not as it must be.
         StoreError: there is nothing that it means, or what it means has changed; or as the desk.
     """
     wish, limit = wish_of(request), _limit(request)
-    plan = desk.plan(wish)
-    if request.get("preview") is True:
-        yield from _preview(plan, limit, gives_time=desk.hiding.gives_time)
+    access, executor = desk.forgetting, desk.forgetting.executor
+    preview = desk.resolver.preview(wish, access.turns())
+    ask_first = request.get("ask") is True and preview.plan.needs_confirmation
+    if request.get("preview") is True or ask_first:
+        yield from _preview(preview, limit, gives_time=executor.gives_time)
         return
-    if request.get("seen") not in (None, plan.seen):
+    if request.get("seen") not in (None, preview.fingerprint):
         raise StoreError(
-            "What would go has changed since it was shown. Nothing was forgotten.",
+            "What would be forgotten has changed since it was shown. Nothing was forgotten.",
             mend="Look at it again.",
         )
-    if request.get("now") is True or not desk.hiding.gives_time:
-        gone = desk.remove(plan)
+    going = preview.plan.exchanges, preview.plan.memories
+    if request.get("now") is True or not executor.gives_time:
+        gone = access.run(executor.purge_now(*going))
         yield {
             "event": "forgotten",
             "memories": list(gone.memories),
@@ -52,29 +63,39 @@ def forget(desk: DeskForgetting, request: Request) -> Iterator[Row]:
             "receipt": gone.receipt.as_json(),
         }
         return
-    hidden = desk.hide(plan)
-    yield _hidden(hidden) | {
+    yield _hidden(access.run(executor.hide(*going))) | {
         "event": "forgetting",
-        "memories": [each.id for each in plan.going],
-        "staying": list(plan.staying),
-        "attended": desk.hiding.attended,
+        "memories": [each.id for each in preview.deleted],
+        "staying": list(preview.staying),
+        "attended": executor.attended,
     }
 
 
-def undo(desk: DeskForgetting, request: Request) -> Iterator[Row]:
-    """Raises StoreError: there is nothing, or it is over."""
+def undo(desk: MemoryAdmin, request: Request) -> Iterator[Row]:
+    """What was forgotten last, or is named by the beginning of its id. Raises StoreError: there is
+    nothing, or it is over."""
     named = request.get("id")
     if not isinstance(named, str | None):
         raise SettingsError("The `id` of a request to undo is a text.", mend=HELP)
-    yield {"event": "undone", **_hidden(desk.undo(named))}
+    executor, run = desk.forgetting.executor, desk.forgetting.run
+    result = run(executor.undo(_named(named, run(executor.pending()), executor.now())))
+    if result is None or not (result.exchanges or result.memories):
+        what = NOTHING_TO_UNDO if named is None else f"{named[:40]!r} can't be brought back."
+        raise StoreError(what, mend=PENDING)
+    yield _hidden(result.items) | {
+        "event": "undone",
+        "exchanges": [each.id for each in result.exchanges],
+        "memories": [each.id for each in result.memories],
+    }
 
 
-def pending(desk: DeskForgetting) -> Iterator[Row]:
-    now, found = desk.hiding.now(), desk.pending()
+def pending(desk: MemoryAdmin) -> Iterator[Row]:
+    executor = desk.forgetting.executor
+    now, found = executor.now(), desk.forgetting.run(executor.pending())
     for hidden in found:
         left = 0.0 if hidden.over(now) else (hidden.due - now).total_seconds()
         yield {"event": "pending", **_hidden(hidden), "left_s": round(left, 1)}
-    yield {"event": "pendings", "count": len(found), "attended": desk.hiding.attended}
+    yield {"event": "pendings", "count": len(found), "attended": executor.attended}
 
 
 def wish_of(request: Request) -> ForgetRequest:
@@ -109,10 +130,22 @@ def wish_of(request: Request) -> ForgetRequest:
 # -- inside -------------------------------------------------------------------------------------
 
 
-def _preview(plan: Plan, limit: int, *, gives_time: bool) -> Iterator[Row]:
-    remembered = {source for each in plan.going for source in each.sources}
-    derived = _derived(plan)
-    going, said, changing = plan.going[:limit], plan.said[:limit], plan.changing[:limit]
+def _named(name: str | None, found: Sequence[HiddenItems], now: datetime) -> str | None:
+    """The id that begins so, of what is not over; as it is, where none does."""
+    if name is None:
+        return None
+    left = [each.id for each in found if not each.over(now) and each.id.startswith(name)]
+    if len(left) > 1 and len(name) >= LEAST_NAME:
+        raise StoreError(f"{name[:40]!r} may mean {len(left)} of them.", mend=PENDING)
+    return left[0] if left and len(name) >= LEAST_NAME else name
+
+
+def _preview(preview: ForgetPreview, limit: int, *, gives_time: bool) -> Iterator[Row]:
+    plan = preview.plan
+    remembered = {source for each in preview.deleted for source in each.sources}
+    derived = _derived(preview)
+    going, said = preview.deleted[:limit], preview.exchanges[:limit]
+    changing = preview.changed[:limit]
     for memory in going:
         yield row(memory, event="going", derived=memory.id in derived)
     for exchange in said:
@@ -121,23 +154,26 @@ def _preview(plan: Plan, limit: int, *, gives_time: bool) -> Iterator[Row]:
         yield row(memory, event="changing")
     yield {
         "event": "preview",
-        "memories": len(plan.going),
+        "memories": len(preview.deleted),
         "derived": len(derived),
         "exchanges": len(plan.exchanges),
-        "changing": len(plan.changing),
-        "things": plan.things,
-        "staying": list(plan.staying),
+        "changing": len(preview.changed),
+        "things": plan.count,
+        "confirm": plan.needs_confirmation,
+        "staying": list(preview.staying),
         "shown": {"going": len(going), "exchange": len(said), "changing": len(changing)},
         "by_words_alone": plan.by_words_alone,
         "undoable": gives_time,
-        "seen": plan.seen,
+        "seen": preview.fingerprint,
     }
 
 
-def _derived(plan: Plan) -> set[str]:
+def _derived(preview: ForgetPreview) -> set[str]:
     """Ids of what was made of what goes."""
-    exchanges = set(plan.exchanges)
-    made = (each for each in plan.going if each.kind is not MemoryKind.EXCHANGE and each.sources)
+    exchanges = set(preview.plan.exchanges)
+    made = (
+        each for each in preview.deleted if each.kind is not MemoryKind.EXCHANGE and each.sources
+    )
     return {each.id for each in made if exchanges.issuperset(each.sources)}
 
 

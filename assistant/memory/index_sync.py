@@ -78,8 +78,8 @@ class IndexSync:
         self._first: Callable[[MemoryTable], None] = lambda _: None
         self._profile: tuple[Note, ...] = ()
         self._told_count: int | None = None
-        self._withheld: dict[str, HiddenItems] = {}
-        self._withheld_changed = 0
+        self._hidden: dict[str, HiddenItems] = {}
+        self._hidden_changed = 0
         """How often."""
 
     # -- from any thread ------------------------------------------------------------------------
@@ -110,20 +110,20 @@ class IndexSync:
         self._tell_changes()
         return True
 
-    def withhold(self, hidden: HiddenItems) -> None:
+    def hide(self, items: HiddenItems) -> None:
         """Nothing of it is recalled from now on."""
         with self._taking_in:
-            self._withheld[hidden.id] = hidden
-            self._withheld_changed += 1
+            self._hidden[items.id] = items
+            self._hidden_changed += 1
             if self.index is not None:
                 self._veil(self.index)
         self._tell_changes()
 
-    def release(self, hidden: HiddenItems) -> None:
-        """It is recalled again, unless something else withholds it."""
+    def unhide(self, items: HiddenItems) -> None:
+        """It is recalled again, unless something else hides it."""
         with self._taking_in:
-            self._withheld.pop(hidden.id, None)
-            self._withheld_changed += 1
+            self._hidden.pop(items.id, None)
+            self._hidden_changed += 1
             if self.index is not None:
                 self._veil(self.index)
         self._tell_changes()
@@ -151,7 +151,7 @@ class IndexSync:
     def read(self) -> None:
         """What the store has, if it can be had, and what the transcript has beyond it."""
         try:
-            self._withhold_noted()
+            self._hide_noted()
         except StoreError as error:  # better nothing is recalled than what is to be forgotten
             self.store.failed(error)
             return
@@ -198,15 +198,15 @@ class IndexSync:
         if self.index is not None:
             self.stronger.begin(self.index)
 
-    def _withhold_noted(self) -> None:
+    def _hide_noted(self) -> None:
         """What an earlier session began to forget. Who forgets or takes that back meanwhile does
         not wait for the disk: it is read again then."""
         while self._transcript is not None:
-            before = self._withheld_changed
+            before = self._hidden_changed
             noted = {hidden.id: hidden for hidden in self._transcript.hidden(self._user_id)}
             with self._taking_in:
-                if before == self._withheld_changed:
-                    self._withheld |= noted
+                if before == self._hidden_changed:
+                    self._hidden |= noted
                     return
 
     def _catch_up(self, index: UserIndex) -> None:
@@ -379,7 +379,7 @@ class IndexSync:
 
     def _veil(self, index: UserIndex) -> None:
         """What is to be forgotten comes up in no index."""
-        hidden = tuple(self._withheld.values())  # the loop may add to it
+        hidden = tuple(self._hidden.values())  # the loop may add to it
         exchanges = {exchange for each in hidden for exchange in each.exchanges}
         index.veil(exchanges, {memory for each in hidden for memory in each.memories})
 

@@ -11,22 +11,27 @@ from typing import Any, Self
 
 from assistant.context import Exchange, Importance, Note, no_importance
 from assistant.encryption import MasterKey
-from assistant.errors import ModelError, StoreDamaged, StoreError
+from assistant.errors import ModelError, StoreDamaged
 from assistant.events import Event, ForgettingBegan, ForgettingDone, Notice, Severity
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.admin import MemoryAdmin
 from assistant.memory.admin_requests import handle_request
 from assistant.memory.curation.curator import CurationPolicy
 from assistant.memory.curation.exchange_importance import ExchangeImportance
-from assistant.memory.due_purges import make_purger, purge_due_at_start
-from assistant.memory.forgetting.executor import ForgettingExecutor, LiveConversation, done
-from assistant.memory.forgetting.offline_executor import Hiding, InSession
+from assistant.memory.forgetting.executor import (
+    ForgettingAccess,
+    ForgettingExecutor,
+    LiveConversation,
+    done,
+)
+from assistant.memory.forgetting.memory_reader import EmptyMemories, LoadedMemories, MemoryReader
+from assistant.memory.forgetting.purge import make_purge
 from assistant.memory.forgetting.receipts import Receipt
-from assistant.memory.forgetting.resolver import DeskForgetting
+from assistant.memory.forgetting.resolver import Resolver
 from assistant.memory.forgetting.retention import Retention
+from assistant.memory.forgetting.startup import purge_due_at_start
 from assistant.memory.records.hidden import HiddenItems
 from assistant.memory.records.lifetimes import Lifetimes
-from assistant.memory.records.memory import new_id
 from assistant.memory.retrieval.document_expansion import ExpansionWeights
 from assistant.memory.retrieval.encoding import QueryEncoder
 from assistant.memory.retrieval.ranking import Ranking
@@ -93,8 +98,7 @@ class MemoryService:
         self.session_user: UserMemory | None = None
         """The long-term memory of the session's user; None without a session, or where nothing is
         remembered beyond the conversation."""
-        self.hiding: Hiding | None = None
-        """How the session has things forgotten."""
+        self.session_forgetting: ForgettingAccess | None = None
         self._location = location
         self._settings = settings
         self._build_encoder = build_encoder
@@ -154,14 +158,10 @@ class MemoryService:
                 lifetimes=Lifetimes.of(self._settings.memory),
                 folder=self._location.folder,
                 lexicon=self._lexicon(),
-                hiding=self.hiding if own else None,
+                forgetting=self.session_forgetting if own else None,
                 grace_s=self._settings.forget.grace_s,
             )
         return self._admins[user]
-
-    def forgetting(self, user: str) -> DeskForgetting:
-        """How a user's memories are forgotten from outside of a conversation. Raises StoreError."""
-        return self.admin(user).forgetting
 
     def answer(self, request: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         """Carry out a request about the memories of the user that it names, and no other's.
@@ -171,10 +171,9 @@ class MemoryService:
         """
         table = self.table
         for user in self.transcript.hiding() if table.refused is None else ():
-            try:  # a session does that by itself
-                self.forgetting(user).hiding.purge_due()
-            except StoreError as error:
-                logger.warning("what is to be forgotten stays hidden for now: %s", error)
+            access = self.admin(user).forgetting
+            if not access.executor.attended:  # a session does that by itself
+                access.run(access.executor.purge_due())
         return handle_request(self.admin(str(request.get("user", ""))), request)
 
     # -- of a session ---------------------------------------------------------------------------
@@ -204,16 +203,26 @@ class MemoryService:
         memory = self.session_user
         forgetting = ForgettingExecutor(
             self._user,
-            self.transcript,
-            memory,
-            live,
+            lambda: self.transcript,
+            make_purge(self.transcript, memory, self._earlier_memories()),
+            self._reader().some,
+            [memory, live] if memory is not None else [live],
             grace_s=self._settings.forget.grace_s,
-            purge=make_purger(self._user, self.transcript, memory, self._earlier_memories()),
             quiet=quiet,
             emit=self._emit,
         )
-        self.hiding = InSession(forgetting, asyncio.get_running_loop())
+        here = asyncio.get_running_loop()
+        self.session_forgetting = ForgettingAccess(forgetting, here, lambda: live.exchanges)
         return forgetting
+
+    def session_resolver(self) -> Resolver:
+        """What requests to forget mean in the session."""
+        return Resolver(self._user, lambda: self.transcript, self._reader(), self._lexicon())
+
+    def forget_questions(self) -> None:
+        """Drop what is known of what was asked in the session."""
+        if self.session_user is not None:
+            self.session_user.forget_questions()
 
     async def start(self, live: LiveConversation) -> None:
         """Read the memories, when what is due is purged; recall finds nothing until then."""
@@ -227,7 +236,8 @@ class MemoryService:
 
         def elsewhere(user: str, exchanges: Collection[str]) -> None:
             if user == self._user:
-                loop.call_soon_threadsafe(_forgotten_elsewhere, exchanges, live, self._emit)
+                items = HiddenItems.of(user, exchanges, (), datetime.now(UTC))
+                loop.call_soon_threadsafe(_forgotten_elsewhere, items, live, self._emit)
 
         first = purge_due_at_start(self.transcript, done=gone, on_gone=elsewhere)
         await self.session_user.load(self.transcript, first)
@@ -319,6 +329,10 @@ class MemoryService:
             close_table=close_table,
         )
 
+    def _reader(self) -> MemoryReader:
+        memory = self.session_user
+        return LoadedMemories(memory) if memory is not None else EmptyMemories()
+
     def _lexicon(self) -> TextAnalyzer:
         return TextAnalyzer(self._settings.persona.language)
 
@@ -357,23 +371,22 @@ class MemoryService:
         where = ", ".join(each.name for each in receipt.searched if each.found)
         self._emit(
             Notice(
-                f"What was forgotten at {hidden.asked.astimezone():%H:%M:%S} is gone for good;"
-                f" looked for in {receipt.files:,} files, {receipt.bytes / 1e6:.1f} MB:"
+                f"What was forgotten at {hidden.asked.astimezone():%H:%M:%S} is gone for good."
+                f" Searched {receipt.files:,} files ({receipt.bytes / 1e6:.1f} MB):"
                 f" {f'still found in {where}' if where else 'nothing found'}."
             )
         )
 
 
 def _forgotten_elsewhere(
-    exchanges: Collection[str], live: LiveConversation, emit: Callable[[Event], None]
+    items: HiddenItems, live: LiveConversation, emit: Callable[[Event], None]
 ) -> None:
     """Some of them may be of the conversation that goes on."""
-    live.forget(exchanges)
-    live.drop(exchanges)
-    key = new_id()
-    emit(ForgettingBegan(key, tuple(sorted(exchanges)), (), datetime.now(UTC)))
-    emit(ForgettingDone(key))
-    what = "1 exchange" if len(exchanges) == 1 else f"{len(exchanges):,} exchanges"
+    live.hide(items)
+    live.purged(items, clean=True)
+    emit(ForgettingBegan(items.id, items.exchanges, (), items.due))
+    emit(ForgettingDone(items.id))
+    what = "1 exchange" if len(items.exchanges) == 1 else f"{len(items.exchanges):,} exchanges"
     emit(Notice(f"Forgotten on another machine, and now here as well: {what}."))
 
 

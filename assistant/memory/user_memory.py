@@ -116,9 +116,7 @@ class UserMemory:
         """Read the table and what the transcript has beyond it. Recall finds nothing until then.
 
         Never raises for the store or the encoder: without them memory lives in RAM for now.
-
-        Args:
-            first: done with the table before anything of it is read; may raise StoreError.
+        `first` is done with the table before anything of it is read; it may raise StoreError.
         """
         self._loop = asyncio.get_running_loop()
         load = partial(self._keeper.load, transcript, first)
@@ -187,27 +185,34 @@ class UserMemory:
         if ids:
             self._writing.post(self._keeper.count_use, list(ids), at)
 
-    def withhold(self, hidden: HiddenItems) -> None:
+    def hide(self, items: HiddenItems) -> None:
         """Nothing of this is recalled from now on. Quick; any thread."""
-        self._keeper.withhold(hidden)
+        self._keeper.hide(items)
+
+    def unhide(
+        self, items: HiddenItems, exchanges: Sequence[tuple[str, Exchange]] = ()
+    ) -> Sequence[Exchange]:
+        """The user took that back."""
+        self._keeper.unhide(items)
+        for conversation, exchange in exchanges:  # some may have been hidden before it was read
+            self.remember(conversation, exchange)
+        return ()
+
+    def purged(self, items: HiddenItems, *, clean: bool) -> None:
+        """It is gone. What is still found somewhere stays hidden as long as this runs."""
+        if clean:
+            self._keeper.unhide(items)
+        self.forget_questions()
 
     def forget_questions(self) -> None:
         """Drop the vectors of what was asked."""
         self._encoder.forget_queries()
 
     def written(self) -> None:
-        """Wait until all that is remembered is in the store; not on the event loop.
-
-        Raises:
-            StoreError: it can't be written now.
-        """
+        """Wait until all is in the store; not on the event loop. Raises StoreError."""
         self._writing.submit(self._keeper.store.flush).result()
         if not self.store.settled:
             raise self.store.why()
-
-    def release(self, hidden: HiddenItems) -> None:
-        """The user took that back."""
-        self._keeper.release(hidden)
 
     def give_way(self, somebody: Callable[[], bool]) -> None:
         """Low-priority writes wait while somebody may be speaking; it is asked in a thread."""
@@ -291,11 +296,7 @@ class UserMemory:
         return self._writing.submit(self._keeper.change, ids, how).result()
 
     def drop(self, memories: Sequence[Memory]) -> None:
-        """Gone from recall, the caches and the table when it returns.
-
-        Raises:
-            StoreError: the table could not be written; nothing has changed.
-        """
+        """Gone from recall, the caches and the table when it returns. Raises as `put`."""
         self._writing.submit(self._keeper.drop, memories).result()
 
     @property

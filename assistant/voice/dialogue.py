@@ -7,7 +7,7 @@ event. Everything here runs on the event loop.
 
 import asyncio
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -32,6 +32,7 @@ from assistant.events import (
     TurnHeard,
     TurnStarted,
 )
+from assistant.memory import HiddenItems
 from assistant.settings import Settings
 from assistant.voice.attempt import LEAST_MEASURED, Attempt
 from assistant.voice.background_tasks import TaskSet
@@ -124,25 +125,29 @@ class Dialogue:
         self._rest()
 
     @property
-    def conversation(self) -> str:
-        """The running conversation's id."""
-        return self._memory.conversation.id
-
-    @property
     def exchanges(self) -> tuple[Exchange, ...]:
         """Of the running conversation."""
         return self._memory.conversation.exchanges
 
-    def forget(self, exchanges: Collection[str]) -> None:
-        """These are out of the running conversation, and of the model's cache as soon as it is
-        free."""
+    def hide(self, items: HiddenItems) -> None:
+        """Out of the running conversation, and of the model's cache as soon as it is free."""
         self.last_answer = ""
-        self._memory.forget(list(exchanges))
+        self._memory.hide(items.exchanges)
         self.refresh()
 
-    def bring_back(self, ids: Collection[str], exchanges: Sequence[Exchange]) -> None:
-        """Undo `forget`."""
-        self._memory.bring_back(ids, exchanges)
+    def unhide(
+        self, items: HiddenItems, exchanges: Sequence[tuple[str, Exchange]]
+    ) -> Sequence[Exchange]:
+        here = [each for key, each in exchanges if key == self._memory.conversation.id]
+        unsaved = self._memory.unhide(items.exchanges, here)
+        self.refresh()
+        return unsaved
+
+    def purged(self, items: HiddenItems, *, clean: bool) -> None:
+        """It leaves the model too."""
+        del clean
+        self._memory.purged(items.exchanges)
+        self.cache.clear_background()
         self.refresh()
 
     def record(self, *, off: bool) -> None:
@@ -159,12 +164,6 @@ class Dialogue:
     @property
     def off_record(self) -> bool:
         return self._memory.off_record
-
-    def drop(self, exchanges: Collection[str]) -> None:
-        """They can't be brought back any more, and leave the model too."""
-        self._memory.drop(exchanges)
-        self.cache.clear_background()
-        self.refresh()
 
     def refresh(self) -> None:
         """What the next prompt begins with has changed: read it while nobody waits. During a turn

@@ -22,11 +22,11 @@ from assistant.voice.background_tasks import TaskSet
 from assistant.voice.dialogue import Dialogue
 from assistant.voice.frames import AttemptFrame
 
-OFF = "Off the record. I keep nothing until you say: back on the record."
-ON = "Back on the record. What was said meanwhile is gone."
-ALREADY_ON = "We are on the record."
+OFF = "Off the record. I won't keep anything until you say: back on the record."
+ON = "Back on the record. I haven't kept anything of what was said in between."
+ALREADY_ON = "We're already on the record."
 NOTHING_SAID = "I have not said anything yet."
-NOTHING_KEPT = "Nothing is kept in this session, so there is nothing to forget."
+NOTHING_KEPT = "I'm not keeping anything in this session, so there is nothing to forget."
 
 HANDLED_HERE = frozenset(
     {

@@ -35,6 +35,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from models.llm.chunked_prefill import ChunkedPrefill, json_poster
+from models.unused_memory import release_zeros
 
 Reply = dict[str, Any]
 
@@ -121,6 +122,7 @@ def serve(config: dict[str, Any], folder: str, requests: IO[bytes], protocol: IO
     except FAILURES as error:
         send({"failed": f"{error}"})
         return None
+    release_zeros()
     address = server.listening_address
     send({"ready": {"address": address}})
     post = json_poster(address, config["secret"])

@@ -16,7 +16,7 @@ import numpy as np
 from assistant.context.conversation import Conversation
 from assistant.encryption.keys import MasterKey
 from assistant.memory.curation.materialize import materialize_exchange
-from assistant.memory.forgetting.verify import needles_of, verify_gone
+from assistant.memory.forgetting.verify import patterns_of, verify_gone
 from assistant.memory.store.table import MemoryTable
 from assistant.memory.transcript.database import Transcript
 from assistant.paths import Home
@@ -92,7 +92,7 @@ def forgetting(full: Full, count: int) -> Figures:
     going = [full.told.pop(len(full.told) // 2) for _ in range(max(1, count // 2))]
     ids = [f"{key}-{speaker}" for key in going for speaker in ("user", "assistant")]
     needles = watch.time(
-        "needles", lambda: needles_of(full.table, full.transcript, USER, ids, going)
+        "needles", lambda: patterns_of(full.transcript, USER, going, full.table, ids)
     )
     began = time.perf_counter()
     watch.time("transcript", lambda: full.transcript.forget(USER, going))
@@ -101,7 +101,7 @@ def forgetting(full: Full, count: int) -> Figures:
     receipt = watch.time(
         "proof",
         lambda: verify_gone(
-            needles, full.table, full.transcript, exchanges=len(going), memories=len(ids)
+            needles, full.transcript, full.table, exchanges=len(going), memories=len(ids)
         ),
     )
     return watch.figures | {

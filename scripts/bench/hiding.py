@@ -4,7 +4,7 @@ recall and window and noted on the disk, and how long the voice's thread is held
 import asyncio
 import sys
 import time
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -19,6 +19,9 @@ from assistant.events import Event, Latency, MemoryUsed, Notice, TurnEnded
 from assistant.intents.command import Command, CommandKind
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.forgetting.executor import ForgettingExecutor
+from assistant.memory.forgetting.memory_reader import LoadedMemories
+from assistant.memory.forgetting.receipts import PurgeResult
+from assistant.memory.forgetting.resolver import Resolver
 from assistant.memory.records.hidden import HiddenItems
 from assistant.memory.retrieval.encoding import QueryEncoder
 from assistant.memory.retrieval.ranking import Ranking
@@ -62,21 +65,20 @@ class Running:
     talk: Conversation
 
     @property
-    def conversation(self) -> str:
-        return self.talk.id
-
-    @property
     def exchanges(self) -> tuple[Exchange, ...]:
         return self.talk.exchanges
 
-    def forget(self, exchanges: Collection[str]) -> None:
-        self.talk.forget(exchanges)
+    def hide(self, items: HiddenItems) -> None:
+        self.talk.hide(items.exchanges)
 
-    def bring_back(self, ids: Collection[str], exchanges: Sequence[Exchange]) -> None:
-        del ids
-        self.talk.bring_back(exchanges)
+    def unhide(
+        self, items: HiddenItems, exchanges: Sequence[tuple[str, Exchange]]
+    ) -> Sequence[Exchange]:
+        del items
+        self.talk.unhide(each for key, each in exchanges if key == self.talk.id)
+        return ()
 
-    def drop(self, exchanges: Collection[str]) -> None:
+    def purged(self, items: HiddenItems, *, clean: bool) -> None:
         """Nothing is kept of it here."""
 
 
@@ -130,17 +132,19 @@ async def hiding(
     opened = (user, lambda: table, queries, lexicon, Ranking(), _no_news)
     memory = UserMemory(*opened, close_table=lambda _: None)
     talk = Conversation.begin(user)
+    reader = LoadedMemories(memory)
     forgetting = ForgettingExecutor(
         user,
-        transcript,
-        memory,
-        Running(talk),
+        lambda: transcript,
+        _never,
+        reader.some,
+        [memory, Running(talk)],
         grace_s=3600,
-        purge=_never,
         quiet=_quiet,
         emit=_no_news,
     )
-    obeying = MemoryCommands(user, forgetting, transcript, lambda: talk, memory, lexicon)
+    resolver = Resolver(user, lambda: transcript, reader, lexicon)
+    obeying = MemoryCommands(forgetting, resolver, lambda: talk)
     await memory.load(transcript)
     try:
         chosen = Random(3).sample(list(told), min(times, len(told)))
@@ -161,7 +165,7 @@ async def _hide(
     for exchange in exchanges:
         before += await _is_found(memory, exchange)
         async with watch.once():
-            await forgetting.forget([exchange.id], ())
+            await forgetting.hide([exchange.id], ())
         after += await _is_found(memory, exchange)
         await forgetting.undo()
     return watch.figures() | {"found_before": before, "found_after": after}
@@ -216,7 +220,7 @@ def _no_news(event: Event) -> None:
         print(event, file=sys.stderr)
 
 
-def _never(hidden: HiddenItems) -> None:
+def _never(hidden: HiddenItems) -> PurgeResult:
     raise AssertionError(f"{hidden.id} is not due")
 
 

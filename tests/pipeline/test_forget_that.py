@@ -58,7 +58,7 @@ async def test_undo_brings_it_back_where_it_was(tmp_path: Path) -> None:
     async with talking(tmp_path) as talk:
         await say(talk, DOG, "Forget that.", "And you.", "Forget that.", CAT)
         assert said(talk) == [CAT], "a recogniser's undo counts right after forgetting"
-        assert await say(talk, "Undo that.") == ["It is all back."]
+        assert await say(talk, "Undo that.") == ["Brought back: your dog is called Max."]
         assert said(talk) == [DOG, CAT]
         assert len(talk.of(ForgettingUndone)) == 2
         assert await say(talk, "Undo that.") == ["There is nothing left to bring back."]
@@ -69,10 +69,10 @@ async def test_undo_brings_it_back_where_it_was(tmp_path: Path) -> None:
 async def test_several_are_asked_about_and_need_a_yes(tmp_path: Path) -> None:
     async with talking(tmp_path) as talk:
         [asked] = await say(talk, DOG, CAT, "Forget the last ten minutes.")
-        assert asked.startswith("That is 2 things: your cat is called Kim; ")
+        assert asked.startswith("That's 2 things: your cat is called Kim; ")
         assert asked.endswith(". Forget them all?")
         assert said(talk) == [DOG, CAT]
-        assert await say(talk, "No.") == ["All right, I keep it."]
+        assert await say(talk, "No.") == ["All right, I'll keep it."]
         assert said(talk) == [DOG, CAT]
         await say(talk, "Forget the last ten minutes.")
         assert await say(talk, "Yes, please.") == [
@@ -93,7 +93,9 @@ async def test_a_topic_is_found_in_the_transcript(tmp_path: Path) -> None:
         remarks = await say(talk, DOG, CAT, "It rains.", "Please forget everything about my dog.")
         assert remarks == ["Forgotten: your dog is called Max. Say undo to keep it."]
         assert said(talk) == [CAT, "It rains."]
-        assert await say(talk, "Forget everything about my dog.") == ["There is nothing to forget."]
+        assert await say(talk, "Forget everything about my dog.") == [
+            "I don't know anything about that."
+        ]
 
 
 async def test_who_talks_about_forgetting_is_answered(tmp_path: Path) -> None:

@@ -48,7 +48,10 @@ def told(capsys: pytest.CaptureFixture[str]) -> Read:
     return read
 
 
-@pytest.mark.parametrize(("name", "questions"), [("paraphrase", 27), ("short", 16)])
+@pytest.mark.parametrize(
+    ("name", "questions"),
+    [pytest.param("paraphrase", 27, marks=pytest.mark.long), ("short", 16)],
+)
 def test_recall_of_our_own_facts(told: Read, name: str, questions: int) -> None:
     found = told(eval_recall.main, f"--{name}", "--encoder", QUICK)
     assert found["questions"] == questions
@@ -93,6 +96,7 @@ def test_recall_of_conversations_with_all_that_can_stand_beside(told: Read, tmp_
     assert set(found["ours_less"]) >= {"ours_without_times+dated", "ours_brief", "rrf"}
 
 
+@pytest.mark.long
 def test_recall_by_clues(told: Read) -> None:
     found = told(eval_clues.main, "--encoder", QUICK)
     for name, least in (("times", 0.1), ("roles", 0.3)):
@@ -101,6 +105,7 @@ def test_recall_by_clues(told: Read) -> None:
     assert found["times"]["by_category"]["none"]["questions"] == 10
 
 
+@pytest.mark.long
 def test_what_is_about_a_topic_by_its_meaning(told: Read, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(eval_about, "OTHERS", 100)
     found = told(eval_about.main)
@@ -116,6 +121,7 @@ def test_what_upkeep_decides_about_pairs(told: Read, part: str) -> None:
         assert decided["recall"] > 0.75
 
 
+@pytest.mark.long
 def test_notes_for_questions_about_a_time_or_a_topic(told: Read) -> None:
     found = told(eval_summaries.main)
     for room in (120, 200, 400):

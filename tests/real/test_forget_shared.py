@@ -13,20 +13,18 @@ from moto.server import ThreadedMotoServer
 from assistant.context.conversation import Conversation
 from assistant.encryption.keys import MasterKey
 from assistant.language.speakers import USER
-from assistant.language.stemming import TextAnalyzer
 from assistant.memory.admin import MemoryAdmin
-from assistant.memory.due_purges import purge_due_at_start
+from assistant.memory.forgetting.startup import purge_due_at_start
 from assistant.memory.forgetting.verify import OTHERS
-from assistant.memory.retrieval.encoding import QueryEncoder
-from assistant.memory.retrieval.ranking import Ranking
 from assistant.memory.store import write_queue, writer_lock
 from assistant.memory.store.table import MemoryTable
 from assistant.memory.transcript.database import Transcript
 from assistant.memory.user_memory import UserMemory
-from tests.support.encoders import HashingEncoder
+from tests.support.desks import forget_now
 from tests.support.forgetting import LEISURE_S, START
 from tests.support.memories import stored
 from tests.support.object_store import endpoint
+from tests.support.user_memory import user_memory
 
 pytestmark = pytest.mark.real
 
@@ -51,14 +49,7 @@ async def machine(
         gone.extend(exchanges)
 
     with closing(Transcript.open(folder / "transcript.sqlite3")) as transcript:
-        memory = UserMemory(
-            "ada",
-            open_table,
-            QueryEncoder(HashingEncoder()),
-            TextAnalyzer("en"),
-            Ranking(),
-            lambda _: None,
-        )
+        memory = user_memory(open_table)
         await memory.load(transcript, purge_due_at_start(transcript, on_gone=on_gone))
         try:
             yield memory, transcript
@@ -97,7 +88,7 @@ async def test_one_that_only_reads_forgets_too_and_brings_nothing_back_when_it_w
         assert there.table.refused is not None
         assert await recalled(there) == {SECRET, KEPT}
         desk = MemoryAdmin("ada", here.table, lambda: told, lambda: here, memory=here)
-        forgotten = await asyncio.to_thread(desk.forget, [f"{first}-{USER}"])
+        forgotten = await asyncio.to_thread(forget_now, desk, [f"{first}-{USER}"])
         assert forgotten.receipt.clean
         assert OTHERS in forgotten.receipt.unprovable
         async with asyncio.timeout(PATIENCE_S):

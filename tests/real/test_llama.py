@@ -66,6 +66,21 @@ async def test_streams_token_by_token_and_says_what_it_cost(llm: LlamaCpp) -> No
     assert usage.prompt_tokens == llm.count_messages(STORY)
 
 
+async def test_the_cache_takes_memory_as_it_is_filled(path: Path) -> None:
+    """That of two lanes of 8,192 tokens is 377 MB."""
+    model = LlamaCpp(path, context_tokens=8192)
+    await model.load()
+    try:
+        assert model.worker_pid is not None
+        worker = psutil.Process(model.worker_pid)
+        before = worker.memory_full_info().uss
+        assert before < 250 << 20
+        await collect(model, Generation(LONG, max_tokens=4))
+        assert worker.memory_full_info().uss < before + (40 << 20)
+    finally:
+        await model.close()
+
+
 async def test_the_second_turn_reads_only_what_is_new(llm: LlamaCpp) -> None:
     answer, _ = await collect(llm, Generation(STORY, max_tokens=10, temperature=0))
     newest = Message("user", "And then?")

@@ -1,4 +1,5 @@
-"""The MLX adapter on real weights. On a CPU mlx makes a few tokens a second: prompts are short."""
+"""The MLX adapter on real weights. On a CPU mlx makes a few tokens a second: prompts are short, and
+all but what proves that it answers and refuses is `long` there."""
 
 import asyncio
 import json
@@ -21,6 +22,7 @@ from tests.support.language import STORY, collect, tiny_gguf
 
 pytestmark = [pytest.mark.real, pytest.mark.asyncio(loop_scope="module")]
 
+slow_on_a_cpu = pytest.mark.long if sys.platform == "linux" else pytest.mark.real
 SHORT = [Message("system", "Be brief."), Message("user", "Name a colour.")]
 WORDS = [Message("system", "Be brief."), Message("user", "one two three four five " * 12)]
 SCHEMA = {
@@ -69,6 +71,7 @@ async def test_streams_and_keeps_each_lanes_cache(llm: MlxModel) -> None:
     assert read.cached_tokens >= llm.count_messages(SHORT) - 1
 
 
+@slow_on_a_cpu
 async def test_speaks_like_the_gguf_it_was_made_from(llm: MlxModel) -> None:
     """Weights, vocabulary and template came through the conversion, and the adapter uses them."""
     llama = LlamaCpp(tiny_gguf(), context_tokens=512)
@@ -83,6 +86,7 @@ async def test_speaks_like_the_gguf_it_was_made_from(llm: MlxModel) -> None:
     assert same.prompt_tokens == usage.prompt_tokens
 
 
+@slow_on_a_cpu
 async def test_closing_stops_it_between_two_tokens(llm: MlxModel) -> None:
     async with aclosing(llm.stream(Generation(SHORT, max_tokens=400))) as chunks:
         async for _ in chunks:
@@ -91,6 +95,7 @@ async def test_closing_stops_it_between_two_tokens(llm: MlxModel) -> None:
     assert usage.read_tokens == 1
 
 
+@slow_on_a_cpu
 async def test_cancelling_stops_it_in_the_middle_of_reading(llm: MlxModel) -> None:
     reading = asyncio.create_task(collect(llm, Generation(WORDS, max_tokens=1)))
     await asyncio.sleep(0.05)
@@ -101,6 +106,7 @@ async def test_cancelling_stops_it_in_the_middle_of_reading(llm: MlxModel) -> No
     assert usage.prompt_tokens == llm.count_messages(SHORT)
 
 
+@slow_on_a_cpu
 async def test_background_work_gives_way_to_the_conversation(llm: MlxModel) -> None:
     order: list[str] = []
 
@@ -116,6 +122,7 @@ async def test_background_work_gives_way_to_the_conversation(llm: MlxModel) -> N
     assert order == ["conversation", "background"]
 
 
+@slow_on_a_cpu
 async def test_a_schema_binds_to_its_last_brace(llm: MlxModel) -> None:
     request = Generation(SHORT, max_tokens=30, temperature=1.2, json_schema=SCHEMA)
     text, usage = await collect(llm, request)
@@ -131,6 +138,7 @@ async def test_a_schema_that_means_nothing_is_refused(llm: MlxModel) -> None:
         await collect(llm, request)
 
 
+@slow_on_a_cpu
 async def test_stops_before_a_stop_sequence(llm: MlxModel) -> None:
     free, _ = await collect(llm, Generation(SHORT, max_tokens=5, temperature=0))
     stop = free.split()[1]

@@ -73,8 +73,13 @@ def main():
 """
 
 
+WORDS = ("talk", "--input", "a b.wav", "", "it's", '"quoted"', "$HOME", "*")
+
+
 class Miniature:
     """A clone in a folder whose name has spaces."""
+
+    first: "subprocess.CompletedProcess[str]"
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -109,20 +114,24 @@ class Miniature:
     def shell(self, code: str, **more: str) -> "subprocess.CompletedProcess[str]":
         """Source the shared part, then run `code`, which may replace functions of it."""
         head = f"set -eu\nroot='{self.root}'\n. '{self.root}/scripts/_setup.sh'\n"
-        return subprocess.run(
-            ["sh", "-c", head + code],
-            env=environment(**more),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        return quietly(["sh", "-c", head + code], environment(**more))
 
 
 def environment(**more: str) -> dict[str, str]:
     """As on a machine without our tools: no virtual environment, the interpreter of the tests."""
     kept = {k: v for k, v in os.environ.items() if k not in ("VIRTUAL_ENV", "PYTHONPATH")}
     return {**kept, "PYTHON": sys.executable, **more}
+
+
+def quietly(command: list[str], variables: dict[str, str]) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        command,
+        env=variables,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 @pytest.fixture
@@ -134,28 +143,35 @@ def miniature(tmp_path: Path) -> Miniature:
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Miniature:
-    """One that has started once; tests that use it leave it whole."""
+    """One that has started once, from nothing; tests that use it leave it whole."""
     root = tmp_path_factory.mktemp("installed") / "a clone with spaces"
     root.mkdir()
     whole = Miniature(root)
-    assert whole.run().returncode == 7
+    whole.first = whole.run(*WORDS)
+    assert whole.builds == 1
     return whole
 
 
-def test_first_start_installs_and_the_second_goes_straight_on(miniature: Miniature) -> None:
-    words = ["talk", "--input", "a b.wav", "", "it's", '"quoted"', "$HOME", "*"]
-    first = miniature.run(*words)
-    second = miniature.run(*words)
+@pytest.fixture
+def prepared(miniature: Miniature, installed: Miniature) -> Miniature:
+    """One whose environment is out of date: pip is there, and the next start installs anew."""
+    shutil.copytree(installed.root / ".venv", miniature.root / ".venv", symlinks=True)
+    return miniature
 
-    for done in (first, second):
+
+def test_first_start_installs_and_the_second_goes_straight_on(installed: Miniature) -> None:
+    before = installed.builds
+    second = installed.run(*WORDS)
+
+    for done in (installed.first, second):
         assert done.returncode == 7, done.stderr
         told = json.loads(done.stdout)
-        assert told["argv"] == ["--pull", *words]
-        assert told["cwd"] == str(miniature.root.parent)
-        assert told["prefix"] == str(miniature.root / ".venv")
-    assert "Installing" in first.stderr
+        assert told["argv"] == ["--pull", *WORDS]
+        assert told["cwd"] == str(installed.root.parent)
+        assert told["prefix"] == str(installed.root / ".venv")
+    assert "Installing" in installed.first.stderr
     assert second.stderr == ""
-    assert miniature.builds == 1
+    assert installed.builds == before
 
 
 def test_starts_through_a_link_and_without_standard_input(
@@ -164,13 +180,7 @@ def test_starts_through_a_link_and_without_standard_input(
     link = tmp_path / "assistant"
     link.symlink_to(installed.root / "scripts" / "run")
 
-    done = subprocess.run(
-        ["sh", "-c", 'exec "$0" hello <&-', str(link)],
-        env=environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = quietly(["sh", "-c", 'exec "$0" hello <&-', str(link)], environment())
 
     assert done.returncode == 7
     assert "hello" in done.stdout
@@ -178,13 +188,7 @@ def test_starts_through_a_link_and_without_standard_input(
 
 @pytest.mark.parametrize("shell", ["sh", "bash"])
 def test_scripts_run_in_either_shell(installed: Miniature, shell: str) -> None:
-    done = subprocess.run(
-        [shell, str(installed.root / "scripts" / "run"), "hello"],
-        env=environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = quietly([shell, str(installed.root / "scripts" / "run"), "hello"], environment())
 
     assert (done.returncode, done.stderr) == (7, "")
 
@@ -205,60 +209,60 @@ def test_new_pins_and_a_move_are_installed_at_the_next_start(
     assert json.loads(moved.stdout)["prefix"] == str(installed.root / ".venv")
 
 
-def test_a_killed_install_recovers(miniature: Miniature) -> None:
-    (miniature.root / "hang").touch()
-    process = miniature.start()
-    wait_for(lambda: miniature.builds == 1, process)
+def test_a_killed_install_recovers(prepared: Miniature) -> None:
+    (prepared.root / "hang").touch()
+    process = prepared.start()
+    wait_for(lambda: prepared.builds == 1, process)
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
-    (miniature.root / "hang").unlink()
-    assert (miniature.root / ".venv" / ".installing").exists()
+    (prepared.root / "hang").unlink()
+    assert (prepared.root / ".venv" / ".installing").exists()
 
-    done = miniature.run("x")
+    done = prepared.run("x")
 
     assert done.returncode == 7, done.stderr
     assert "Making .venv" in done.stderr
-    assert not (miniature.root / ".venv.lock").exists()
+    assert not (prepared.root / ".venv.lock").exists()
 
 
-def test_ctrl_c_ends_an_install_at_once(miniature: Miniature) -> None:
-    (miniature.root / "hang").touch()
-    process = miniature.start()
-    wait_for(lambda: miniature.builds == 1, process)
+def test_ctrl_c_ends_an_install_at_once(prepared: Miniature) -> None:
+    (prepared.root / "hang").touch()
+    process = prepared.start()
+    wait_for(lambda: prepared.builds == 1, process)
     os.killpg(process.pid, signal.SIGINT)
     process.communicate(timeout=30)
 
     assert process.returncode in (130, -signal.SIGINT)
-    assert (miniature.root / ".venv" / ".installing").exists()
-    assert not (miniature.root / ".venv.lock").exists()
+    assert (prepared.root / ".venv" / ".installing").exists()
+    assert not (prepared.root / ".venv.lock").exists()
 
 
-def test_a_failed_install_is_told(miniature: Miniature) -> None:
-    (miniature.root / "fail").touch()
-    failed = miniature.run()
+def test_a_failed_install_is_told(prepared: Miniature) -> None:
+    (prepared.root / "fail").touch()
+    failed = prepared.run()
 
     assert failed.returncode == 1
     assert failed.stdout == ""
     assert "could not be installed" in failed.stderr
     assert "setup.log" in failed.stderr
-    assert (miniature.root / ".venv" / ".installing").exists()
+    assert (prepared.root / ".venv" / ".installing").exists()
 
 
-def test_two_first_starts_at_once_install_once(miniature: Miniature) -> None:
-    (miniature.root / "hang").touch()
-    first = miniature.start("one")
-    wait_for(lambda: miniature.builds == 1, first)
-    second = miniature.start("two")
+def test_two_first_starts_at_once_install_once(prepared: Miniature) -> None:
+    (prepared.root / "hang").touch()
+    first = prepared.start("one")
+    wait_for(lambda: prepared.builds == 1, first)
+    second = prepared.start("two")
     assert second.stderr is not None
     waiting = second.stderr.readline()
-    (miniature.root / "hang").unlink()
+    (prepared.root / "hang").unlink()
     ends = [process.communicate(timeout=120) for process in (first, second)]
 
     assert "waiting" in waiting
     assert (first.returncode, second.returncode) == (7, 7)
     assert '"one"' in ends[0][0]
     assert '"two"' in ends[1][0]
-    assert miniature.builds == 1
+    assert prepared.builds == 1
 
 
 def wait_for(condition: Callable[[], bool], process: "subprocess.Popen[str]") -> None:
@@ -322,14 +326,7 @@ def sound(miniature: Miniature, root: bool, answer: str | None = None) -> tuple[
     )
     more = {"PATH": f"{tools}:{os.environ['PATH']}"}
     if answer is None:
-        done = subprocess.run(
-            ["sh", "-c", code],
-            env=environment(**more),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = quietly(["sh", "-c", code], environment(**more))
         return done.returncode, done.stderr
     return at_terminal(["sh", "-c", code], environment(**more), answer)
 
@@ -392,50 +389,3 @@ def test_agreeing_runs_what_was_shown(miniature: Miniature) -> None:
     assert code == 0
     assert "without sound" not in told
     assert "sudo apt-get install -y" in calls(miniature)
-
-
-PYTEST = """\
-#!/bin/sh
-echo "$*" >>"$CALLS"
-case $* in *"not alone"*) echo "$SHARED"; exit "${SHARED%% *}";; esac
-echo "$ALONE"
-exit "${ALONE%% *}"
-"""
-"""Ends with the code that its closing line begins with."""
-
-
-@pytest.mark.parametrize(
-    ("alone", "shared", "code"),
-    [
-        ("0 failed", "0 failed", 0),
-        ("1 failed", "0 failed", 1),
-        ("0 failed", "1 failed", 1),
-        ("1 failed", "3 failed", 1),
-        ("2 interrupted", "", 2),
-    ],
-)
-def test_both_parts_of_the_tests_are_run_and_told(
-    miniature: Miniature, alone: str, shared: str, code: int
-) -> None:
-    python = miniature.root / ".venv" / "bin" / "python"
-    python.parent.mkdir(parents=True)
-    python.write_text(PYTEST)
-    python.chmod(0o755)
-    log = miniature.root / "calls.txt"
-
-    done = miniature.shell(
-        "marks='not long'\n. \"$root/scripts/_parts.sh\"\nin_two_parts",
-        CALLS=str(log),
-        ALONE=alone,
-        SHARED=shared,
-    )
-
-    assert done.returncode == code, done.stderr
-    first, *second = log.read_text().splitlines()
-    assert first.endswith("-m (not long) and alone")
-    assert [each.partition("-m (")[2] for each in second] == (
-        ["not long) and not alone -n 2 --dist loadfile --no-loadscope-reorder"] if shared else []
-    )
-    told = [alone, *([shared] if shared else [])]
-    ends = [f"alone: {alone}", *([f"shared: {shared}"] if shared else [])]
-    assert done.stdout.splitlines() == [*told, *ends]

@@ -1,6 +1,6 @@
 """A home in which something was told, and the desk of one in which no assistant runs."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -12,6 +12,8 @@ from assistant.events import Event, Notice
 from assistant.memory import MemoryService, UserMemory, open_memory
 from assistant.memory.admin import MemoryAdmin
 from assistant.memory.admin_requests import handle_request
+from assistant.memory.forgetting.receipts import PurgeResult
+from assistant.memory.forgetting.resolver import ForgetRequest
 from assistant.memory.records.memory import Memory, MemoryKind
 from assistant.memory.records.serialization import to_json
 from assistant.memory.retrieval.encoding import QueryEncoder
@@ -89,6 +91,14 @@ def at_desk(
 
 def ask(desk: MemoryAdmin, act: str, **more: Any) -> list[Row]:
     return list(handle_request(desk, {"act": act, **more}))
+
+
+def forget_now(desk: MemoryAdmin, names: Sequence[str], *, sources: bool = False) -> PurgeResult:
+    """Gone for good when it returns."""
+    turns = desk.forgetting.turns()
+    plan = desk.resolver.preview(ForgetRequest(ids=tuple(names), sources=sources), turns).plan
+    purging = desk.forgetting.executor.purge_now(plan.exchanges, plan.memories)
+    return desk.forgetting.run(purging)
 
 
 def fact(key: str, text: str, *sources: str, **more: Any) -> Row:

@@ -2,7 +2,7 @@
 table, a clock that is set by hand."""
 
 import asyncio
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -12,20 +12,22 @@ from assistant.context.conversation import Conversation, Exchange
 from assistant.events import Event
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.admin import MemoryAdmin
-from assistant.memory.due_purges import make_purger, purge_due_at_start
-from assistant.memory.forgetting.executor import ForgettingExecutor
-from assistant.memory.forgetting.offline_executor import InSession
+from assistant.memory.forgetting.executor import ForgettingAccess, ForgettingExecutor
+from assistant.memory.forgetting.memory_reader import LoadedMemories
+from assistant.memory.forgetting.purge import make_purge
+from assistant.memory.forgetting.resolver import Resolver
+from assistant.memory.forgetting.startup import purge_due_at_start
+from assistant.memory.records.hidden import HiddenItems
 from assistant.memory.retrieval.document_expansion import ExpansionWeights
-from assistant.memory.retrieval.encoding import QueryEncoder
-from assistant.memory.retrieval.ranking import Ranking
 from assistant.memory.store.table import MemoryTable
 from assistant.memory.transcript.database import Transcript
 from assistant.memory.turn_recall import Archive
 from assistant.memory.user_memory import UserMemory
 from assistant.skills.memory_by_voice import MemoryCommands
 from scripts.bench.hiding import Running
-from tests.support.encoders import HashingEncoder, OtherHashing
+from tests.support.encoders import OtherHashing
 from tests.support.memories import stored
+from tests.support.user_memory import user_memory
 
 LEISURE_S = 30.0
 ENRICHED = ExpansionWeights(1.0, 0.5, 1.0, 0.5)
@@ -35,12 +37,21 @@ START = datetime(2026, 11, 21, 10, tzinfo=UTC)
 
 @dataclass
 class Window(Running):
-    """Notes what can't be brought back."""
+    """Notes what can't be brought back, and has some exchanges that are stored nowhere."""
 
     dropped: list[str] = field(default_factory=list)
+    unsaved: dict[str, Exchange] = field(default_factory=dict)
 
-    def drop(self, exchanges: Collection[str]) -> None:
-        self.dropped += exchanges
+    def unhide(
+        self, items: HiddenItems, exchanges: Sequence[tuple[str, Exchange]]
+    ) -> Sequence[Exchange]:
+        back = [self.unsaved[key] for key in items.exchanges if key in self.unsaved]
+        super().unhide(items, [*exchanges, *((self.talk.id, each) for each in back)])
+        return back
+
+    def purged(self, items: HiddenItems, *, clean: bool) -> None:
+        del clean
+        self.dropped += items.exchanges
 
 
 @dataclass
@@ -75,14 +86,14 @@ class Bench:
     @property
     def desk(self) -> MemoryAdmin:
         memory = self.memory
-        hiding = InSession(self.forgetting, asyncio.get_running_loop())
+        loop = asyncio.get_running_loop()
         return MemoryAdmin(
             "ada",
             memory.table,
             lambda: self.transcript,
             lambda: memory,
             memory=memory,
-            hiding=hiding,
+            forgetting=ForgettingAccess(self.forgetting, loop, lambda: self.window.exchanges),
         )
 
     def pass_time(self, seconds: float) -> None:
@@ -97,13 +108,10 @@ async def bench(
     events: list[Event] = []
     clock = [at]
     transcript = Transcript.open(folder / "transcript.sqlite3")
-    memory = UserMemory(
-        "ada",
-        lambda: MemoryTable.open(str(store or folder / "memories")),
-        QueryEncoder(HashingEncoder(), stronger=QueryEncoder(OtherHashing())),
-        TextAnalyzer("en"),
-        Ranking(),
-        events.append,
+    memory = user_memory(
+        store or folder / "memories",
+        stronger=OtherHashing(),
+        emit=events.append,
         enrichment=ENRICHED,
     )
     window = Window(talk)
@@ -111,25 +119,26 @@ async def bench(
     async def quiet() -> None:
         """Nobody speaks."""
 
+    reader = LoadedMemories(memory)
     forgetting = ForgettingExecutor(
         "ada",
-        transcript,
-        memory,
-        window,
+        lambda: transcript,
+        make_purge(transcript, memory),
+        reader.some,
+        [memory, window],
         grace_s=60,
-        purge=make_purger("ada", transcript, memory),
         quiet=quiet,
         emit=events.append,
         now=lambda: clock[0],
     )
-    obeying = MemoryCommands(
-        "ada", forgetting, transcript, lambda: talk, memory, TextAnalyzer("en"), lambda: clock[0]
-    )
+    resolver = Resolver("ada", lambda: transcript, reader, TextAnalyzer("en"), lambda: clock[0])
+    obeying = MemoryCommands(forgetting, resolver, lambda: talk, memory.forget_questions)
     await forgetting.load()
 
-    def elsewhere(_user: str, exchanges: Collection[str]) -> None:
-        window.forget(exchanges)
-        window.drop(exchanges)
+    def elsewhere(user: str, exchanges: Collection[str]) -> None:
+        items = HiddenItems.of(user, exchanges, (), clock[0])
+        window.hide(items)
+        window.purged(items, clean=True)
 
     first = purge_due_at_start(transcript, lambda: clock[0], on_gone=elsewhere)
     await memory.load(transcript, first)

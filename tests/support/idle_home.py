@@ -26,10 +26,7 @@ from assistant.idle.job import Job
 from assistant.idle.jobs import compaction
 from assistant.idle.queue import DurableQueue
 from assistant.idle.scheduler import Scheduler
-from assistant.language.stemming import TextAnalyzer
 from assistant.memory.curation.curator import CurationPolicy
-from assistant.memory.retrieval.encoding import QueryEncoder
-from assistant.memory.retrieval.ranking import Ranking
 from assistant.memory.retrieval.vectors.tiers import Tiers
 from assistant.memory.store.table import MemoryTable
 from assistant.memory.transcript.database import Transcript
@@ -42,6 +39,7 @@ from tests.support.encoders import OtherHashing, SteeredEncoder
 from tests.support.fitting_model import FittingModel
 from tests.support.idling import FakePolicy, Watched
 from tests.support.memories import exports
+from tests.support.user_memory import user_memory
 
 USER = "me"
 START = datetime(2026, 11, 20, 18, tzinfo=UTC)
@@ -141,13 +139,12 @@ async def idle_home(
     events: list[Event] = []
     clock = [START + timedelta(days=1)]
     transcript = Transcript.open(folder / "transcript.sqlite3")
-    memory = UserMemory(
-        USER,
-        lambda: MemoryTable.open(str(folder / "memories")),
-        QueryEncoder(encoder or SteeredEncoder(), stronger=QueryEncoder(OtherHashing())),
-        TextAnalyzer("en"),
-        Ranking(),
-        events.append,
+    memory = user_memory(
+        folder / "memories",
+        encoder or SteeredEncoder(),
+        stronger=OtherHashing(),
+        user=USER,
+        emit=events.append,
         tiers=Tiers.of(settings.memory),
         policy=CurationPolicy.of(settings.memory),
     )
@@ -260,5 +257,5 @@ async def work_on(folder: Path, at: int, kind: str | None = None) -> int:
         return writes.count
 
 
-def in_child(folder: Path, at: int, kind: str | None) -> None:
+def in_child(folder: Path, at: int, kind: str | None, _say: object) -> None:
     asyncio.run(work_on(folder, at, kind))

@@ -6,17 +6,13 @@ from datetime import UTC, datetime, timedelta
 
 from assistant.context.conversation import Conversation, Exchange
 from assistant.events import Event
-from assistant.language.stemming import TextAnalyzer
 from assistant.memory.curation.curator import CurationPolicy
-from assistant.memory.retrieval.encoding import QueryEncoder
-from assistant.memory.retrieval.ranking import Ranking
-from assistant.memory.store.table import MemoryTable
 from assistant.memory.transcript.database import Transcript
 from assistant.memory.turn_recall import Archive
 from assistant.memory.user_memory import UserMemory
 from assistant.paths import Home
 from assistant.settings import Settings
-from tests.support.encoders import HashingEncoder
+from tests.support.user_memory import opened_memory
 
 USER = "me"
 DAYS_AGO = datetime.now(UTC) - timedelta(days=20)
@@ -34,17 +30,11 @@ def said(text: str, answer: str = "Good.", at: datetime | None = None) -> Exchan
 @asynccontextmanager
 async def running(home: Home, *, warned: bool = False) -> AsyncIterator[tuple[UserMemory, Archive]]:
     events: list[Event] = []
-    memory = UserMemory(
-        USER,
-        lambda: MemoryTable.open(str(home.memories)),
-        QueryEncoder(HashingEncoder()),
-        TextAnalyzer("en"),
-        Ranking(),
-        events.append,
-        policy=CurationPolicy.of(SETTINGS.memory),
-    )
+    policy = CurationPolicy.of(SETTINGS.memory)
     with closing(Transcript.open(home.transcript)) as transcript:
-        await memory.load(transcript)
-        yield memory, Archive(transcript, memory)
-        await memory.close()
+        opened = opened_memory(
+            home.memories, None, transcript, user=USER, emit=events.append, policy=policy
+        )
+        async with opened as memory:
+            yield memory, Archive(transcript, memory)
     assert any(getattr(event, "severity", None) == "warning" for event in events) is warned

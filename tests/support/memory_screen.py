@@ -16,7 +16,6 @@ from assistant.events import Event
 from assistant.ipc.messages import Request, Row
 from assistant.memory.admin import MemoryAdmin
 from assistant.memory.admin_requests import handle_request
-from assistant.memory.forgetting.offline_executor import InSession
 from assistant.paths import Home
 from assistant.settings import Settings, load
 from tests.support.forgetting import Bench, bench
@@ -28,6 +27,7 @@ from ui.screen.memory.table import MemoryList
 from ui.session.session import Ended, Heard
 
 APART_S = 60
+WORKERS = {"list", "look", "pages", "detail", "mark", "edit", "forget", "dialog"}
 
 
 class AtDesk:
@@ -106,32 +106,40 @@ class Stage:
         row = self.table.here
         return str(row["text"]) if row is not None else ""
 
-    def texts(self) -> list[str]:
+    def rows(self) -> list[Row]:
         rows = (self.table.row(index) for index in range(self.table.total))
-        return [str(row["text"]) for row in rows if row is not None]
+        return [row for row in rows if row is not None]
+
+    def texts(self) -> list[str]:
+        return [str(row["text"]) for row in self.rows()]
 
     async def press(self, *keys: str) -> None:
-        await self.pilot.press(*keys)
-        await self.settled()
+        """One after the other: a key ends what the one before it began, where both change marks."""
+        for key in keys:
+            await self.pilot.press(key)
+            await self.settled()
 
     async def settled(self) -> None:
         """All that was asked for is drawn."""
         await self.pilot.pause()
-        async with asyncio.timeout(WAIT_S):
-            while self._busy():
-                await asyncio.sleep(0.01)
-        await self.pilot.pause()
+        if self._busy():
+            async with asyncio.timeout(WAIT_S):
+                while self._busy():
+                    await asyncio.sleep(0.01)
+            await self.pilot.pause()
 
     def _busy(self) -> bool:
-        unfinished = [each.group for each in self.app.workers if not each.is_finished]
-        return bool({"list", "look", "pages", "detail"} & set(unfinished)) or self.tab.waiting
+        unfinished = {each.group for each in self.app.workers if not each.is_finished}
+        if len(self.app.screen_stack) > 1:  # until it is answered, in a window
+            unfinished -= {"mark", "edit", "forget", "dialog"}
+        return bool(unfinished & WORKERS) or self.tab.waiting
 
     async def until(self, what: Callable[[], object]) -> None:
         """Wait for something that comes of what was done."""
         async with asyncio.timeout(WAIT_S):
             while not what():
-                await self.settled()
                 await asyncio.sleep(0.01)
+        await self.settled()
 
 
 @asynccontextmanager
@@ -147,14 +155,7 @@ async def stage(
             behind.tell(said)
             behind.pass_time(APART_S)
         await behind.memory.settled()
-        desk = MemoryAdmin(
-            "ada",
-            behind.memory.table,
-            lambda: behind.transcript,
-            lambda: behind.memory,
-            memory=behind.memory,
-            hiding=InSession(behind.forgetting, asyncio.get_running_loop()),
-        )
+        desk = behind.desk
         session = AtDesk(desk, behind)
         app = AssistantScreen(session, home, load(folder / "settings.toml"))
         async with app.run_test(size=size) as pilot:

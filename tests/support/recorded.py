@@ -47,4 +47,4 @@ def gone(
     kept: Sequence[str] = (),
 ) -> Redaction:
     needles = SearchPatterns.of(texts, kept=kept)
-    return Redaction(frozenset(exchanges), frozenset(memories), turns or {}, needles)
+    return Redaction("me", frozenset(exchanges), frozenset(memories), turns or {}, needles)

@@ -35,6 +35,27 @@ READY: tuple[Event, ...] = (
 )
 
 
+FACT: Row = {
+    "id": "dog",
+    "kind": "fact",
+    "text": "A dog.",
+    "pinned": False,
+    "never_recall": False,
+}
+LISTED: Row = {"shown": 0, "total": 0, "offset": 0, "place": None, "version": "0"}
+ANSWERS: dict[str, list[Row]] = {
+    "list": [{"event": "listed", **LISTED}],
+    "search": [{"event": "searched", "by_words_alone": False}],
+    "version": [{"event": "version", "version": "0"}],
+    "show": [{"event": "memory", **FACT}],
+    "mark": [{"event": "marked", **FACT}],
+    "edit": [{"event": "edited", **FACT}],
+    "forget": [{"event": "forgetting"}],
+    "undo": [{"event": "undone", "memories": ["m"], "exchanges": []}],
+}
+"""By the act that is asked for; `test_told_session.py` holds them against a real memory."""
+
+
 class ToldSession:
     """Tells what the test says, notes what the screen asks for, and answers with `answers`."""
 
@@ -44,12 +65,7 @@ class ToldSession:
         self.done: list[str] = []
         self.said: list[str] = []
         self.asked: list[dict[str, Any]] = []
-        listed = {"shown": 0, "total": 0, "offset": 0, "place": None, "version": "0"}
-        self.answers: dict[str, list[Row]] = {
-            "list": [listed],
-            "search": [{"by_words_alone": False}],
-            "version": [{"version": "0"}],
-        }
+        self.answers = dict(ANSWERS)
         self.restarted: list[Settings] = []
         self.closed = False
         self._events = events
@@ -111,5 +127,4 @@ async def settled(pilot: Pilot[int]) -> None:
     """All that was told is drawn."""
     app = pilot.app
     assert isinstance(app, AssistantScreen)
-    await pilot.pause(0.02)
     await until(pilot, lambda: app.up_to_date)

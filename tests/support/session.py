@@ -10,8 +10,10 @@ from typing import TypeVar
 from assistant.context.short_term import ShortTermMemory
 from assistant.events import Event, EventBus, TurnEnded
 from assistant.language.stemming import TextAnalyzer
-from assistant.memory.due_purges import make_purger
 from assistant.memory.forgetting.executor import ForgettingExecutor
+from assistant.memory.forgetting.memory_reader import EmptyMemories
+from assistant.memory.forgetting.purge import make_purge
+from assistant.memory.forgetting.resolver import Resolver
 from assistant.memory.transcript.database import Transcript
 from assistant.settings import Settings
 from assistant.skills.memory_by_voice import MemoryCommands
@@ -108,16 +110,15 @@ def _obeying(
 ) -> MemoryCommands:
     forgetting = ForgettingExecutor(
         "me",
-        transcript,
-        None,
-        dialogue,
+        lambda: transcript,
+        make_purge(transcript),
+        EmptyMemories().some,
+        [dialogue],
         grace_s=60,
-        purge=make_purger("me", transcript, None),
         quiet=dialogue.quiet,
         emit=bus.emit,
     )
-    obeying = MemoryCommands(
-        "me", forgetting, transcript, lambda: window.conversation, None, TextAnalyzer("en")
-    )
+    resolver = Resolver("me", lambda: transcript, EmptyMemories(), TextAnalyzer("en"))
+    obeying = MemoryCommands(forgetting, resolver, lambda: window.conversation)
     bus.subscribe(obeying.watch)
     return obeying

@@ -101,6 +101,29 @@ def pip_environment(wheels: Path) -> dict[str, str]:
     return {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheels), "PIP_CONFIG_FILE": "/dev/null"}
 
 
+STUB = """\
+#!/bin/sh
+while [ $# -gt 1 ]; do
+    if [ "$1" = --dest ]; then folder=$2; fi
+    shift
+done
+wheel=$(printf %s "$1" | sed 's/-/_/g; s/==/-/')-py3-none-any.whl
+while [ -e "$PIP_FIND_LINKS/$wheel.hold" ]; do sleep 0.02; done
+cp "$PIP_FIND_LINKS/$wheel" "$folder" 2>/dev/null && exit 0
+echo "ERROR: No matching distribution found for $1" >&2
+exit 1
+"""
+
+
+def pip_stub(folder: Path) -> str:
+    """A Python whose `-m pip download` only copies a wheel of `pip_environment`, in a hundredth of
+    the time, and waits while `WHEEL.hold` exists. Real pip is tried beside it in `test_sources`."""
+    path = folder / "python-with-stub"
+    path.write_text(STUB)
+    path.chmod(0o755)
+    return str(path)
+
+
 def closed_port() -> int:
     """A port of loopback at which nobody listens."""
     with socket.socket() as sock:

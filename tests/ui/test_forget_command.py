@@ -67,15 +67,16 @@ def test_one_thing_is_done_at_once_and_can_be_brought_back(run: Run, told: dict[
     for words in (("--about", "my dog"), ("--minutes", "10"), ("--last",), (told[ROOF],)):
         code, out, err = run("forget", *words)
         assert (code, err) == (0, [])
-        assert out[0].startswith("2 memories, and 1 exchange of the transcript forgotten: out of")
+        assert out[0].startswith("Forgotten: 2 memories and 1 exchange. Hidden now, ")
         assert "gone for good at the next start or command after " in out[0]
         assert out[1].endswith(": assistant memory undo")
         assert len(left(run)) == 2
         waiting = run("pending")[1]
         assert waiting[0].endswith(" s left)")
-        assert run("undo", waiting[0].split()[0])[1][0].startswith("Back again: ")
+        undone = run("undo", waiting[0].split()[0])[1]
+        assert undone == ["Brought back: 2 memories and 1 exchange."]
         assert left(run) == set(SAID)
-    assert run("pending")[1] == ["Nothing is about to be gone."]
+    assert run("pending")[1] == ["Nothing is waiting to be deleted."]
     code, out, err = run("undo")
     assert (code, out) == (5, [])
     assert err == ["There is nothing left to bring back.", "→ assistant memory pending"]
@@ -83,31 +84,31 @@ def test_one_thing_is_done_at_once_and_can_be_brought_back(run: Run, told: dict[
 
 def test_a_preview_shows_it_and_changes_nothing(run: Run, told: dict[str, str]) -> None:
     code, out, _ = run("forget", "--minutes", "30", "--preview")
-    assert (code, out[0]) == (0, "This would go:")
+    assert (code, out[0]) == (0, "This would be forgotten:")
     assert [line.split("  ")[-1].strip() for line in out[1:5]] == [
         "I see, number 3.",
         CELLO,
         "I see, number 2.",
         ROOF,
     ]
-    assert out[5:] == ["4 memories, and 2 exchanges of the transcript would go."]
+    assert out[5:] == ["4 memories and 2 exchanges would be forgotten."]
     assert all(len(line) <= 100 for line in out)
     _, out, _ = run("forget", "--everything", "--preview", "--limit", "2")
     assert out[3:] == [
         "… and 4 more memories",
-        "6 memories, and 3 exchanges of the transcript would go.",
+        "6 memories and 3 exchanges would be forgotten.",
     ]
     rows = [json.loads(line) for line in run("forget", told[DOG], "--preview", "--json")[1]]
     assert [each["event"] for each in rows] == ["going", "going", "exchange", "preview"]
     assert left(run) == set(SAID)
-    assert run("pending")[1] == ["Nothing is about to be gone."]
+    assert run("pending")[1] == ["Nothing is waiting to be deleted."]
 
 
 def test_what_was_said_and_is_not_remembered_is_shown_too(run: Run, home: Home) -> None:
     talked(home)
     _, out, _ = run("forget", "--last", "--preview")
     assert out[1].endswith(f"you said    {CELLO}")
-    assert out[2:] == ["1 exchange of the transcript would go."]
+    assert out[2:] == ["1 exchange would be forgotten."]
 
 
 def test_at_a_terminal_somebody_is_asked_before_several_go(
@@ -116,8 +117,8 @@ def test_at_a_terminal_somebody_is_asked_before_several_go(
     for answer in ("", "n", "what?"):
         types(answer)
         code, out, err = run("forget", "--minutes", "30")
-        assert (code, out[0], out[-1]) == (1, "This would go:", "Nothing was forgotten.")
-        assert err == ["Forget these 2? [y/N] "]
+        assert (code, out[0], out[-1]) == (1, "This would be forgotten:", "Nothing was forgotten.")
+        assert err == ["Forget these 2 things? [y/N] "]
         assert left(run) == set(SAID)
     types("Y")
     code, out, _ = run("forget", "--minutes", "30")
@@ -126,7 +127,7 @@ def test_at_a_terminal_somebody_is_asked_before_several_go(
     run("undo")
     types("yes")
     code, _, err = run("forget", "--everything", "--now")
-    assert (code, err) == (0, ["Forget these 3? [y/N] "])
+    assert (code, err) == (0, ["Forget these 3 things? [y/N] "])
     assert left(run) == set()
 
 
@@ -166,12 +167,12 @@ def test_it_is_gone_with_the_next_command_when_the_time_is_over(
     time.sleep(0.06)
     code, out, err = run("undo")
     assert (code, out) == (5, [])
-    assert "is gone for good; looked for in " in err[0]
+    assert "is gone for good. Searched " in err[0]
     assert err[1] == "There is nothing left to bring back."
     assert found(home.root, {DOG}, []) == []
     assert marked(home.root) == {told[DOG]}
     now = run("forget", told[ROOF], "--set", "forget.grace_s=0")[1]
-    assert now[0] == "2 memories, and 1 exchange of the transcript forgotten."
+    assert now[0] == "Forgotten: 2 memories and 1 exchange."
     assert now[1].endswith("nothing found.")
 
 
@@ -193,7 +194,7 @@ def test_it_is_gone_with_the_next_command_when_the_time_is_over(
         (["--last", "--limit", "3"], 2, "--limit goes with --preview."),
         (["--last", "--preview", "--limit", "0"], 2, "--limit takes a number, 1 or more."),
         (["--about", "him"], 2, "'him' names nothing that could be looked for."),
-        (["--about", "submarines"], 5, "Nothing is known about that."),
+        (["--about", "submarines"], 5, "I don't know anything about that."),
         (["0123456789"], 5, "There is no memory '0123456789'."),
     ],
 )

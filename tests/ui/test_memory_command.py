@@ -125,7 +125,7 @@ def test_a_memory_s_whole_life(run: Run, tmp_path: Path) -> None:
     assert again.read_bytes() == before
     assert run("rebuild")[1] == ["Built anew: 1 memory."]
     forgotten, looked = run("forget", key, "--now")[1]
-    assert forgotten == "1 memory forgotten."
+    assert forgotten == "Forgotten: 1 memory."
     assert looked.endswith("nothing found.")
     assert run("import", str(file))[1] == [
         "0 memories imported.",

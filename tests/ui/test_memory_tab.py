@@ -145,6 +145,15 @@ async def test_memories_are_added_edited_and_marked(tmp_path: Path) -> None:
         assert here.table.selection == set()
 
 
+async def test_a_look_meanwhile_does_not_stop_the_cursor_on_its_way(tmp_path: Path) -> None:
+    async with stage(tmp_path, told=TOLD) as here:
+        assert here.here != DOG
+        [dog] = [row["id"] for row in here.rows() if row["text"] == DOG]
+        here.tab.load(dog)
+        here.tab.load()
+        await here.until(lambda: here.here == DOG)
+
+
 async def test_one_is_forgotten_and_brought_back_and_others_come_in(tmp_path: Path) -> None:
     async with stage(tmp_path, told=TOLD) as here:
         await at(here, LISBON)
@@ -155,7 +164,7 @@ async def test_one_is_forgotten_and_brought_back_and_others_come_in(tmp_path: Pa
         await here.until(lambda: "in 52 s" in words(here, "#countdown"))
         await filtered(here, "state:being-forgotten")
         await here.until(lambda: LISBON in here.texts())
-        assert "It is being forgotten" in detail(here)
+        assert "You have forgotten this." in detail(here)
         await here.press("escape", "u")
         await here.until(lambda: here.table.total == 6)
         assert not here.app.query_one("#countdown").display

@@ -36,6 +36,7 @@ from assistant.memory.transcript.database import Transcript
 from assistant.paths import Home
 from assistant.settings import load as load_settings
 from tests.support import homes, told
+from tests.support.pilots import until
 from tests.support.screens import ToldSession
 from tests.support.screens import screen as told_screen
 from ui.commands import main
@@ -92,8 +93,7 @@ def screen(replay: Replay, home: Home) -> ReplayScreen:
 async def started(app: ReplayScreen, size: tuple[int, int] = (80, 24)) -> AsyncIterator[Pilot[int]]:
     """A screen whose recording is under way."""
     async with app.run_test(size=size) as pilot:
-        while not app.replay.started:
-            await pilot.pause(0.01)
+        await until(pilot, lambda: app.replay.started)
         yield pilot
 
 
@@ -101,10 +101,7 @@ async def settle(pilot: Pilot[int]) -> None:
     """Until it is drawn."""
     app = pilot.app
     assert isinstance(app, ReplayScreen)
-    while True:
-        await pilot.pause(0.01)
-        if app.up_to_date:
-            return
+    await until(pilot, lambda: app.up_to_date)
 
 
 # -- keys ---------------------------------------------------------------------------------------
@@ -138,8 +135,7 @@ async def test_it_plays_at_its_pace_pauses_and_goes_on(home: Home) -> None:
     replay = Replay(load(recordings, record(recordings, EVENTS, seconds=0.01)))
     app = screen(replay, home)
     async with started(app) as pilot:
-        while not replay.over:
-            await pilot.pause(0.01)
+        await until(pilot, lambda: replay.over)
         assert len(app.state.turns) == 3
 
 
@@ -154,36 +150,47 @@ async def test_space_pauses_and_plus_and_minus_change_the_pace(
         assert paused
         await pilot.press("plus", "plus", "minus")
         assert replay.speed == 2.0
-        await pilot.press(*["minus"] * 9)
+        await pilot.press(*["minus"] * 4)
         assert replay.speed == 0.25
-        await pilot.press(*["plus"] * 20)
+        await pilot.press(*["plus"] * 7)
         assert replay.speed == 16.0
         assert replay.place == place
         await pilot.press("space")
-        while not replay.over:
-            await pilot.pause(0.02)
+        await until(pilot, lambda: replay.over)
 
 
-@pytest.mark.parametrize("key", ["x", "s", "o", "r", "t", "u"])
+def told_by(app: ReplayScreen, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """All that it notifies of from now on."""
+    told: list[str] = []
+    monkeypatch.setattr(app, "notify", lambda message, **_: told.append(message))
+    return told
+
+
 async def test_what_needs_an_assistant_says_one_sentence(
-    home: Home, reel: PlayableRecording, key: str
+    home: Home, reel: PlayableRecording, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     app = screen(Replay(reel, paused=True), home)
+    told = told_by(app, monkeypatch)
     async with started(app) as pilot:
-        await pilot.press("n", key)
-        await pilot.pause()
-        assert [each.message for each in app._notifications] == [NOBODY]
+        await pilot.press("n")
+        for times, key in enumerate("xsortu", 1):
+            await pilot.press(key)
+            await pilot.pause()
+            assert told == [NOBODY] * times, key
 
 
-async def test_letters_are_typed_where_one_types(home: Home, reel: PlayableRecording) -> None:
+async def test_letters_are_typed_where_one_types(
+    home: Home, reel: PlayableRecording, monkeypatch: pytest.MonkeyPatch
+) -> None:
     replay = Replay(reel, paused=True)
     app = screen(replay, home)
+    told = told_by(app, monkeypatch)
     async with started(app) as pilot:
         await pilot.press("i", "n", "space", "n")
         assert (replay.place, app.query_one("#typed", Input).value) == (0, "n n")
         await pilot.press("enter")
         await pilot.pause()
-        assert [each.message for each in app._notifications] == [NOBODY]
+        assert told == [NOBODY]
 
 
 # -- recording on the screen --------------------------------------------------------------------
@@ -193,14 +200,12 @@ async def test_r_records_and_the_status_line_says_so(tmp_path: Path) -> None:
     session = ToldSession([PhaseChanged(Phase.LISTENING)])
     app = told_screen(session, tmp_path)
     async with app.run_test(size=(80, 24)) as pilot:
-        while not session.begun:
-            await pilot.pause(0.01)
+        await until(pilot, lambda: session.begun)
         await pilot.press("r")
         assert session.done == ["record"]
         for path, shown in (("/x/y.jsonl", True), (None, False)):
             session.tell(RecordingChanged(path))
-            while not app.up_to_date:
-                await pilot.pause(0.01)
+            await until(pilot, lambda: app.up_to_date)
             status = str(app.query_one(StatusLine).render())
             assert ("recording" in status) == shown
 

@@ -32,6 +32,7 @@ from assistant.events import (
 )
 from tests.support.pilots import shown, until
 from tests.support.screens import AT, READY, ToldSession, opened, settled
+from ui.screen.memory.forgetting_preview import SHOWN
 from ui.screen.widgets.dialogs import TextDialog
 
 DOG = MemoryUsed(
@@ -155,16 +156,14 @@ async def test_a_section_opens_to_its_text_and_is_copied(tmp_path: Path) -> None
 
 async def test_a_memory_is_changed_where_it_is_shown(tmp_path: Path) -> None:
     session = ToldSession((*READY, *TURN))
-    shown = {"id": "dog", "kind": "fact", "text": "A dog.", "pinned": False, "never_recall": False}
-    session.answers |= {"show": [shown], "mark": [shown], "edit": [shown]}
-    session.answers["forget"] = [{"event": "forgetting"}]
+    asking = {"with_sources": False, "ask": True, "limit": SHOWN}
     requests: list[tuple[tuple[str, ...], dict[str, object]]] = [
         (("p",), {"act": "mark", "id": "dog", "pinned": True}),
         (("n",), {"act": "mark", "id": "dog", "never_recall": True}),
         (("w",), {"act": "mark", "id": "dog", "feedback": -1}),
         (("e", "home", *"Oh ", "enter"), {"act": "edit", "id": "dog", "text": "Oh A dog."}),
-        (("d",), {"act": "forget", "ids": ["dog"], "with_sources": False}),
-        (("j", "d"), {"act": "forget", "ids": ["run"], "with_sources": False}),
+        (("d",), {"act": "forget", "ids": ["dog"], **asking}),
+        (("j", "d"), {"act": "forget", "ids": ["run"], **asking}),
     ]
     async with opened(session, tmp_path) as (app, pilot):
         app.query_one("#injected OptionList", OptionList).focus()
@@ -203,7 +202,6 @@ async def test_the_newest_trouble_covers_nothing(tmp_path: Path) -> None:
 
 async def test_undo_is_offered_while_there_is_something_to_undo(tmp_path: Path) -> None:
     session = ToldSession((*READY, ForgettingBegan("f", ("x",), (), AT)))
-    session.answers |= {"undo": [{"event": "undone"}]}
     async with opened(session, tmp_path) as (app, pilot):
         assert "u undoes" in shown(app)
         await pilot.press("u")

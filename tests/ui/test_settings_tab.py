@@ -146,10 +146,7 @@ async def test_space_is_left_to_others_where_there_is_no_switch(home: Home) -> N
     app = screen(session, home.root)
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("4")
-        for _ in range(500):
-            if app.query_one(SettingsPane).chosen() is not None:
-                break
-            await pilot.pause(0.02)
+        await until(pilot, lambda: app.query_one(SettingsPane).chosen() is not None)
         await pilot.press("space")
         await pilot.pause()
 
@@ -350,24 +347,14 @@ async def test_theme_and_keys_count_at_once_and_are_kept(tmp_path: Path) -> None
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("4")
         pane = app.query_one(SettingsPane)
-        for _ in range(500):
-            if pane.chosen() is not None:
-                break
-            await pilot.pause(0.02)
+        await until(pilot, lambda: pane.chosen() is not None)
         pane.query_one(Listing).highlighted = pane.query_one(Listing).get_option_index(
             "wanted:screen.theme"
         )
         await pilot.press("m", "enter")
-        for _ in range(500):
-            if isinstance(app.screen, ChooseDialog):
-                break
-            await pilot.pause(0.02)
+        await until(pilot, lambda: isinstance(app.screen, ChooseDialog))
         await pilot.press("g", "j", "enter")
-        for _ in range(500):
-            if app.theme != "ansi-dark":
-                break
-            await pilot.pause(0.02)
-        await pilot.pause()
+        await until(pilot, lambda: app.theme != "ansi-dark")
 
         assert session.done == ["stop"]
         assert in_file(home, "screen.theme") == app.theme == sorted(app.available_themes)[1]
@@ -387,10 +374,7 @@ async def test_push_to_talk_counts_after_the_restart(tmp_path: Path) -> None:
         await pilot.press("4", "1", "space")
         assert session.done == ["mute"]
         await pilot.press("4", "r")
-        for _ in range(500):
-            if session.restarted:
-                break
-            await pilot.pause(0.02)
+        await until(pilot, lambda: session.restarted)
         await pilot.press("1", "space")
         await pilot.pause()
 

@@ -13,6 +13,7 @@ from assistant.memory.transcript.conversation_recordings import Recordings
 from assistant.paths import Home
 from assistant.settings import load as load_settings
 from data import located
+from tests.support.pilots import until
 from tests.support.snapshots import difference, normal
 from ui.screen.replay_screen import ReplayScreen
 from ui.session.replay import Replay, load
@@ -59,8 +60,7 @@ async def test_the_demo_looks_as_it_did(
     app = ReplayScreen(replay, home, loaded, now=lambda: replay.now.astimezone(UTC))
     different = {}
     async with app.run_test(size=size) as pilot:
-        while not replay.started:
-            await pilot.pause(0.01)
+        await until(pilot, lambda: replay.started)
         await pilot.press(*["n"] * TURNS)
         for tab, key in TABS.items():
             await pilot.press(key)

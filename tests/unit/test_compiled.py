@@ -12,16 +12,13 @@ from numpy.typing import NDArray
 from assistant.idle.jobs.compaction import FOLDED
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory import index_sync
-from assistant.memory.retrieval.encoding import QueryEncoder
 from assistant.memory.retrieval.lexical_index import LexicalIndex
-from assistant.memory.retrieval.ranking import Ranking
 from assistant.memory.retrieval.vectors import kernels, vector_index
 from assistant.memory.retrieval.vectors.kernels import COMPILED, Compiled, Loops
 from assistant.memory.retrieval.vectors.vector_index import VectorIndex
 from assistant.memory.store.table import MemoryTable
-from assistant.memory.user_memory import UserMemory
-from tests.support.encoders import HashingEncoder
 from tests.support.memories import memory
+from tests.support.user_memory import opened_memory
 
 Vectors = NDArray[np.float32]
 
@@ -132,23 +129,12 @@ async def test_they_are_loaded_for_a_large_index_in_a_silence(
     monkeypatch.setattr(kernels, "ROWS", 4)
     with closing(MemoryTable.open(str(tmp_path))) as table:
         table.add([memory(f"It is number {n}.", at=n) for n in range(rows)])
-    kept = UserMemory(
-        "ada",
-        lambda: MemoryTable.open(str(tmp_path)),
-        QueryEncoder(HashingEncoder()),
-        TextAnalyzer("en"),
-        Ranking(),
-        lambda _: None,
-    )
-    await kept.load(None)
-    try:
+    async with opened_memory(tmp_path) as kept:
         assert loaded.loops is None, "a start waits for nothing that it can do without"
         assert kept.untidy(FOLDED) is wanted
         await kept.tidy(FOLDED)
         assert (loaded.loops is not None) is wanted
         assert not kept.untidy(FOLDED)
-    finally:
-        await kept.close()
 
 
 def test_without_a_compiler_numpy_goes_on(

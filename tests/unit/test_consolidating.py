@@ -218,7 +218,7 @@ async def test_of_a_merged_telling_that_is_forgotten_nothing_stays(tmp_path: Pat
     async with here(tmp_path) as at:
         older, _ = await at.tell(WALKS, FETCH)
         await at.consolidate()
-        await at.bench.forgetting.forget([older.id], ())
+        await at.bench.forgetting.hide([older.id], ())
         at.bench.pass_time(61)
         await at.bench.forgetting.purge_due()
         assert set(at.said()) == {FETCH}

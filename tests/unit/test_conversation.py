@@ -43,7 +43,7 @@ def test_what_was_handed_out_does_not_change() -> None:
     copy = tuple(before)
 
     conversation.append_user(3, "more", NOW)
-    conversation.forget([before[0].id])
+    conversation.hide([before[0].id])
 
     assert before == copy
     assert turns_of(conversation.exchanges) == [2, 3]
@@ -76,7 +76,7 @@ def test_a_summary_stands_for_what_it_covers() -> None:
 def test_a_summary_of_something_forgotten_meanwhile_is_refused() -> None:
     conversation = talk(5)
     summary = summary_of(conversation, 3)
-    conversation.forget([conversation.exchanges[1].id])
+    conversation.hide([conversation.exchanges[1].id])
 
     assert not conversation.apply(summary)
     assert conversation.summary is None
@@ -105,7 +105,7 @@ def test_forgetting_a_source_ends_the_summary_and_brings_the_others_back() -> No
     conversation.apply(summary_of(conversation, 3))
     forgotten = conversation.exchanges[1].id
 
-    assert conversation.forget([forgotten, "unknown"]) == {forgotten}
+    assert conversation.hide([forgotten, "unknown"]) == {forgotten}
     assert conversation.summary is None
     assert turns_of(conversation.uncovered) == [1, 3, 4, 5]
 
@@ -113,7 +113,7 @@ def test_forgetting_a_source_ends_the_summary_and_brings_the_others_back() -> No
 def test_forgetting_what_a_summary_does_not_rest_on_keeps_it() -> None:
     conversation = talk(5)
     conversation.apply(summary_of(conversation, 3))
-    conversation.forget([conversation.exchanges[4].id])
+    conversation.hide([conversation.exchanges[4].id])
 
     assert conversation.summary is not None
     assert turns_of(conversation.uncovered) == [4]

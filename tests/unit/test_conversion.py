@@ -1,10 +1,7 @@
 """A home from plain to encrypted and back, and what may come in between."""
 
-import os
 import shutil
 import signal
-import subprocess
-import sys
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -19,6 +16,8 @@ from assistant.encryption.vault import open_vault
 from assistant.errors import SettingsError, StoreError, StoreInUse, StoreLocked
 from assistant.memory.store.table import MemoryTable
 from assistant.paths import Home
+from assistant.settings import Settings
+from tests.support.children import Say, child
 from tests.support.homes import (
     CHEAP_ARGON2,
     PASSPHRASE,
@@ -30,8 +29,6 @@ from tests.support.homes import (
     talk_in,
     whole,
 )
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(autouse=True)
@@ -159,35 +156,18 @@ def test_a_conversion_that_ends_anywhere_is_all_or_nothing(
         assert back or (keyring.read_text() == "{}") is (vault.key is None)
 
 
-CONVERTER = """
-import sys
-from pathlib import Path
-from assistant.compose.rekeying import build_rekeying
-from assistant.encryption import keys
-from assistant.paths import Home
-from assistant.settings import Settings
-keys.ARGON2 = {"iterations": 1, "lanes": 1, "memory_kib": 64}
-print("ready", flush=True)
-home = Home(Path(sys.argv[1]))
-build_rekeying(home, Settings()).enable("passphrase", lambda _: "correct horse", print, print)
-"""
+def convert(home: Home, say: Say) -> None:
+    keys.ARGON2 = CHEAP_ARGON2
+    build_rekeying(home, Settings()).enable("passphrase", lambda _: "correct horse", quietly, say)
 
 
 def test_a_conversion_that_is_really_killed(plain: Home) -> None:
     """While it copies the memories."""
-    process = subprocess.Popen(
-        [sys.executable, "-u", "-c", CONVERTER, str(plain.root)],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout is not None
-    for line in process.stdout:
-        if line.startswith("The memories"):
-            break
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
-    process.stdout.close()
+    with child(convert, plain) as dying:
+        while not dying.hear().startswith("The memories"):
+            assert dying.process.is_alive()
+        dying.kill_in(0)
+        assert dying.ended() == -signal.SIGKILL
     assert conversion.is_unfinished(plain)
 
     with closing(open_vault(plain, settings())) as vault:

@@ -74,7 +74,7 @@ async def test_lines_before_that_are_shown_are_sources(tmp_path: Path) -> None:
         assert "Ines" in shown[1]
         assert "boat" not in shown[2]
         derived = DerivedOutputs(at.bench.transcript, "ada")
-        await at.bench.forgetting.forget([first.id], ())
+        await at.bench.forgetting.hide([first.id], ())
         assert set(derived.of(DESCRIBED)) == {third.id}
 
 
@@ -225,7 +225,7 @@ async def test_it_is_hidden_with_any_of_its_sources_and_comes_back(tmp_path: Pat
         await at.describe(second)
         score = await at.score(QUERY, second)
         assert score > FOUND
-        hidden = await at.bench.forgetting.forget([first.id], ())
+        hidden = await at.bench.forgetting.hide([first.id], ())
         assert await at.score(QUERY, second) < FOUND
         assert await at.score("strolled along", second) > FOUND
         await at.bench.forgetting.undo(hidden.id)
@@ -240,7 +240,7 @@ async def test_of_what_was_made_of_forgotten_words_no_byte_is_left(tmp_path: Pat
         assert "bird" in searched(at.bench.memory.index)
     assert found(tmp_path, {STROLL, QUESTION}, []) != []
     async with here(tmp_path, (made(OTHER, "What is at home?"),)) as later:
-        await later.bench.forgetting.forget([first.id], ())
+        await later.bench.forgetting.hide([first.id], ())
         later.bench.pass_time(61)
         assert await later.bench.forgetting.purge_due()
         assert found(tmp_path, {STROLL, QUESTION}, []) == []
@@ -257,7 +257,7 @@ async def test_what_was_forgotten_while_the_model_wrote_leaves_nothing(tmp_path:
         exchange = await at.tell()
         task = asyncio.create_task(at.describe(exchange))
         await at.llm.writing.wait()
-        hidden = await at.bench.forgetting.forget([exchange.id], ())
+        hidden = await at.bench.forgetting.hide([exchange.id], ())
         gate.set()
         await task
         assert at.derived() == {}
@@ -270,7 +270,7 @@ async def test_a_start_with_something_hidden_shows_nothing_of_it(tmp_path: Path)
         first = await at.tell("My sister Ines has a new boat at the lake.")
         second = await at.tell("She strolled along with me there, and that was it.")
         await at.describe(second)
-        hidden = await at.bench.forgetting.forget([first.id], ())
+        hidden = await at.bench.forgetting.hide([first.id], ())
         talk = at.bench.window.talk
     async with bench(tmp_path, talk, at.bench.clock[0]) as later:
         later_here = type(at)(later, at.llm, at.work)

@@ -80,6 +80,31 @@ def test_each_form_is_previewed_hidden_and_undone(home: Home, told: dict[str, st
             assert everywhere(home, desk) == before
 
 
+def test_more_than_one_thing_and_everything_are_agreed_to_first(
+    home: Home, told: dict[str, str]
+) -> None:
+    with at_desk(home) as desk:
+        desk.import_([fact("resting-on-both", "They live in Norway.", told[DOG], told[ROOF])])
+        asked: list[Row] = [
+            {"ids": [told[DOG], told[ROOF]]},
+            {"ids": ["resting-on-both"], "with_sources": True},
+            {"minutes": 30},
+            {"everything": True},
+        ]
+        for form in asked:
+            last = ask(desk, "forget", ask=True, **form)[-1]
+            assert (last["event"], last["confirm"]) == ("preview", True)
+            assert ask(desk, "pending")[-1]["count"] == 0
+        at_once: list[Row] = [{"ids": [told[DOG]]}, {"ids": ["resting-on-both"]}, {"about": "roof"}]
+        for form in at_once:
+            assert not ask(desk, "forget", preview=True, **form)[-1]["confirm"]
+            assert [row["event"] for row in ask(desk, "forget", ask=True, **form)] == ["forgetting"]
+            ask(desk, "undo")
+        ask(desk, "forget", ids=[told[DOG]], now=True)
+        ask(desk, "forget", ids=[told[ROOF]], now=True)
+        assert ask(desk, "forget", ask=True, everything=True)[-1]["things"] == 1
+
+
 def test_what_is_to_go_now_is_gone_with_a_receipt(home: Home, told: dict[str, str]) -> None:
     with at_desk(home) as desk:
         for form, going in (({"about": "my dog"}, {DOG}), ({"everything": True}, set(SAID))):
@@ -189,7 +214,7 @@ def test_when_it_is_over_the_next_command_purges_and_nothing_comes_back(
     assert found(home.root, {DOG}, []) == []
     assert marked(home.root) == {told[DOG]}
     (sentence,) = sentences
-    assert "is gone for good; looked for in" in sentence
+    assert "is gone for good. Searched" in sentence
     assert sentence.endswith("nothing found.")
 
 
@@ -254,7 +279,7 @@ REFUSED: list[tuple[Row, type[AssistantError], str]] = [
     ({"about": ""}, SettingsError, "text is empty"),
     ({"about": "him"}, SettingsError, "names nothing that could be looked for"),
     ({"everything": True, "limit": -1}, SettingsError, "limit"),
-    ({"about": "submarines"}, StoreError, "Nothing is known about that"),
+    ({"about": "submarines"}, StoreError, "don't know anything about that"),
     ({"minutes": 1}, StoreError, "Nothing was said"),
     ({"ids": ["0123456789"]}, StoreError, "There is no memory"),
 ]

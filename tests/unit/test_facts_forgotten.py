@@ -9,6 +9,7 @@ import pytest
 from assistant.context.conversation import Conversation, Exchange
 from assistant.memory.records.ids import fact_id
 from assistant.memory.transcript.derived_outputs import DerivedOutputs
+from tests.support.desks import forget_now
 from tests.support.extracting import DOG, MUCH, NO, PEANUTS, SAID, Here, here
 from tests.support.forgetting import START
 from tests.support.remains import found, vectors_of
@@ -20,7 +21,7 @@ async def test_it_is_hidden_and_comes_back_with_its_exchange(tmp_path: Path) -> 
     async with here(tmp_path) as at:
         exchange = await at.tell()
         await at.extract(exchange)
-        hidden = await at.bench.forgetting.forget([exchange.id], ())
+        hidden = await at.bench.forgetting.hide([exchange.id], ())
         assert await at.bench.recalled("peanuts") == set()
         assert at.derived() == {}
         assert await at.work.missing(9) == []
@@ -39,7 +40,7 @@ async def test_of_a_fact_that_is_forgotten_with_its_words_no_byte_is_left(tmp_pa
     assert len(vectors) == 2
     assert found(tmp_path, gone, vectors) != []
     async with here(tmp_path) as at:
-        await at.bench.forgetting.forget([exchange.id], ())
+        await at.bench.forgetting.hide([exchange.id], ())
         at.bench.pass_time(61)
         assert await at.bench.forgetting.purge_due()
         assert at.facts() == []
@@ -55,7 +56,7 @@ async def test_what_was_forgotten_while_the_model_wrote_leaves_nothing(tmp_path:
         exchange = await at.tell()
         task = asyncio.create_task(at.extract(exchange))
         await at.llm.writing.wait()
-        hidden = await at.bench.forgetting.forget([exchange.id], ())
+        hidden = await at.bench.forgetting.hide([exchange.id], ())
         gate.set()
         await task
         assert (at.facts(), at.derived()) == ([], {})
@@ -82,7 +83,7 @@ async def test_told_twice_it_outlives_the_first_telling(tmp_path: Path) -> None:
     async with here(tmp_path) as at:
         first, second = [await at.tell("My dog is called Maximilian.") for _ in range(2)]
         await at.extract(first, second)
-        await at.bench.forgetting.forget([first.id], ())
+        await at.bench.forgetting.hide([first.id], ())
         at.bench.pass_time(61)
         await at.bench.forgetting.purge_due()
         [fact] = at.facts()
@@ -98,7 +99,7 @@ async def test_told_in_other_words_it_is_one_fact_and_each_telling_can_be_forgot
         await at.extract(second, first)  # in whatever order
         [fact] = at.facts()
         assert set(fact.sources) == {first.id, second.id}
-        await at.bench.forgetting.forget([second.id], ())
+        await at.bench.forgetting.hide([second.id], ())
         at.bench.pass_time(61)
         await at.bench.forgetting.purge_due()
         assert await at.work.missing(9) == [first.id]
@@ -112,7 +113,7 @@ async def test_told_in_other_words_and_deleted_it_comes_back_in_none(tmp_path: P
         first = await at.tell("My dog is called Maximilian.")
         second = await at.tell("Oh, my dog's name is Maximilian.")
         await at.extract(first, second)
-        await asyncio.to_thread(at.desk.forget, [fact_id(first.id, 0)])
+        await asyncio.to_thread(forget_now, at.desk, [fact_id(first.id, 0)])
         assert at.derived() == {first.id: [None], second.id: [None]}
         await asyncio.to_thread(at.bench.memory.rebuild, at.bench.transcript)
         assert at.facts() == []
@@ -155,7 +156,7 @@ async def test_a_fact_that_the_user_deleted_never_comes_back(tmp_path: Path) -> 
     async with here(tmp_path) as at:
         exchange = await at.tell()
         await at.extract(exchange)
-        await asyncio.to_thread(at.desk.forget, [fact_id(exchange.id, 0)])
+        await asyncio.to_thread(forget_now, at.desk, [fact_id(exchange.id, 0)])
         assert at.texts() == {PEANUTS}
         [content] = at.derived().values()
         assert content[0] is None

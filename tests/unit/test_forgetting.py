@@ -12,11 +12,11 @@ from assistant.context.conversation import Conversation
 from assistant.errors import StoreError
 from assistant.events import ForgettingBegan, ForgettingDone, ForgettingUndone
 from assistant.memory.admin import MemoryAdmin
-from assistant.memory.due_purges import make_purger, purge_due_at_start
 from assistant.memory.forgetting import receipts
 from assistant.memory.forgetting.executor import done
-from assistant.memory.forgetting.purge import GONE_BEFORE
-from assistant.memory.forgetting.receipts import Receipt
+from assistant.memory.forgetting.purge import GONE_BEFORE, make_purge
+from assistant.memory.forgetting.receipts import PurgeResult, Receipt
+from assistant.memory.forgetting.startup import purge_due_at_start
 from assistant.memory.records.hidden import HiddenItems
 from assistant.memory.records.memory import Memory, MemoryKind, new_id
 from assistant.memory.store.table import MemoryTable
@@ -34,7 +34,7 @@ async def test_it_is_out_of_sight_at_once_and_gone_after_the_grace_time(tmp_path
     async with bench(tmp_path, talk) as here:
         dog, _ = here.tell(DOG), here.tell(CAT)
         await here.memory.settled()
-        hidden = await here.forgetting.forget([dog.id], ())
+        hidden = await here.forgetting.hide([dog.id], ())
         assert await here.recalled("What is my dog called?") == {CAT}
         assert [each.user_text for each in talk.exchanges] == [CAT]
         assert here.transcript.hidden("ada") == [hidden]
@@ -65,9 +65,11 @@ async def test_undo_brings_all_of_it_back(tmp_path: Path) -> None:
     async with bench(tmp_path, talk) as here:
         dog, _ = here.tell(DOG), here.tell(CAT)
         await here.memory.settled()
-        hidden = await here.forgetting.forget([dog.id], ())
+        hidden = await here.forgetting.hide([dog.id], ())
         here.pass_time(59)
-        assert await here.forgetting.undo() == hidden
+        undone = await here.forgetting.undo()
+        assert undone is not None
+        assert (undone.items, undone.exchanges, undone.memories) == (hidden, (dog,), ())
         assert DOG in await here.recalled("What is my dog called?")
         assert [each.user_text for each in talk.exchanges] == [DOG, CAT]
         assert await here.forgetting.undo() is None
@@ -83,8 +85,8 @@ async def test_the_last_of_several_is_undone_and_what_both_hide_stays_hidden(
     async with bench(tmp_path, Conversation.begin("ada")) as here:
         dog, cat = here.tell(DOG), here.tell(CAT)
         await here.memory.settled()
-        await here.forgetting.forget([dog.id], ())
-        await here.forgetting.forget([dog.id, cat.id], ())
+        await here.forgetting.hide([dog.id], ())
+        await here.forgetting.hide([dog.id, cat.id], ())
         await here.forgetting.undo()
         assert await here.recalled("What is my dog called, and my cat?") == {CAT}
 
@@ -93,7 +95,7 @@ async def test_after_the_grace_time_nothing_comes_back(tmp_path: Path) -> None:
     async with bench(tmp_path, Conversation.begin("ada")) as here:
         dog = here.tell(DOG)
         await here.memory.settled()
-        await here.forgetting.forget([dog.id], ())
+        await here.forgetting.hide([dog.id], ())
         here.pass_time(60)
         assert await here.forgetting.undo() is None
         assert await here.recalled("What is my dog called?") == set()
@@ -104,7 +106,7 @@ async def test_a_restart_neither_shows_it_nor_ends_the_grace_time(tmp_path: Path
     async with bench(tmp_path, talk) as here:
         dog, _ = here.tell(DOG), here.tell(CAT)
         await here.memory.settled()
-        await here.forgetting.forget([dog.id], ())
+        await here.forgetting.hide([dog.id], ())
     later = START + timedelta(seconds=30)
     async with bench(tmp_path, Conversation.begin("ada"), later) as again:
         assert await again.recalled("What is my dog called?") == {CAT}
@@ -120,7 +122,7 @@ async def test_what_is_due_is_purged_at_the_next_start_before_anything_is_read(
     async with bench(tmp_path, Conversation.begin("ada")) as here:
         dog, _ = here.tell(DOG), here.tell(CAT)
         await here.memory.settled()
-        await here.forgetting.forget([dog.id], ())
+        await here.forgetting.hide([dog.id], ())
     later = START + timedelta(seconds=61)
     async with bench(tmp_path, Conversation.begin("ada"), later) as again:
         assert again.forgetting.hidden == ()
@@ -133,7 +135,7 @@ async def test_a_clock_that_was_set_back_gives_no_more_time(tmp_path: Path) -> N
     async with bench(tmp_path, Conversation.begin("ada")) as here:
         dog = here.tell(DOG)
         await here.memory.settled()
-        await here.forgetting.forget([dog.id], ())
+        await here.forgetting.hide([dog.id], ())
     async with bench(tmp_path, Conversation.begin("ada"), START - timedelta(days=1)) as again:
         assert await again.forgetting.undo() is None
     assert kept(tmp_path) == (set(), set())
@@ -148,7 +150,7 @@ async def test_what_rests_on_it_goes_with_it_and_a_rebuild_makes_nothing_of_it(
         fact = Memory(new_id(), "ada", MemoryKind.FACT, "The dog is Max.", START, sources=(dog.id,))
         note = Memory(new_id(), "ada", MemoryKind.FACT, "Max barks.", START, sources=("you",))
         await asyncio.to_thread(here.memory.put, [fact, note])
-        await here.forgetting.forget([dog.id], [note.id])
+        await here.forgetting.hide([dog.id], [note.id])
         assert await here.recalled("What of Max the dog?") == set()
         await asyncio.to_thread(here.memory.rebuild, here.transcript)
         assert await here.recalled("What of Max the dog?") == set()
@@ -164,7 +166,7 @@ async def test_a_forgotten_exchange_that_comes_late_is_not_kept(tmp_path: Path) 
     async with bench(tmp_path, talk) as here:
         dog = here.tell(DOG)
         await here.memory.settled()
-        await here.forgetting.forget([dog.id], ())
+        await here.forgetting.hide([dog.id], ())
         here.pass_time(60)
         await here.forgetting.purge_due()
         Archive(here.transcript, here.memory).store(talk, dog)
@@ -179,7 +181,7 @@ async def test_a_purge_that_fails_is_done_again_and_shows_nothing_meanwhile(
         dog = here.tell(DOG)
         await here.memory.settled()
         real, here.forgetting._purge = here.forgetting._purge, _broken
-        await here.forgetting.forget([dog.id], ())
+        await here.forgetting.hide([dog.id], ())
         here.pass_time(60)
         assert not await here.forgetting.purge_due()
         assert await here.recalled("What is my dog called?") == set()
@@ -188,7 +190,7 @@ async def test_a_purge_that_fails_is_done_again_and_shows_nothing_meanwhile(
     assert kept(tmp_path) == (set(), set())
 
 
-def _broken(_: HiddenItems) -> None:
+def _broken(_: HiddenItems) -> PurgeResult:
     raise StoreError("The disk is full.")
 
 
@@ -196,12 +198,10 @@ async def test_a_purge_that_is_done_again_does_not_claim_to_have_looked(tmp_path
     async with bench(tmp_path, Conversation.begin("ada")) as here:
         dog = here.tell(DOG)
         await here.memory.settled()
-        hidden = await here.forgetting.forget([dog.id], ())
+        hidden = await here.forgetting.hide([dog.id], ())
         first, again = [await asyncio.to_thread(here.forgetting._purge, hidden) for _ in range(2)]
-    assert first is not None
-    assert again is not None
-    assert GONE_BEFORE not in first.unprovable
-    assert GONE_BEFORE in again.unprovable
+    assert GONE_BEFORE not in first.receipt.unprovable
+    assert GONE_BEFORE in again.receipt.unprovable
     assert [GONE_BEFORE in each["unprovable"] for each in receipts.read(tmp_path)] == [False, True]
 
 
@@ -211,7 +211,7 @@ async def test_while_the_memories_cannot_be_opened_what_is_due_stays_hidden(
     async with bench(tmp_path, Conversation.begin("ada")) as here:
         dog, _ = here.tell(DOG), here.tell(CAT)
         await here.memory.settled()
-        hidden = await here.forgetting.forget([dog.id], ())
+        hidden = await here.forgetting.hide([dog.id], ())
     in_use = MemoryTable.open(str(tmp_path / "memories"))
     later = START + timedelta(seconds=61)
     async with bench(tmp_path, Conversation.begin("ada"), later) as again:
@@ -235,7 +235,7 @@ async def test_what_could_not_be_noted_is_hidden_all_the_same(tmp_path: Path) ->
         await here.memory.settled()
         here.transcript._db.execute("PRAGMA query_only = ON")
         with pytest.raises(StoreError):
-            await here.forgetting.forget([dog.id], ())
+            await here.forgetting.hide([dog.id], ())
         assert await here.recalled("What is my dog called?") == set()
         here.transcript._db.execute("PRAGMA query_only = OFF")
         here.pass_time(60)
@@ -250,7 +250,7 @@ async def test_it_purges_by_itself(tmp_path: Path) -> None:
         running = asyncio.create_task(here.forgetting.run())
         dog = here.tell(DOG)
         await here.memory.settled()
-        await here.forgetting.forget([dog.id], ())
+        await here.forgetting.hide([dog.id], ())
         async with asyncio.timeout(LEISURE_S):
             while here.forgetting.hidden:
                 await asyncio.sleep(0.02)
@@ -264,7 +264,7 @@ async def test_nobody_is_shown_what_is_hidden(tmp_path: Path) -> None:
     async with bench(tmp_path, Conversation.begin("ada")) as here:
         dog, _ = here.tell(DOG), here.tell(CAT)
         await here.memory.settled()
-        await here.forgetting.forget([dog.id], ())
+        await here.forgetting.hide([dog.id], ())
         memory, transcript = here.memory, here.transcript
         desk = MemoryAdmin("ada", memory.table, lambda: transcript, lambda: memory, memory=memory)
         listed = await asyncio.to_thread(desk.newest)
@@ -281,7 +281,7 @@ async def test_undo_and_purge_at_one_moment_do_not_cross(
     async with bench(tmp_path, Conversation.begin("ada")) as here:
         dog = here.tell(DOG)
         await here.memory.settled()
-        await here.forgetting.forget([dog.id], ())
+        await here.forgetting.hide([dog.id], ())
         quickly = here.transcript.show_again
 
         def slowly(user: str, key: str) -> None:
@@ -315,7 +315,7 @@ async def test_what_is_forgotten_while_the_notes_are_read_stays_forgotten(
         monkeypatch.setattr(here.transcript, "hidden", slowly)
         loading = asyncio.create_task(here.forgetting.load())
         await asyncio.sleep(0.05)
-        hidden = await here.forgetting.forget([dog.id], ())
+        hidden = await here.forgetting.hide([dog.id], ())
         await loading
         assert here.forgetting.hidden == (hidden,)
         assert await here.recalled("What is my dog called?") == set()
@@ -325,7 +325,7 @@ async def test_what_is_told_again_meanwhile_stays(tmp_path: Path) -> None:
     async with bench(tmp_path, Conversation.begin("ada")) as here:
         dog = here.tell(DOG)
         await here.memory.settled()
-        await here.forgetting.forget([dog.id], [f"{dog.id}-user"])
+        await here.forgetting.hide([dog.id], [f"{dog.id}-user"])
         here.pass_time(20)
         here.tell(DOG)
         await here.memory.settled()
@@ -340,7 +340,7 @@ async def test_another_users_is_purged_at_the_start_too(tmp_path: Path) -> None:
     async with bench(tmp_path, Conversation.begin("ada")) as here:
         dog = here.tell(DOG)
         await here.memory.settled()
-        hidden = await here.forgetting.forget([dog.id], ())
+        hidden = await here.forgetting.hide([dog.id], ())
     with (
         closing(Transcript.open(tmp_path / "transcript.sqlite3")) as transcript,
         closing(MemoryTable.open(str(tmp_path / "memories"))) as table,
@@ -363,10 +363,9 @@ async def test_without_a_long_term_memory_its_table_is_purged_all_the_same(tmp_p
         await here.memory.settled()
     with closing(Transcript.open(tmp_path / "transcript.sqlite3")) as transcript:
         folder = str(tmp_path / "memories")
-        purge = make_purger("ada", transcript, None, lambda: MemoryTable.open(folder))
-        receipt = purge(HiddenItems.of("ada", [dog.id], (), START))
-    assert receipt is not None
-    assert receipt.clean
+        purge = make_purge(transcript, None, lambda: MemoryTable.open(folder))
+        result = purge(HiddenItems.of("ada", [dog.id], (), START))
+    assert result.receipt.clean
     assert kept(tmp_path) == (set(), set())
 
 
@@ -375,7 +374,7 @@ async def test_a_receipt_that_cannot_be_read_stops_nothing(tmp_path: Path) -> No
     async with bench(tmp_path, Conversation.begin("ada")) as here:
         dog = here.tell(DOG)
         await here.memory.settled()
-        await here.forgetting.forget([dog.id], ())
+        await here.forgetting.hide([dog.id], ())
         here.pass_time(60)
         assert await here.forgetting.purge_due()
     assert len(receipts.read(tmp_path)) == 1

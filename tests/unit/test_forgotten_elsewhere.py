@@ -15,23 +15,23 @@ from assistant.context.conversation import Conversation
 from assistant.errors import StoreError
 from assistant.events import Event, EventBus, ForgettingBegan, ForgettingDone, Notice
 from assistant.language.speakers import USER
-from assistant.language.stemming import TextAnalyzer
 from assistant.memory.admin import MemoryAdmin
-from assistant.memory.due_purges import purge_due_at_start
 from assistant.memory.forgetting import receipts
 from assistant.memory.forgetting.audit import verify
+from assistant.memory.forgetting.startup import purge_due_at_start
 from assistant.memory.forgetting.verify import OTHERS
+from assistant.memory.records.hidden import HiddenItems
 from assistant.memory.records.memory import Memory, MemoryKind, new_id
 from assistant.memory.records.serialization import to_json
-from assistant.memory.retrieval.ranking import Ranking
-from assistant.memory.retrieval.user_index import UserIndex
 from assistant.memory.service import _forgotten_elsewhere
 from assistant.memory.store import write_queue
 from assistant.memory.store.table import MemoryTable
 from assistant.memory.transcript.database import Transcript
+from tests.support.desks import forget_now
 from tests.support.forgetting import START, Bench, Window, bench
 from tests.support.memories import stored
 from tests.support.remains import pages
+from tests.support.user_memory import user_index
 
 GRACE_S = 61
 SECRET = "My dog Max barks at every postman."
@@ -60,7 +60,7 @@ class Shared:
     async def forget(self) -> None:
         """On A, to the end."""
         async with bench(self.a, self.talk, store=self.store) as here:
-            await here.forgetting.forget([self.told[SECRET]], ())
+            await here.forgetting.hide([self.told[SECRET]], ())
             here.pass_time(GRACE_S)
             assert await here.forgetting.purge_due()
 
@@ -180,7 +180,7 @@ async def test_a_purge_that_is_killed_after_its_mark_is_finished_by_whoever_star
             deadly.setattr(owner, "forget" if owner is Transcript else "delete", die)
             desk = MemoryAdmin("ada", table, lambda: transcript, lambda: pytest.fail("unasked"))
             with pytest.raises(Killed):
-                desk.forget([f"{shared.told[SECRET]}-{USER}"])
+                await asyncio.to_thread(forget_now, desk, [f"{shared.told[SECRET]}-{USER}"])
             assert table.forgotten.unfinished
         with closing(MemoryTable.open(str(shared.store))) as table:
             assert verify(table, transcript).found != ()
@@ -193,7 +193,7 @@ async def test_a_purge_that_is_killed_after_its_mark_is_finished_by_whoever_star
         verified = await asyncio.to_thread(verify, here.memory.table, here.transcript, [SECRET])
         assert verified.layout.clean
         assert verified.found == ()
-        assert (here.window.dropped != []) == (next_home == "b")
+        assert here.window.dropped == [shared.told[SECRET]]
         await gone_on(here, shared)
     assert shared.holding(SECRET) == [] or next_home == "a"
 
@@ -221,7 +221,7 @@ async def test_the_running_conversation_lets_go_of_it_and_its_user_is_told() -> 
     bus.subscribe(events.append)
     window.talk.append_user(1, SECRET, START)
     gone = {window.talk.complete(1, "I see.").id, new_id()}
-    _forgotten_elsewhere(gone, window, bus.emit)
+    _forgotten_elsewhere(HiddenItems.of("ada", gone, (), START), window, bus.emit)
     assert window.talk.exchanges == ()
     assert set(window.dropped) == gone
     began, done, notice = events
@@ -234,7 +234,7 @@ async def test_the_running_conversation_lets_go_of_it_and_its_user_is_told() -> 
 
 async def test_undone_it_leaves_no_mark(shared: Shared) -> None:
     async with bench(shared.a, shared.talk, store=shared.store) as here:
-        await here.forgetting.forget([shared.told[SECRET]], ())
+        await here.forgetting.hide([shared.told[SECRET]], ())
         assert await here.forgetting.undo() is not None
         here.pass_time(GRACE_S)
         assert await here.forgetting.purge_due()
@@ -290,7 +290,7 @@ def test_what_a_store_refused_for_a_while_waits_no_more(tmp_path: Path) -> None:
         table.forgotten.write([("ada", x, True)], finished=True)
     opened = partial(MemoryTable.open, str(tmp_path))
     link = write_queue.WriteQueue(opened, MemoryTable.close, print, print)
-    index = UserIndex("ada", TextAnalyzer("en"), 4, Ranking())
+    index = user_index(4)
     other = replace(said("ada", new_id()), text=KEPT)
     link.wait([said("ada", x), other])
     assert link.open()
@@ -306,7 +306,7 @@ async def test_a_transcript_tells_what_it_has_of_what_is_marked(shared: Shared, 
     ids = {*shared.told.values(), *(new_id() for _ in range(more))}
     async with bench(shared.a, shared.talk, store=shared.store) as here:
         assert here.transcript.held("ada", ids) == set(shared.told.values())
-        await here.forgetting.forget([shared.told[SECRET]], ())
+        await here.forgetting.hide([shared.told[SECRET]], ())
         assert here.transcript.held("ada", ids) == set(shared.told.values()), "hidden ones too"
         assert here.transcript.held("bob", ids) == here.transcript.held("ada", ()) == set()
 
@@ -355,7 +355,7 @@ async def test_an_import_leaves_out_what_was_forgotten_since(shared: Shared) -> 
         desk = MemoryAdmin("ada", memory.table, lambda: transcript, lambda: memory, memory=memory)
         rows = list(desk.export())
         assert len(rows) == 5
-        await here.forgetting.forget([shared.told[SECRET]], ())
+        await here.forgetting.hide([shared.told[SECRET]], ())
         here.pass_time(GRACE_S)
         assert await here.forgetting.purge_due()
         assert await asyncio.to_thread(desk.import_, rows) == 2

@@ -13,14 +13,14 @@ from assistant.context.conversation import Conversation, Summary
 from assistant.intents.command import Command
 from assistant.intents.command import CommandKind as Said
 from assistant.language.speakers import USER
-from assistant.memory.admin import MemoryAdmin
-from assistant.memory.forgetting.offline_executor import InSession
+from assistant.language.stemming import TextAnalyzer
 from assistant.memory.records.memory import Memory, MemoryKind, new_id
 from assistant.memory.retrieval.document_expansion import fingerprint
 from assistant.memory.retrieval.stored_expansions import DESCRIBED, Description, content_of
 from assistant.memory.store.table import MemoryTable
 from assistant.memory.transcript.derived_outputs import DerivedOutput, DerivedOutputs
 from data import located
+from tests.support.desks import forget_now
 from tests.support.forgetting import START, Bench, bench
 from tests.support.memories import stored
 from tests.support.remains import found, vectors_of
@@ -44,9 +44,9 @@ async def obey(here: Bench, command: Command) -> None:
     assert said.startswith("Forgotten"), said
 
 
-def own_word(fact: str, told: list[str], here: Bench) -> str:
+def own_word(fact: str, told: list[str]) -> str:
     """A word that stands in no other of the facts."""
-    lexicon = here.obeying._lexicon
+    lexicon = TextAnalyzer("en")
     others = {stem for each in told if each != fact for stem in lexicon.content(each)}
     words = [word.strip(".,!?'") for word in fact.split()]
     own = (word for word in words if others.isdisjoint(lexicon.content(word)))
@@ -95,20 +95,13 @@ def describe(here: Bench, told: tuple[str, str], subject: str) -> str:
 async def forget_half(here: Bench, told: dict[str, str]) -> set[str]:
     """In every way; returns the facts that are to be gone."""
     texts = list(told)
-    desk = MemoryAdmin(
-        "ada",
-        here.memory.table,
-        lambda: here.transcript,
-        lambda: here.memory,
-        memory=here.memory,
-        hiding=InSession(here.forgetting, asyncio.get_running_loop()),
-    )
+    desk = here.desk
     for text in texts[:8]:
-        await obey(here, Command(Said.FORGET_ABOUT, about=own_word(text, texts, here)))
+        await obey(here, Command(Said.FORGET_ABOUT, about=own_word(text, texts)))
     for text in texts[8:14]:
-        await here.forgetting.forget([told[text]], ())
+        await here.forgetting.hide([told[text]], ())
     for text in texts[14:20]:
-        await asyncio.to_thread(desk.forget, [f"{told[text]}-{USER}"])
+        await asyncio.to_thread(forget_now, desk, [f"{told[text]}-{USER}"])
     await obey(here, Command(Said.FORGET_THAT))
     await obey(here, Command(Said.FORGET_SPAN, minutes=4))
     return {*texts[:20], *texts[-5:]}
@@ -162,7 +155,7 @@ async def test_a_leak_is_seen(tmp_path: Path, place: str) -> None:
     gone = {facts()[0]}
     vectors = vectors_of(tmp_path, gone)
     async with bench(tmp_path, Conversation.begin("ada")) as here:
-        await here.forgetting.forget([fact.id], ())
+        await here.forgetting.hide([fact.id], ())
         here.pass_time(GRACE_S)
         await here.forgetting.purge_due()
     assert found(tmp_path, gone, vectors) == []

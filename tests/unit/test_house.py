@@ -7,7 +7,8 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -34,9 +35,22 @@ HEAVY = (
 )
 
 
+@cache
 def python_files() -> list[Path]:
     folders = (*PACKAGES, "scripts", "tests")
     return sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))
+
+
+@cache
+def nodes() -> dict[Path, list[ast.AST]]:
+    """Of every Python file, parsed once for all tests."""
+    return {path: list(ast.walk(ast.parse(path.read_text("utf-8")))) for path in python_files()}
+
+
+@cache
+def distributions() -> Mapping[str, list[str]]:
+    """What each installed top-level package comes from; reading it takes seconds."""
+    return importlib.metadata.packages_distributions()
 
 
 def text_files() -> Iterator[tuple[Path, str]]:
@@ -75,8 +89,8 @@ def test_files_are_short() -> None:
 def test_functions_are_short() -> None:
     long = [
         f"{path}:{node.lineno} {node.name}"
-        for path in python_files()
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        for path, inside in nodes().items()
+        for node in inside
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         and (node.end_lineno or node.lineno) - node.lineno + 1 > LONGEST_FUNCTION
     ]
@@ -87,8 +101,8 @@ def test_functions_are_short() -> None:
 def test_no_error_is_swallowed() -> None:
     swallowed = [
         f"{path}:{node.lineno}"
-        for path in python_files()
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        for path, inside in nodes().items()
+        for node in inside
         if isinstance(node, ast.ExceptHandler)
         and all(isinstance(statement, ast.Pass) for statement in node.body)
     ]
@@ -115,7 +129,7 @@ def test_packages_import_nothing_when_imported_but_what_they_need() -> None:
 
 def test_no_other_distribution_claims_our_packages() -> None:
     ours = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["name"]
-    owners = importlib.metadata.packages_distributions()
+    owners = distributions()
 
     assert "pytest" in owners
     assert {name: set(owners.get(name, ())) - {ours} for name in PACKAGES} == {
@@ -136,10 +150,11 @@ def test_constraints_pin_every_dependency_and_name_no_place() -> None:
 
 def imported(folder: str) -> set[str]:
     """Top-level names that the Python files of a folder import."""
-    trees = [ast.parse(path.read_text("utf-8")) for path in (ROOT / folder).rglob("*.py")]
-    nodes = [node for tree in trees for node in ast.walk(tree)]
-    plain = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
-    called = {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module}
+    within = [
+        node for path, each in nodes().items() if ROOT / folder in path.parents for node in each
+    ]
+    plain = {alias.name for node in within if isinstance(node, ast.Import) for alias in node.names}
+    called = {node.module for node in within if isinstance(node, ast.ImportFrom) and node.module}
     return {name.partition(".")[0] for name in plain | called}
 
 
@@ -150,7 +165,7 @@ def test_what_is_imported_is_declared() -> None:
         re.split(r"[\[<>=;~! ]", entry)[0].lower().replace("_", "-")
         for entry in project["dependencies"]
     }
-    owners = importlib.metadata.packages_distributions()
+    owners = distributions()
     foreign = {
         name
         for folder in PACKAGES

@@ -9,7 +9,6 @@ counted in `watched`, and compared in `IdleHome.state`.
 """
 
 import asyncio
-import multiprocessing
 import shutil
 import signal
 from dataclasses import dataclass, field
@@ -23,6 +22,7 @@ from assistant.errors import StoreError
 from assistant.idle.jobs.compaction import CompactionJob
 from assistant.idle.jobs.embedding import EmbeddingJob
 from assistant.idle.jobs.fact_extraction import FactExtractionJob
+from tests.support.children import child
 from tests.support.fitting_model import FittingModel
 from tests.support.idle_home import (
     IdleHome,
@@ -34,12 +34,9 @@ from tests.support.idle_home import (
     watched,
 )
 
-SAMPLE = 4
+SAMPLE = 2
 """Moments of each kind in the normal run, spread over all of them."""
 KILLS = 1
-PATIENCE_S = 120
-FORKED = multiprocessing.get_context("forkserver")
-FORKED.set_forkserver_preload(["lancedb", "pytest", "tests.support.idle_home"])
 
 
 def kinds() -> list[str]:
@@ -65,10 +62,21 @@ def homes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @dataclass
 class Undisturbed:
-    """What becomes of it where one kind of work is done first, and then the others."""
+    """What each kind of work writes, and what becomes of it where that is done first, and then the
+    others."""
 
     homes: Path
     known: dict[str, dict[str, Any]] = field(default_factory=dict)
+    written: dict[str, Writes] = field(default_factory=dict)
+
+    async def writes_of(self, kind: str) -> Writes:
+        if kind not in self.written:
+            async with idle_home(fresh(self.homes, f"counted-{kind}")) as home:
+                writes = self.written[kind] = Writes(0, lambda: None)
+                with watched(home, writes):
+                    await home.scheduler.run_until_empty(kind)
+                    await home.memory.settled()
+        return self.written[kind]
 
     async def by(self, kind: str) -> dict[str, Any]:
         if kind not in self.known:
@@ -95,18 +103,9 @@ async def finished(folder: Path) -> dict[str, Any]:
         return await home.state()
 
 
-async def writes_of(folder: Path, kind: str) -> Writes:
-    async with idle_home(folder) as home:
-        writes = Writes(0, lambda: None)
-        with watched(home, writes):
-            await home.scheduler.run_until_empty(kind)
-            await home.memory.settled()
-        return writes
-
-
 @pytest.mark.parametrize("kind", kinds())
-async def test_every_kind_of_work_writes_something(homes: Path, kind: str) -> None:
-    writes = await writes_of(fresh(homes, f"counted-{kind}"), kind)
+async def test_every_kind_of_work_writes_something(undisturbed: Undisturbed, kind: str) -> None:
+    writes = await undisturbed.writes_of(kind)
     assert {"COMMIT", "INSERT"} <= set(writes.kinds)
     if kind == EmbeddingJob.kind:
         assert "table written" in writes.kinds
@@ -141,10 +140,8 @@ async def attempted(home: IdleHome, kind: str) -> None:
 def killed(homes: Path, kind: str, moments: list[int], state: dict[str, Any]) -> None:
     for moment in moments:
         folder = fresh(homes, f"{kind}-killed-{moment}")
-        child = FORKED.Process(target=in_child, args=(folder, moment, kind))
-        child.start()
-        child.join(PATIENCE_S)
-        assert child.exitcode == -signal.SIGKILL, f"{kind}, write {moment}"
+        with child(in_child, folder, moment, kind) as dying:
+            assert dying.ended() == -signal.SIGKILL, f"{kind}, write {moment}"
         assert asyncio.run(finished(folder)) == state, f"{kind}, killed at write {moment}"
         shutil.rmtree(folder)
 
@@ -158,7 +155,7 @@ def spread(count: int, sample: int) -> list[int]:
 async def test_what_fails_at_a_write_is_done_again(
     homes: Path, undisturbed: Undisturbed, kind: str
 ) -> None:
-    count = (await writes_of(fresh(homes, f"measured-{kind}"), kind)).count
+    count = (await undisturbed.writes_of(kind)).count
     await crashed(homes, kind, spread(count, SAMPLE), await undisturbed.by(kind))
 
 
@@ -166,7 +163,7 @@ async def test_what_fails_at_a_write_is_done_again(
 def test_what_dies_at_a_write_is_done_again(
     homes: Path, undisturbed: Undisturbed, kind: str
 ) -> None:
-    count = asyncio.run(writes_of(fresh(homes, f"sized-{kind}"), kind)).count
+    count = asyncio.run(undisturbed.writes_of(kind)).count
     killed(homes, kind, spread(count, KILLS), asyncio.run(undisturbed.by(kind)))
 
 
@@ -175,7 +172,7 @@ def test_what_dies_at_a_write_is_done_again(
 def test_what_fails_or_dies_at_any_write_is_done_again(
     homes: Path, undisturbed: Undisturbed, kind: str
 ) -> None:
-    count = asyncio.run(writes_of(fresh(homes, f"all-{kind}"), kind)).count
+    count = asyncio.run(undisturbed.writes_of(kind)).count
     every, state = list(range(1, count + 1)), asyncio.run(undisturbed.by(kind))
     asyncio.run(crashed(homes, kind, every, state))
     killed(homes, kind, every, state)

@@ -26,7 +26,7 @@ from assistant.memory.store.tombstones import mark_of
 from assistant.memory.transcript.database import Transcript
 from assistant.paths import Home
 from assistant.settings import Settings
-from tests.support.desks import open_memory_admin
+from tests.support.desks import forget_now, open_memory_admin
 from tests.support.encoders import HashingEncoder
 from tests.support.homes import CHEAP_ARGON2, PASSPHRASE, holds, knowing, quietly, settings
 
@@ -186,7 +186,7 @@ def _id(row: dict[str, Any]) -> str:
 
 def test_what_was_forgotten_does_not_come_back_under_its_old_id(desk: MemoryAdmin) -> None:
     desk.import_(rows(FOREIGN))
-    desk.forget([_named(desk, "She wants to stay.")])
+    forget_now(desk, [_named(desk, "She wants to stay.")])
     assert desk.import_(rows(FOREIGN)) == len(FOREIGN) - 1
     assert "She wants to stay." not in {row["text"] for row in export(desk)}
 

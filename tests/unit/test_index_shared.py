@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from assistant.language.stemming import TextAnalyzer
 from assistant.memory.records.arrays import Rows
 from assistant.memory.records.memory import Memory, MemoryKind
 from assistant.memory.retrieval import user_index as module
@@ -19,6 +18,7 @@ from assistant.memory.retrieval.ranking import Ranking
 from assistant.memory.retrieval.relation_index import LOOKED_AT
 from assistant.memory.retrieval.row_metadata import RowMetadata
 from assistant.memory.retrieval.user_index import UserIndex
+from tests.support.user_memory import user_index
 
 NOW = datetime(2026, 4, 10, 12, tzinfo=UTC)
 
@@ -36,7 +36,7 @@ def said(number: int, text: str, speaker: str = "user") -> Memory:
 
 
 def index(*memories: Memory) -> UserIndex:
-    made = UserIndex("ada", TextAnalyzer("en"), 8, Ranking())
+    made = user_index(8)
     made.add(memories)
     return made
 

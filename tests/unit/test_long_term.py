@@ -1,24 +1,22 @@
 """Long-term memory on a real table and a real transcript, with an encoder of hashed words."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime
 from pathlib import Path
 
 from assistant.context.conversation import Conversation, Exchange
 from assistant.errors import StoreError
 from assistant.events import Event, MemoriesCounted, MemoriesRead, MemoryUsed, Notice
-from assistant.language.stemming import TextAnalyzer
 from assistant.memory.records.hidden import HiddenItems
-from assistant.memory.retrieval.encoding import QueryEncoder
-from assistant.memory.retrieval.ranking import Ranking
 from assistant.memory.retrieval.vector_backfill import AT_ONCE
 from assistant.memory.store.table import MemoryTable
 from assistant.memory.transcript.database import Transcript
 from assistant.memory.turn_recall import Archive, TurnRecall
 from assistant.memory.user_memory import UserMemory
 from tests.support.encoders import SteeredEncoder
+from tests.support.user_memory import opened_memory, user_memory
 
 LEISURE_S = 30.0
 """A deadline that no encoder of these tests misses."""
@@ -35,23 +33,12 @@ class Home:
             str(folder / "memories")
         )
 
-    @asynccontextmanager
-    async def memory(
+    def memory(
         self, user: str = "ada", transcript: Transcript | None = None
-    ) -> AsyncIterator[UserMemory]:
-        memory = UserMemory(
-            user,
-            self.open_table,
-            QueryEncoder(self.encoder),
-            TextAnalyzer("en"),
-            Ranking(),
-            self.events.append,
+    ) -> AbstractAsyncContextManager[UserMemory]:
+        return opened_memory(
+            self.open_table, self.encoder, transcript, user=user, emit=self.events.append
         )
-        await memory.load(transcript)
-        try:
-            yield memory
-        finally:
-            await memory.close()
 
 
 def exchange(conversation: Conversation, said: str, answer: str = "I see.") -> Exchange:
@@ -99,8 +86,8 @@ async def test_their_number_is_told_as_it_changes(tmp_path: Path) -> None:
         memory.remember(talk.id, told)
         await memory.settled()
         hidden = HiddenItems.of("ada", [told.id], (), datetime.now(UTC))
-        memory.withhold(hidden)
-        memory.release(hidden)
+        memory.hide(hidden)
+        memory.unhide(hidden)
         await asyncio.to_thread(memory.drop, list(memory.index.outlines().values()))
         await asyncio.sleep(0)
     counts = [e.count for e in home.events if isinstance(e, MemoriesRead | MemoriesCounted)]
@@ -234,20 +221,13 @@ async def test_where_no_word_and_no_meaning_helps_the_newest_is_told(tmp_path: P
         assert [each.text for each in found.memories] == ["Hm.", "It rains.", "I work in Lisbon."]
         shown = await memory.recall("Zebra", LEISURE_S, exclude=[last.id])
         assert shown.memories[0].text == "It rains."
-        memory.withhold(HiddenItems.of("ada", [talk.exchanges[-2].id], (), datetime.now(UTC)))
+        memory.hide(HiddenItems.of("ada", [talk.exchanges[-2].id], (), datetime.now(UTC)))
         hidden = await memory.recall("Zebra", LEISURE_S)
         assert "It rains." not in [each.text for each in hidden.memories]
 
 
 async def test_until_the_store_was_read_a_recall_is_a_miss(tmp_path: Path) -> None:
-    memory = UserMemory(
-        "ada",
-        lambda: MemoryTable.open(str(tmp_path / "memories")),
-        QueryEncoder(SteeredEncoder()),
-        TextAnalyzer("en"),
-        Ranking(),
-        lambda _: None,
-    )
+    memory = user_memory(tmp_path / "memories", SteeredEncoder())
     assert (await memory.recall("Where is Max?", LEISURE_S)).missed
     await memory.close()
 
@@ -265,14 +245,7 @@ async def test_after_another_encoder_was_chosen_the_rest_is_embedded_while_nobod
     home.encoder = SteeredEncoder()
     home.encoder.name = "another"
     speaking = True
-    memory = UserMemory(
-        "ada",
-        home.open_table,
-        QueryEncoder(home.encoder),
-        TextAnalyzer("en"),
-        Ranking(),
-        home.events.append,
-    )
+    memory = user_memory(home.open_table, home.encoder, emit=home.events.append)
     memory.give_way(lambda: speaking)
     await memory.load(None)
     waiting = len(memory.index.without_vectors(1_000)[0])

@@ -7,21 +7,29 @@ from datetime import timedelta
 import pytest
 
 from assistant.context.conversation import Exchange
+from assistant.language.speakers import USER
 from assistant.language.stemming import TextAnalyzer
+from assistant.memory.forgetting.answer_origins import ToldItem
+from assistant.memory.forgetting.executor import UndoResult
 from assistant.memory.forgetting.selection import (
     LIKE,
-    NOTHING,
-    Selection,
+    ForgetPlan,
     about,
     all_of,
     everything,
-    known,
     memories_about,
-    question,
-    read_back,
+    named,
     since,
     that,
 )
+from assistant.memory.forgetting.spoken_replies import (
+    NOTHING_TO_UNDO,
+    brought_back,
+    forgotten,
+    known,
+    question,
+)
+from assistant.memory.records.hidden import HiddenItems
 from assistant.memory.records.ids import ADDED_BY_USER
 from assistant.memory.records.memory import Memory, MemoryKind
 from assistant.memory.retrieval.results import RecalledMemory
@@ -118,8 +126,8 @@ def test_about_a_topic_is_newest_first_and_questions_are_not_counted() -> None:
 
     assert meant is not None
     assert meant.exchanges == ("o6", "o4", "o1")
-    assert (meant.count, meant.newest) == (2, "you're afraid of dogs that bark")
-    assert meant.question == question(meant)
+    assert [each.text for each in meant.items] == [OLD["o4"][0], OLD["o1"][0]]
+    assert (meant.count, meant.needs_confirmation) == (2, True)
 
 
 def test_what_is_very_like_a_topic_goes_too_and_what_is_a_little_like_it_stays() -> None:
@@ -129,7 +137,7 @@ def test_what_is_very_like_a_topic_goes_too_and_what_is_a_little_like_it_stays()
     meant = about("my pets", memories, exchanges, like, LEXICON)
 
     assert meant is not None
-    assert (meant.exchanges, meant.count, meant.question) == (("o1",), 1, None)
+    assert (meant.exchanges, meant.count, meant.needs_confirmation) == (("o1",), 1, False)
 
 
 def test_derived_memories_go_with_what_they_rest_on() -> None:
@@ -189,17 +197,17 @@ def test_a_note_by_hand_goes_with_the_question_alone() -> None:
 
     assert meant is not None
     assert (meant.exchanges, meant.memories) == (("t1",), ("n1",))
-    assert read_back(meant) == (
+    assert forgotten(meant, undoable=True) == (
         "Forgotten: the wifi password is hunter seven. Say undo to keep it."
     )
 
 
 def test_nothing_said_is_nothing_to_forget() -> None:
     assert that([], {}, LEXICON) is None
-    assert since([], NOW, 10, {}, LEXICON) is None
-    assert all_of([], {}, LEXICON) is None
-    assert everything([], {}, LEXICON) is None
-    assert read_back(None) == NOTHING
+    assert since([], NOW, 10, {}) is None
+    assert all_of([], {}) is None
+    assert everything([], {}) is None
+    assert named([], {}) is None
 
 
 def test_a_span_goes_over_conversations_and_takes_what_was_written_down() -> None:
@@ -211,8 +219,8 @@ def test_a_span_goes_over_conversations_and_takes_what_was_written_down() -> Non
     running = Exchange("t3", 3, "I owe Ben ten euros.", NOW + timedelta(minutes=2, seconds=30))
     memories |= remembered(recent)
 
-    meant = since([*exchanges, *recent, running], NOW + timedelta(minutes=3), 10, memories, LEXICON)
-    last = since([*exchanges, *recent], NOW + timedelta(minutes=3), 1, memories, LEXICON)
+    meant = since([*exchanges, *recent, running], NOW + timedelta(minutes=3), 10, memories)
+    last = since([*exchanges, *recent], NOW + timedelta(minutes=3), 1, memories)
 
     assert meant is not None
     assert meant.exchanges == ("t3", "t2", "t1")
@@ -227,82 +235,110 @@ def test_everything_is_asked_whatever_it_is() -> None:
     one = remembered(earlier({"o1": OLD["o1"]}))
     note = made("n1", "Tea.", ADDED_BY_USER)
 
-    little, more = everything(["o1"], one, LEXICON), everything(["o1"], one | {"n1": note}, LEXICON)
+    little, more = everything(["o1"], one), everything(["o1"], one | {"n1": note})
 
     assert little is not None
-    assert little.question == "That is all I know about you, one thing. Forget everything?"
+    assert little.needs_confirmation
+    assert question(little) == "That's everything I know about you: one thing. Forget it all?"
     assert more is not None
     assert more.count == 2
     assert set(more.memories) == {*one, "n1"}
 
 
+def items(*texts: str) -> tuple[ToldItem, ...]:
+    return tuple(ToldItem(text, USER, NOW - timedelta(minutes=at)) for at, text in enumerate(texts))
+
+
+DOG = "My dog is called Max."
+LONG = f"My dog loves {'very ' * 30}old shoes."
+SHORTENED = "your dog loves very very very very very very very…"
+
+
 @pytest.mark.parametrize(
-    ("count", "newest", "done", "asked"),
+    ("told", "done", "asked"),
     [
         (
-            1,
-            "your dog is called Max",
+            (DOG,),
             "Forgotten: your dog is called Max. Say undo to keep it.",
-            "That is one thing, the newest: your dog is called Max. Forget them all?",
+            "That's one thing: your dog is called Max. Forget them all?",
         ),
         (
-            7,
-            "your dog is called Max",
+            (DOG, *(f"I own {n} hats." for n in range(2, 8))),
             "Forgotten: 7 things. Say undo to keep them.",
-            "That is 7 things, the newest: your dog is called Max. Forget them all?",
+            "That's 7 things; the most recent: your dog is called Max. Forget them all?",
         ),
         (
-            2,
-            "your dog loves…",
-            "Forgotten: 2 things. Say undo to keep them.",
-            "That is 2 things, the newest: your dog loves… Forget them all?",
-        ),
-        (
-            1,
-            "your dog loves…",
-            "Forgotten: your dog loves… Say undo to keep it.",
-            "That is one thing, the newest: your dog loves… Forget them all?",
-        ),
-        (
-            3,
-            "",
-            "Forgotten: 3 things. Say undo to keep them.",
-            "That is 3 things. Forget them all?",
+            (DOG, "My cat is Pip."),
+            "Forgotten: your dog is called Max; your cat is Pip. Say undo to keep them.",
+            "That's 2 things: your dog is called Max; your cat is Pip. Forget them all?",
         ),
     ],
 )
-def test_what_is_said(count: int, newest: str, done: str, asked: str) -> None:
-    meant = Selection((), (), newest, count)
+def test_what_is_said(told: tuple[str, ...], done: str, asked: str) -> None:
+    plan = ForgetPlan((), (), items(*told), len(told))
 
-    assert read_back(meant) == done
-    assert question(meant) == asked
+    assert forgotten(plan, undoable=True) == done
+    assert forgotten(plan, undoable=False) == done.partition(" Say")[0]
+    assert question(plan) == asked
 
 
-def test_a_few_things_are_all_named() -> None:
-    meant = Selection((), (), "your dog is called Max", 2, others=("your dog loves…",))
-    assert read_back(meant) == (
-        "Forgotten: your dog is called Max; your dog loves… Say undo to keep them."
+def test_what_is_shortened_ends_so() -> None:
+    plan = ForgetPlan((), (), items(LONG), 1)
+    said = forgotten(plan, undoable=True)
+    assert said.startswith("Forgotten: your dog loves very")
+    assert said.endswith("… Say undo to keep it.")
+
+
+def test_where_nothing_has_a_name_it_is_counted() -> None:
+    plan = ForgetPlan((), (), (), 3)
+    assert forgotten(plan, undoable=True) == "Forgotten: 3 things. Say undo to keep them."
+    assert question(plan) == "That's 3 things. Forget them all?"
+
+
+def test_named_memories_count_by_their_exchanges() -> None:
+    """Both turns of an exchange are one thing; what a derived one rests on counts where it goes."""
+    derived = made("f1", "The user has a beagle and a sister.", "o1", "o5")
+    _, memories = stored(derived)
+
+    turns = named([memories["o1-user"], memories["o1-assistant"]], memories)
+    alone = named([derived], memories)
+    wide = named([derived], memories, sources=True)
+
+    assert turns is not None
+    assert (turns.exchanges, turns.count) == (("o1",), 1)
+    assert alone is not None
+    assert (alone.exchanges, alone.memories, alone.needs_confirmation) == ((), ("f1",), False)
+    assert wide is not None
+    assert (set(wide.exchanges), wide.needs_confirmation) == ({"o1", "o5"}, True)
+
+
+def test_an_undo_tells_what_is_there_again() -> None:
+    hidden = HiddenItems.of("me", ["o1", "t1"], ["n1"], NOW)
+    exchanges = earlier({"o1": OLD["o1"]})
+    note = made("n1", "Tea, never coffee.", ADDED_BY_USER)
+
+    assert brought_back(UndoResult(hidden, tuple(exchanges), (note,))) == (
+        "Brought back: Tea, never coffee; your dog is called Max."
     )
-    assert question(meant) == (
-        "That is 2 things: your dog is called Max; your dog loves… Forget them all?"
-    )
+    assert brought_back(UndoResult(hidden, (), ())) == NOTHING_TO_UNDO
+    assert brought_back(None) == NOTHING_TO_UNDO
 
 
 def test_what_is_known_of_a_topic() -> None:
     _, memories = stored()
     dogs = memories_about("my dog", memories, [], LEXICON)
 
-    assert known("my dog", dogs, LEXICON) == (
-        "About your dog I remember 2 things: you're afraid of dogs that bark;"
+    assert known("my dog", dogs) == (
+        "I remember 2 things about your dog: you're afraid of dogs that bark;"
         " your dog is called Max."
     )
-    assert known("my cat", [], LEXICON) == "I remember nothing about your cat."
-    assert known(None, [memories["o1-user"]], LEXICON) == (
-        "About you I remember one thing: your dog is called Max."
+    assert known("my cat", []) == "I don't remember anything about your cat."
+    assert known(None, [memories["o1-user"]]) == (
+        "I remember one thing about you: your dog is called Max."
     )
     many = [made(f"f{n}", f"I own {n} hats.", ADDED_BY_USER) for n in range(2, 8)]
-    assert known("hats", many, LEXICON) == (
-        "About hats I remember 6 things. The newest: you own 2 hats; you own 3 hats;"
+    assert known("hats", many) == (
+        "I remember 6 things about hats. The most recent: you own 2 hats; you own 3 hats;"
         " you own 4 hats."
     )
 

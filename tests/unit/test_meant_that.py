@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import pytest
 
+from assistant.language.second_person import spoken_phrase
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.forgetting.selection import that
 from tests.support.told import Said, earlier, remembered, turned
@@ -229,9 +230,10 @@ def test_that(case: Case, lexicon: TextAnalyzer) -> None:
 
     assert meant is not None
     assert set(meant.exchanges) == set(case.gone.split())
-    assert meant.newest == case.newest
+    newest = meant.items[0]
+    assert spoken_phrase(newest.text, newest.speaker) == case.newest
     assert meant.count == case.things
-    assert (meant.question is None) is (case.things == 1)
+    assert meant.needs_confirmation is (case.things > 1)
     assert set(meant.memories) == {
         key for key, memory in everything.items() if set(memory.sources) <= set(meant.exchanges)
     }

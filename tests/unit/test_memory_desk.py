@@ -20,7 +20,7 @@ from assistant.memory.store.table import MemoryTable
 from assistant.memory.transcript.database import Transcript
 from assistant.paths import Home
 from assistant.settings import Settings
-from tests.support.desks import open_memory_admin
+from tests.support.desks import forget_now, open_memory_admin
 from tests.support.encoders import HashingEncoder
 
 START = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
@@ -117,7 +117,7 @@ def test_looking_and_marking_need_no_encoder(home: Home, conversation: Conversat
         assert desk.mark(key, never_recall=True).never_recall
         assert desk.mark(key, feedback=-1).feedback == -1
         assert desk.stats().pinned == 1
-        desk.forget([key])
+        forget_now(desk, [key])
         assert len(texts(desk)) == 4
 
 
@@ -171,7 +171,7 @@ def test_forgetting_takes_the_exchange_and_what_rests_on_it_alone(
         ]
     )
 
-    gone = filled.forget([first[:8]])
+    gone = forget_now(filled, [first[:8]])
 
     assert set(gone.memories) == {f"{first}-user", f"{first}-assistant", "only-on-the-first"}
     assert gone.exchanges == (first,)
@@ -195,18 +195,18 @@ def test_forgetting_what_was_derived_keeps_what_was_said_unless_it_is_wanted(
     for key in ("derived-one", "derived-two"):
         filled.import_([fact(key, "Max is a dog.", sources=[source])])
 
-    gone = filled.forget(["derived-one"])
+    gone = forget_now(filled, ["derived-one"])
     assert (gone.memories, gone.exchanges, gone.staying) == (("derived-one",), (), (source,))
     assert SAID[0][0] in texts(filled)
 
-    gone = filled.forget(["derived-two"], with_sources=True)
+    gone = forget_now(filled, ["derived-two"], sources=True)
     assert gone.exchanges == (source,)
     assert SAID[0][0] not in texts(filled)
 
 
 def test_forgetting_nothing_known_changes_nothing(filled: MemoryAdmin) -> None:
     with pytest.raises(StoreError, match="no memory"):
-        filled.forget([id_of(filled, "Max"), "0000000000"])
+        forget_now(filled, [id_of(filled, "Max"), "0000000000"])
     assert len(texts(filled)) == 6
 
 
@@ -226,7 +226,7 @@ def test_export_and_import_are_each_other_s_inverse(filled: MemoryAdmin) -> None
 def test_what_was_forgotten_is_not_imported(filled: MemoryAdmin) -> None:
     filled.add("Käse 🧀 and \u200fעברית")
     before = list(filled.export())
-    filled.forget([id_of(filled, "Käse"), id_of(filled, "Lisbon")])
+    forget_now(filled, [id_of(filled, "Käse"), id_of(filled, "Lisbon")])
     left = list(filled.export())
     assert filled.import_(before) == len(left) < len(before)
     assert list(filled.export()) == left
@@ -309,7 +309,7 @@ def test_users_do_not_see_each_other(home: Home) -> None:
     with open_memory_admin(home, Settings(), lambda _: QueryEncoder(HashingEncoder())) as desk:
         assert texts(desk) == []
         assert desk.search("my dog Max", 5).memories == ()
-        for act in (desk.show, lambda named: desk.forget([named])):
+        for act in (desk.show, lambda named: forget_now(desk, [named])):
             with pytest.raises(StoreError, match="no memory"):
                 act(key)
         assert desk.rebuild() == 0

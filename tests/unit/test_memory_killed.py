@@ -2,71 +2,52 @@
 
 import asyncio
 import random
-import subprocess
-import sys
-import threading
+import signal
 from collections.abc import Callable
-from pathlib import Path
+from datetime import UTC, datetime
 
 import pytest
 
+from assistant.context.conversation import Conversation
 from assistant.events import Event
-from assistant.language.stemming import TextAnalyzer
-from assistant.memory.retrieval.encoding import QueryEncoder
-from assistant.memory.retrieval.ranking import Ranking
 from assistant.memory.store.location import store_location
 from assistant.memory.store.maintenance import in_order
 from assistant.memory.store.repair import open_store
 from assistant.memory.transcript.database import Transcript
+from assistant.memory.turn_recall import Archive
 from assistant.memory.user_memory import UserMemory
 from assistant.paths import Home
 from assistant.settings import Settings
-from tests.support.encoders import HashingEncoder
+from tests.support.children import Say, child
+from tests.support.user_memory import user_memory
 
-ROOT = Path(__file__).resolve().parents[2]
 LEISURE_S = 60.0
 
-WRITER = """
-import asyncio
-import sys
-from datetime import UTC, datetime
-from pathlib import Path
-from assistant.context.conversation import Conversation
-from assistant.memory.turn_recall import Archive
-from assistant.memory.transcript.database import Transcript
-from assistant.paths import Home
-from tests.unit.test_memory_killed import remembering
 
-async def talk(home):
+def remembering(home: Home, emit: Callable[[Event], None]) -> UserMemory:
+    place = store_location(home, Settings())
+    return user_memory(lambda: open_store(place, emit), emit=emit)
+
+
+async def talk_on(home: Home, say: Say) -> None:
     transcript = Transcript.open(home.transcript)
-    memory = remembering(home, lambda event: None)
-    print("loading", flush=True)
+    memory = remembering(home, lambda _: None)
+    say("loading")
     await memory.load(transcript)
-    print("loaded", flush=True)
+    say("loaded")
     archive = Archive(transcript, memory)
     talk = Conversation.begin("ada")
     for turn in range(1, 100_000):
         talk.append_user(turn, f"My parrot number {turn}{talk.id} says hello.", datetime.now(UTC))
         exchange = talk.complete(turn, f"Answer {turn}.")
         await asyncio.to_thread(archive.store, talk, exchange)
-        print(exchange.id, flush=True)
+        say(exchange.id)
         if turn % 9 == 0:
             await memory.settled()
 
-asyncio.run(talk(Home(Path(sys.argv[1]))))
-"""
 
-
-def remembering(home: Home, emit: Callable[[Event], None]) -> UserMemory:
-    place = store_location(home, Settings())
-    return UserMemory(
-        "ada",
-        lambda: open_store(place, emit),
-        QueryEncoder(HashingEncoder()),
-        TextAnalyzer("en"),
-        Ranking(),
-        emit,
-    )
+def talks_on(home: Home, say: Say) -> None:
+    asyncio.run(talk_on(home, say))
 
 
 async def check(home: Home, acknowledged: set[str], last: str | None) -> None:
@@ -93,23 +74,16 @@ def campaign(home: Home, kills: int) -> None:
     acknowledged: set[str] = set()
     last: str | None = None
     for number in range(kills):
-        with subprocess.Popen(
-            [sys.executable, "-c", WRITER, str(home.root)],
-            cwd=ROOT,
-            stdout=subprocess.PIPE,
-            text=True,
-        ) as child:
-            assert child.stdout is not None
-            assert child.stdout.readline() == "loading\n"
+        with child(talks_on, home) as dying:
+            assert dying.hear() == "loading"
             if number % 4:  # the others are killed while they load, mostly
-                assert child.stdout.readline() == "loaded\n"
-            timer = threading.Timer(chance.uniform(0, 1), child.kill)
-            timer.start()
-            for line in child.stdout:
-                if line.endswith("\n") and line != "loaded\n":
-                    last = line.strip()
-                    acknowledged.add(last)
-        assert child.returncode == -9
+                assert dying.hear() == "loaded"
+            dying.kill_in(chance.uniform(0, 1))
+            for said in dying.rest():
+                if said != "loaded":
+                    last = said
+                    acknowledged.add(said)
+            assert dying.ended() == -signal.SIGKILL
         asyncio.run(check(home, acknowledged, last))
     assert len(acknowledged) > kills
 

@@ -10,8 +10,8 @@ import pytest
 
 from assistant.context.conversation import Conversation
 from assistant.events import MemoriesRead, Notice
-from assistant.memory.admin import MemoryAdmin
 from assistant.memory.curation.materialize import materialize_exchange
+from assistant.memory.forgetting.purge import purge
 from assistant.memory.records.hidden import HiddenItems
 from assistant.memory.retrieval.user_index import UserIndex
 from assistant.memory.transcript.database import Transcript
@@ -92,9 +92,9 @@ async def test_what_a_fault_left_twice_in_the_table_is_one_and_is_forgotten(tmp_
     async with home.memory() as memory:
         assert memory.count() == 1
         hidden = HiddenItems.of("ada", [said.id], (), datetime.now(UTC))
-        memory.withhold(hidden)
+        memory.hide(hidden)
         await asyncio.to_thread(memory.drop, materialize_exchange("ada", talk.id, said))
-        memory.release(hidden)
+        memory.unhide(hidden)
         assert await recalled(memory, "Where is my diary?") == []
         assert memory.table.count("ada") == 0
 
@@ -111,13 +111,12 @@ async def test_what_was_told_twice_is_recalled_after_one_telling_is_forgotten(
             await memory.settled()
         assert memory.count() == 1
         hidden = HiddenItems.of("ada", [talk.exchanges[-1].id], (), datetime.now(UTC))
-        memory.withhold(hidden)
+        memory.hide(hidden)
         transcript.hide(hidden)
         assert await recalled(memory, "Where is my bicycle?") == []
-        desk = MemoryAdmin("ada", memory.table, lambda: transcript, lambda: memory, memory=memory)
-        await asyncio.to_thread(desk.purge, hidden.exchanges, hidden.memories)
+        await asyncio.to_thread(purge, hidden, transcript, memory.table, memory)
         transcript.show_again("ada", hidden.id)
-        memory.release(hidden)
+        memory.unhide(hidden)
         assert await recalled(memory, "Where is my bicycle?") == [
             "My bicycle is behind the bakery."
         ]

@@ -2,20 +2,24 @@
 
 import os
 import random
+import resource
+import signal
 import stat
 import subprocess
 import sys
-import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from assistant.errors import StoreError
+from assistant.language.speakers import ASSISTANT
 from assistant.memory.store import fragments, open_table
 from assistant.memory.store.table import MemoryTable
+from tests.support.children import Say, child
 from tests.support.memories import memory, rich, stored
 from tests.support.talking import OBEYING
 
@@ -28,31 +32,38 @@ def table(tmp_path: Path) -> Iterator[MemoryTable]:
         yield opened
 
 
-def in_a_child(code: str, *arguments: object, limited: bool = False) -> str:
-    """What a process of its own prints. `limited` takes from root the right to ignore modes."""
+def in_a_child(
+    work: Callable[[Path, Say], None], folder: Path, *, limited: bool = False
+) -> list[str]:
+    """What a process of its own says. `limited` takes from root the right to ignore modes."""
+    if not limited:
+        with child(work, folder) as opened:
+            return list(opened.rest())
+    code = (
+        "import sys; from pathlib import Path\n"
+        f"from {work.__module__} import {work.__name__} as work\n"
+        "work(Path(sys.argv[1]), print)"
+    )
     done = subprocess.run(
-        [*(OBEYING if limited else ()), sys.executable, "-c", code, *map(str, arguments)],
+        [*OBEYING, sys.executable, "-c", code, str(folder)],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         text=True,
         check=True,
         timeout=60,
     )
-    return done.stdout.strip()
+    return done.stdout.splitlines()
 
 
 # -- who may write ------------------------------------------------------------------------------
 
-OPENER = """
-import sys
-from assistant.errors import StoreError
-from assistant.memory.store.table import MemoryTable
-try:
-    MemoryTable.open(sys.argv[1])
-    print("open")
-except StoreError as error:
-    print(error)
-"""
+
+def opening(folder: Path, say: Say) -> None:
+    try:
+        MemoryTable.open(str(folder))
+        say("open")
+    except StoreError as error:
+        say(str(error))
 
 
 def test_a_second_writer_is_refused_with_the_first_ones_number(
@@ -60,14 +71,14 @@ def test_a_second_writer_is_refused_with_the_first_ones_number(
 ) -> None:
     folder = tmp_path / "memory"
     said = f"The memory {folder} is in use by another assistant (process {os.getpid()})."
-    assert in_a_child(OPENER, folder) == said
+    assert in_a_child(opening, folder) == [said]
     with pytest.raises(StoreError) as caught:
         MemoryTable.open(str(folder))
     assert str(caught.value) == said
     table.add([memory()])
     table.close()
     table.close()
-    assert in_a_child(OPENER, folder) == "open"
+    assert in_a_child(opening, folder) == ["open"]
 
 
 def test_after_closing_there_is_one_sentence(table: MemoryTable) -> None:
@@ -180,46 +191,41 @@ def test_a_file_where_the_folder_should_be(tmp_path: Path) -> None:
         MemoryTable.open(str(tmp_path / "memory"))
 
 
-WRITER_IN_TROUBLE = """
-import os
-import resource
-import sys
-from datetime import UTC, datetime
-from pathlib import Path
-from assistant.errors import StoreError
-from assistant.memory.records.memory import Memory, MemoryKind, new_id
-from assistant.memory.store.table import MemoryTable
-
-def add(text):
+def writing(table: MemoryTable, text: str, say: Say) -> None:
     try:
-        table.add([Memory(new_id(), "ada", MemoryKind.EXCHANGE, text, datetime.now(UTC))])
-        print("stored")
+        table.add([memory(text)])
+        say("stored")
     except StoreError as error:
-        print(error)
+        say(str(error))
 
-folder, trouble = Path(sys.argv[1]), sys.argv[2]
-table = MemoryTable.open(str(folder))
-add("before")
-if trouble == "full":
+
+def writing_to_a_full_disk(folder: Path, say: Say) -> None:
+    table = MemoryTable.open(str(folder))
+    writing(table, "before", say)
     resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, resource.RLIM_INFINITY))
-    add(os.urandom(100_000).hex())
+    writing(table, os.urandom(100_000).hex(), say)
     resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-else:
+    writing(table, "after", say)
+    say(str(table.count("ada")))
+
+
+def writing_where_it_may_not(folder: Path, say: Say) -> None:
+    table = MemoryTable.open(str(folder))
+    writing(table, "before", say)
     inside = [folder, *(path for path in folder.rglob("*") if path.is_dir())]
     for path in inside:
         path.chmod(0o500)
-    add("refused")
-    print(table.count("ada"))
+    writing(table, "refused", say)
+    say(str(table.count("ada")))
     for path in inside:
         path.chmod(0o700)
-add("after")
-print(table.count("ada"))
-"""
+    writing(table, "after", say)
+    say(str(table.count("ada")))
 
 
 def test_a_full_disk_is_one_sentence_and_writing_goes_on_after_it(tmp_path: Path) -> None:
     folder = tmp_path / "memory"
-    assert in_a_child(WRITER_IN_TROUBLE, folder, "full").splitlines() == [
+    assert in_a_child(writing_to_a_full_disk, folder) == [
         "stored",
         f"The disk is full: nothing can be stored in the memory {folder}.",
         "stored",
@@ -229,8 +235,8 @@ def test_a_full_disk_is_one_sentence_and_writing_goes_on_after_it(tmp_path: Path
 
 def test_a_folder_that_becomes_read_only_is_one_sentence(tmp_path: Path) -> None:
     folder = tmp_path / "memory"
-    lines = in_a_child(WRITER_IN_TROUBLE, folder, "read-only", limited=True).splitlines()
-    assert lines == ["stored", f"The memory {folder} can't be written.", "1", "stored", "2"]
+    told = in_a_child(writing_where_it_may_not, folder, limited=True)
+    assert told == ["stored", f"The memory {folder} can't be written.", "1", "stored", "2"]
 
 
 @pytest.mark.parametrize("existing", [False, True])
@@ -243,7 +249,7 @@ def test_opening_in_a_read_only_folder_is_one_sentence(tmp_path: Path, existing:
         folder.chmod(0o500)
     tmp_path.chmod(0o500)
     try:
-        said = in_a_child(OPENER, folder, limited=True)
+        [said] = in_a_child(opening, folder, limited=True)
     finally:
         tmp_path.chmod(0o700)
         if existing:
@@ -255,28 +261,20 @@ def test_opening_in_a_read_only_folder_is_one_sentence(tmp_path: Path, existing:
 
 # -- kill -9 ------------------------------------------------------------------------------------
 
-WRITER = """
-import sys
-from datetime import UTC, datetime
-import numpy as np
-from assistant.memory.records.memory import Memory, MemoryKind, new_id
-from assistant.language.speakers import ASSISTANT
-from assistant.memory.store.table import MemoryTable
 
-table = MemoryTable.open(sys.argv[1])
-table.add_encoder("small", 8)
-print("open", flush=True)
-for turn in range(100_000):
-    now = datetime.now(UTC)
-    said = Memory(new_id(), "ada", MemoryKind.EXCHANGE, f"question {turn} " + "word " * 50, now)
-    heard = Memory(new_id(), "ada", MemoryKind.EXCHANGE, f"answer {turn}", now, speaker=ASSISTANT)
-    table.add([said, heard])
-    print(said.id, heard.id, flush=True)
-    if turn % 5 == 4:
-        table.set_vectors("ada", "small", [said.id], np.ones((1, 8), np.float32))
-    if turn % 7 == 6:
-        table.compact()
-"""
+def write(folder: Path, say: Say) -> None:
+    table = MemoryTable.open(str(folder))
+    table.add_encoder("small", 8)
+    say("open")
+    for turn in range(100_000):
+        said = memory(f"question {turn} " + "word " * 50, at=turn)
+        heard = replace(memory(f"answer {turn}", at=turn), speaker=ASSISTANT)
+        table.add([said, heard])
+        say((said.id, heard.id))
+        if turn % 5 == 4:
+            table.set_vectors("ada", "small", [said.id], np.ones((1, 8), np.float32))
+        if turn % 7 == 6:
+            table.compact()
 
 
 def campaign(folder: Path, kills: int) -> None:
@@ -284,17 +282,12 @@ def campaign(folder: Path, kills: int) -> None:
     chance = random.Random(7)
     acknowledged: set[str] = set()
     for _ in range(kills):
-        with subprocess.Popen(
-            [sys.executable, "-c", WRITER, str(folder)], cwd=ROOT, stdout=subprocess.PIPE, text=True
-        ) as child:
-            assert child.stdout is not None
-            assert child.stdout.readline() == "open\n"
-            timer = threading.Timer(chance.uniform(0, 0.5), child.kill)
-            timer.start()
-            for line in child.stdout:
-                if line.endswith("\n"):
-                    acknowledged.update(line.split())
-        assert child.returncode == -9
+        with child(write, folder) as dying:
+            assert dying.hear() == "open"
+            dying.kill_in(chance.uniform(0, 0.5))
+            for pair in dying.rest():
+                acknowledged.update(pair)
+            assert dying.ended() == -signal.SIGKILL
         with closing(MemoryTable.open(str(folder))) as table:
             found = [each.id for each in stored(table)]
         assert len(found) == len(set(found)), "nothing is there twice"

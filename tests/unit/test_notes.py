@@ -204,34 +204,31 @@ def test_room_is_kept_whatever_is_remembered() -> None:
 # -- what can't get out -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("attack", ATTACKS)
-def test_an_attack_stays_in_its_line(attack: str) -> None:
-    words = sanitised(ATTACKS[attack])
-    assert len(words.splitlines()) <= 1
-    assert words == sanitised(words)
-    assert words.isprintable()
-    depth = 0
-    for letter in words:
-        depth += (letter == "(") - (letter == ")")
-        assert depth >= 0
-    assert depth == 0
-    assert not words.lower().startswith(("- ", "system:", "user:", "assistant:"))
-    both = [Note(ATTACKS[attack]), Note("The dog is called Max.")]
-    text = block(both).text
-    assert len(text.splitlines()) == 1 + len(block(both).used)
-    assert text.count("\n") == len(block(both).used)
+def test_an_attack_stays_in_its_line() -> None:
+    for key, attack in ATTACKS.items():
+        words = sanitised(attack)
+        assert len(words.splitlines()) <= 1, key
+        assert words == sanitised(words), key
+        assert words.isprintable(), key
+        depth = 0
+        for letter in words:
+            depth += (letter == "(") - (letter == ")")
+            assert depth >= 0, key
+        assert depth == 0, key
+        assert not words.lower().startswith(("- ", "system:", "user:", "assistant:")), key
+        made = block([Note(attack), Note("The dog is called Max.")])
+        assert len(made.text.splitlines()) == 1 + len(made.used), key
+        assert made.text.count("\n") == len(made.used), key
 
 
-@pytest.mark.parametrize("wish", WISHES)
-def test_a_wish_is_still_there(wish: str) -> None:
-    text, kept = WISHES[wish]
-    assert kept in sanitised(text)
-    if "\n" not in text:
-        marks = set("()<>[]:#, \u200c")
-        letters = [
-            [each for each in words if each not in marks] for words in (sanitised(text), text)
-        ]
-        assert letters[0] == letters[1]
+def test_a_wish_is_still_there() -> None:
+    marks = set("()<>[]:#, \u200c")
+    for key, (text, kept) in WISHES.items():
+        words = sanitised(text)
+        assert kept in words, key
+        if "\n" not in text:
+            left, given = ([each for each in it if each not in marks] for it in (words, text))
+            assert left == given, key
 
 
 @pytest.mark.parametrize(

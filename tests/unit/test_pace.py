@@ -9,7 +9,6 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from assistant.language.stemming import TextAnalyzer
 from assistant.memory.records.memory import Memory, MemoryKind
 from assistant.memory.retrieval.deadline import (
     LAST,
@@ -21,8 +20,8 @@ from assistant.memory.retrieval.deadline import (
     StepTimes,
 )
 from assistant.memory.retrieval.question import read_question
-from assistant.memory.retrieval.ranking import Ranking
 from assistant.memory.retrieval.user_index import UserIndex
+from tests.support.user_memory import user_index
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 LOOKS = {"lock": 3, "words": 4, "meaning": 5}
@@ -181,7 +180,7 @@ TOLD = (
 
 @pytest.fixture
 def index() -> UserIndex:
-    made = UserIndex("ada", TextAnalyzer("en"), 2, Ranking())
+    made = user_index(2)
     made.add(TOLD, np.eye(2, dtype=np.float32)[[0, 1, 1, 0]])
     return made
 
@@ -263,7 +262,7 @@ def test_in_brief_no_summary_takes_the_place_of_what_it_sums_up(
 
 
 def test_in_brief_the_newest_of_equals_come_up(cut: Callable[[], SearchDeadline]) -> None:
-    index = UserIndex("ada", TextAnalyzer("en"), 2, Ranking())
+    index = user_index(2)
     equal = [told(number, "It rained all day.") for number in range(120)]
     index.add(equal, np.tile(np.array([1, 0], np.float32), (120, 1)))
     assert find(index, "Has it rained?", cut()) == ["m119", "m118", "m117", "m116"]

@@ -1,6 +1,7 @@
 """Where memories are kept, and a store that kills who reads it."""
 
 import asyncio
+import os
 import signal
 import subprocess
 import sys
@@ -14,23 +15,20 @@ import pytest
 from assistant.context.conversation import Conversation
 from assistant.errors import SettingsError, StoreDamaged
 from assistant.events import Notice
-from assistant.language.stemming import TextAnalyzer
 from assistant.memory.records.ids import ADDED_BY_USER
 from assistant.memory.records.memory import MemoryKind, new_id
-from assistant.memory.retrieval.encoding import QueryEncoder
-from assistant.memory.retrieval.ranking import Ranking
+from assistant.memory.store import open_table
 from assistant.memory.store import repair as module
 from assistant.memory.store.location import StoreLocation, store_location
 from assistant.memory.store.repair import open_store
 from assistant.memory.store.table import MemoryTable
 from assistant.memory.transcript.database import Transcript
-from assistant.memory.user_memory import UserMemory
 from assistant.paths import Home
 from assistant.settings import Memory, Settings
-from tests.support.encoders import HashingEncoder
+from tests.support.children import Say, child
 from tests.support.memories import memory, stored
+from tests.support.user_memory import user_memory
 
-ROOT = Path(__file__).resolve().parents[2]
 ABORTS = "import os; os.abort()"
 
 
@@ -155,14 +153,7 @@ def test_what_was_said_comes_back_from_the_transcript(
     talk.append_user(1, "My dog is called Max.", datetime.now(UTC))
     transcript = Transcript.open(home.transcript)
     transcript.store(talk, talk.complete(1, "I see."))
-    long_term = UserMemory(
-        "ada",
-        lambda: open_store(place, told.append),
-        QueryEncoder(HashingEncoder()),
-        TextAnalyzer("en"),
-        Ranking(),
-        lambda _: None,
-    )
+    long_term = user_memory(lambda: open_store(place, told.append))
 
     async def load() -> None:
         await long_term.load(transcript)
@@ -189,22 +180,12 @@ def test_an_object_store_cannot_be_set_aside_and_is_left_alone(
     assert told == []
 
 
-ABORTING = """
-import os
-import sys
-from pathlib import Path
-from assistant.memory.store import open_table
-from assistant.memory.store.location import store_location
-from assistant.memory.store.repair import open_store
-from assistant.paths import Home
-from assistant.settings import Settings
-
-open_table.open_table = lambda *_: os.abort()
-open_store(store_location(Home(Path(sys.argv[1])), Settings()), print)
-"""
+def abort(home: Home, say: Say) -> None:
+    open_table.open_table = lambda *_: os.abort()
+    open_store(store_location(home, Settings()), say)
 
 
 def test_a_real_abort_leaves_the_marker(home: Home, place: StoreLocation) -> None:
-    done = subprocess.run([sys.executable, "-c", ABORTING, str(home.root)], cwd=ROOT, check=False)
-    assert done.returncode == -signal.SIGABRT
+    with child(abort, home) as aborted:
+        assert aborted.ended() == -signal.SIGABRT
     assert place.marker.exists()

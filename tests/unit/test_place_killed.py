@@ -1,11 +1,13 @@
 """A damaged store is saved, and the process is killed meanwhile: what could be read is not lost."""
 
+import os
 import signal
 import subprocess
 import sys
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,44 +22,12 @@ from assistant.memory.store.repair import open_store, saving_marker
 from assistant.memory.store.table import MemoryTable
 from assistant.paths import Home
 from assistant.settings import Settings
+from tests.support.children import child
 from tests.support.homes import holds
 from tests.support.memories import memory, stored
 
-ROOT = Path(__file__).resolve().parents[2]
 GONE = new_id()
 
-KILLED = """
-import os
-import signal
-import sys
-from pathlib import Path
-from assistant.memory.store import repair
-from assistant.memory.store.location import store_location
-from assistant.encryption.keys import MasterKey
-from assistant.memory.store.table import MemoryTable
-from assistant.paths import Home
-from assistant.settings import Settings
-
-root, secret, owner, name, when = sys.argv[1:]
-where = {"Path": Path, "MemoryTable": MemoryTable, "repair": repair}[owner]
-real, calls = getattr(where, name), 0
-
-def killed(*arguments, **more):
-    global calls
-    calls += 1
-    if when == f"before call {calls}":
-        os.kill(os.getpid(), signal.SIGKILL)
-    done = real(*arguments, **more)
-    if when == f"after call {calls}":
-        os.kill(os.getpid(), signal.SIGKILL)
-    return done
-
-setattr(where, name, killed)
-repair._bears_reading = lambda _: False
-repair.SAVED_AT_ONCE = 1
-key = MasterKey(bytes.fromhex(secret)) if secret else None
-repair.open_store(store_location(Home(Path(root)), Settings(), key), print)
-"""
 BETWEEN = ("MemoryTable", "import_", "after call 1")
 """Two rows, of three."""
 STEPS = {
@@ -98,15 +68,29 @@ def quietly(_: Notice) -> None:
     """Nobody listens."""
 
 
-def kill(home: Home, place: StoreLocation, owner: str, name: str, when: str) -> None:
-    secret = place.key.secret.hex() if place.key is not None else ""
-    code = subprocess.run(
-        [sys.executable, "-c", KILLED, str(home.root), secret, owner, name, when],
-        cwd=ROOT,
-        stdout=subprocess.DEVNULL,
-        check=False,
-    ).returncode
-    assert code == -signal.SIGKILL
+def dies(place: StoreLocation, owner: str, name: str, when: str, _say: object) -> None:
+    """Sets the store aside, and is killed before or after a call of this."""
+    where = {"Path": Path, "MemoryTable": MemoryTable}[owner]
+    real, calls = getattr(where, name), 0
+
+    def killed(*arguments: Any, **more: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if when == f"before call {calls}":
+            os.kill(os.getpid(), signal.SIGKILL)
+        done = real(*arguments, **more)
+        if when == f"after call {calls}":
+            os.kill(os.getpid(), signal.SIGKILL)
+        return done
+
+    setattr(where, name, killed)
+    vars(module).update(_bears_reading=lambda _: False, SAVED_AT_ONCE=1)
+    open_store(place, quietly)
+
+
+def kill(place: StoreLocation, owner: str, name: str, when: str) -> None:
+    with child(dies, place, owner, name, when) as dying:
+        assert dying.ended() == -signal.SIGKILL
 
 
 @pytest.mark.parametrize(
@@ -117,7 +101,7 @@ def test_what_was_added_by_hand_survives_a_kill(home: Home, step: str) -> None:
     key, where = STEPS[step]
     place = store_location(home, Settings(), key)
     kept = filled(place)
-    kill(home, place, *where)
+    kill(place, *where)
     assert key is None or holds(home.root, "Zyzzyvax") == []
 
     told: list[Notice] = []
@@ -140,11 +124,11 @@ def test_two_kills_and_a_second_damage_lose_nothing(
     home: Home, place: StoreLocation, kept: list[Memory]
 ) -> None:
     """The half that was brought over is set aside too."""
-    kill(home, place, *BETWEEN)
+    kill(place, *BETWEEN)
     for aside in home.root.glob("memories.damaged-*"):
         earlier = aside.rename(aside.with_name("memories.damaged-20200101-000000"))
         saving_marker(home.memories).write_text(f"{earlier.name}\n")
-    kill(home, place, "MemoryTable", "import_", "before call 1")
+    kill(place, "MemoryTable", "import_", "before call 1")
     with closing(open_store(place, quietly)) as table:
         assert stored(table) == kept
     assert len(list(home.root.glob("memories.damaged-*"))) == 2

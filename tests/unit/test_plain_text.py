@@ -80,10 +80,9 @@ def test_a_mark_put_together_from_its_own_pieces_does_not_come_back() -> None:
     assert "<|im_start|>" not in without_special_tokens("<|im\u200b_st\x00art|>")
 
 
-@pytest.mark.parametrize("wish", WISHES)
-def test_harmless_words_stay(wish: str) -> None:
-    text, kept = WISHES[wish]
-    assert kept in without_special_tokens(text)
+def test_harmless_words_stay() -> None:
+    for key, (text, kept) in WISHES.items():
+        assert kept in without_special_tokens(text), key
 
 
 def test_ordinary_words_stay_to_the_letter() -> None:

@@ -16,20 +16,16 @@ from assistant.context.window import ContextWindow
 from assistant.errors import StoreError
 from assistant.events import Event, ProfileChanged
 from assistant.language.name_introduction import name_told
-from assistant.language.stemming import TextAnalyzer
 from assistant.memory.curation.materialize import materialize_exchange
 from assistant.memory.records.memory import Memory, MemoryKind
-from assistant.memory.retrieval.encoding import QueryEncoder
-from assistant.memory.retrieval.ranking import Ranking
 from assistant.memory.retrieval.user_profile import Standing, profile_notes
-from assistant.memory.store.table import MemoryTable
 from assistant.memory.user_memory import UserMemory
 from assistant.settings import Memory as MemorySettings
 from assistant.settings import Settings
-from tests.support.encoders import HashingEncoder
 from tests.support.memories import memory
 from tests.support.poison import ATTACKS
 from tests.support.scripted_model import ScriptedModel
+from tests.support.user_memory import user_memory
 
 START = datetime(2026, 11, 21, 11, 48, tzinfo=UTC)
 
@@ -161,15 +157,14 @@ def test_its_days_are_the_same_on_any_day() -> None:
     assert profile_block([note, note], count, 100).count("exam") == 1
 
 
-@pytest.mark.parametrize("key", ATTACKS)
-def test_nothing_gets_out_of_its_line(key: str) -> None:
-    block = profile_block([Note(ATTACKS[key][:300], kind="fact")], len, 4000)
-    if block:
+def test_nothing_gets_out_of_its_line() -> None:
+    for key, attack in ATTACKS.items():
+        block = profile_block([Note(attack[:300], kind="fact")], len, 4000)
         inside = block.removeprefix(f"({PROFILE_OPENING}\n- ").removesuffix(")")
-        assert "\n" not in inside
-        assert inside.count("(") == inside.count(")")
+        assert "\n" not in inside, key
+        assert inside.count("(") == inside.count(")"), key
         for mark in ("<|", "[INST]", "<<SYS>>", "<start_of_turn>"):
-            assert mark not in inside
+            assert mark not in inside, key
 
 
 class Profile:
@@ -214,14 +209,7 @@ def test_its_room_is_a_setting() -> None:
 
 
 async def opened(folder: Path, events: list[Event], *kept: Memory) -> UserMemory:
-    made = UserMemory(
-        "ada",
-        lambda: MemoryTable.open(str(folder / "memories")),
-        QueryEncoder(HashingEncoder()),
-        TextAnalyzer("en"),
-        Ranking(),
-        events.append,
-    )
+    made = user_memory(folder / "memories", emit=events.append)
     await made.load(None)
     if kept:
         await asyncio.to_thread(made.put, kept)

@@ -17,7 +17,7 @@ from assistant.memory.forgetting import verify as proof
 from assistant.memory.forgetting.audit import AuditReport, verify
 from assistant.memory.forgetting.pattern_search import SearchPatterns
 from assistant.memory.forgetting.receipts import Receipt
-from assistant.memory.forgetting.verify import needles_of, verify_gone
+from assistant.memory.forgetting.verify import patterns_of, verify_gone
 from assistant.memory.records.hidden import HiddenItems
 from assistant.memory.records.memory import Memory
 from assistant.memory.store.table import MemoryTable
@@ -48,8 +48,8 @@ class House:
             talk.append_user(turn, text, NOW)
             self.exchanges.append(talk.complete(turn, "I see."))
             self.transcript.store(talk, self.exchanges[-1])
-        self.needles = needles_of(
-            self.table, self.transcript, "ada", [self.told[0].id], [self.exchanges[0].id]
+        self.needles = patterns_of(
+            self.transcript, "ada", [self.exchanges[0].id], self.table, [self.told[0].id]
         )
         [batch] = self.table.scan("ada", ("id",), (E,), [self.told[0].id])
         self.vector = batch.stored_vectors(E)[0][0].tobytes()
@@ -63,7 +63,7 @@ class House:
         assert self.table.rewrite()
 
     def prove(self) -> Receipt:
-        return verify_gone(self.needles, self.table, self.transcript, exchanges=1, memories=1)
+        return verify_gone(self.needles, self.transcript, self.table, exchanges=1, memories=1)
 
     def verify(self, *texts: str, clean: bool = False) -> AuditReport:
         return verify(self.table, self.transcript, texts, clean=clean)
@@ -237,10 +237,10 @@ def test_what_stays_is_no_trace_but_for_what_will_change(house: House) -> None:
     twice = replace(memory("Yes, of course I do.", at=7), context=quotation)
     house.table.add([going, same, quoting, twice])
     asked = [going.id, twice.id]
-    needles = needles_of(house.table, house.transcript, "ada", asked, (), [quoting.id])
+    needles = patterns_of(house.transcript, "ada", (), house.table, asked, [quoting.id])
     assert needles.found_in_text([day]) == set()
     assert len(needles.found_in_text([quotation])) == 1
-    unchanged = needles_of(house.table, house.transcript, "ada", asked)
+    unchanged = patterns_of(house.transcript, "ada", (), house.table, asked)
     assert unchanged.found_in_text([quotation]) == set()
     assert len(unchanged.found_in_text([going.text])) == 1
 
@@ -250,7 +250,7 @@ def test_what_is_hidden_already_is_looked_for_all_the_same(house: House) -> None
     gone = house.exchanges[0].id
     house.table.delete("ada", [house.told[0].id])
     house.transcript.hide(HiddenItems("h", "ada", NOW, NOW, (gone,), ()))
-    needles = needles_of(house.table, house.transcript, "ada", [], [gone])
+    needles = patterns_of(house.transcript, "ada", [gone], house.table)
     assert needles.found_in_text([SECRET])
     assert not needles.found_in_text([KEPT])
 
@@ -263,7 +263,7 @@ def test_what_cannot_be_searched_is_said(house: House) -> None:
 
 def test_who_searches_lets_others_have_a_turn(house: House) -> None:
     turns: list[int] = []
-    verify_gone(house.needles, house.table, house.transcript, breathe=lambda: turns.append(1))
+    verify_gone(house.needles, house.transcript, house.table, breathe=lambda: turns.append(1))
     assert len(turns) > 5
 
 
@@ -303,7 +303,7 @@ def test_in_a_folder_elsewhere_the_memories_are_searched_too(home: Home, tmp_pat
     ):
         table.add([memory(KEPT)])
         (tmp_path / "elsewhere" / "stray").write_text(SECRET)
-        receipt = verify_gone(SearchPatterns.of([SECRET]), table, transcript)
+        receipt = verify_gone(SearchPatterns.of([SECRET]), transcript, table)
         assert places(receipt) == [str(tmp_path / "elsewhere" / "stray")]
         assert verify(table, transcript).unknown == (str(tmp_path / "elsewhere" / "stray"),)
 

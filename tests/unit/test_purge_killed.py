@@ -1,7 +1,6 @@
 """kill -9 at any moment of a purge: the next session finishes it before it reads anything."""
 
 import asyncio
-import multiprocessing
 import random
 import shutil
 import signal
@@ -10,7 +9,6 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -20,11 +18,10 @@ from assistant.memory.admin import MemoryAdmin
 from assistant.memory.forgetting import receipts
 from assistant.memory.forgetting.audit import verify
 from assistant.memory.records.memory import Memory, MemoryKind, new_id
+from tests.support.children import Say, child
+from tests.support.desks import forget_now
 from tests.support.forgetting import LEISURE_S, START, Bench, bench, kept
 from tests.support.remains import found, marked, vectors_of
-
-if TYPE_CHECKING:
-    from multiprocessing.connection import Connection
 
 GRACE_S = 61
 LATER = START + timedelta(hours=1)
@@ -40,14 +37,8 @@ STAYING = (
 )
 DERIVED = "Somebody of Norwegian descent owns a noisy animal."
 SUMMARY = "They spoke of a dog, of a roof and of dentists."
-Say = Callable[[dict[str, str]], None]
 Session = Callable[[Path, Say], Coroutine[None, None, None]]
 Look = Callable[[Path, dict[str, str], list[bytes]], Coroutine[None, None, None]]
-FORKED = multiprocessing.get_context("forkserver")
-"""Each from a process that has LanceDB imported, which takes longer than all else."""
-FORKED.set_forkserver_preload(
-    ["lancedb", "pytest", "tests.support.forgetting", "tests.support.remains"]
-)
 
 
 # -- what is killed -----------------------------------------------------------------------------
@@ -73,8 +64,8 @@ async def tell(here: Bench) -> dict[str, str]:
 
 async def forget(here: Bench, told: dict[str, str]) -> None:
     """In two steps, each of which is purged by itself."""
-    await here.forgetting.forget([told[GOING[0]], told[GOING[1]]], ())
-    await here.forgetting.forget([told[GOING[2]]], ())
+    await here.forgetting.hide([told[GOING[0]], told[GOING[1]]], ())
+    await here.forgetting.hide([told[GOING[2]]], ())
     here.pass_time(GRACE_S)
 
 
@@ -96,7 +87,7 @@ async def remove(folder: Path, say: Say) -> None:
         memory, transcript = here.memory, here.transcript
         desk = MemoryAdmin("ada", memory.table, lambda: transcript, lambda: memory, memory=memory)
         say(told)
-        await asyncio.to_thread(desk.forget, [f"{told[text]}-{USER}" for text in GOING])
+        await asyncio.to_thread(forget_now, desk, [f"{told[text]}-{USER}" for text in GOING])
         say({})
         await asyncio.Event().wait()
 
@@ -109,8 +100,8 @@ async def start(folder: Path, say: Say) -> None:
         await asyncio.Event().wait()
 
 
-def live(session: Session, folder: Path, pipe: "Connection[dict[str, str], None]") -> None:
-    asyncio.run(session(folder, pipe.send))
+def live(session: Session, folder: Path, say: Say) -> None:
+    asyncio.run(session(folder, say))
 
 
 # -- killing it ---------------------------------------------------------------------------------
@@ -118,17 +109,11 @@ def live(session: Session, folder: Path, pipe: "Connection[dict[str, str], None]
 
 def killed(session: Session, folder: Path, after_s: float) -> tuple[dict[str, str], float | None]:
     """What was told, and after how many seconds it was done, if it was before it was killed."""
-    ours, theirs = FORKED.Pipe(duplex=False)
-    child = FORKED.Process(target=live, args=(session, folder, theirs))
-    child.start()
-    theirs.close()
-    assert ours.poll(LEISURE_S)
-    told, began = ours.recv(), time.monotonic()
-    lasted = time.monotonic() - began if ours.poll(after_s) else None
-    child.kill()
-    child.join()
-    ours.close()
-    assert child.exitcode == -signal.SIGKILL
+    with child(live, session, folder) as dying:
+        told, began = dying.hear(), time.monotonic()
+        lasted = time.monotonic() - began if dying.hears(after_s) else None
+        dying.kill_in(0)
+        assert dying.ended() == -signal.SIGKILL
     return told, lasted
 
 

@@ -26,15 +26,14 @@ from assistant.events import (
     TurnHeard,
 )
 from assistant.memory import HomeStores
-from assistant.memory.admin import MemoryAdmin
-from assistant.memory.due_purges import make_purger
+from assistant.memory.forgetting import receipts
 from assistant.memory.forgetting.audit import verify
+from assistant.memory.forgetting.purge import purge
 from assistant.memory.forgetting.redaction import MARK
 from assistant.memory.records.hidden import HiddenItems
 from assistant.memory.store.table import MemoryTable
 from assistant.memory.transcript.conversation_recordings import Recordings
 from assistant.memory.transcript.database import Transcript
-from assistant.memory.user_memory import UserMemory
 from assistant.paths import Home
 from assistant.settings import Settings
 from tests.support import homes
@@ -95,7 +94,8 @@ def test_a_forgotten_turn_leaves_and_its_words_leave_what_quotes_them(
     kept = [row for row in rows(events) if row["event"].get("turn") == 2][2:]
     assert [row for row in read.rows if row["event"].get("turn") == 2][2:] == kept
     assert recordings.purge(going) == 0
-    assert recordings.search(going.needles)[2] == ()
+    [searched] = recordings.search(going.patterns)
+    assert searched.found == ()
 
 
 def test_an_answer_in_pieces_that_repeats_it_goes(recordings: Recordings) -> None:
@@ -223,9 +223,7 @@ def test_a_purge_reaches_recordings_and_its_receipt_says_so(
             if each.name == "recordings"
         ]
         assert found.found == (f"recordings/{path.name}",)
-        desk = MemoryAdmin("me", table, lambda: transcript, _no_memory)
-        receipt = desk.purge([exchange], ()).receipt
-        assert receipt is not None
+        receipt = purge(HiddenItems.of("me", [exchange], (), AT), transcript, table).receipt
         assert receipt.clean
         names = {each.name: each for each in receipt.searched}
         assert names["recordings"].versions == names["files of recordings"].files - 1 == 1
@@ -235,14 +233,13 @@ def test_a_purge_reaches_recordings_and_its_receipt_says_so(
     assert homes.holds(home.root, "parrot") == []
 
 
-def _no_memory() -> UserMemory:
-    raise AssertionError("nothing is recalled")
-
-
 def test_a_purge_reaches_recordings_where_there_is_a_transcript_alone(home: Home) -> None:
     with closing(Transcript.open(home.transcript)) as transcript:
         path, exchange = _recorded(transcript)
-        make_purger("me", transcript, None)(HiddenItems.of("me", [exchange], (), AT))
+        receipt = purge(HiddenItems.of("me", [exchange], (), AT), transcript, None).receipt
+        assert receipt.clean
+        assert {"transcript", "recordings"} <= {each.name for each in receipt.searched}
+        assert receipts.read(home.root) == [receipt.as_json()]
         assert "parrot" not in told(transcript.recordings, path)
         assert OTHER in told(transcript.recordings, path)
     assert homes.holds(home.root, "parrot") == []

@@ -233,7 +233,7 @@ async def test_levels_are_thinned(bench: Bench, monkeypatch: pytest.MonkeyPatch)
 
 
 async def test_what_waits_to_be_written_is_purged_too(bench: Bench) -> None:
-    gone = Redaction(frozenset(["e1"]), frozenset(), {}, SearchPatterns.of([SECRET]))
+    gone = Redaction("me", frozenset(["e1"]), frozenset(), {}, SearchPatterns.of([SECRET]))
     async with recording(bench):
         for _ in range(50):
             bench.tell(Notice(SECRET), TurnHeard(1, SECRET))

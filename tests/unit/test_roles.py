@@ -8,12 +8,12 @@ import pytest
 
 from assistant.language.relations import Role, roles
 from assistant.language.speakers import ASSISTANT, USER
-from assistant.language.stemming import TextAnalyzer
 from assistant.memory.records.memory import Memory, MemoryKind
 from assistant.memory.retrieval.question import read_question
 from assistant.memory.retrieval.ranking import Ranking
 from assistant.memory.retrieval.relation_index import Roles
 from assistant.memory.retrieval.user_index import UserIndex
+from tests.support.user_memory import user_index
 
 START = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
@@ -90,7 +90,7 @@ SAID = (
 
 
 def index(said: Sequence[str], ranking: Ranking, speaker: str = USER) -> UserIndex:
-    made = UserIndex("ada", TextAnalyzer("en"), 8, ranking)
+    made = user_index(8, ranking)
     vectors = np.random.default_rng(0).normal(size=(len(said), 8)).astype(np.float32)
     made.add(
         [

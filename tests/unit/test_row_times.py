@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from assistant.language.speakers import USER
-from assistant.language.stemming import TextAnalyzer
 from assistant.memory.records.memory import Memory, MemoryKind
 from assistant.memory.retrieval.question import read_question
 from assistant.memory.retrieval.ranking import Ranking
 from assistant.memory.retrieval.time_index import RowTimes, time_asked
 from assistant.memory.retrieval.user_index import UserIndex
+from tests.support.user_memory import user_index
 
 NOW = datetime(2026, 7, 2, 18, tzinfo=UTC)
 BOILER = {
@@ -25,7 +25,7 @@ BOILER = {
 
 def index(ranking: Ranking | None = None, more: int = 0) -> UserIndex:
     """With so much small talk of earlier days."""
-    made = UserIndex("ada", TextAnalyzer("en"), 4, ranking or Ranking())
+    made = user_index(4, ranking)
     said = BOILER | {
         datetime(2025, 1, 1, tzinfo=UTC) + timedelta(hours=n): f"a boiler, a pump, {n}"
         for n in range(more)

@@ -1,6 +1,7 @@
 """A search against the plain computation: every memory scored, one after the other."""
 
 from datetime import UTC, datetime, timedelta
+from functools import cache
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from assistant.memory.retrieval import search
 from assistant.memory.retrieval.question import read_question
 from assistant.memory.retrieval.ranking import Evidence, Features, Neighbours, Ranking, fuse
 from assistant.memory.retrieval.user_index import UserIndex
+from tests.support.user_memory import user_index
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 COUNT, TURNS, DIMENSIONS = 180, 6, 48
@@ -24,6 +26,7 @@ SPEAKERS = ("user", "assistant", "Ann Lee")
 WEIGHTS = Ranking()
 
 
+@cache
 def memories() -> list[Memory]:
     draw = np.random.default_rng(4)
     return [
@@ -129,7 +132,8 @@ def plain(
     given = Evidence(cosine[rows], by_words, by_context, asked.speaker)
     scores, _ = fuse(given, neighbours(known), features(known), WEIGHTS)
     seen = np.nan_to_num(rounded[rows])
-    stems = set(index._lexicon.content(question))
+    content = TextAnalyzer("en").content
+    stems = set(content(question))
     left = list(range(len(rows)))
     found: list[int] = []
     while left and len(found) < k + 6:
@@ -139,11 +143,7 @@ def plain(
             for at in left
         ]
         found.append(left.pop(int(np.argmax(worth))))
-    adds = [
-        at
-        for at in found
-        if stated(known[at].text) or set(index._lexicon.content(known[at].text)) - stems
-    ]
+    adds = [at for at in found if stated(known[at].text) or set(content(known[at].text)) - stems]
     return [(known[at].id, float(scores[at])) for at in adds[:k]]
 
 
@@ -153,11 +153,11 @@ def test_it_finds_what_the_plain_computation_finds(
     by_meaning: bool, exclude: set[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(search, "CANDIDATES", COUNT)  # so that no first pass leaves any out
-    index = UserIndex("ada", TextAnalyzer("en"), DIMENSIONS, WEIGHTS)
+    index = user_index(DIMENSIONS, WEIGHTS)
     index.add(memories()[:90], vectors()[:90])
     index.add(memories()[90:], vectors()[90:])
     draw = np.random.default_rng(6)
-    for number in range(12):
+    for number in range(5):
         question = " ".join(draw.choice(WORDS, 4)) + "?"
         drawn = draw.normal(size=DIMENSIONS) / 7
         vector = np.asarray(drawn, np.float32) if by_meaning else None

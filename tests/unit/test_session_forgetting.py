@@ -16,7 +16,8 @@ from assistant.ipc import client
 from assistant.ipc.server import RequestServer
 from assistant.memory import MemoryService, QueryEncoder, store_location
 from assistant.memory.forgetting import receipts
-from assistant.memory.forgetting.offline_executor import InSession
+from assistant.memory.forgetting.executor import ForgettingAccess
+from assistant.memory.forgetting.receipts import PurgeResult
 from assistant.memory.records.hidden import HiddenItems
 from assistant.paths import Home
 from assistant.settings import Settings
@@ -37,13 +38,16 @@ class Session:
 
     def __init__(self, here: Bench, folder: Path) -> None:
         self.here = here
+        loop = asyncio.get_running_loop()
         settings = Settings.model_validate(
             {"general": {"user": "ada"}, "forget": {"grace_s": 0.05}}
         )
         location = store_location(Home(folder), settings)
         memory = MemoryService(location, settings, here.transcript, no_encoder, print)
         memory.session_user = here.memory
-        memory.hiding = InSession(here.forgetting, asyncio.get_running_loop())
+        memory.session_forgetting = ForgettingAccess(
+            here.forgetting, loop, lambda: here.window.exchanges
+        )
         self._folder = folder / "door"
         self.door = RequestServer(self._folder, memory.answer)
 
@@ -95,7 +99,9 @@ async def test_it_leaves_window_and_recall_and_comes_back_by_request_or_voice(
         assert [each.user_text for each in talk.exchanges] == [DOG, CAT]
 
         (again,) = await running.ask("forget", ids=[dog.id])
-        assert await here.obeying.carry_out(Command(CommandKind.UNDO)) == "It is all back."
+        assert await here.obeying.carry_out(Command(CommandKind.UNDO)) == (
+            "Brought back: your dog is called Max."
+        )
         assert DOG in await here.recalled("What is my dog called?")
         with pytest.raises(client.RequestRefused, match="nothing left to bring back"):
             await running.ask("undo")
@@ -154,7 +160,7 @@ async def test_now_is_now_in_the_running_conversation_too(
 async def test_what_can_t_be_removed_now_stays_hidden_and_is_tried_again(
     tmp_path: Path, talk: Conversation
 ) -> None:
-    def broken(_: HiddenItems) -> None:
+    def broken(_: HiddenItems) -> PurgeResult:
         raise StoreError("The disk is full.")
 
     async with session(tmp_path, talk) as running:
@@ -217,7 +223,7 @@ async def test_what_another_process_took_back_is_not_purged(
     async with bench(tmp_path, talk) as here:
         dog = here.tell(DOG)
         await here.memory.settled()
-        hidden = await here.forgetting.forget([dog.id], ())
+        hidden = await here.forgetting.hide([dog.id], ())
         here.transcript.show_again("ada", hidden.id)
         here.pass_time(60)
         assert await here.forgetting.purge_due()
@@ -232,4 +238,4 @@ async def test_while_the_assistant_ends_it_says_so(tmp_path: Path, talk: Convers
     ended.close()
     async with bench(tmp_path, talk) as here:
         with pytest.raises(StoreError, match="just ending"):
-            InSession(here.forgetting, ended).hide(["e"], ())
+            ForgettingAccess(here.forgetting, ended).run(here.forgetting.pending())

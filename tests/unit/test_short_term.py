@@ -163,7 +163,7 @@ async def test_what_is_forgotten_is_never_written_nor_summarized() -> None:
     await bench.talk(11)
     await bench.memory.summarized()
     forgotten = bench.ids[0]
-    assert bench.memory.forget([forgotten]) == {forgotten}
+    assert bench.memory.hide([forgotten]) == {forgotten}
     store.broken = False
     await bench.talk(1)
 
@@ -178,7 +178,7 @@ async def test_a_summary_of_what_is_forgotten_is_dropped_at_once_and_made_anew()
     await bench.talk(12)
     await bench.memory.summarized()
     assert len(bench.model.requests) == 1
-    bench.memory.forget([bench.ids[0]])
+    bench.memory.hide([bench.ids[0]])
     bench.memory.summarize_if_due()
     await bench.memory.summarized()
 

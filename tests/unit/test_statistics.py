@@ -23,6 +23,7 @@ def mean(values: Sequence[float]) -> float | None:
     return float(np.mean(values)) if values else None
 
 
+@pytest.mark.long
 def test_an_interval_covers_the_truth_about_as_often_as_it_says() -> None:
     draw = np.random.default_rng(5)
     covered = 0

@@ -62,7 +62,7 @@ def test_pulling_again_downloads_nothing(tmp_path: Path, hub: Hub) -> None:
 
 def test_an_unreachable_hub_gives_way_to_wheels(tmp_path: Path) -> None:
     small_models.write_wheels(tmp_path / "wheels", tmp_path / "executed")
-    store = open_store(tmp_path, f"http://127.0.0.1:{small_models.closed_port()}")
+    store = open_store(tmp_path, f"http://127.0.0.1:{small_models.closed_port()}", real_pip=True)
 
     [pulled] = store.pull(["small"])
 

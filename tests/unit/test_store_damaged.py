@@ -13,9 +13,6 @@ import pytest
 from assistant.context.conversation import Conversation
 from assistant.errors import StoreDamaged, StoreError
 from assistant.events import Event, Notice
-from assistant.language.stemming import TextAnalyzer
-from assistant.memory.retrieval.encoding import QueryEncoder
-from assistant.memory.retrieval.ranking import Ranking
 from assistant.memory.store import write_queue
 from assistant.memory.store.location import StoreLocation, store_location
 from assistant.memory.store.repair import open_store
@@ -24,12 +21,12 @@ from assistant.memory.transcript.database import Transcript
 from assistant.memory.user_memory import UserMemory
 from assistant.paths import Home
 from assistant.settings import Settings
-from tests.support.encoders import HashingEncoder
 from tests.support.memories import memory as memory_of_somebody
 from tests.support.memories import stored
+from tests.support.user_memory import user_memory
 
 USER = "ada"
-LEISURE_S = 30.0
+LEISURE_S = 120.0
 SAID = "My dog is called Max."
 
 
@@ -40,14 +37,7 @@ def place(home: Home, monkeypatch: pytest.MonkeyPatch) -> StoreLocation:
 
 
 def long_term(place: StoreLocation, tell: Callable[[Event], None]) -> UserMemory:
-    return UserMemory(
-        USER,
-        partial(open_store, place, tell),
-        QueryEncoder(HashingEncoder()),
-        TextAnalyzer("en"),
-        Ranking(),
-        tell,
-    )
+    return user_memory(partial(open_store, place, tell), user=USER, emit=tell)
 
 
 def kept(home: Home) -> Transcript:
@@ -74,7 +64,12 @@ async def until(true: Callable[[], bool]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("which", "how"), [("data", "garbled"), ("data", "gone"), ("_versions", "garbled")]
+    ("which", "how"),
+    [
+        ("data", "garbled"),
+        pytest.param("data", "gone", marks=pytest.mark.long),
+        pytest.param("_versions", "garbled", marks=pytest.mark.long),
+    ],
 )
 async def test_what_was_said_comes_back_while_the_assistant_runs(
     home: Home, place: StoreLocation, which: str, how: str
@@ -91,7 +86,7 @@ async def test_what_was_said_comes_back_while_the_assistant_runs(
     await memory.load(transcript)
     found = await memory.recall("Where is Max?", LEISURE_S)
     assert found.memories[0].text == SAID, "from the transcript, whatever the store is like"
-    await until(lambda: memory.store.settled)
+    await until(lambda: memory.store.settled and memory.table.count(USER) == 2)
     assert [each.text for each in stored(memory.table, USER)] == [SAID, "I see."]
     assert memory.count() == 2
     await memory.close()
@@ -142,9 +137,7 @@ async def test_damage_that_cannot_be_set_aside_is_told_once_and_not_tried_for_ev
         raise StoreDamaged("The memory s3://bucket is damaged, and can't be read.")
 
     told = list[Event]()
-    memory = UserMemory(
-        USER, fails, QueryEncoder(HashingEncoder()), TextAnalyzer("en"), Ranking(), told.append
-    )
+    memory = user_memory(fails, user=USER, emit=told.append)
     transcript = kept(home)
     await memory.load(transcript)
     assert (await memory.recall("Where is Max?", LEISURE_S)).memories[0].text == SAID

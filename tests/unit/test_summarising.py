@@ -24,6 +24,7 @@ from assistant.memory.records.ids import short, subject_of
 from assistant.memory.records.memory import MemoryKind
 from assistant.memory.transcript.derived_outputs import DerivedOutputs
 from assistant.settings import Idle, Settings
+from tests.support.desks import forget_now
 from tests.support.forgetting import START
 from tests.support.remains import found, vectors_of
 from tests.support.summarising import DOG, HOUR_S, LISBON, ORCHID, ROOF, TOLD, here
@@ -258,7 +259,7 @@ async def test_it_is_hidden_with_one_source_and_comes_back_with_it(tmp_path: Pat
     async with here(tmp_path) as at:
         told = await at.tell()
         await at.sum_up()
-        hidden = await at.bench.forgetting.forget([told[1].id], ())
+        hidden = await at.bench.forgetting.hide([told[1].id], ())
         assert await at.recalled("What have we talked about?") == []
         assert (at.derived(), await at.sum_up()) == ({}, [])
         await at.bench.forgetting.undo(hidden.id)
@@ -276,7 +277,7 @@ async def test_of_one_forgotten_source_no_byte_is_left_and_the_rest_is_summed_up
     assert len(vectors) == 1
     assert found(tmp_path, gone, vectors) != []
     async with here(tmp_path) as at:
-        await at.bench.forgetting.forget([told[1].id], ())
+        await at.bench.forgetting.hide([told[1].id], ())
         at.bench.pass_time(61)
         assert await at.bench.forgetting.purge_due()
         assert (at.summaries(), at.derived()) == ([], {})
@@ -295,7 +296,7 @@ async def test_what_was_forgotten_while_the_model_wrote_leaves_nothing(tmp_path:
         task = asyncio.create_task(at.sum_up())
         assert at.llm is not None
         await at.llm.writing.wait()
-        await at.bench.forgetting.forget([told[1].id], ())
+        await at.bench.forgetting.hide([told[1].id], ())
         gate.set()
         await task
         assert (at.summaries(), at.derived()) == ([], {})
@@ -320,7 +321,7 @@ async def test_what_the_user_puts_right_is_never_made_again(tmp_path: Path, how:
         [subject] = await at.sum_up()
         mended = "We talked about Portugal."
         if how == "deleted":
-            await asyncio.to_thread(at.desk.forget, [subject])
+            await asyncio.to_thread(forget_now, at.desk, [subject])
         else:
             await asyncio.to_thread(at.desk.edit, subject, mended)
         wanted = [] if how == "deleted" else [mended]
@@ -328,7 +329,7 @@ async def test_what_the_user_puts_right_is_never_made_again(tmp_path: Path, how:
         at.work.version += 1
         await at.sum_up()
         assert at.texts() == wanted
-        await at.bench.forgetting.forget([told[1].id], ())
+        await at.bench.forgetting.hide([told[1].id], ())
         at.bench.pass_time(61)
         await at.bench.forgetting.purge_due()
         at.bench.pass_time(HOUR_S)

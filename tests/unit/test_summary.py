@@ -222,7 +222,7 @@ async def test_a_source_forgotten_during_the_summary_voids_it() -> None:
     bench.talk(11)
     task = asyncio.create_task(bench.summarizer.run(bench.conversation))
     await model.writing.wait()
-    bench.conversation.forget(bench.ids(1))
+    bench.conversation.hide(bench.ids(1))
     hold.set()
     summary = await task
 

@@ -1,8 +1,7 @@
 """The table written anew: nothing of what was deleted or changed is left in its files."""
 
 import random
-import subprocess
-import sys
+import signal
 import threading
 from collections.abc import Iterator
 from contextlib import closing
@@ -22,9 +21,9 @@ from assistant.memory.store import table as table_module
 from assistant.memory.store.open_table import Table
 from assistant.memory.store.rewrite import Layout
 from assistant.memory.store.table import MemoryTable
+from tests.support.children import Say, child
 from tests.support.memories import memory, rich, stored
 
-ROOT = Path(__file__).resolve().parents[2]
 CLEAN = Layout(1, 0, 0)
 E = "An encoder/1"
 OTHER = "other"
@@ -225,21 +224,17 @@ def test_a_closed_one_says_so(table: MemoryTable) -> None:
 
 # -- kill -9 ------------------------------------------------------------------------------------
 
-REWRITER = """
-import sys
-from assistant.memory.store.table import MemoryTable
-from tests.unit.test_table_rewrite import memory
-from assistant.memory.records.arrays import Vectors
-table = MemoryTable.open(sys.argv[1])
-print("open", flush=True)
-for number in range(100_000):
-    [batch] = [batch for batch in table.scan("ada", ("id",))]
-    key = batch.values("id")[0]
-    table.delete("ada", [key])
-    print(key, flush=True)
-    table.rewrite()
-    table.add([memory(f"new {number}", at=1_000_000 + number)])
-"""
+
+def rewrite_on(folder: Path, say: Say) -> None:
+    table = MemoryTable.open(str(folder))
+    say("open")
+    for number in range(100_000):
+        [batch] = list(table.scan("ada", ("id",)))
+        key = batch.values("id")[0]
+        table.delete("ada", [key])
+        say(key)
+        table.rewrite()
+        table.add([memory(f"new {number}", at=1_000_000 + number)])
 
 
 def campaign(folder: Path, kills: int) -> None:
@@ -251,18 +246,11 @@ def campaign(folder: Path, kills: int) -> None:
     for _ in range(kills):
         with closing(MemoryTable.open(str(folder))) as table:
             before = {each.id for each in stored(table)}
-        with subprocess.Popen(
-            [sys.executable, "-c", REWRITER, str(folder)],
-            cwd=ROOT,
-            stdout=subprocess.PIPE,
-            text=True,
-        ) as child:
-            assert child.stdout is not None
-            assert child.stdout.readline() == "open\n"
-            timer = threading.Timer(chance.uniform(0, 0.5), child.kill)
-            timer.start()
-            gone = [line.strip() for line in child.stdout if line.endswith("\n")]
-        assert child.returncode == -9
+        with child(rewrite_on, folder) as dying:
+            assert dying.hear() == "open"
+            dying.kill_in(chance.uniform(0, 0.5))
+            gone = list(dying.rest())
+            assert dying.ended() == -signal.SIGKILL
         with closing(MemoryTable.open(str(folder))) as table:
             left = {each.id for each in stored(table)}
             assert len(before - set(gone) - left) <= 1  # deleted, and killed before it said so

@@ -1,6 +1,5 @@
 """Which memories are closest at hand, and that this changes what is found by rounding alone."""
 
-import pickle
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -12,18 +11,15 @@ from numpy.typing import NDArray
 
 from assistant.context.conversation import Conversation
 from assistant.errors import StoreError
-from assistant.language.stemming import TextAnalyzer
 from assistant.memory.records.memory import Memory, MemoryKind
-from assistant.memory.retrieval.encoding import QueryEncoder
 from assistant.memory.retrieval.question import read_question
-from assistant.memory.retrieval.ranking import Ranking
 from assistant.memory.retrieval.results import RecalledMemory
 from assistant.memory.retrieval.tier_refresh import TierRefresh
 from assistant.memory.retrieval.user_index import UserIndex
 from assistant.memory.retrieval.vectors.tiers import DAY_S, Marks, Tier, Tiers, assigned, standing
 from assistant.memory.store.table import MemoryTable
-from assistant.memory.user_memory import UserMemory
-from tests.support.encoders import HashingEncoder
+from tests.support.in_ram import held
+from tests.support.user_memory import opened_memory, user_index
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 DIMENSIONS = 64
@@ -104,7 +100,7 @@ def vectors(count: int) -> NDArray[np.float32]:
 
 
 def index(count: int) -> UserIndex:
-    made = UserIndex("ada", TextAnalyzer("en"), DIMENSIONS, Ranking())
+    made = user_index(DIMENSIONS)
     made.add(memories(count), vectors(count))
     return made
 
@@ -121,11 +117,6 @@ class Read:
     def __call__(self, ids: Sequence[str]) -> dict[str, NDArray[np.float32]]:
         self.asked += ids
         return {key: self.known[key] for key in ids if key in self.known}
-
-
-def held(made: UserIndex) -> bytes:
-    dense = made.dense.quick
-    return pickle.dumps([dense._blocks, vars(dense._hot), dense._warm])
 
 
 def tier_of(made: UserIndex, numbers: Iterable[int]) -> set[Tier | None]:
@@ -250,23 +241,14 @@ def test_some_rows_of_the_table_can_be_scanned(table: MemoryTable) -> None:
 
 
 async def test_a_running_memory_ages(tmp_path: Path) -> None:
-    memory = UserMemory(
-        "ada",
-        lambda: MemoryTable.open(str(tmp_path / "memories")),
-        QueryEncoder(HashingEncoder()),
-        TextAnalyzer("en"),
-        Ranking(),
-        lambda _: None,
-        tiers=Tiers(hot=2, warm=2, ageing_s=1e-9),
-    )
-    await memory.load(None)
-    talk = Conversation.begin("ada")
-    for turn in range(1, 7):
-        talk.append_user(turn, f"I have a dog number {turn}.", datetime.now(UTC))
-        memory.remember(talk.id, talk.complete(turn, ""))
-        await memory.settled()
-    assert memory.index.tier_counts() == {Tier.HOT: 2, Tier.WARM: 2, Tier.COLD: 2}
-    found = (await memory.recall("the dog number 6", 30.0)).memories
-    assert {each.text: each.tier for each in found}["I have a dog number 6."] is Tier.HOT
-    assert {each.tier for each in found} == set(Tier)
-    await memory.close()
+    tiers = Tiers(hot=2, warm=2, ageing_s=1e-9)
+    async with opened_memory(tmp_path / "memories", tiers=tiers) as memory:
+        talk = Conversation.begin("ada")
+        for turn in range(1, 7):
+            talk.append_user(turn, f"I have a dog number {turn}.", datetime.now(UTC))
+            memory.remember(talk.id, talk.complete(turn, ""))
+            await memory.settled()
+        assert memory.index.tier_counts() == {Tier.HOT: 2, Tier.WARM: 2, Tier.COLD: 2}
+        found = (await memory.recall("the dog number 6", 30.0)).memories
+        assert {each.text: each.tier for each in found}["I have a dog number 6."] is Tier.HOT
+        assert {each.tier for each in found} == set(Tier)

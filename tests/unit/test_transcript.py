@@ -1,8 +1,7 @@
 import random
+import signal
 import sqlite3
 import stat
-import subprocess
-import sys
 import threading
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -15,25 +14,11 @@ from assistant.events import Latency
 from assistant.memory.transcript import database as module
 from assistant.memory.transcript.database import Transcript
 from assistant.memory.transcript.migrations import MIGRATIONS
+from tests.support.children import Say, child
 
 NOW = datetime(2026, 11, 21, 10, 0, 0, 123456, tzinfo=UTC)
 HOURS = timedelta(hours=4)
 KILLS = 20
-
-WRITER = """
-import sys
-from datetime import UTC, datetime
-from pathlib import Path
-from assistant.memory.transcript.database import Transcript
-
-transcript = Transcript.open(Path(sys.argv[1]))
-conversation = transcript.begin_conversation("ada")
-for turn in range(1, 100_000):
-    conversation.append_user(turn, f"question {turn} " + "word " * 50, datetime.now(UTC))
-    exchange = conversation.complete(turn, f"answer {turn} " + "word " * 50)
-    transcript.store(conversation, exchange)
-    print(exchange.id, flush=True)
-"""
 
 
 def file_in(folder: Path) -> Path:
@@ -246,28 +231,23 @@ def test_threads_may_store_at_once(tmp_path: Path) -> None:
     assert len(stored(file_in(tmp_path))) == 100
 
 
+def write_on(path: Path, tell: Say) -> None:
+    transcript = Transcript.open(path)
+    conversation = transcript.begin_conversation("ada")
+    while True:
+        tell(say(transcript, conversation, "question " + "word " * 50, "answer " + "word " * 50))
+
+
 def test_nothing_acknowledged_is_lost_when_it_is_killed(tmp_path: Path) -> None:
     chance = random.Random(7)
     path = file_in(tmp_path)
     acknowledged: set[str] = set()
     for _ in range(KILLS):
-        child = subprocess.Popen(
-            [sys.executable, "-c", WRITER, str(path)],
-            stdout=subprocess.PIPE,
-            text=True,
-            cwd=Path(module.__file__).parents[2],
-        )
-        assert child.stdout is not None
-        timer: threading.Timer | None = None
-        with child:
-            for line in child.stdout:
-                if line.endswith("\n"):
-                    acknowledged.add(line.strip())
-                if timer is None:
-                    timer = threading.Timer(chance.uniform(0, 0.06), child.kill)
-                    timer.start()
-        assert timer is not None, "the child wrote nothing"
-        assert child.returncode == -9
+        with child(write_on, path) as dying:
+            acknowledged.add(dying.hear())
+            dying.kill_in(chance.uniform(0, 0.06))
+            acknowledged.update(dying.rest())
+            assert dying.ended() == -signal.SIGKILL
         Transcript.open(path).close()
     assert len(acknowledged) >= KILLS
     assert acknowledged <= stored(path)

@@ -1,8 +1,6 @@
 """The transcript under a key: the same, and unreadable."""
 
 import signal
-import subprocess
-import sys
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
@@ -14,9 +12,9 @@ from assistant.encryption.keys import MasterKey
 from assistant.encryption.sealed_sqlite import SEALED_HEADER
 from assistant.errors import StoreError, StoreLocked
 from assistant.memory.transcript.database import Transcript
+from tests.support.children import Say, child
 from tests.support.memories import NOW
 
-ROOT = Path(__file__).resolve().parents[2]
 KEY = MasterKey(bytes(range(32)))
 WEEK = timedelta(days=7)
 
@@ -96,28 +94,19 @@ def test_damage_is_damage_and_not_a_wrong_key(
     assert capfd.readouterr() == ("", "")  # SQLCipher would print its own log
 
 
-WRITER = """
-import sys
-from pathlib import Path
-from assistant.memory.transcript.database import Transcript
-from tests.unit.test_transcript_encrypted import KEY, told
-transcript = Transcript.open(Path(sys.argv[1]), KEY)
-for turn in range(1, 100_000):
-    print(told(transcript, turn).id, flush=True)
-"""
+def write_on(path: Path, say: Say) -> None:
+    transcript = Transcript.open(path, KEY)
+    for turn in range(1, 100_000):
+        say(told(transcript, turn).id)
 
 
 def test_what_was_stored_survives_a_kill(tmp_path: Path) -> None:
     path = tmp_path / "t.sqlite3"
-    writer = subprocess.Popen(
-        [sys.executable, "-c", WRITER, str(path)], cwd=ROOT, stdout=subprocess.PIPE, text=True
-    )
-    assert writer.stdout is not None
-    acknowledged = {writer.stdout.readline().strip() for _ in range(50)}
-    writer.send_signal(signal.SIGKILL)
-    acknowledged |= {line.strip() for line in writer.stdout if len(line) == 33}
-    writer.wait()
-    writer.stdout.close()
+    with child(write_on, path) as dying:
+        acknowledged = {dying.hear() for _ in range(50)}
+        dying.kill_in(0)
+        acknowledged.update(dying.rest())
+        assert dying.ended() == -signal.SIGKILL
 
     with closing(Transcript.open(path, KEY)) as transcript:
         assert transcript.exchange_ids("ada") >= acknowledged

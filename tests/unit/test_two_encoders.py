@@ -16,17 +16,15 @@ from assistant.context.conversation import Conversation
 from assistant.errors import ModelMissing
 from assistant.events import Event, Notice
 from assistant.idle.jobs.embedding import IN_A_PART, OUTDATED, EmbeddingJob
-from assistant.language.stemming import TextAnalyzer
 from assistant.memory.retrieval.encoding import QueryEncoder
 from assistant.memory.retrieval.question import Earlier
-from assistant.memory.retrieval.ranking import Ranking
-from assistant.memory.store.table import MemoryTable
 from assistant.memory.transcript.database import Transcript
 from assistant.memory.turn_recall import Archive
 from assistant.memory.user_memory import UserMemory
 from tests.support.encoders import WAIT_S, HashingEncoder, OtherHashing
 from tests.support.memories import memory as told
 from tests.support.pace import UNHURRIED_S, unhurried
+from tests.support.user_memory import opened_memory
 from tests.unit.test_long_term import LEISURE_S, exchange
 
 ANIMAL = "My dog is called Max."
@@ -65,22 +63,15 @@ class Home:
     async def memory(
         self, encoder: QueryEncoder | None = None, *, begun: bool = True
     ) -> AsyncIterator[UserMemory]:
-        memory = UserMemory(
-            "ada",
-            lambda: MemoryTable.open(str(self.folder / "memories")),
-            encoder or self.encoder(),
-            TextAnalyzer("en"),
-            Ranking(),
-            self.events.append,
-        )
-        await memory.load(None)
-        if begun:
-            await asyncio.wrap_future(memory.strengthening.begin())
-        try:
-            yield memory
-        finally:
-            self.strong.gate = lambda: None
-            await memory.close()
+        where = self.folder / "memories"
+        queries = encoder or self.encoder()
+        async with opened_memory(where, queries, emit=self.events.append) as memory:
+            if begun:
+                await asyncio.wrap_future(memory.strengthening.begin())
+            try:
+                yield memory
+            finally:
+                self.strong.gate = lambda: None
 
 
 async def tell(memory: UserMemory, *texts: str) -> None:

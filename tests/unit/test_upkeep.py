@@ -22,7 +22,7 @@ from assistant.memory.store import lance_schema, open_table
 from assistant.memory.store.table import MemoryTable
 from assistant.memory.transcript.database import Transcript
 from assistant.paths import Home
-from tests.support.desks import open_memory_admin
+from tests.support.desks import forget_now, open_memory_admin
 from tests.support.encoders import HashingEncoder
 from tests.support.kept_clean import AGAIN, DAYS_AGO, SAID, SETTINGS, USER, running, said
 from tests.support.memories import memory as a_memory
@@ -138,7 +138,7 @@ def test_the_command_line_shows_and_splits(home: Home) -> None:
 def test_forgetting_one_telling_leaves_the_memory_of_the_other(home: Home, which: int) -> None:
     ids = told(home, SAID, AGAIN, answer="Is that so, and what does he like to eat?")
     with desk(home) as opened:
-        gone = opened.forget([f"{ids[which]}-assistant"])
+        gone = forget_now(opened, [f"{ids[which]}-assistant"])
         assert gone.exchanges == (ids[which],)
         (left,) = of_user(opened)
         stays = ids[1 - which]
@@ -156,7 +156,7 @@ def test_forgetting_one_telling_leaves_the_memory_of_the_other(home: Home, which
 def test_forgetting_the_memory_forgets_all_tellings(home: Home) -> None:
     ids = told(home, SAID, AGAIN)
     with desk(home) as opened:
-        assert set(opened.forget([f"{ids[0]}-user"]).exchanges) == set(ids)
+        assert set(forget_now(opened, [f"{ids[0]}-user"]).exchanges) == set(ids)
     with desk(home) as opened:
         assert opened.newest().total == 0
 
@@ -228,7 +228,7 @@ def test_what_has_expired_goes_with_what_rests_on_it_and_is_not_made_again(home:
             assert [m.text for m in of_user(opened)] == ["It rains."]
             assert opened.stats().exchanges == 2, "the transcript keeps it"
     with desk(home) as opened:
-        opened.forget([f"{ids[1]}-user"])
+        forget_now(opened, [f"{ids[1]}-user"])
         assert opened.newest().total == 0
 
 

@@ -6,12 +6,10 @@ from pathlib import Path
 import pytest
 
 from assistant.errors import StoreError
-from assistant.language.stemming import TextAnalyzer
-from assistant.memory.retrieval.ranking import Ranking
-from assistant.memory.retrieval.user_index import UserIndex
 from assistant.memory.store.table import MemoryTable
 from assistant.memory.transcript.database import Transcript
 from tests.support.memories import memory
+from tests.support.user_memory import user_index
 
 NAMES_NO_USER = {
     MemoryTable: {
@@ -56,7 +54,7 @@ def test_whatever_reads_or_changes_what_is_kept_names_the_user(kind: type) -> No
 def test_an_index_takes_in_nobody_else_not_even_from_a_table(tmp_path: Path) -> None:
     table = MemoryTable.open(str(tmp_path / "memories"))
     table.add([memory("I am Bob.", user="bob")])
-    index = UserIndex("ada", TextAnalyzer("en"), 8, Ranking())
+    index = user_index(8)
     with pytest.raises(StoreError, match="another user"):
         index.load(table.scan("bob"), None)
     assert len(index) == 0

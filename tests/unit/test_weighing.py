@@ -208,7 +208,7 @@ async def test_the_note_goes_with_the_exchange(tmp_path: Path) -> None:
         exchange = key.removesuffix(f"-{USER}")
         derived = DerivedOutputs(at.bench.transcript, "ada")
         assert set(derived.of("importance")) == {exchange}
-        await at.bench.forgetting.forget([exchange], ())
+        await at.bench.forgetting.hide([exchange], ())
         at.bench.pass_time(61)
         await at.bench.forgetting.purge_due()
         assert derived.of("importance") == {}

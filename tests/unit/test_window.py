@@ -270,7 +270,7 @@ def test_what_is_forgotten_is_out_of_the_next_prompt() -> None:
     conversation = talk(6)
     window = window_of()
     window.build(conversation, "x")
-    conversation.forget([conversation.exchanges[2].id])
+    conversation.hide([conversation.exchanges[2].id])
     window.settle(conversation)
     prompt = window.build(conversation, "x")
 
@@ -283,7 +283,7 @@ def test_forgetting_does_not_bring_back_what_had_left() -> None:
     conversation = talk(40)
     window = window_of(tokens=500)
     first = window.build(conversation, "x").stable_messages[1]
-    conversation.forget([exchange.id for exchange in conversation.exchanges[:3]])
+    conversation.hide([exchange.id for exchange in conversation.exchanges[:3]])
     window.settle(conversation)
 
     assert window.build(conversation, "x").stable_messages[1] == first

@@ -143,7 +143,7 @@ def test_what_is_forgotten_is_gone_whatever_it_mattered() -> None:
     window, talk = window_of(Ratings(q2=0.9)), talked(6)
     summed_up(talk, 4)
     assert "q2" in asked(window, talk)
-    talk.forget([talk.exchanges[1].id])
+    talk.hide([talk.exchanges[1].id])
     assert asked(window, talk) == ["q1", "q3", "q4", "q5", "q6"]
 
 

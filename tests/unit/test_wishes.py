@@ -112,7 +112,7 @@ async def test_it_is_in_every_prompt_until_it_is_forgotten(tmp_path: Path) -> No
     async with home.memory(transcript=transcript) as memory:
         [note] = memory.profile()
         assert note.text == "The user wants the assistant to always answer in one sentence."
-        memory.withhold(HiddenItems.of("ada", [said.id], (), datetime.now(UTC)))
+        memory.hide(HiddenItems.of("ada", [said.id], (), datetime.now(UTC)))
         assert memory.profile() == ()
     async with home.memory("bob") as memory:
         assert memory.profile() == ()

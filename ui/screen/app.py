@@ -34,6 +34,7 @@ from ui.screen.widgets.messages import ErrorOccurred, OpenMemory, OpenTurn, Sett
 from ui.screen.widgets.pane import Pane
 from ui.session.session import Session
 from ui.session.state import ScreenState, fold
+from ui.text.forgetting import lines
 
 FRAME_S = 1 / 15
 """Between two drawings of the state."""
@@ -282,11 +283,11 @@ class AssistantScreen(SafeApp):
 
     async def action_undo(self) -> None:
         try:
-            await self.session.ask({"act": "undo"})
+            rows = await self.session.ask({"act": "undo"})
         except AssistantError as error:  # also where there is nothing left to bring back
             self.tell(error)
         else:
-            self.notify("It is all back.")
+            self.notify(" ".join(lines(rows[0])))
 
     def action_copy(self) -> None:
         turn = self.state.turn

@@ -348,8 +348,8 @@ def _erase(state: ScreenState, gone: PendingForget) -> None:
 
 def _record(off: bool) -> str:
     if off:
-        return "Off the record: nothing is kept of what is said from here on."
-    return "Back on the record. What was said meanwhile is gone."
+        return "Off the record: nothing you say from here on is kept."
+    return "Back on the record. What was said in between was not kept."
 
 
 def chosen(state: ScreenState, number: int | None) -> Turn | None:

@@ -1,17 +1,18 @@
 """What `assistant memory forget`, `undo` and `pending` print for people."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
+from typing import Any
 
 from assistant.ipc import Row
 from ui.process.console import runnable_hint
 
 EVENTS = frozenset({"preview", "forgetting", "forgotten", "undone", "pending", "pendings"})
 HEADINGS = {
-    "going": "This would go:",
-    "changing": "This would stay, without what it has of that:",
+    "going": "This would be forgotten:",
+    "changing": "This would stay, without the parts that came from it:",
 }
-STAYING = "What it was drawn from stays in the transcript; forget ID --sources takes that too."
+STAYING = "The exchanges that it was drawn from stay; forget ID --sources forgets them too."
 
 
 def lines(row: Row) -> Iterator[str]:
@@ -22,15 +23,15 @@ def lines(row: Row) -> Iterator[str]:
         case "forgetting":
             yield from _forgetting(row)
         case "forgotten":
-            yield f"{_what(row)} forgotten."
+            yield f"Forgotten: {what(row)}."
             yield from _staying(row)
             yield from _receipt(row["receipt"])
         case "undone":
-            yield f"Back again: {_what(row)}."
+            yield f"Brought back: {what(row)}."
         case "pending":
             yield _pending(row)
         case "pendings" if not row["count"]:
-            yield "Nothing is about to be gone."
+            yield "Nothing is waiting to be deleted."
 
 
 def memories(count: int) -> str:
@@ -41,10 +42,21 @@ def exchanges(count: int) -> str:
     return "1 exchange" if count == 1 else f"{count:,} exchanges"
 
 
+def what(row: Mapping[str, Any]) -> str:
+    """What a row says that it is about."""
+    return counted(len(row["memories"]), len(row["exchanges"]))
+
+
+def counted(of_memories: int, of_exchanges: int) -> str:
+    parts = [memories(of_memories)] if of_memories else []
+    parts += [exchanges(of_exchanges)] if of_exchanges else []
+    return " and ".join(parts) or "nothing"
+
+
 def question(preview: Row) -> str:
     """Asked before it is done."""
     count = preview["things"]
-    return "Forget it?" if count == 1 else f"Forget these {count:,}?"
+    return "Forget it?" if count == 1 else f"Forget these {count:,} things?"
 
 
 def _preview(row: Row) -> Iterator[str]:
@@ -55,25 +67,25 @@ def _preview(row: Row) -> Iterator[str]:
         more = row[total] - row["shown"][name]
         if more > 0:
             yield f"… and {more:,} more {one if more == 1 else many}"
-    derived = f", {row['derived']:,} of them derived" if row["derived"] else ""
-    yield f"{_counted(row['memories'], row['exchanges'])} would go{derived}."
+    derived = f" ({row['derived']:,} of them derived)" if row["derived"] else ""
+    yield f"{counted(row['memories'], row['exchanges'])} would be forgotten{derived}."
     yield from _staying(row)
     if row["by_words_alone"]:
-        yield "The encoder failed: this was found by its words alone."
+        yield "The encoder is not available: only what has the same words was found."
 
 
 def _forgetting(row: Row) -> Iterator[str]:
     due = _moment(row["due"])
     when = f"at {due}" if row["attended"] else f"at the next start or command after {due}"
-    yield f"{_what(row)} forgotten: out of sight now, and gone for good {when}."
-    yield runnable_hint(f"To bring it back before {due}: assistant memory undo")
+    yield f"Forgotten: {what(row)}. Hidden now, and gone for good {when}."
+    yield runnable_hint(f"To undo this before {due}: assistant memory undo")
     yield from _staying(row)
 
 
 def _pending(row: Row) -> str:
     asked, due = _moment(row["asked"]), _moment(row["due"])
-    left = f"{row['left_s']:,.0f} s left" if row["left_s"] else "it is being removed"
-    return f"{row['id'][:8]}  {_what(row)}, forgotten at {asked}; gone for good at {due} ({left})"
+    left = f"{row['left_s']:,.0f} s left" if row["left_s"] else "it is being deleted"
+    return f"{row['id'][:8]}  {what(row)}, forgotten at {asked}; gone for good at {due} ({left})"
 
 
 def _staying(row: Row) -> Iterator[str]:
@@ -82,21 +94,10 @@ def _staying(row: Row) -> Iterator[str]:
 
 
 def _receipt(receipt: Row) -> Iterator[str]:
-    looked = f"Looked for in {receipt['files']:,} files, {receipt['bytes'] / 1e6:.1f} MB"
+    looked = f"Searched {receipt['files']:,} files ({receipt['bytes'] / 1e6:.1f} MB)"
     found = [each["name"] for each in receipt["searched"] if each["found"]]
     yield f"{looked}: still found in {', '.join(found)}." if found else f"{looked}: nothing found."
     yield from receipt["unprovable"]
-
-
-def _what(row: Row) -> str:
-    return _counted(len(row["memories"]), len(row["exchanges"]))
-
-
-def _counted(of_memories: int, of_exchanges: int) -> str:
-    parts = [memories(of_memories)] if of_memories else []
-    if of_exchanges:
-        parts.append(f"{exchanges(of_exchanges)} of the transcript")
-    return ", and ".join(parts) or "Nothing"
 
 
 def _moment(text: str) -> str:

@@ -30,7 +30,7 @@ def details(receipt: Receipt) -> Iterator[str]:
     yield f"Gone for good at {at:%Y-%m-%d %H:%M:%S}:"
     yield f"{memories(receipt['memories'])} and {exchanges(receipt['exchanges'])}."
     yield ""
-    yield "Looked for in:"
+    yield "Searched:"
     for each in receipt["searched"]:
         counts = ((each["files"], "file"), (each["versions"], "version"))
         looked = [f"{count:,} {name}{'s'[: count > 1]}" for count, name in counts if count]
@@ -41,7 +41,7 @@ def details(receipt: Receipt) -> Iterator[str]:
     if receipt["clean"]:
         yield "Nothing was found."
     else:
-        yield "Something is left. To look again, and clean:"
+        yield "Something is left. To search again and clean up:"
         yield "assistant memory verify-forgotten --clean"
     for sentence in receipt["unprovable"]:
         yield f"Not proved: {sentence}"

@@ -16,7 +16,7 @@ from assistant.errors import StoreError
 from assistant.memory.forgetting import data_inventory
 from assistant.memory.forgetting.pattern_search import SearchPatterns
 from assistant.memory.forgetting.receipts import Receipt
-from assistant.memory.forgetting.verify import elsewhere, verify_gone, what_cannot_be_proved
+from assistant.memory.forgetting.verify import verify_gone, what_cannot_be_proved
 from assistant.memory.store.open_table import folder_of
 from assistant.memory.store.rewrite import Layout
 from assistant.memory.store.table import MemoryTable
@@ -116,12 +116,11 @@ def verify(
         for path, holder in data_inventory.files(home, folder_of(table.uri))
         if holder is None
     )
-    needles = SearchPatterns.of(texts, any_case=True)
-    if needles:
-        receipt = verify_gone(needles, table, transcript)
+    patterns = SearchPatterns.of(texts, any_case=True)
+    if patterns:
+        receipt = verify_gone(patterns, transcript, table)
     else:
-        sentences = what_cannot_be_proved(home, table, needles)
-        unprovable = (*sentences, *elsewhere(transcript.recordings))
+        unprovable = tuple(what_cannot_be_proved(transcript, table, patterns))
         receipt = Receipt(datetime.now(UTC), 0, 0, (), unprovable)
     return AuditReport(
         table.layout(),

@@ -1,12 +1,14 @@
 """What goes when exchanges are forgotten, and what of the rest has to change."""
 
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from assistant.memory.curation.merges import Derived, ExchangesById, without_tellings
+from assistant.memory.curation.merges import without_tellings
 from assistant.memory.records.ids import ADDED_BY_USER
 from assistant.memory.records.memory import Memory, MemoryKind
+from assistant.memory.transcript import fact_rows
+from assistant.memory.transcript.database import Transcript
 
 QUOTED = 8
 """Characters from which on a text is looked for inside of others' contexts."""
@@ -14,12 +16,14 @@ QUOTED = 8
 
 @dataclass(frozen=True, slots=True)
 class Cascade:
-    """`gone` are to be deleted, `changed` to be written. A memory whose words go, but which was
-    told in others too, is in both, under two ids; `ids` are of what is gone altogether."""
+    """`deleted` are to be deleted, `changed` to be written. A memory whose words go, but which was
+    told in others too, is in both, under two ids; `ids` are of what is gone altogether. `named` are
+    those of the deleted that were asked for themselves."""
 
-    gone: Sequence[Memory]
+    deleted: Sequence[Memory]
     changed: Sequence[Memory]
     ids: tuple[str, ...]
+    named: Sequence[Memory]
 
 
 def exchanges_of_turns(memories: Iterable[Memory]) -> set[str]:
@@ -33,46 +37,35 @@ def exchanges_of_turns(memories: Iterable[Memory]) -> set[str]:
     }
 
 
-def named_memories(
-    everything: Mapping[str, Memory], ids: Iterable[str], exchanges: Collection[str]
-) -> list[Memory]:
-    """Of these memories those that go when the exchanges do: what was told again elsewhere stays,
-    as that."""
-    going = set(exchanges)
-    found = (everything[key] for key in ids if key in everything)
-    return [
-        memory
-        for memory in found
-        if memory.kind is not MemoryKind.EXCHANGE or going.issuperset(memory.sources)
-    ]
-
-
-def removal(
+def cascade(
+    transcript: Transcript,
+    user: str,
     everything: Mapping[str, Memory],
-    chosen: Iterable[Memory],
+    ids: Iterable[str],
     exchanges: Collection[str],
-    told: Callable[[Collection[str]], ExchangesById],
-    derived: Callable[[Collection[str]], Derived],
 ) -> Cascade:
     """
     Args:
-        everything: all memories by their ids.
-        chosen: those that are to go.
+        everything: all of the user's memories by their ids.
+        ids: of memories that are to go, as far as they are there.
         exchanges: those that go from the transcript.
-        told: reads exchanges there; derived: the facts of exchanges.
+
+    Raises:
+        StoreError: the transcript can't be read.
     """
     going = frozenset(exchanges)
-    gone = {memory.id: memory for memory in chosen}
+    named = _named(everything, ids, going)
+    gone = {memory.id: memory for memory in named}
     gone |= {
         memory.id: memory
         for memory in everything.values()
         if (memory.sources and going.issuperset(memory.sources)) or _sums_up(memory, going)
     }
     left = [memory for memory in everything.values() if memory.id not in gone]
-    after = _retold(left, exchanges, told, derived)
+    after = _retold(left, going, transcript, user)
     others = {key: new for key, new in after.items() if new is None or new.id != key}
     gone |= {key: everything[key] for key in others}
-    ids = {key: new.id for key, new in others.items() if new is not None}
+    new_ids = {key: new.id for key, new in others.items() if new is not None}
     texts = {memory.text for memory in gone.values()}
     texts -= {new.text for new in after.values() if new is not None}
     staying = [(memory, after.get(memory.id, memory)) for memory in left]
@@ -80,9 +73,23 @@ def removal(
     changed = [
         new
         for memory, kept in staying
-        if kept is not None and (new := _without(kept, gone, going, quoting, ids)) != memory
+        if kept is not None and (new := _without(kept, gone, going, quoting, new_ids)) != memory
     ]
-    return Cascade(list(gone.values()), changed, tuple(key for key in gone if key not in ids))
+    ids_gone = tuple(key for key in gone if key not in new_ids)
+    return Cascade(list(gone.values()), changed, ids_gone, named)
+
+
+def _named(
+    everything: Mapping[str, Memory], ids: Iterable[str], going: frozenset[str]
+) -> list[Memory]:
+    """Of these memories those that go when the exchanges do: what was told again elsewhere stays,
+    as that."""
+    found = (everything[key] for key in ids if key in everything)
+    return [
+        memory
+        for memory in found
+        if memory.kind is not MemoryKind.EXCHANGE or going.issuperset(memory.sources)
+    ]
 
 
 def _sums_up(memory: Memory, exchanges: frozenset[str]) -> bool:
@@ -92,20 +99,18 @@ def _sums_up(memory: Memory, exchanges: frozenset[str]) -> bool:
 
 
 def _retold(
-    memories: Iterable[Memory],
-    exchanges: Collection[str],
-    told: Callable[[Collection[str]], ExchangesById],
-    derived: Callable[[Collection[str]], Derived],
+    memories: Iterable[Memory], going: frozenset[str], transcript: Transcript, user: str
 ) -> dict[str, Memory | None]:
     """Of what was told several times, once in these exchanges: what the other tellings leave."""
-    going = set(exchanges)
     hit = [
         memory
         for memory in memories
         if memory.refreshed is not None and not going.isdisjoint(memory.sources)
     ]
     others = {key for memory in hit for key in memory.sources} - going
-    staying, facts = told(others), derived(others)
+    found = transcript.exchanges(user, others)
+    staying = {exchange.id: (conversation, exchange) for conversation, exchange in found}
+    facts = fact_rows.read(transcript, user, others)
     return {memory.id: without_tellings(memory, going, staying, facts) for memory in hit}
 
 

@@ -1,7 +1,8 @@
 """Everything that holds, or might hold, a person's words: files of a home, and parts of RAM.
 
 What makes a new file in a home adds it here; a test fails on any that nobody claims, and so does
-`assistant memory verify-forgotten`.
+`assistant memory verify-forgotten`. A store that has to be purged and searched as well registers a
+`DataLocation` with the transcript.
 """
 
 from collections.abc import Iterator

@@ -1,19 +1,20 @@
-"""Forgetting, from the user's word to the last byte.
+"""Forgetting, from the user's wish to the last byte: one executor, whoever asks.
 
-    forget    out of recall, window, summary and prompt at once; noted on the disk, ids alone
+    hide      out of recall, window, summary and prompt at once; noted on the disk, ids alone
     undo      within the grace time all of it is back, after a restart too
-    purge     when the grace time is over, and it is quiet, or at once where somebody waits for it:
-              gone from every place that held it
+    purge     when the grace time is over and nobody speaks, or at once where somebody waits for it
 
 What is noted is hidden from the next start on, before anything is recalled; a purge that was
-interrupted is done again from its beginning.
+interrupted is done again from its beginning. A running session and a command without one differ
+in what they pass in alone: what hides things in RAM, and who waits for silence.
 """
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Protocol
+from typing import Any, Protocol
 
 from assistant.context import Exchange
 from assistant.errors import StoreError
@@ -25,8 +26,12 @@ from assistant.events import (
     Notice,
     Severity,
 )
-from assistant.memory.forgetting.receipts import Receipt
+from assistant.ipc import Result, run_on_loop
+from assistant.memory.forgetting.answer_origins import AnsweredTurn
+from assistant.memory.forgetting.purge import Purge
+from assistant.memory.forgetting.receipts import PurgeResult, Receipt
 from assistant.memory.records.hidden import HiddenItems
+from assistant.memory.records.memory import Memory
 from assistant.memory.transcript.database import Transcript
 
 logger = logging.getLogger(__name__)
@@ -36,71 +41,90 @@ AGAIN_S = 30.0
 SOON_S = 0.05
 
 
-class HidesMemories(Protocol):
-    """The long-term memory, as far as it hides things."""
+class HidesItems(Protocol):
+    """Something in RAM that shows what was said or is remembered."""
 
-    def withhold(self, hidden: HiddenItems) -> None: ...
+    def hide(self, items: HiddenItems) -> None:
+        """Out of sight when it returns. Hiding it again changes nothing."""
 
-    def release(self, hidden: HiddenItems) -> None: ...
+    def unhide(
+        self, items: HiddenItems, exchanges: Sequence[tuple[str, Exchange]]
+    ) -> Sequence[Exchange]:
+        """Returns exchanges of it that only this had kept.
 
-    def remember(self, conversation: str, exchange: Exchange) -> None: ...
+        Args:
+            exchanges: those of it that the transcript has, each with its conversation's id.
+        """
+
+    def purged(self, items: HiddenItems, *, clean: bool) -> None:
+        """It can't be brought back any more. Unless `clean`, something of it was still found."""
 
 
-class LiveConversation(Protocol):
+class LiveConversation(HidesItems, Protocol):
     """The running conversation."""
-
-    def forget(self, exchanges: Collection[str]) -> None: ...
-
-    @property
-    def conversation(self) -> str: ...
 
     @property
     def exchanges(self) -> Sequence[Exchange]: ...
 
-    def bring_back(self, ids: Collection[str], exchanges: Sequence[Exchange]) -> None: ...
 
-    def drop(self, exchanges: Collection[str]) -> None: ...
+@dataclass(frozen=True, slots=True)
+class UndoResult:
+    """What is there again."""
+
+    items: HiddenItems
+    exchanges: tuple[Exchange, ...]
+    memories: tuple[Memory, ...]
+    """Those of `items` that are there: not what else rests on the exchanges."""
 
 
 class ForgettingExecutor:
-    """One user's. Belongs to the event loop.
+    """One user's. In a session it belongs to the event loop; else it may be called from any, one
+    call at a time.
 
     Args:
         purge: removes it for good, blocking; may raise StoreError, and then is called again.
-        quiet: waits until nobody speaks.
-        memory: None where nothing is remembered beyond the conversation.
+        memories: reads some by their ids; blocking.
+        hides: on the event loop; more may be added.
+        quiet: waits until nobody speaks; None where no session runs.
     """
 
     def __init__(
         self,
         user: str,
-        transcript: Transcript,
-        memory: HidesMemories | None,
-        window: LiveConversation,
+        transcript: Callable[[], Transcript],
+        purge: Purge,
+        memories: Callable[[Collection[str]], Collection[Memory]],
+        hides: Sequence[HidesItems] = (),
         *,
         grace_s: float,
-        purge: Callable[[HiddenItems], Receipt | None],
-        quiet: Callable[[], Awaitable[None]],
-        emit: Callable[[Event], None],
+        quiet: Callable[[], Awaitable[None]] | None = None,
+        emit: Callable[[Event], object] = lambda _: None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._user = user
         self._transcript = transcript
-        self._memory = memory
-        self._window = window
-        self._grace = timedelta(seconds=grace_s)
         self._purge = purge
+        self._memories = memories
+        self._hides = hides
+        self._grace = timedelta(seconds=grace_s)
         self._quiet = quiet
         self._emit = emit
         self._now = now
         self._hidden: list[HiddenItems] = []
+        self._changes = 0
         self._changed = asyncio.Event()
         self._one_purge = asyncio.Lock()
         self._purging: HiddenItems | None = None
+        self._undoing: set[str] = set()
         self._awaited: set[str] = set()
         """Ids of what somebody waits for; `run` leaves it to them."""
         self._unnoted: set[str] = set()
         """Ids of what the disk does not know of."""
+
+    @property
+    def attended(self) -> bool:
+        """What is due is purged by itself; else by the next start or command."""
+        return self._quiet is not None
 
     @property
     def gives_time(self) -> bool:
@@ -108,78 +132,85 @@ class ForgettingExecutor:
         return self._grace > timedelta()
 
     def now(self) -> datetime:
-        """UTC."""
+        """UTC, by the clock that decides what is over."""
         return self._now()
 
     @property
     def hidden(self) -> tuple[HiddenItems, ...]:
-        """What is not gone yet, oldest first."""
+        """What is not gone yet, oldest first, as far as this process knows."""
         return tuple(self._hidden)
 
-    @property
-    def exchanges(self) -> tuple[Exchange, ...]:
-        """Of the running conversation, kept or not; without the one that is being answered."""
-        return tuple(each for each in self._window.exchanges if not each.open)
+    async def pending(self) -> tuple[HiddenItems, ...]:
+        """The same, as the disk knows it too. Raises StoreError."""
+        await self.load()
+        return self.hidden
 
     async def load(self) -> None:
-        """Go on with what was begun in an earlier session, as far as it is not purged meanwhile.
+        """Take up what is noted on the disk: by an earlier session, or by another process.
 
         Raises:
             StoreError: the transcript can't be read.
         """
-        before = list(self._hidden)
-        noted = await asyncio.to_thread(self._transcript.hidden, self._user)
-        ids = {hidden.id for hidden in noted}
-        gone = [each for each in before if each.id not in ids | self._unnoted]
-        new = [each for each in self._hidden if each.id not in ids and each not in gone]
-        self._hidden = noted + new
-        if self._memory is not None:  # it withholds by itself what the transcript notes
-            for hidden in gone:
-                self._memory.release(hidden)
+        while True:  # who hides or undoes meanwhile does not wait for the disk
+            before = self._changes
+            noted = await asyncio.to_thread(self._read_notes)
+            if before == self._changes:
+                break
+        known = {each.id for each in self._hidden}
+        kept = self._unnoted | {each.id for each in (*noted, self._purging) if each is not None}
+        gone = [each for each in self._hidden if each.id not in kept]
+        new = [each for each in noted if each.id not in known | self._undoing]
+        self._hidden = [each for each in self._hidden if each.id in kept] + new
+        for one in self._hides:
+            for each in gone:
+                one.purged(each, clean=True)
+            for each in new:
+                one.hide(each)
+        if gone or new:
+            self._change()
 
-    async def forget(self, exchanges: Collection[str], memories: Collection[str]) -> HiddenItems:
+    async def hide(self, exchanges: Collection[str], memories: Collection[str]) -> HiddenItems:
         """From now on nobody sees it; from the end of the grace time on nobody can.
 
         Raises:
             StoreError: it is hidden, but could not be noted: only this session knows of it.
         """
-        hidden = HiddenItems.of(self._user, exchanges, memories, self._now(), self._grace)
-        await self._hide(hidden)
-        return hidden
+        items = HiddenItems.of(self._user, exchanges, memories, self._now(), self._grace)
+        await self._hide(items)
+        return items
 
-    async def forget_now(
-        self, exchanges: Collection[str], memories: Collection[str]
-    ) -> Receipt | None:
-        """Out of sight at once, and gone for good when it returns, whoever speaks meanwhile; None
-        where there is only a transcript.
+    async def purge_now(self, exchanges: Collection[str], memories: Collection[str]) -> PurgeResult:
+        """Out of sight at once, and gone for good when it returns, whoever speaks meanwhile.
 
         Raises:
-            StoreError: it is hidden, and `run` tries again.
+            StoreError: it is hidden, and is tried again by whoever comes next.
         """
-        hidden = HiddenItems.of(self._user, exchanges, memories, self._now())
-        self._awaited.add(hidden.id)
+        items = HiddenItems.of(self._user, exchanges, memories, self._now())
+        self._awaited.add(items.id)
         try:
-            await self._hide(hidden)
-            return await self._purge_one(hidden)
+            await self._hide(items)
+            result = await self._purge_one(items)
         finally:
-            self._awaited.discard(hidden.id)
-            self._changed.set()
+            self._awaited.discard(items.id)
+            self._change()
+        if result is None:
+            raise StoreError("It was brought back meanwhile, by another program.")
+        return result
 
-    async def _hide(self, hidden: HiddenItems) -> None:
-        if self._memory is not None:
-            self._memory.withhold(hidden)
-        self._window.forget(hidden.exchanges)
-        self._hidden.append(hidden)
-        self._unnoted.add(hidden.id)
-        self._changed.set()
+    async def _hide(self, items: HiddenItems) -> None:
+        for each in self._hides:
+            each.hide(items)
+        self._hidden.append(items)
+        self._unnoted.add(items.id)
+        self._change()
         try:
-            await asyncio.to_thread(self._transcript.hide, hidden)
-            self._unnoted.discard(hidden.id)
+            await asyncio.to_thread(self._note, items)
+            self._unnoted.discard(items.id)
         finally:
-            ids = (tuple(hidden.exchanges), tuple(hidden.memories))
-            self._emit(ForgettingBegan(hidden.id, *ids, hidden.due))
+            self._change()
+            self._emit(ForgettingBegan(items.id, items.exchanges, items.memories, items.due))
 
-    async def undo(self, key: str | None = None) -> HiddenItems | None:
+    async def undo(self, key: str | None = None) -> UndoResult | None:
         """Bring back what was forgotten last, or under this id; None where that can't be brought
         back any more.
 
@@ -187,6 +218,7 @@ class ForgettingExecutor:
             StoreError: the transcript can't be read or written; nothing has changed.
         """
         now = self._now()
+        await self.load()
         left = [
             each
             for each in self._hidden
@@ -194,23 +226,25 @@ class ForgettingExecutor:
         ]
         if not left:
             return None
-        hidden = left[-1]
-        self._hidden.remove(hidden)  # no purge may begin from here on
+        items = left[-1]
+        self._hidden.remove(items)  # no purge may begin from here on
+        self._undoing.add(items.id)
+        self._change()
         try:
-            found = await asyncio.to_thread(self._exchanges_of, hidden)
-            await asyncio.to_thread(self._transcript.show_again, self._user, hidden.id)
+            found = await asyncio.to_thread(self._bring_back, items)
         except StoreError:
-            self._hidden.append(hidden)
+            self._hidden.append(items)
             raise
-        self._unnoted.discard(hidden.id)
-        if self._memory is not None:
-            self._memory.release(hidden)
-            for conversation, exchange in found:  # some may have been hidden before it was read
-                self._memory.remember(conversation, exchange)
-        here = [each for conversation, each in found if conversation == self._window.conversation]
-        self._window.bring_back(hidden.exchanges, here)
-        self._emit(ForgettingUndone(hidden.id))
-        return hidden
+        finally:
+            self._undoing.discard(items.id)
+            self._change()
+        self._unnoted.discard(items.id)
+        exchanges = {each.id: each for _, each in found}
+        for one in self._hides:
+            exchanges |= {each.id: each for each in one.unhide(items, found)}
+        memories = await asyncio.to_thread(self._memories, items.memories)
+        self._emit(ForgettingUndone(items.id))
+        return UndoResult(items, tuple(exchanges.values()), tuple(memories))
 
     async def run(self) -> None:
         """Purge what is due, while nobody speaks; until it is cancelled."""
@@ -225,12 +259,18 @@ class ForgettingExecutor:
 
     async def purge_due(self) -> bool:
         """All that is due now; says whether nothing is left of it."""
-        for hidden in [each for each in self._hidden if each.over(self._now())]:
-            if hidden.id in self._awaited:
+        try:
+            await self.load()
+        except StoreError as error:
+            logger.warning("what is to be forgotten can't be read: %s", error)
+            return False
+        for items in [each for each in self._hidden if each.over(self._now())]:
+            if items.id in self._awaited:
                 continue
-            await self._quiet()
+            if self._quiet is not None:
+                await self._quiet()
             try:
-                await self._purge_one(hidden)
+                await self._purge_one(items)
             except StoreError as error:
                 logger.warning("what is to be forgotten stays hidden for now: %s", error)
                 return False
@@ -239,40 +279,59 @@ class ForgettingExecutor:
                 return False
         return True
 
-    async def _purge_one(self, hidden: HiddenItems) -> Receipt | None:
-        """Raises what the purge does; it is hidden on then."""
+    # -- inside ---------------------------------------------------------------------------------
+
+    async def _purge_one(self, items: HiddenItems) -> PurgeResult | None:
+        """None where somebody took it back. Raises what the purge does; it is hidden on then."""
         async with self._one_purge:
-            if hidden not in self._hidden:
+            if items not in self._hidden:
                 return None
-            self._purging = hidden
-            receipt: Receipt | None = None
+            self._purging = items
             try:
-                wanted = await asyncio.to_thread(self._still_wanted, hidden)
-                if wanted:
-                    receipt = await asyncio.to_thread(self._purge, hidden)
-                    await asyncio.to_thread(self._transcript.show_again, self._user, hidden.id)
+                result = await asyncio.to_thread(self._purge_wanted, items)
             finally:
                 self._purging = None
-            self._hidden.remove(hidden)
-            self._unnoted.discard(hidden.id)
-            self._window.drop(hidden.exchanges)
-            if self._memory is not None and (receipt is None or receipt.clean):
-                self._memory.release(hidden)
-        if wanted:
-            self._tell(hidden, receipt)
-        return receipt
+            self._hidden.remove(items)
+            self._unnoted.discard(items.id)
+            self._change()
+            for each in self._hides:
+                each.purged(items, clean=result is None or result.receipt.clean)
+        if result is not None:
+            self._tell(items, result.receipt)
+        return result
 
-    def _still_wanted(self, hidden: HiddenItems) -> bool:
+    def _purge_wanted(self, items: HiddenItems) -> PurgeResult | None:
         """Another process may have undone it, where this one can't be asked to."""
-        noted = self._transcript.hidden(self._user)
-        return hidden.id in self._unnoted or any(each.id == hidden.id for each in noted)
+        noted = self._read_notes()
+        if items.id not in self._unnoted and all(each.id != items.id for each in noted):
+            return None
+        result = self._purge(items)
+        self._transcript().show_again(self._user, items.id)
+        return result
 
-    def _tell(self, hidden: HiddenItems, receipt: Receipt | None) -> None:
-        self._emit(done(hidden, receipt))
-        if receipt is not None and not receipt.clean:
+    def _bring_back(self, items: HiddenItems) -> list[tuple[str, Exchange]]:
+        """Returns what the transcript has of it."""
+        transcript = self._transcript()
+        found = list(transcript.exchanges(self._user, set(items.exchanges)))
+        transcript.show_again(self._user, items.id)
+        return found
+
+    def _read_notes(self) -> list[HiddenItems]:
+        return self._transcript().hidden(self._user)
+
+    def _note(self, items: HiddenItems) -> None:
+        self._transcript().hide(items)
+
+    def _tell(self, items: HiddenItems, receipt: Receipt) -> None:
+        self._emit(done(items, receipt))
+        if not receipt.clean:
             where = ", ".join(each.name for each in receipt.searched if each.found)
             text = f"Some of what was forgotten is still found in: {where}."
             self._emit(Notice(text, Severity.WARNING, "assistant memory verify-forgotten"))
+
+    def _change(self) -> None:
+        self._changes += 1
+        self._changed.set()
 
     def _until_next(self) -> float | None:
         """Never long: the clock may be set."""
@@ -281,13 +340,35 @@ class ForgettingExecutor:
         next_due = (min(each.due for each in self._hidden) - self._now()).total_seconds()
         return min(max(next_due, SOON_S), AGAIN_S)
 
-    def _exchanges_of(self, hidden: HiddenItems) -> list[tuple[str, Exchange]]:
-        return list(self._transcript.exchanges(self._user, set(hidden.exchanges)))
+
+@dataclass(frozen=True, slots=True)
+class ForgettingAccess:
+    """An executor, for who asks from a thread: it works on the event loop of the session that it
+    belongs to, or in that thread where there is none.
+
+    Args:
+        live: the exchanges of the running conversation; called on its loop.
+    """
+
+    executor: ForgettingExecutor
+    loop: asyncio.AbstractEventLoop | None = None
+    live: Callable[[], Sequence[Exchange]] = tuple
+
+    def run(self, work: Coroutine[Any, Any, Result]) -> Result:
+        """Blocking; not from the loop's own thread. Raises as `work`, and StoreError where the
+        session ends."""
+        return asyncio.run(work) if self.loop is None else run_on_loop(self.loop, work)
+
+    def turns(self) -> list[AnsweredTurn]:
+        """Of the running conversation. Blocking."""
+
+        async def read() -> list[AnsweredTurn]:
+            return [AnsweredTurn(each) for each in self.live()]
+
+        return self.run(read()) if self.loop is not None else []
 
 
-def done(hidden: HiddenItems, receipt: Receipt | None) -> ForgettingDone:
-    """What a face is told of a purge; without a receipt there is only a transcript."""
-    if receipt is None:
-        return ForgettingDone(hidden.id)
+def done(items: HiddenItems, receipt: Receipt) -> ForgettingDone:
+    """What a face is told of a purge."""
     sums = (receipt.files, receipt.bytes, receipt.clean)
-    return ForgettingDone(hidden.id, *sums, receipt.searched, receipt.unprovable)
+    return ForgettingDone(items.id, *sums, receipt.searched, receipt.unprovable)

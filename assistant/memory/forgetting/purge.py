@@ -1,14 +1,33 @@
-"""The last steps of a purge: no file holds what was deleted, and that was looked for."""
+"""The purge: what is to be forgotten is taken out of every place that holds it, and looked for
+there afterwards.
+
+The order matters. Recordings come first, while the transcript still knows which turns they are of,
+and once more at the end, since a turn under way may have added to them. The tombstones are written
+before the first row is deleted and finished when no file holds one: a purge that was killed is
+known by them, whoever opens the store next. It can be done again from its beginning at any time.
+"""
 
 import time
+from collections.abc import Callable, Collection
+from contextlib import closing, nullcontext
 from dataclasses import replace
 
+from assistant.language.stemming import TextAnalyzer
+from assistant.memory.curation.fact_equivalence import same_words
 from assistant.memory.forgetting import receipts
-from assistant.memory.forgetting.pattern_search import SearchPatterns
-from assistant.memory.forgetting.receipts import Receipt
-from assistant.memory.forgetting.verify import verify_gone
+from assistant.memory.forgetting.cascade import Cascade, cascade
+from assistant.memory.forgetting.receipts import PurgeResult
+from assistant.memory.forgetting.redaction import Redaction
+from assistant.memory.forgetting.verify import patterns_of, verify_gone
+from assistant.memory.records import serialization
+from assistant.memory.records.data_location import RemovesWords
+from assistant.memory.records.hidden import HiddenItems
+from assistant.memory.records.ids import ADDED_BY_USER
+from assistant.memory.store.maintenance import in_order, rewrite
 from assistant.memory.store.table import MemoryTable
+from assistant.memory.transcript import fact_rows
 from assistant.memory.transcript.database import Transcript
+from assistant.memory.user_memory import UserMemory
 
 GONE_BEFORE = (
     "The words were gone already, by a purge that was interrupted: they could not be looked for."
@@ -17,28 +36,105 @@ GONE_BEFORE = (
 BREATH_S = 0.001
 """Between two pieces of a search, so that the voice's thread is never waited for long."""
 
+Purge = Callable[[HiddenItems], PurgeResult]
 
-def receipt_of(
-    needles: SearchPatterns,
-    table: MemoryTable,
+
+def make_purge(
     transcript: Transcript,
-    exchanges: int,
-    memories: int,
-) -> Receipt:
-    """Look for it everywhere, and keep what came of that.
+    memory: UserMemory | None = None,
+    open_table: Callable[[], MemoryTable] | None = None,
+) -> Purge:
+    """For whom the stores are not at hand when a purge is due.
+
+    Args:
+        memory: the user's long-term memory, loaded; None where nothing is remembered beyond the
+            conversation.
+        open_table: opens memories of earlier sessions then, where there are any.
+    """
+
+    def run(items: HiddenItems) -> PurgeResult:
+        if memory is not None:
+            return purge(items, transcript, memory.table, memory)
+        if open_table is None:
+            return purge(items, transcript, None)
+        with closing(open_table()) as table:
+            return purge(items, transcript, table)
+
+    return run
+
+
+def purge(
+    items: HiddenItems,
+    transcript: Transcript,
+    table: MemoryTable | None,
+    memory: UserMemory | None = None,
+) -> PurgeResult:
+    """Blocking, for some seconds. What is not there any more is gone already.
+
+    Args:
+        table: None where there are no memories.
+        memory: the user's, where it is loaded: RAM and table change together through it.
 
     Raises:
-        StoreError: something can't be read, or the receipt can't be written.
+        StoreError: something could not be read or written; it is to be called again.
     """
+    if memory is not None:
+        memory.written()  # what is on its way to the table would come after
+    user, going = items.user, frozenset(items.exchanges)
+    rows = in_order(table, user) if table is not None else []
+    plan = cascade(transcript, user, {each.id: each for each in rows}, items.memories, going)
+    deleted, changed = ([each.id for each in part] for part in (plan.deleted, plan.changed))
+    patterns = patterns_of(transcript, user, going, table, deleted, changed)
+    words = Redaction.of(transcript, user, going, deleted, patterns)
+    purge_locations(transcript, words)
+    marks = table.forgotten.during(user, going, plan.deleted) if table is not None else None
+    with marks or nullcontext():
+        if going:
+            transcript.forget(user, going)
+        _suppress(transcript, user, plan, going)
+        if table is not None:
+            _delete(user, plan, table, memory)
+    purge_locations(transcript, words)
     receipt = verify_gone(
-        needles,
-        table,
+        patterns,
         transcript,
-        exchanges=exchanges,
-        memories=memories,
+        table,
+        exchanges=len(going),
+        memories=len(plan.ids),
         breathe=lambda: time.sleep(BREATH_S),
     )
-    if not (needles or needles.common or needles.short):
+    if not (patterns or patterns.common or patterns.short):
         receipt = replace(receipt, unprovable=(*receipt.unprovable, GONE_BEFORE))
     receipts.keep(transcript.path.parent, receipt)
-    return receipt
+    sources = {source for each in plan.named for source in each.sources} - {ADDED_BY_USER}
+    return PurgeResult(plan.ids, tuple(sorted(going)), tuple(sorted(sources - going)), receipt)
+
+
+def purge_locations(transcript: Transcript, words: RemovesWords) -> None:
+    """What holds words beside the transcript and the memories. Raises StoreError."""
+    for location in transcript.locations:
+        location.purge(words)
+
+
+# -- inside -------------------------------------------------------------------------------------
+
+
+def _suppress(transcript: Transcript, user: str, plan: Cascade, going: Collection[str]) -> None:
+    """No fact or summary that goes is made again of what stays."""
+    lexicon = TextAnalyzer("en")  # no others are derived
+    fact_rows.withdraw(
+        transcript, user, plan.named, lambda a, b: a == b or same_words(a, b, lexicon)
+    )
+    fact_rows.unmake(transcript, user, fact_rows.told_elsewhere(plan.deleted, plan.named, going))
+
+
+def _delete(user: str, plan: Cascade, table: MemoryTable, memory: UserMemory | None) -> None:
+    if memory is not None:
+        if plan.changed:
+            memory.put(plan.changed)
+        memory.drop(plan.deleted)
+        memory.index.purge()
+    else:
+        table.import_(map(serialization.to_json, plan.changed))
+        table.delete(user, [each.id for each in plan.deleted])
+    rewrite(table)

@@ -54,7 +54,7 @@ class Receipt:
 
 
 @dataclass(frozen=True, slots=True)
-class Forgotten:
+class PurgeResult:
     """Ids of the memories and exchanges that are gone, and of exchanges that a memory rested on
     and that stay; and what was searched for them afterwards."""
 

@@ -9,14 +9,13 @@ they may rest on what is forgotten.
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from assistant.ipc import Row
 from assistant.memory.forgetting.pattern_search import SearchPatterns
+from assistant.memory.forgetting.verify import patterns_of
 from assistant.memory.transcript.conversation_recordings import FIXED, texts_of
-
-if TYPE_CHECKING:
-    from assistant.memory.transcript.database import Transcript
+from assistant.memory.transcript.database import Transcript
 
 MARK = "[forgotten]"
 """In place of words that are gone."""
@@ -31,43 +30,26 @@ class Redaction:
     `exchanges` and `memories` are ids, `turns` the numbers of the exchanges by their conversations.
     """
 
+    user: str
     exchanges: frozenset[str]
     memories: frozenset[str]
     turns: Mapping[str, frozenset[int]]
-    needles: SearchPatterns
+    patterns: SearchPatterns
 
     @classmethod
     def of(
         cls,
-        transcript: "Transcript",
+        transcript: Transcript,
         user: str,
         exchanges: Collection[str],
         memories: Collection[str],
-        needles: SearchPatterns,
+        patterns: SearchPatterns,
     ) -> "Redaction":
         """Call it before they are gone from the transcript. Raises StoreError."""
         turns: dict[str, frozenset[int]] = {}
-        if exchanges:
-            for conversation, exchange in transcript.exchanges(user, set(exchanges)):
-                known = turns.get(conversation, frozenset())
-                turns[conversation] = known | {exchange.turn}
-        return cls(frozenset(exchanges), frozenset(memories), turns, needles)
-
-    @classmethod
-    def told(
-        cls,
-        transcript: "Transcript",
-        user: str,
-        exchanges: Collection[str],
-        memories: Collection[str] = (),
-    ) -> "Redaction":
-        """Where there is a transcript alone. Raises StoreError."""
-        going = frozenset(exchanges)
-        said: tuple[list[str], list[str]] = ([], [])
-        for _, each in transcript.exchanges(user, transcript.exchange_ids(user) | going):
-            said[each.id in going].extend((each.user_text, each.assistant_text))
-        needles = SearchPatterns.of(said[True], kept=said[False])
-        return cls.of(transcript, user, exchanges, memories, needles)
+        for conversation, exchange in transcript.exchanges(user, set(exchanges)):
+            turns[conversation] = turns.get(conversation, frozenset()) | {exchange.turn}
+        return cls(user, frozenset(exchanges), frozenset(memories), turns, patterns)
 
     def without(self, conversation: str, rows: Sequence[Row]) -> list[Row] | None:
         """What is left of a recording; None where nothing is to change.
@@ -82,7 +64,7 @@ class Redaction:
         if turns or here:
             left = [_without_summary(row) for row in left]
         left = [row for row in left if not self._remarked(row)]
-        if self.needles:
+        if self.patterns:
             left = self._cleaned(left)
         return None if left == list(rows) else left
 
@@ -105,7 +87,7 @@ class Redaction:
         aloud = event.get("type") == "AnswerText" and not event.get("turn")
         if event.get("type") != "Remarked" and not aloud:
             return False
-        mine = _words(self.needles.texts)
+        mine = _words(self.patterns.texts)
         return bool(mine & _words([str(event.get("text", ""))]))
 
     def _cleaned(self, rows: Sequence[Row]) -> list[Row]:
@@ -125,7 +107,7 @@ class Redaction:
 
     def _found(self, texts: Sequence[list[str]], begin: int = 0) -> Iterator[int]:
         """Which of these have something of it, by halves: mostly few do."""
-        if not texts or not self.needles.found_in_text(text for some in texts for text in some):
+        if not texts or not self.patterns.found_in_text(text for some in texts for text in some):
             return
         if len(texts) == 1:
             yield begin
@@ -147,16 +129,14 @@ class Redaction:
         return value
 
     def _cut(self, text: str) -> str:
-        if not self.needles.found_in_text([text]):
+        if not self.patterns.found_in_text([text]):
             return text
-        for gone in sorted(self.needles.texts, key=len, reverse=True):
+        for gone in sorted(self.patterns.texts, key=len, reverse=True):
             text = text.replace(gone, MARK)
-        return MARK if self.needles.found_in_text([text]) else text
+        return MARK if self.patterns.found_in_text([text]) else text
 
 
-def without_hidden(
-    transcript: "Transcript", conversation: str, rows: Sequence[Row]
-) -> Sequence[Row]:
+def without_hidden(transcript: Transcript, conversation: str, rows: Sequence[Row]) -> Sequence[Row]:
     """What of a recording may be shown while the user may still take the forgetting back.
 
     Raises:
@@ -164,7 +144,8 @@ def without_hidden(
     """
     for user in transcript.hiding():
         for hidden in transcript.hidden(user):
-            gone = Redaction.told(transcript, user, hidden.exchanges, hidden.memories)
+            patterns = patterns_of(transcript, user, hidden.exchanges)
+            gone = Redaction.of(transcript, user, hidden.exchanges, hidden.memories, patterns)
             left = gone.without(conversation, rows)
             rows = rows if left is None else left
     return rows

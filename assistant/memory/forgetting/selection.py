@@ -1,8 +1,7 @@
-"""What a command to forget means: which exchanges and memories go, and what is said of it.
+"""Which exchanges and memories a request to forget selects. Pure: nothing is read or changed here.
 
-Nothing is read or changed here. "That" is what the user just told; or, after an answer, what the
-answer was made of (`answer_sources`), since the user heard that it is still known. Where it is one
-thing, it is done at once and read back; of several the newest is named, and it is asked first.
+"That" is what the user just told; or, after an answer, what the answer was made of (`attribution`),
+since the user heard that it is still known.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -12,8 +11,7 @@ from datetime import UTC, datetime, timedelta
 from assistant.context import Exchange
 from assistant.language.dialogue_acts import is_courtesy, is_question
 from assistant.language.normalization import content_words
-from assistant.language.second_person import spoken_phrase, spoken_topic
-from assistant.language.speakers import ASSISTANT, USER
+from assistant.language.speakers import USER
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.forgetting.answer_origins import (
     AnsweredTurn,
@@ -29,25 +27,7 @@ from assistant.memory.records.ids import ADDED_BY_USER, own_exchange
 from assistant.memory.records.memory import Memory, MemoryKind
 from assistant.memory.retrieval.results import RecalledMemory
 
-__all__ = [
-    "AnsweredTurn",
-    "Everything",
-    "Selection",
-    "about",
-    "all_of",
-    "everything",
-    "known",
-    "memories_about",
-    "question",
-    "read_back",
-    "since",
-    "that",
-]
-
-NOTHING = "There is nothing to forget."
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
-NAMED = 3
-"""Of what is known about a topic."""
 LIKE = 0.6
 """Cosine from which on a memory is about a topic though it has none of its words. Vectors of
 two words are like much: of 25 topics among 1,467 sentences of our evaluation set, with MiniLM as
@@ -58,27 +38,27 @@ COURTESIES = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
-    """What is to go.
+class ForgetPlan:
+    """What a request to forget comes to.
 
     `exchanges` are ids of the transcript's, the newest first. `memories` are the ids of what rests
-    on these alone, and of what was meant itself and rests on no exchange. `newest` is a phrase, and
-    `count` how many things the user would say that they are; where they are few, `others` are the
-    phrases of all but the newest. `question` is to be answered with yes before anything goes; None
-    where it is done at once.
+    on these alone, and of what was meant itself and rests on no exchange. `items` are what the user
+    would say that it is, the newest first, each once, and `count` is how many these are;
+    of `everything` the newest alone is named. `by_words_alone` says that what is like a topic, and
+    has none of its words, could not be looked for.
     """
 
     exchanges: tuple[str, ...]
     memories: tuple[str, ...]
-    newest: str
+    items: tuple[ToldItem, ...]
     count: int
-    question: str | None = None
-    others: tuple[str, ...] = ()
+    everything: bool = False
+    by_words_alone: bool = False
 
     @property
-    def named(self) -> str:
-        """All of them, where they are few; else the newest."""
-        return "; ".join((self.newest, *self.others))
+    def needs_confirmation(self) -> bool:
+        """The user is asked before it is done, whichever way it was said."""
+        return self.everything or self.count > 1
 
 
 # -- that ---------------------------------------------------------------------------------------
@@ -86,7 +66,7 @@ class Selection:
 
 def that(
     last: Sequence[AnsweredTurn], everything: Everything, lexicon: TextAnalyzer
-) -> Selection | None:
+) -> ForgetPlan | None:
     """What "forget that" means; None where nothing has been said.
 
     Args:
@@ -105,7 +85,9 @@ def that(
         trace.take_exchange(exchange)
     gone = trace.exchanges | after
     gone |= trace.echoes(gone)
-    return _meant(gone, trace.memories, trace.things, everything, turns, lexicon)
+    return _planned(
+        gone, trace.memories, trace.things, everything, [turn.exchange for turn in turns]
+    )
 
 
 def _meant_turn(turns: Sequence[AnsweredTurn]) -> int:
@@ -125,8 +107,7 @@ def since(
     now: datetime,
     minutes: float,
     everything: Everything,
-    lexicon: TextAnalyzer,
-) -> Selection | None:
+) -> ForgetPlan | None:
     """All that was said, or written down, in the last `minutes`; None where nothing was."""
     edge = now - timedelta(minutes=minutes)
     chosen = [each for each in exchanges if (each.ended or now) >= edge]
@@ -135,15 +116,14 @@ def since(
         for memory in everything.values()
         if ADDED_BY_USER in memory.sources and memory.created >= edge
     ]
-    return all_of(chosen, everything, lexicon, by_hand)
+    return all_of(chosen, everything, by_hand)
 
 
 def all_of(
     exchanges: Iterable[Exchange],
     everything: Everything,
-    lexicon: TextAnalyzer,
     memories: Iterable[Memory] = (),
-) -> Selection | None:
+) -> ForgetPlan | None:
     """These exchanges and memories, such as a conversation's."""
     chosen, others = list(exchanges), list(memories)
     things = [
@@ -151,7 +131,7 @@ def all_of(
     ]
     things += map(thing_of, others)
     keys, ids = {each.id for each in chosen}, {each.id for each in others}
-    return _meant(keys, ids, things, everything, (), lexicon, order=chosen) if things else None
+    return _planned(keys, ids, things, everything, chosen) if things else None
 
 
 def about(
@@ -160,7 +140,7 @@ def about(
     exchanges: Iterable[Exchange],
     recalled: Iterable[RecalledMemory],
     lexicon: TextAnalyzer,
-) -> Selection | None:
+) -> ForgetPlan | None:
     """All that is about a topic: has all of its words, in whatever inflection, or is very like it;
     None where there is nothing, or the topic is none ("him").
 
@@ -187,7 +167,7 @@ def about(
     others = ((e.id, e.user_text, e.assistant_text) for e in known if e.id not in keys)
     keys |= echoes(others, texts, named, lexicon)
     ids = {memory.id for memory in chosen}
-    return _meant(keys, ids, things, everything, (), lexicon, order=known)
+    return _planned(keys, ids, things, everything, known)
 
 
 def memories_about(
@@ -208,9 +188,7 @@ def _has(text: str, wanted: set[str], lexicon: TextAnalyzer) -> bool:
     return may_have(text, wanted, lexicon, every=True) and wanted <= stems(text, lexicon)
 
 
-def everything(
-    exchanges: Iterable[str], memories: Everything, lexicon: TextAnalyzer
-) -> Selection | None:
+def everything(exchanges: Iterable[str], memories: Everything) -> ForgetPlan | None:
     """All that there is; None where there is nothing.
 
     Args:
@@ -220,12 +198,30 @@ def everything(
     if not keys and not memories:
         return None
     newest = max(memories.values(), key=_told, default=None)
-    text = "" if newest is None else _phrase(thing_of(newest), lexicon)
-    known = set(keys)
-    alone = sum(known.isdisjoint(memory.sources) for memory in memories.values())
-    count = len(keys) + alone
-    asked = f"That is all I know about you, {counted(count)}. Forget everything?"
-    return Selection(keys, tuple(memories), text, count, asked)
+    items = (thing_of(newest),) if newest is not None else ()
+    count = counted(keys, memories.values())
+    return ForgetPlan(keys, tuple(memories), items, count, everything=True)
+
+
+def named(
+    memories: Sequence[Memory], everything: Everything, *, sources: bool = False
+) -> ForgetPlan | None:
+    """These memories, and with what was said its whole exchange.
+
+    Args:
+        sources: the exchanges too that derived ones rest on.
+    """
+    rests_on = memories if sources else [m for m in memories if m.kind is MemoryKind.EXCHANGE]
+    keys = {source for memory in rests_on for source in memory.sources} - {ADDED_BY_USER}
+    ids = {memory.id for memory in memories}
+    plan = _planned(keys, ids, [*map(thing_of, memories)], everything, ())
+    return replace(plan, count=counted(keys, memories)) if plan is not None else None
+
+
+def counted(exchanges: Collection[str], memories: Iterable[Memory]) -> int:
+    """Exchanges, and memories that rest on none of them."""
+    known = set(exchanges)
+    return len(known) + sum(known.isdisjoint(memory.sources) for memory in memories)
 
 
 def _counted(
@@ -238,18 +234,16 @@ def _counted(
     return told + rest or things
 
 
-# -- what they have in common -------------------------------------------------------------------
+# -- inside -------------------------------------------------------------------
 
 
-def _meant(
+def _planned(
     exchanges: Collection[str],
     chosen: Collection[str],
     things: Sequence[ToldItem],
     everything: Everything,
-    turns: Sequence[AnsweredTurn],
-    lexicon: TextAnalyzer,
-    order: Sequence[Exchange] = (),
-) -> Selection | None:
+    order: Iterable[Exchange],
+) -> ForgetPlan | None:
     going = set(exchanges)
     memories = {key for key in chosen if _goes(everything[key], going)} | {
         memory.id
@@ -258,22 +252,18 @@ def _meant(
     }
     if not going and not memories:
         return None
-    times = {each.id: each.started for each in (*order, *(turn.exchange for turn in turns))}
+    times = {each.id: each.started for each in order}
     for memory in everything.values():
         if (key := own_exchange(memory)) is not None and key in going:
             times.setdefault(key, memory.created)
-    distinct_things = {content_words(thing.text) or thing.text: thing for thing in things}
-    told = sorted(distinct_things.values(), key=lambda thing: thing.when, reverse=True)
-    phrases = list(dict.fromkeys(_phrase(thing, lexicon) for thing in told[: NAMED + 1]))
-    few = len(told) <= NAMED
-    made = Selection(
+    each_once = {content_words(thing.text) or thing.text: thing for thing in things}
+    told = sorted(each_once.values(), key=lambda thing: thing.when, reverse=True)
+    return ForgetPlan(
         exchanges=tuple(sorted(going, key=lambda key: times.get(key, _LONG_AGO), reverse=True)),
         memories=tuple(sorted(memories, key=lambda key: _told(everything[key]), reverse=True)),
-        newest=phrases[0] if phrases else "",
+        items=tuple(told),
         count=max(1, len(told)),
-        others=tuple(phrases[1:]) if few else (),
     )
-    return replace(made, question=question(made)) if made.count > 1 else made
 
 
 def _goes(memory: Memory, exchanges: Collection[str]) -> bool:
@@ -284,54 +274,3 @@ def _goes(memory: Memory, exchanges: Collection[str]) -> bool:
 
 def _told(memory: Memory) -> datetime:
     return memory.told
-
-
-def _phrase(thing: ToldItem, lexicon: TextAnalyzer) -> str:
-    return spoken_phrase(thing.text, thing.speaker, english=lexicon.language == "en")
-
-
-# -- what is said of it -------------------------------------------------------------------------
-
-
-def counted(count: int) -> str:
-    return "one thing" if count == 1 else f"{count} things"
-
-
-def read_back(meant: Selection | None, *, undoable: bool = True) -> str:
-    """Said when it is done."""
-    if meant is None:
-        return NOTHING
-    single = meant.count == 1 and meant.newest
-    what = meant.named if single or meant.others else counted(meant.count)
-    end = "" if what.endswith("…") else "."
-    it = "it" if meant.count == 1 else "them"
-    return f"Forgotten: {what}{end}" + (f" Say undo to keep {it}." if undoable else "")
-
-
-def question(meant: Selection) -> str:
-    """Asked before several things go."""
-    if not meant.newest:
-        return f"That is {counted(meant.count)}. Forget them all?"
-    end = "" if meant.named.endswith("…") else "."
-    which = "" if meant.others else ", the newest"
-    return f"That is {counted(meant.count)}{which}: {meant.named}{end} Forget them all?"
-
-
-def known(topic: str | None, found: Sequence[Memory], lexicon: TextAnalyzer) -> str:
-    """The answer to "what do you know about my dog": how much it is, and the newest of it.
-
-    Args:
-        topic: None is the user.
-        found: newest first.
-    """
-    english = lexicon.language == "en"
-    what = "you" if topic is None else spoken_topic(topic, english=english)
-    told = [each for each in found if each.speaker != ASSISTANT and not is_question(each.text)]
-    things = list(dict.fromkeys(_phrase(thing_of(each), lexicon) for each in told))
-    if not things:
-        return f"I remember nothing about {what}."
-    named = "; ".join(things[:NAMED])
-    end = "" if named.endswith("…") else "."
-    if len(things) <= NAMED:
-        return f"About {what} I remember {counted(len(things))}: {named}{end}"
-    return f"About {what} I remember {counted(len(things))}. The newest: {named}{end}"

@@ -27,7 +27,6 @@ from assistant.memory.store.lance_queries import IDS_AT_ONCE
 from assistant.memory.store.lance_schema import Batch, vector_fields
 from assistant.memory.store.open_table import folder_of
 from assistant.memory.store.table import MemoryTable
-from assistant.memory.transcript.conversation_recordings import Recordings
 from assistant.memory.transcript.database import Transcript
 from assistant.paths import Home
 
@@ -45,57 +44,79 @@ OTHERS = (
 Yield = Callable[[], object]
 
 
-def needles_of(
-    table: MemoryTable,
+def patterns_of(
     transcript: Transcript,
-    user_id: str,
-    ids: Collection[str],
-    exchanges: Collection[str] = (),
-    changing: Collection[str] = (),
+    user: str,
+    exchanges: Collection[str],
+    table: MemoryTable | None = None,
+    deleted: Collection[str] = (),
+    changed: Collection[str] = (),
 ) -> SearchPatterns:
-    """What to look for once these memories and exchanges are gone: call it before.
+    """What to look for once these exchanges and memories are gone: call it before.
 
     What stays is no trace of what goes, whatever both say.
 
     Args:
-        changing: memories that quote what goes, and will do so no more.
+        table: None where there are no memories.
+        deleted: ids of memories.
+        changed: memories that quote what goes, and will do so no more.
 
     Raises:
         StoreError: something can't be read.
     """
-    going, encoders = frozenset(ids), tuple(table.encoders())
-    kept, contexts = [], set()
-    for batch in table.scan(user_id, ("text", "context")):
-        for key, text, context in zip(*map(batch.values, ("id", "text", "context")), strict=True):
-            if key not in going and key not in changing:
-                kept.append(text)
-                contexts.add(context)
     gone = frozenset(exchanges)
     words: list[str] = []
+    kept: list[str] = []
+    blobs: list[bytes] = []
     # Those that go are hidden already, mostly.
-    for _, exchange in transcript.exchanges(user_id, transcript.exchange_ids(user_id) | gone):
+    for _, exchange in transcript.exchanges(user, transcript.exchange_ids(user) | gone):
         (words if exchange.id in gone else kept).extend(
             (exchange.user_text, exchange.assistant_text)
         )
-    asked, blobs, staying = list(going), [], {text.strip() for text in kept}
-    for at in range(0, len(asked), IDS_AT_ONCE):
-        some = asked[at : at + IDS_AT_ONCE]
-        for batch in table.scan(user_id, ("text", "context"), encoders, some):
-            texts = batch.values("text")
+    for location in transcript.locations:
+        going, staying = location.words(user, gone)
+        words, kept = words + going, kept + staying
+    if table is not None:
+        contexts: set[str] = set()
+        leaving, columns = {*deleted, *changed}, ("id", "text", "context")
+        for batch in table.scan(user, columns):
+            for key, text, context in zip(*map(batch.values, columns), strict=True):
+                if key not in leaving:
+                    kept.append(text)
+                    contexts.add(context)
+        for texts, vectors in _deleted(table, user, deleted, kept, contexts):
             words += texts
-            # What is also said by what stays has the same vector there.
-            alone = np.array([text.strip() not in staying for text in texts], np.bool_)
-            words += [context for context in batch.values("context") if context not in contexts]
-            for encoder in encoders:
-                vectors, present = batch.stored_vectors(encoder)
-                blobs += [vector.tobytes() for vector in vectors[present & alone]]
+            blobs += vectors
     return SearchPatterns.of(words, blobs, kept)
 
 
-def verify_gone(
-    needles: SearchPatterns,
+def _deleted(
     table: MemoryTable,
+    user: str,
+    ids: Collection[str],
+    kept: Iterable[str],
+    contexts: Collection[str],
+) -> Iterator[tuple[list[str], list[bytes]]]:
+    """Texts and vectors of memories that go; what is also said by what stays has the same vector
+    there."""
+    asked, encoders, staying = list(ids), tuple(table.encoders()), {text.strip() for text in kept}
+    for at in range(0, len(asked), IDS_AT_ONCE):
+        some = asked[at : at + IDS_AT_ONCE]
+        for batch in table.scan(user, ("text", "context"), encoders, some):
+            texts = batch.values("text")
+            alone = np.array([text.strip() not in staying for text in texts], np.bool_)
+            quoted = [context for context in batch.values("context") if context not in contexts]
+            vectors: list[bytes] = []
+            for encoder in encoders:
+                stored, present = batch.stored_vectors(encoder)
+                vectors += [vector.tobytes() for vector in stored[present & alone]]
+            yield [*texts, *quoted], vectors
+
+
+def verify_gone(
+    patterns: SearchPatterns,
     transcript: Transcript,
+    table: MemoryTable | None,
     *,
     exchanges: int = 0,
     memories: int = 0,
@@ -104,6 +125,7 @@ def verify_gone(
     """Search everything; the home is the transcript's folder. Blocking, for some seconds.
 
     Args:
+        table: None where there are no memories.
         exchanges, memories: how many were forgotten.
         breathe: called between pieces of a few milliseconds.
 
@@ -111,20 +133,19 @@ def verify_gone(
         StoreError: something can't be read.
     """
     home = Home(transcript.path.parent)
-    folder = folder_of(table.uri)
-    searched = [
-        *search_files(home, needles, folder, breathe),
-        search_table(table, needles, breathe),
-        search_marker(table, needles),
-        search_transcript(transcript, needles),
-        *search_recordings(transcript.recordings, needles),
-    ]
-    unprovable = (*what_cannot_be_proved(home, table, needles), *elsewhere(transcript.recordings))
+    folder = folder_of(table.uri) if table is not None else None
+    searched = [*search_files(home, patterns, folder, breathe)]
+    if table is not None:
+        searched += [search_table(table, patterns, breathe), search_tombstones(table, patterns)]
+    searched.append(search_transcript(transcript, patterns))
+    for location in transcript.locations:
+        searched += location.search(patterns)
+    unprovable = tuple(what_cannot_be_proved(transcript, table, patterns))
     return Receipt(datetime.now(UTC), exchanges, memories, tuple(searched), unprovable)
 
 
 def search_files(
-    home: Home, needles: SearchPatterns, folder: Path | None = None, breathe: Yield = lambda: None
+    home: Home, patterns: SearchPatterns, folder: Path | None = None, breathe: Yield = lambda: None
 ) -> Iterator[Searched]:
     """Every file as it is, by its holder.
 
@@ -139,8 +160,8 @@ def search_files(
         found, total, read = [], 0, 0
         for path in paths:
             hits: set[int] = set()
-            for piece, fresh in _pieces(path, needles.overlap):
-                hits |= needles.found_in(piece)
+            for piece, fresh in _pieces(path, patterns.overlap):
+                hits |= patterns.found_in(piece)
                 total += fresh
                 breathe()
             read += 1
@@ -150,7 +171,7 @@ def search_files(
 
 
 def search_table(
-    table: MemoryTable, needles: SearchPatterns, breathe: Yield = lambda: None
+    table: MemoryTable, patterns: SearchPatterns, breathe: Yield = lambda: None
 ) -> Searched:
     """Every version of the table, its text and its vectors.
 
@@ -162,7 +183,7 @@ def search_table(
     total = 0
     for version, batch in table.versions():
         seen.add(version)
-        size, hits = _search_batch(batch, needles, breathe)
+        size, hits = _search_batch(batch, patterns, breathe)
         total += size
         if hits:
             found[version] = None
@@ -171,56 +192,35 @@ def search_table(
     return Searched("memories", versions=len(seen), bytes=total, found=places)
 
 
-def search_marker(table: MemoryTable, needles: SearchPatterns) -> Searched:
+def search_tombstones(table: MemoryTable, patterns: SearchPatterns) -> Searched:
     """Every version of the list of what was forgotten. Raises StoreError: it can't be read."""
     versions = [[text for row in rows for text in row] for rows in table.forgotten.versions()]
     texts = [text for version in versions for text in version]
-    found = ("the list of what was forgotten",) if needles.found_in_text(texts) else ()
+    found = ("the list of what was forgotten",) if patterns.found_in_text(texts) else ()
     size = sum(map(len, texts))
     return Searched("marker", versions=len(versions), bytes=size, found=found)
 
 
-def search_transcript(transcript: Transcript, needles: SearchPatterns) -> Searched:
+def search_transcript(transcript: Transcript, patterns: SearchPatterns) -> Searched:
     """Every row of every table. Raises StoreError: it can't be read."""
     texts = transcript.texts()
-    found = ("a row of the transcript",) if needles.found_in_text(texts) else ()
+    found = ("a row of the transcript",) if patterns.found_in_text(texts) else ()
     return Searched("transcript", versions=1, bytes=sum(map(len, texts)), found=found)
 
 
-def search_recordings(recordings: Recordings, needles: SearchPatterns) -> Iterator[Searched]:
-    """Their events, decrypted. Raises StoreError: one can't be read."""
-    count, size, found = recordings.search(needles) if recordings.folder.is_dir() else (0, 0, ())
-    if count:
-        yield Searched("recordings", versions=count, bytes=size, found=found)
-
-
-def elsewhere(recordings: Recordings) -> Iterator[str]:
-    """What can't be proved of them, in sentences."""
-    if recordings.paths():
-        yield "Recordings that were copied out of the data folder can't be searched."
-    foreign = recordings.foreign()
-    if foreign:
-        which = "1 recording is" if foreign == 1 else f"{foreign:,} recordings are"
-        yield f"{which} encrypted with another key, and can't be searched."
-
-
-def what_cannot_be_proved(home: Home, table: MemoryTable, needles: SearchPatterns) -> Iterator[str]:
+def what_cannot_be_proved(
+    transcript: Transcript, table: MemoryTable | None, patterns: SearchPatterns
+) -> Iterator[str]:
     """In sentences."""
-    folder = folder_of(table.uri)
-    if folder is not None and not folder.is_relative_to(home.root):
-        yield OTHERS
-    if folder is None:
-        yield (
-            "What the provider of the object store keeps (backups, versions of objects, uploads"
-            " that were broken off) can't be searched."
-        )
-        yield OTHERS
+    home = Home(transcript.path.parent)
+    if table is not None:
+        yield from _of_the_store(home, table)
     if header_of(home.transcript) not in (b"", PLAIN_HEADER):
         yield (
             "The files are encrypted: rows were searched after decryption; what else is in the"
             " files can't be read, by this search or by anybody without the key."
         )
-    marked = table.layout().marked
+    marked = table.layout().marked if table is not None else 0
     if marked:
         rows = "1 row" if marked == 1 else f"{marked:,} rows"
         yield f"The table still has the encoded bytes of {rows} that were changed or removed."
@@ -230,24 +230,37 @@ def what_cannot_be_proved(home: Home, table: MemoryTable, needles: SearchPattern
             f"{', '.join(sorted(path.name for path in aside))} was set aside as damaged, and its"
             " text can't be read."
         )
-    if needles.common:
-        yield f"{needles.common} of the texts also stand in what is kept."
-    if needles.short:
-        yield f"{needles.short} of the texts were too short to be looked for."
+    if patterns.common:
+        yield f"{patterns.common} of the texts also stand in what is kept."
+    if patterns.short:
+        yield f"{patterns.short} of the texts were too short to be looked for."
+    for location in transcript.locations:
+        yield from location.limits()
+
+
+def _of_the_store(home: Home, table: MemoryTable) -> Iterator[str]:
+    folder = folder_of(table.uri)
+    if folder is None:
+        yield (
+            "What the provider of the object store keeps (backups, versions of objects, uploads"
+            " that were broken off) can't be searched."
+        )
+    if folder is None or not folder.is_relative_to(home.root):
+        yield OTHERS
 
 
 # -- inside -------------------------------------------------------------------------------------
 
 
-def _search_batch(batch: Batch, needles: SearchPatterns, breathe: Yield) -> tuple[int, set[int]]:
+def _search_batch(batch: Batch, patterns: SearchPatterns, breathe: Yield) -> tuple[int, set[int]]:
     names = [name for name in TEXTS if name in batch.columns.schema.names]
     values = [value for name in names for value in _strings(batch.values(name))]
-    hits, size = needles.found_in_text(values), sum(map(len, values))
+    hits, size = patterns.found_in_text(values), sum(map(len, values))
     for encoder in vector_fields(batch.columns.schema):
         vectors, _ = batch.stored_vectors(encoder)
         content = np.ascontiguousarray(vectors, "<f4").tobytes()
         for start in range(0, len(content), READ_AT_ONCE):
-            hits |= needles.found_in(content[start : start + READ_AT_ONCE + needles.overlap])
+            hits |= patterns.found_in(content[start : start + READ_AT_ONCE + patterns.overlap])
             breathe()
         size += len(content)
     return size, hits

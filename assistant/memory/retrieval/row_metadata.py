@@ -39,6 +39,8 @@ class RowMetadata:
         """Replaced as a whole, so it is read without a lock."""
         self.sources: list[tuple[str, ...]] = []
         self.superseded_by: dict[int, str] = {}
+        self._retold: dict[int, tuple[datetime, datetime]] = {}
+        """Of what was told several times: when first, and when last."""
         self.summaries: set[int] = set()
         self.standing: set[int] = set()
         """Rows of the profile."""
@@ -93,6 +95,9 @@ class RowMetadata:
         veiled = memory.id in self._veiled_ids
         self._veiled[row] = veiled or not self._veiled_exchanges.isdisjoint(memory.sources)
         self.superseded_by.pop(row, None)
+        self._retold.pop(row, None)
+        if memory.refreshed is not None:
+            self._retold[row] = (memory.created, memory.refreshed)
         if memory.superseded_by is not None:
             self.superseded_by[row] = memory.superseded_by
         if memory.kind is MemoryKind.SUMMARY:
@@ -128,6 +133,7 @@ class RowMetadata:
             self.ids[row] = self.texts[row] = self.speakers[row] = ""
             self.conversations[row] = ""
             self.superseded_by.pop(row, None)
+            self._retold.pop(row, None)
             self.standing.discard(row)
             self.summaries.discard(row)
             self.before[row] = self.after[row] = NONE
@@ -167,7 +173,7 @@ class RowMetadata:
                 user_id=user_id,
                 kind=self.kinds[row],
                 text=self.texts[row],
-                created=self.created(row),
+                created=self._retold[row][0] if row in self._retold else self.created(row),
                 speaker=str(self.speakers[row]),
                 conversation=self.conversations[row],
                 sources=self.sources[row],
@@ -182,6 +188,7 @@ class RowMetadata:
         numbers = self._numbers[row].tolist()
         used = datetime.fromtimestamp(numbers[LAST_USED], UTC) if numbers[USES] else None
         return {
+            "refreshed": self._retold[row][1] if row in self._retold else None,
             "importance": numbers[IMPORTANCE],
             "confidence": numbers[CONFIDENCE],
             "last_used": used,

@@ -13,18 +13,20 @@ import json
 import os
 import secrets
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from filelock import FileLock, Timeout
 
 from assistant.encryption import LineCipher, MasterKey
 from assistant.errors import StoreError, StoreLocked
+from assistant.events import Searched
 from assistant.ipc import Row
+from assistant.memory.records.data_location import FindsWords, RemovesWords
 
 FIXED = frozenset({"type", "phase", "severity"})
 """Fields whose values are the program's own words."""
@@ -47,20 +49,6 @@ LOCK_S = 10.0
 """A purge of long recordings takes some seconds."""
 LONGEST_HEADER = 10_000
 LISTED = "assistant replay"
-
-
-class FindsWords(Protocol):
-    """Texts that are looked for."""
-
-    def found_in_text(self, values: Iterable[str]) -> set[int]:
-        """Numbers of those that are in these."""
-
-
-class RemovesWords(Protocol):
-    """What is being forgotten."""
-
-    def without(self, conversation: str, rows: Sequence[Row]) -> list[Row] | None:
-        """What is left of a recording; None where nothing is to change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,9 +150,17 @@ class Recordings:
         """Of the home, oldest first."""
         return sorted(self.folder.glob("*.jsonl"))
 
-    def search(self, needles: FindsWords) -> tuple[int, int, tuple[str, ...]]:
-        """How many recordings and bytes of them were searched after decryption, and the names of
-        those in which something is. Raises StoreError: one can't be read."""
+    # -- as a `DataLocation` --------------------------------------------------------------------
+
+    def words(self, user: str, exchanges: Collection[str]) -> tuple[list[str], list[str]]:
+        """None: all that is told here is the transcript's and the memories'."""
+        del user, exchanges
+        return [], []
+
+    def search(self, patterns: FindsWords) -> Iterator[Searched]:
+        """Their events, decrypted. Raises StoreError: one can't be read."""
+        if not self.folder.is_dir():
+            return
         count, size, found = 0, 0, []
         with self._locked():
             for path in self._known():
@@ -173,15 +169,21 @@ class Recordings:
                     continue
                 texts = [text for row in recording.rows for text in texts_of(row)]
                 count, size = count + 1, size + sum(map(len, texts))
-                if needles.found_in_text(texts):
+                if patterns.found_in_text(texts):
                     found.append(f"recordings/{path.name}")
-        return count, size, tuple(found)
+        if count:
+            yield Searched("recordings", versions=count, bytes=size, found=tuple(found))
+
+    def limits(self) -> Iterator[str]:
+        if self.paths():
+            yield "Recordings that were copied out of the data folder can't be searched."
+        if foreign := self.foreign():
+            which = "1 recording is" if foreign == 1 else f"{foreign:,} recordings are"
+            yield f"{which} encrypted with another key, and can't be searched."
 
     def foreign(self) -> int:
         """Those that no key here opens."""
         return sum(1 for path in self.paths() if self._is_locked(path))
-
-    # -- forgetting -----------------------------------------------------------------------------
 
     def purge(self, gone: RemovesWords) -> int:
         """Take out what is gone; returns how many files were written anew. Each is, whenever the

@@ -22,6 +22,7 @@ from assistant.context import Conversation, Exchange, Summary
 from assistant.encryption import BUSY_S, MasterKey, connect_sqlite
 from assistant.errors import StoreError
 from assistant.events import Latency, MemoryUsed
+from assistant.memory.records.data_location import DataLocation
 from assistant.memory.records.hidden import HiddenItems
 from assistant.memory.records.stored_values import microseconds, storable, time_of
 from assistant.memory.transcript import hidden_rows, suppressions, vacuum
@@ -43,7 +44,8 @@ class Transcript:
         self._db = db
         self._path = path
         self.recordings = Recordings(Home(path.parent).recordings, key)
-        """What else holds the words of exchanges, in the same home."""
+        self.locations: list[DataLocation] = [self.recordings]
+        """What else holds the words of exchanges; whoever keeps such words adds itself here."""
         self._lock = threading.Lock()
 
     @classmethod
@@ -220,13 +222,13 @@ class Transcript:
         Raises:
             StoreError: the file can't be read.
         """
-        few = tuple(ids) if len(ids) <= hidden_rows.LOOKED_UP else ()
-        those = f" AND id IN ({', '.join('?' * len(few))})" if few else ""
+        few = tuple(ids) if len(ids) <= hidden_rows.LOOKED_UP else None
+        those = f" AND id IN ({', '.join('?' * len(few))})" if few is not None else ""
         with self._lock, explained(self._path):
             rows = self._db.execute(
                 f"SELECT {EXCHANGE}, conversation FROM exchange WHERE user = ?{those}"
                 " ORDER BY started, rowid",
-                (user, *few),
+                (user, *(few or ())),
             ).fetchall()
         for *columns, conversation in rows:
             if columns[0] in ids:

@@ -1,4 +1,4 @@
-"""`assistant memory forget`, `undo` and `pending`: what would go, shown first, and brought back."""
+"""`assistant memory forget`, `undo` and `pending`."""
 
 import argparse
 import sys
@@ -31,15 +31,18 @@ def add_actions(actions: "argparse._SubParsersAction[Any]") -> None:
         "forget",
         help=summary,
         description=f"{summary[0].upper()}{summary[1:]}: out of sight at once, and gone for good"
-        " when the time of the setting forget.grace_s is over. Until then `undo` brings it back.",
+        " after forget.grace_s seconds. Until then `undo` brings it back.",
     )
     forgetting.add_argument("ids", nargs="*", metavar="ID", help="memories, or their beginnings")
     for flag, more in (
-        ("about", {"metavar": "TEXT", "help": "all that is about it; - is standard input"}),
+        ("about", {"metavar": "TEXT", "help": "everything about it; - is standard input"}),
         ("last", {"action": "store_true", "help": "the last exchange"}),
         ("minutes", {"metavar": "N", "type": float, "help": "what was said in the last N minutes"}),
-        ("everything", {"action": "store_true", "help": "all there is"}),
-        ("preview", {"action": "store_true", "help": "show what would go, and change nothing"}),
+        ("everything", {"action": "store_true", "help": "everything there is"}),
+        (
+            "preview",
+            {"action": "store_true", "help": "show what would go, and change nothing"},
+        ),
         ("now", {"action": "store_true", "help": "gone for good at once, with a receipt"}),
         ("yes", {"action": "store_true", "help": "don't ask"}),
     ):
@@ -102,30 +105,27 @@ def forget(args: argparse.Namespace, request: Row, ask: Ask, show: Show) -> int:
     Raises:
         SettingsError: somebody has to agree, and there is nobody to ask.
     """
-    wide = args.everything or args.about is not None or args.minutes is not None
-    if args.preview or args.yes or not wide:
+    if args.preview or args.yes:
         show(ask(request))
         return 0
-    asks = _terminal() and not args.json
-    if args.everything and not asks:
-        raise _unasked("everything")
-    preview = list(ask({**request, "preview": True}))
-    told = preview[-1]
-    if args.everything or told["things"] > 1:
-        if not asks:
-            raise _unasked(f"{told['things']:,} things")
-        show(iter(preview))
+    rows = list(ask({**request, "ask": True}))
+    told = rows[-1]
+    if told["event"] == "preview":
+        if args.json or not _terminal():
+            raise _unasked("everything" if args.everything else f"{told['things']:,} things")
+        show(iter(rows))
         if not _agreed(question(told)):
             print("Nothing was forgotten.")
             return NOT_AGREED_EXIT
-    show(ask({**request, "seen": told["seen"]}))
+        rows = list(ask({**request, "seen": told["seen"]}))
+    show(iter(rows))
     return 0
 
 
 def _unasked(what: str) -> SettingsError:
     return SettingsError(
         f"That would forget {what}, and there is no terminal to ask at: --yes agrees to it.",
-        mend="assistant memory forget … --preview shows what would go.",
+        mend="assistant memory forget … --preview shows what would be forgotten.",
     )
 
 

@@ -28,7 +28,7 @@ MEMORY_BINDINGS: list[BindingType] = [
 
 
 class MemoryActions(Widget):
-    """Actions on what `chosen` names. Of one at once, of several forgotten after a question."""
+    """Actions on what `chosen` names."""
 
     BINDINGS: ClassVar[list[BindingType]] = MEMORY_BINDINGS
     session: Session
@@ -132,18 +132,13 @@ class MemoryActions(Widget):
         if not ids:
             return
         wish = {"act": "forget", "ids": ids, "with_sources": sources}
-        if len(ids) > 1:
-            preview = await self.request(**wish, preview=True, limit=SHOWN)
-            if not preview:
+        rows = await self.request(**wish, ask=True, limit=SHOWN)
+        if rows and rows[-1]["event"] == "preview":
+            if not await self.asked(Confirm(question(rows[-1]), details(rows))):
                 return
-            told = preview[-1]
-            asked = Confirm(question(told), details(preview))
-            if not await self.asked(asked):
-                return
-            wish["seen"] = told["seen"]
-        rows = await self.request(**wish)
+            rows = await self.request(**wish, seen=rows[-1]["seen"])
         if rows:
             undoable = rows[0]["event"] == "forgetting"
-            self.notify(f"Forgotten. {'u brings it back while there is time.' if undoable else ''}")
+            self.notify(f"Forgotten.{' u undoes it, for a while.' if undoable else ''}")
             self.forgotten()
             self.changed()

@@ -22,7 +22,7 @@ from ui.text.terminal_safe import plain
 EMPTY = (
     "The memory under the cursor appears here: its words, where they come from, and its history."
 )
-FORGETTING = "It is being forgotten. u brings it back; until then nothing else shows it."
+FORGETTING = "You have forgotten this. u brings it back; until then it is shown nowhere else."
 LABEL = 12
 
 

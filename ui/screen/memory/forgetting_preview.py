@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from assistant.ipc import Row
 from ui.screen.memory.columns import what
-from ui.text.forgetting import exchanges, memories
+from ui.text.forgetting import counted, memories
 from ui.text.terminal_safe import plain
 
 SHOWN = 6
@@ -13,7 +13,7 @@ LONGEST = 60
 
 
 def question(preview: Row) -> str:
-    return f"Forget {memories(preview['memories'])} and {exchanges(preview['exchanges'])}?"
+    return f"Forget {counted(preview['memories'], preview['exchanges'])}?"
 
 
 def details(rows: Sequence[Row]) -> str:
@@ -27,15 +27,19 @@ def details(rows: Sequence[Row]) -> str:
     if (more := preview["memories"] - len(going)) > 0:
         lines.append(f"  … and {memories(more)} more")
     if preview["derived"]:
-        lines.append(f"{preview['derived']:,} of them were drawn from what goes.")
+        lines.append(f"{preview['derived']:,} of them were derived from what you are forgetting.")
     if preview["changing"]:
-        lines.append(f"{memories(preview['changing'])} would stay, without what they have of it.")
+        lines.append(
+            f"{memories(preview['changing'])} would stay, without the parts that came from it."
+        )
     if preview["staying"]:
-        lines.append("What some were drawn from stays in the transcript; D forgets that too.")
+        lines.append(
+            "The exchanges behind some of them stay in the transcript; D forgets those too."
+        )
     lines.append(
-        "u brings it back while there is time."
+        "u undoes it, for a while."
         if preview["undoable"]
-        else "It is gone at once, and can't be brought back."
+        else "It is gone at once, and can't be undone."
     )
     return "\n".join(lines)
 

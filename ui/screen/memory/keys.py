@@ -16,7 +16,7 @@ from ui.screen.widgets.dialogs import LineDialog
 from ui.screen.widgets.messages import ErrorOccurred, OpenTurn
 from ui.session.state import ScreenState
 from ui.text import export
-from ui.text.forgetting import memories
+from ui.text.forgetting import lines, memories
 
 EXPORT_TO = "~/memories-{:%Y-%m-%d}.jsonl"
 
@@ -128,5 +128,5 @@ class MemoryKeys(MemoryActions):
             self.notify("The memory is copied.")
 
     async def action_undo(self) -> None:
-        if await self.request(act="undo"):
-            self.notify("It is all back.")
+        if rows := await self.request(act="undo"):
+            self.notify(" ".join(lines(rows[0])))

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from ui.text.forgetting import exchanges, memories
+from ui.text.forgetting import what
 
 
 def countdown(pending: Sequence[Mapping[str, Any]], now: datetime) -> str:
@@ -18,19 +18,10 @@ def countdown(pending: Sequence[Mapping[str, Any]], now: datetime) -> str:
     left = [(each, (datetime.fromisoformat(each["due"]) - now).total_seconds()) for each in pending]
     last, seconds = left[-1]
     if seconds <= 0:
-        return f"{_what(last)} forgotten, and just being removed."
+        return f"Forgotten: {what(last)}; just being deleted"
     count = len(last["memories"]) + len(last["exchanges"])
     them = "it" if count == 1 else "them"
     more = sum(1 for _, each in left[:-1] if each > 0)
     before = f" ({more} more before that)" if more else ""
     time = f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
-    return f"{_what(last)} forgotten, gone for good in {time}, u brings {them} back{before}"
-
-
-def _what(row: Mapping[str, Any]) -> str:
-    parts = []
-    if row["memories"]:
-        parts.append(memories(len(row["memories"])))
-    if row["exchanges"]:
-        parts.append(exchanges(len(row["exchanges"])))
-    return " and ".join(parts) or "Nothing"
+    return f"Forgotten: {what(last)}; gone for good in {time}, u brings {them} back{before}"

@@ -1,0 +1,97 @@
+"""What is said of forgetting: of a plan before it is carried out, and of what was done afterwards.
+
+What was done is told by its result alone: the plan that was hidden, what an undo brought back.
+"""
+
+from collections.abc import Sequence
+
+from assistant.language.dialogue_acts import is_question
+from assistant.language.second_person import spoken_phrase, spoken_topic
+from assistant.language.speakers import ASSISTANT, USER
+from assistant.memory.forgetting.answer_origins import ToldItem, thing_of
+from assistant.memory.forgetting.executor import UndoResult
+from assistant.memory.forgetting.selection import ForgetPlan
+from assistant.memory.records.memory import Memory
+
+NAMED = 3
+"""As many things are named one by one."""
+NOTHING_TO_FORGET = "There is nothing to forget."
+NOTHING_TO_UNDO = "There is nothing left to bring back."
+KEPT = "All right, I'll keep it."
+UNCLEAR = "I'm not sure what you want me to forget."
+NOT_NOTED = "I've forgotten that for now, but it may come back after a restart: "
+
+
+def question(plan: ForgetPlan, *, english: bool = True) -> str:
+    """Asked before it is done."""
+    if plan.everything:
+        return f"That's everything I know about you: {counted(plan.count)}. Forget it all?"
+    named = _named(plan.items, english=english)
+    if not named:
+        return f"That's {counted(plan.count)}. Forget them all?"
+    newest = "; the most recent" if len(plan.items) > NAMED else ""
+    return f"That's {counted(plan.count)}{newest}: {_ended(named)} Forget them all?"
+
+
+def forgotten(plan: ForgetPlan, *, undoable: bool, english: bool = True) -> str:
+    """Said when it is done."""
+    what = _told(plan.items, plan.count, english=english)
+    it = "it" if plan.count == 1 else "them"
+    return f"Forgotten: {_ended(what)}" + (f" Say undo to keep {it}." if undoable else "")
+
+
+def brought_back(result: UndoResult | None, *, english: bool = True) -> str:
+    """Said after an undo: what is there again."""
+    if result is None:
+        return NOTHING_TO_UNDO
+    told = {each.id: each for each in result.exchanges}
+    items = [ToldItem(each.user_text, USER, each.started) for each in told.values()]
+    items += [thing_of(each) for each in result.memories if told.keys().isdisjoint(each.sources)]
+    items.sort(key=lambda each: each.when, reverse=True)
+    if not items:
+        return NOTHING_TO_UNDO
+    return f"Brought back: {_ended(_told(items, len(items), english=english))}"
+
+
+def known(topic: str | None, found: Sequence[Memory], *, english: bool = True) -> str:
+    """The answer to "what do you know about my dog": how much it is, and the newest of it.
+
+    Args:
+        topic: None is the user.
+        found: newest first.
+    """
+    what = "you" if topic is None else spoken_topic(topic, english=english)
+    told = [each for each in found if each.speaker != ASSISTANT and not is_question(each.text)]
+    things = _phrases([thing_of(each) for each in told], english=english)
+    if not things:
+        return f"I don't remember anything about {what}."
+    named = _ended("; ".join(things[:NAMED]))
+    newest = ". The most recent" if len(things) > NAMED else ""
+    return f"I remember {counted(len(things))} about {what}{newest}: {named}"
+
+
+def counted(count: int) -> str:
+    return "one thing" if count == 1 else f"{count} things"
+
+
+# -- inside -------------------------------------------------------------------------------------
+
+
+def _told(items: Sequence[ToldItem], count: int, *, english: bool) -> str:
+    """All of them by name, where they are few; else how many."""
+    phrases = _phrases(items, english=english) if count <= NAMED else []
+    return "; ".join(phrases) if phrases and (count == 1 or len(phrases) > 1) else counted(count)
+
+
+def _named(items: Sequence[ToldItem], *, english: bool) -> str:
+    """All of them, where they are few; else the newest."""
+    return "; ".join(_phrases(items if len(items) <= NAMED else items[:1], english=english))
+
+
+def _phrases(items: Sequence[ToldItem], *, english: bool) -> list[str]:
+    spoken = (spoken_phrase(each.text, each.speaker, english=english) for each in items)
+    return list(dict.fromkeys(spoken))
+
+
+def _ended(text: str) -> str:
+    return text if text.endswith("…") else f"{text}."

@@ -1,0 +1,66 @@
+"""Before anything is read: what is due by now is purged, and what other machines forgot that share
+the store."""
+
+import logging
+from collections.abc import Callable, Collection
+from datetime import UTC, datetime
+
+from assistant.memory.forgetting.purge import purge, purge_locations
+from assistant.memory.forgetting.receipts import Receipt
+from assistant.memory.forgetting.redaction import Redaction
+from assistant.memory.forgetting.verify import patterns_of
+from assistant.memory.records.hidden import HiddenItems
+from assistant.memory.store.maintenance import in_order
+from assistant.memory.store.table import MemoryTable
+from assistant.memory.transcript.database import Transcript
+
+logger = logging.getLogger(__name__)
+
+
+def purge_due_at_start(
+    transcript: Transcript,
+    now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    done: Callable[[HiddenItems, Receipt], object] = lambda _, __: None,
+    on_gone: Callable[[str, Collection[str]], None] = lambda _user, _ids: None,
+) -> Callable[[MemoryTable], None]:
+    """Whoever's it is: of nobody's anything is in RAM yet.
+
+    Args:
+        done: told of what was due; not on the event loop.
+        on_gone: told whose exchanges, and which, were forgotten elsewhere and were here too.
+    """
+
+    def run(table: MemoryTable) -> None:
+        for user in transcript.hiding() if table.refused is None else ():
+            for hidden in transcript.hidden(user):
+                if hidden.over(now()):
+                    result = purge(hidden, transcript, table)
+                    transcript.show_again(user, hidden.id)
+                    done(hidden, result.receipt)
+        for user in table.forgotten.users():
+            if gone := _forgotten_elsewhere(user, table, transcript):
+                on_gone(user, gone)
+
+    return run
+
+
+def _forgotten_elsewhere(user: str, table: MemoryTable, transcript: Transcript) -> set[str]:
+    """The user's exchanges that the store marks are purged from this transcript, and what a purge
+    that was killed left in the table from there; returns what the transcript had. That of others is
+    never touched, whatever is marked."""
+    marks = table.forgotten.of(user)
+    held = transcript.held(user, marks.exchanges)
+    if table.refused is not None:  # the table is the other's to write
+        if held:
+            patterns = patterns_of(transcript, user, held)
+            purge_locations(transcript, Redaction.of(transcript, user, held, (), patterns))
+            transcript.forget(user, held)
+        return held
+    if not held and not marks.unfinished:
+        return held
+    covered = [each.id for each in in_order(table, user) if marks.covers(each)]
+    exchanges = held | (marks.unfinished & marks.exchanges)
+    logger.info("%d exchanges that were forgotten elsewhere are forgotten here", len(held))
+    purge(HiddenItems.of(user, exchanges, covered, datetime.now(UTC)), transcript, table)
+    table.forgotten.finish(user, marks.unfinished)
+    return held

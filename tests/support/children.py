@@ -1,0 +1,82 @@
+"""Processes of their own, to be killed. Each is forked from one that has imported LanceDB and the
+memory already, which takes longer than all that a child does."""
+
+import multiprocessing
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from multiprocessing.context import ForkServerProcess
+from typing import Any
+
+FORKED = multiprocessing.get_context("forkserver")
+FORKED.set_forkserver_preload(
+    ["lancedb", "pytest", "tests.support.idle_home", "tests.support.forgetting"]
+)
+PATIENCE_S = 120
+Say = Callable[[Any], None]
+
+
+@dataclass
+class Child:
+    process: ForkServerProcess
+    _pipe: "Connection[Any, Any]"
+
+    @property
+    def pid(self) -> int:
+        assert self.process.pid is not None
+        return self.process.pid
+
+    def hears(self, within_s: float) -> bool:
+        """Whether it has something to say, or has ended."""
+        return self._pipe.poll(within_s)
+
+    def hear(self) -> Any:
+        """The next that it says.
+
+        Raises:
+            EOFError: it ended without.
+        """
+        assert self.hears(PATIENCE_S)
+        return self._pipe.recv()
+
+    def rest(self) -> Iterator[Any]:
+        """All that it still says whole before it ends."""
+        while True:
+            try:
+                said = self._pipe.recv()
+            except (EOFError, OSError):  # OSError: killed in the middle of a word
+                return
+            yield said
+
+    def kill_in(self, seconds: float) -> None:
+        threading.Timer(seconds, self.process.kill).start()
+
+    def ended(self) -> int:
+        """Waits; returns its exit code, which is that of a signal where negative."""
+        self.process.join(PATIENCE_S)
+        code = self.process.exitcode
+        assert code is not None
+        return code
+
+
+@contextmanager
+def child(work: Callable[..., None], *arguments: object) -> Iterator[Child]:
+    """`work(*arguments, say)`, in a process that is gone when the block ends."""
+    ours, theirs = FORKED.Pipe(duplex=False)
+    process = FORKED.Process(target=_work, args=(work, arguments, theirs))
+    process.start()
+    theirs.close()
+    try:
+        yield Child(process, ours)
+    finally:
+        process.kill()
+        process.join()
+        ours.close()
+
+
+def _work(
+    work: Callable[..., None], arguments: tuple[object, ...], pipe: "Connection[Any, Any]"
+) -> None:
+    work(*arguments, pipe.send)
