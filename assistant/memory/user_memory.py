@@ -295,9 +295,9 @@ class UserMemory:
         """Replace those that are there; returns what they are now. Raises as `put`."""
         return self._writing.submit(self._keeper.change, ids, how).result()
 
-    def drop(self, memories: Sequence[Memory]) -> None:
+    def delete(self, memories: Sequence[Memory]) -> None:
         """Gone from recall, the caches and the table when it returns. Raises as `put`."""
-        self._writing.submit(self._keeper.drop, memories).result()
+        self._writing.submit(self._keeper.delete, memories).result()
 
     @property
     def encoder(self) -> str:

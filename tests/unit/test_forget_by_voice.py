@@ -104,7 +104,7 @@ async def test_undo_claims_nothing_that_is_not_there(tmp_path: Path) -> None:
         dog = here.tell(DOG)
         await here.memory.settled()
         await here.forgetting.hide([dog.id], ())
-        here.transcript.forget("ada", [dog.id])
+        here.transcript.delete_exchanges("ada", [dog.id])
         assert await here.obeying.carry_out(UNDO) == "There is nothing left to bring back."
 
 

@@ -194,7 +194,7 @@ class ConsolidationJob(ModelJob[str, Decisions]):
         """In this order: whatever interrupts it, the new one is there or among the sources."""
         [now] = self._memory.change([older.id], lambda old: _told_again(old, newer)) or [older]
         if set(newer.sources) <= set(now.sources):
-            self._memory.drop([newer])
+            self._memory.delete([newer])
 
     def _supersede(self, older: Memory, newer: Memory) -> None:
         def how(memory: Memory) -> Memory:

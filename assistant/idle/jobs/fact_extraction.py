@@ -163,7 +163,7 @@ class FactExtractionJob(ModelJob[ToldExchange, list[Fact]]):
             marked = [_marked(each, before.pop(each.id, None)) for each in new]
             await asyncio.to_thread(self._memory.put, marked, told=True)
         if before:
-            await asyncio.to_thread(self._memory.drop, list(before.values()))
+            await asyncio.to_thread(self._memory.delete, list(before.values()))
         await self.note(DerivedOutput(exchange.id, content, (exchange.id,)), _fact_ids(exchange.id))
 
     # -- inside ---------------------------------------------------------------------------------

@@ -138,5 +138,5 @@ class ModelJob(ABC, Generic[Source, Made]):
         """Nothing of them stays, not in the store's older versions either."""
         made = self._memory.table.get(self._user, memories) if memories else []
         if made:
-            self._memory.drop(made)
+            self._memory.delete(made)
             rewrite(self._memory.table)

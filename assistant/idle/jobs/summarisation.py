@@ -180,7 +180,7 @@ class SummarisationJob(ModelJob[ToldSpan, WrittenSummary]):
         span = self._spans.span(subject)
         if span is None:
             return None
-        if self._spans.put_right(span):
+        if self._spans.suppressed(span):
             self.noted(DerivedOutput(subject, None, span.exchanges), "")
             return None
         if self._spans.has_summary(span, self.version):
@@ -205,7 +205,7 @@ class SummarisationJob(ModelJob[ToldSpan, WrittenSummary]):
             new = replace(new, **{name: getattr(marks, name) for name in MARKS})
         changed = [each for each in old if not made.text or each != new]
         if changed:
-            await asyncio.to_thread(self._memory.drop, changed)
+            await asyncio.to_thread(self._memory.delete, changed)
         if made.text:
             await asyncio.to_thread(self._memory.put, [new])
         output = DerivedOutput(span.subject, made.text or None, span.exchanges)

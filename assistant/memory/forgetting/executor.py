@@ -306,14 +306,14 @@ class ForgettingExecutor:
         if items.id not in self._unnoted and all(each.id != items.id for each in noted):
             return None
         result = self._purge(items)
-        self._transcript().show_again(self._user, items.id)
+        self._transcript().unhide(self._user, items.id)
         return result
 
     def _bring_back(self, items: HiddenItems) -> list[tuple[str, Exchange]]:
         """Returns what the transcript has of it."""
         transcript = self._transcript()
         found = list(transcript.exchanges(self._user, set(items.exchanges)))
-        transcript.show_again(self._user, items.id)
+        transcript.unhide(self._user, items.id)
         return found
 
     def _read_notes(self) -> list[HiddenItems]:

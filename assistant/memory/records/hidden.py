@@ -39,8 +39,8 @@ class HiddenItems:
         return now >= self.due or now < self.asked - timedelta(minutes=1)
 
 
-class Veil:
-    """Over what is hidden: nobody is shown it."""
+class HiddenSet:
+    """All that is hidden of a user: nobody is shown it."""
 
     def __init__(self, hidden: Iterable[HiddenItems]) -> None:
         every = list(hidden)

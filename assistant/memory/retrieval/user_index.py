@@ -81,9 +81,9 @@ class UserIndex:
 
     @property
     def shown(self) -> int:
-        """Those of them that are not withheld."""
+        """Those of them that are not hidden."""
         with self._lock:
-            return len(self) - len(self._columns.all_veiled())
+            return len(self) - len(self._columns.all_hidden())
 
     def __contains__(self, key: str) -> bool:
         return key in self._columns.row_of
@@ -212,19 +212,19 @@ class UserIndex:
                 self._columns.remove(rows)
                 self.profile = self._columns.profile()
 
-    def veil(self, exchanges: Collection[str], ids: Collection[str]) -> None:
+    def hide(self, exchanges: Collection[str], ids: Collection[str]) -> None:
         """What rests on these exchanges, and these memories, is not found from now on, nor always
         told, also what comes later; all else is. Takes some 0.1 ms for a hundred of them."""
         with self._lock:
-            self._columns.veil(exchanges, ids)
-            self._extras.veil(exchanges)
+            self._columns.hide(exchanges, ids)
+            self._extras.hide(exchanges)
             self.profile = self._columns.profile()
 
     def outlines(
         self, exchanges: Collection[str] | None = None, ids: Collection[str] = ()
     ) -> dict[str, Memory]:
         """By their ids, without what only the table knows: what rests on these exchanges, and these
-        memories; default: all. What is withheld is left out. Blocking; a search waits for a
+        memories; default: all. What is hidden is left out. Blocking; a search waits for a
         piece of it alone."""
         with self._lock:
             columns = self._columns
@@ -253,7 +253,7 @@ class UserIndex:
     def purge(self) -> None:
         """Drop every word that only a removed memory had, or what was made of it."""
         with self._lock:
-            self._extras.drop_veiled()
+            self._extras.delete_hidden()
             self._columns.forget_speakers()
         self._lexical.purge()
         self._extras.purge()
@@ -292,14 +292,14 @@ class UserIndex:
             return self._vectors.quick.tiers([row])[0] if row is not None else None
 
     def tier_counts(self) -> dict[Tier, int]:
-        """How many memories each tier holds, without the withheld; the cold one all without a
+        """How many memories each tier holds, without the hidden ones; the cold one all without a
         vector too."""
         with self._lock:
             quick = self._vectors.quick
             hot, warm = len(quick.hot), len(quick.warm)
-            veiled = Counter(quick.tiers(self._columns.all_veiled().tolist()))
+            hidden = Counter(quick.tiers(self._columns.all_hidden().tolist()))
             all_of_them = {Tier.HOT: hot, Tier.WARM: warm, Tier.COLD: len(self) - hot - warm}
-            return {tier: count - veiled[tier] for tier, count in all_of_them.items()}
+            return {tier: count - hidden[tier] for tier, count in all_of_them.items()}
 
     def without_vectors(self, limit: int, *, stronger: bool = False) -> tuple[list[str], list[str]]:
         """Ids and texts of what has no vector yet, the newest first."""
@@ -334,7 +334,7 @@ class UserIndex:
             quick = self._vectors.quick
             rows, cosines = quick.search(quick.about([row])[0], k + 1)
             found = zip(rows.tolist(), cosines.tolist(), strict=True)
-            shown = ((each, cosine) for each, cosine in found if not self._columns.veiled(each))
+            shown = ((each, cosine) for each, cosine in found if not self._columns.is_hidden(each))
             return [(self._columns.ids[each], cosine) for each, cosine in shown if each != row][:k]
 
     def newest(self, count: int) -> list[str]:

@@ -1,5 +1,5 @@
 """What must not come back, as all who share a store know it: ids of forgotten exchanges and
-memories, no words. Pure; `marker_table` keeps them."""
+memories, no words. Pure; `tombstone_table` keeps them."""
 
 import re
 from collections.abc import Collection, Iterable

@@ -175,7 +175,7 @@ class WriteQueue:
                 table.import_(map(serialization.to_json, waiting))
             else:
                 table.add(waiting)
-            self.drop([memory.id for memory in waiting])
+            self.discard([memory.id for memory in waiting])
             self._may_be_there = False
 
         self.write(act)
@@ -183,10 +183,10 @@ class WriteQueue:
     def may_have(self, ids: Iterable[str]) -> None:
         """The store was given these by another way, and what is just being said may be among them:
         what waits is written without being doubled."""
-        self.drop(list(ids))
+        self.discard(list(ids))
         self._may_be_there = True
 
-    def drop(self, ids: Collection[str]) -> None:
+    def discard(self, ids: Collection[str]) -> None:
         """They need not be written any more."""
         with self._lock:
             for key in ids:

@@ -129,7 +129,7 @@ class Recordings:
         """Nothing more comes. A recording elsewhere is its owner's from now on."""
         self._elsewhere.discard(path)
 
-    def drop_turns(self, path: Path, turns: Collection[int]) -> None:
+    def delete_turns(self, path: Path, turns: Collection[int]) -> None:
         """Take what was recorded of them out again. Raises StoreError."""
         with self._locked():
             found = self._read(path)

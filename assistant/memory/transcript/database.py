@@ -188,10 +188,10 @@ class Transcript:
             asked, due = microseconds(hidden.asked), microseconds(hidden.due)
             hidden_rows.hide(self._db, hidden, asked, due)
 
-    def show_again(self, user: str, key: str) -> None:
+    def unhide(self, user: str, key: str) -> None:
         """Take such a note back. Raises as `hide`."""
         with self.writing():
-            hidden_rows.show_again(self._db, user, key)
+            hidden_rows.unhide(self._db, user, key)
 
     def hidden(self, user: str) -> list[HiddenItems]:
         """All that is hidden, oldest first.
@@ -252,7 +252,7 @@ class Transcript:
         with self._lock, explained(self._path):
             return suppressions.noted(self._db, user, microseconds(now))
 
-    def forget(self, user: str, exchange_ids: Collection[str]) -> int:
+    def delete_exchanges(self, user: str, exchange_ids: Collection[str]) -> int:
         """Delete those of the user's exchanges, and the summaries that cover one of them; returns
         how many exchanges there were. Their words leave the file, and its log.
 
@@ -266,12 +266,12 @@ class Transcript:
             step = hidden_rows.LOOKED_UP
             gone = sum(self._delete(user, ids[i : i + step]) for i in range(0, len(ids), step))
             self._drop_covering(user, frozenset(ids))
-        self.tidy()
+        self.rewrite()
         return gone
 
     def expire(self, user: str, before: datetime, limit: int, but: str = "") -> int:
         """Delete exchanges of the user's conversations that ended before a moment, the conversation
-        `but` excepted, as `forget` does; returns how many, at most `limit`. Raises as `forget`."""
+        `but` excepted; returns how many, at most `limit`. Raises as `delete_exchanges`."""
         with self.writing():
             rows = self._db.execute(
                 "SELECT id FROM exchange WHERE user = ?1 AND conversation != ?2 AND conversation IN"
@@ -284,13 +284,13 @@ class Transcript:
         if gone == limit:
             self._empty_log()
         elif gone or self.pages().free:
-            self.tidy()
+            self.rewrite()
         return gone
 
-    def tidy(self) -> None:
+    def rewrite(self) -> None:
         """Write the file anew, so that nothing is left in it of what was deleted, and empty its
         log. Nothing can be stored meanwhile: some 60 ms for ten thousand exchanges. Raises as
-        `forget`."""
+        `delete_exchanges`."""
         with self._lock, explained(self._path):
             vacuum.write_anew(self._db)
         self._empty_log()
