@@ -145,8 +145,8 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Miniature:
 @pytest.fixture
 def outdated(miniature: Miniature, installed: Miniature) -> Miniature:
     """One whose environment is whole, and no longer what it should be."""
-    shutil.copytree(installed.root / ".venv", miniature.root / ".venv", symlinks=True)
-    (miniature.root / ".venv" / ".stamp").unlink()
+    ours, all_but = miniature.root / ".venv", shutil.ignore_patterns(".stamp")
+    shutil.copytree(installed.root / ".venv", ours, symlinks=True, ignore=all_but)
     return miniature
 
 
@@ -169,8 +169,7 @@ def test_first_start_installs_and_the_second_goes_straight_on(miniature: Miniatu
 def test_starts_through_a_link_and_without_standard_input(
     installed: Miniature, tmp_path: Path
 ) -> None:
-    link = tmp_path / "assistant"
-    link.symlink_to(installed.root / "scripts" / "run")
+    (link := tmp_path / "assistant").symlink_to(installed.root / "scripts" / "run")
 
     done = subprocess.run(
         ["sh", "-c", 'exec "$0" hello <&-', str(link)],
@@ -362,8 +361,7 @@ def at_terminal(command: list[str], variables: dict[str, str], answer: str) -> t
 
 
 def calls(miniature: Miniature) -> str:
-    log = miniature.root / "calls.txt"
-    return log.read_text() if log.exists() else ""
+    return log.read_text() if (log := miniature.root / "calls.txt").exists() else ""
 
 
 def test_root_gets_portaudio_unasked(miniature: Miniature) -> None:
@@ -400,50 +398,3 @@ def test_agreeing_runs_what_was_shown(miniature: Miniature) -> None:
     assert code == 0
     assert "without sound" not in told
     assert "sudo apt-get install -y" in calls(miniature)
-
-
-PYTEST = """\
-#!/bin/sh
-echo "$*" >>"$CALLS"
-case $* in *"not alone"*) echo "$SHARED"; exit "${SHARED%% *}";; esac
-echo "$ALONE"
-exit "${ALONE%% *}"
-"""
-"""Ends with the code that its closing line begins with."""
-
-
-@pytest.mark.parametrize(
-    ("alone", "shared", "code"),
-    [
-        ("0 failed", "0 failed", 0),
-        ("1 failed", "0 failed", 1),
-        ("0 failed", "1 failed", 1),
-        ("1 failed", "3 failed", 1),
-        ("2 interrupted", "", 2),
-    ],
-)
-def test_both_parts_of_the_tests_are_run_and_told(
-    miniature: Miniature, alone: str, shared: str, code: int
-) -> None:
-    python = miniature.root / ".venv" / "bin" / "python"
-    python.parent.mkdir(parents=True)
-    python.write_text(PYTEST)
-    python.chmod(0o755)
-    log = miniature.root / "calls.txt"
-
-    done = miniature.shell(
-        "marks='not long'\n. \"$root/scripts/_parts.sh\"\nin_two_parts",
-        CALLS=str(log),
-        ALONE=alone,
-        SHARED=shared,
-    )
-
-    assert done.returncode == code, done.stderr
-    first, *second = log.read_text().splitlines()
-    assert first.endswith("-m (not long) and alone tests/real")
-    assert [each.partition("-m (")[2] for each in second] == (
-        ["not long) and not alone -n 2 --dist loadfile --no-loadscope-reorder"] if shared else []
-    )
-    told = [alone, *([shared] if shared else [])]
-    ends = [f"alone: {alone}", *([f"shared: {shared}"] if shared else [])]
-    assert done.stdout.splitlines() == [*told, *ends]
