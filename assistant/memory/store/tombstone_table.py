@@ -4,7 +4,8 @@ A machine that shares the store may have the same exchange in its own transcript
 has yet to write, and would make its memories anew. So a purge writes the ids here before it removes
 a row, and says here when it is done. Whoever opens the store reads them first: what is marked is
 never written again (see `MemoryTable`), is forgotten in that machine's transcript as well (see
-`forgetting.startup`), and a purge that was killed half-way is finished by whoever writes there next.
+`forgetting.startup`), and a purge that was killed half-way is finished by whoever writes there
+next.
 
 A folder of one machine has it too: one mechanism is simpler than two. Without a marker a start
 takes 0.4 ms longer, with 1,000 marks 3 to 6 ms, with 10,000 15 ms. It is a table of its own: the
