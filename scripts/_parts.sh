@@ -18,7 +18,7 @@ part() { # part NAME MARKS ARGUMENTS...: sets $code to pytest's, and keeps its l
 
 in_two_parts() { # what wants the machine to itself, then the rest in two processes; returns a code
     told=$(mktemp -d)
-    part "alone" "alone"
+    part "alone" "alone" tests/real
     first=$code
     if [ "$first" -ne 2 ]; then # Ctrl-C ends both
         part "shared" "not alone" -n 2 --dist loadfile --no-loadscope-reorder

@@ -1,11 +1,9 @@
 """Have a model describe the turns of a benchmark, as the idle work does, and keep its answers.
 
 FILE is in LoCoMo's format. `scripts/eval_recall.py --made CACHE` then measures what the answers
-bring. It resumes where it ended, and may be killed at any time. Several turns are done at a time
-(`--lanes`): a processor writes one token for each of four in less than four times the time. The
-noted seconds are the model's processor time, so that other programs don't count. `--near N` takes
-only N turns of each conversation: those that answer questions, or `--questions M` of them, and the
-turns around.
+bring. It resumes where it ended, and may be killed at any time. The noted seconds are the model's
+processor time, so that other programs don't count. `--near N` takes only N turns of each
+conversation: those that answer questions, or `--questions M` of them, and the turns around.
 """
 
 import asyncio
@@ -27,7 +25,7 @@ MODEL = "qwen2.5-coder-0.5b-instruct"
 
 def work(options: program.Options) -> program.Figures:
     wanted = chosen(pools_of(options), options.near, options.questions)
-    asked = asyncio.run(made(Cache(options.cache), options.model, wanted, options.lanes))
+    asked = asyncio.run(made(Cache(options.cache), options.model, wanted))
     print(f"{asked} turns were asked about, {len(wanted) - asked} were in the cache")
     return {"asked": asked, "model": options.model}
 
@@ -63,7 +61,6 @@ def main(arguments: Sequence[str]) -> int:
     )
     add_number(parser, "--near", 0, "take only N turns of each", least=0)
     add_number(parser, "--questions", None, "with --near, of M questions")
-    add_number(parser, "--lanes", 4, "turns at a time")
     options = parser.parse_args(arguments)
     if (options.file is None) is not options.paraphrase:
         parser.error("give either a FILE or --paraphrase")

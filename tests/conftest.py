@@ -5,6 +5,7 @@ import math
 import os
 import sys
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,8 +17,7 @@ from tests.support import keyrings
 MODELS_CACHE = "ASSISTANT_MODELS_CACHE"
 ROOT = Path(__file__).resolve().parents[1]
 DURATIONS = ROOT / "tests" / "durations.json"
-"""Seconds of each file, and of each test that takes one and more, in one process of a quiet
-machine."""
+"""Seconds of each file, and of each test that takes one and more."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -34,6 +34,9 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """The files go one by one to the process that is free: the long ones first, so that none is
     left working alone at the end."""
+    for item in items:
+        if item.get_closest_marker("alone") and not item.nodeid.startswith("tests/real/"):
+            raise pytest.UsageError(f"{item.nodeid}: only in tests/real are tests run alone.")
     if hasattr(config, "workerinput"):
         took: dict[str, float] = json.loads(DURATIONS.read_text())["files"]
         items.sort(key=lambda item: -took.get(file_of(item.nodeid), math.inf))
@@ -88,14 +91,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-@pytest.fixture(autouse=True)
-def no_settings_from_outside(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+@pytest.fixture(scope="session", autouse=True)
+def no_settings_from_outside() -> Iterator[None]:
     """The developer's own settings and data have no part in the tests; the models' cache has."""
-    for variable in list(os.environ):
-        if variable.startswith(ENVIRONMENT_PREFIX) and variable != MODELS_CACHE:
-            monkeypatch.delenv(variable)
-    # Nor has the developer's keyring.
-    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")
+    with pytest.MonkeyPatch.context() as patch:
+        for variable in list(os.environ):
+            if variable.startswith(ENVIRONMENT_PREFIX) and variable != MODELS_CACHE:
+                patch.delenv(variable)
+        # Nor has the developer's keyring.
+        patch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")
+        yield
+
+
+@pytest.fixture(autouse=True)
+def no_home_from_outside(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("ASSISTANT_HOME", str(tmp_path / "home"))
 
 

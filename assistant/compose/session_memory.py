@@ -7,14 +7,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AsyncExitStack
-from typing import Any
 
 from assistant.compose.memory import open_home_memory
 from assistant.compose.skills import load_forgetting
 from assistant.encryption import MasterKey
 from assistant.errors import StoreBusy, StoreError
 from assistant.events import Event, EventBus, Notice, ProfileChanged, Severity
-from assistant.ipc import RequestServer
+from assistant.ipc import Request, RequestServer, Row
 from assistant.memory import ForgettingExecutor, MemoryService
 from assistant.paths import Home
 from assistant.settings import Settings
@@ -25,8 +24,7 @@ logger = logging.getLogger(__name__)
 TRANSCRIPT_WAIT_S = 20.0
 """For a program that holds the transcript; after that nothing of the session is kept."""
 
-Row = dict[str, Any]
-RequestHandler = Callable[[Mapping[str, Any]], Iterator[Row]]
+RequestHandler = Callable[[Request], Iterator[Row]]
 """Carries a request out; in a thread of the server's. May raise AssistantError."""
 
 
@@ -112,7 +110,7 @@ async def _serve(
     handlers: Mapping[str, RequestHandler],
     stack: AsyncExitStack,
 ) -> None:
-    def answer(request: Mapping[str, Any]) -> Iterator[Row]:
+    def answer(request: Request) -> Iterator[Row]:
         return handlers.get(str(request.get("act")), memory.answer)(request)
 
     try:

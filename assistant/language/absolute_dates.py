@@ -6,14 +6,13 @@ from collections.abc import Callable
 from datetime import date, timedelta
 from functools import partial
 
-from assistant.language.calendar import MONTHS, WEEKDAYS
+from assistant.language.calendar import MONTHS, PART_OF_DAY, WEEKDAYS
 from assistant.language.numbers import COUNT_WORDS, ORDINAL_WORDS, number_of, one_of
 from assistant.language.word_lists import language_data, listed
 
 _WEEKDAY = rf"(?P<weekday>{'|'.join(WEEKDAYS)})"
 _COUNT = rf"(?P<count>an?|{COUNT_WORDS}|\d{{1,3}})"
 _UNIT = r"(?P<unit>day|week|fortnight|month|year)s?"
-_PART = r"(?: (?:morning|afternoon|evening|night|lunchtime))?"
 PAST = re.compile(
     rf"\b(?:{one_of(listed(language_data('en')['verbs']['past']))}"
     r"|(?!need|feed|bleed|speed|breed)[a-z]{2,}ed)\b",
@@ -43,7 +42,7 @@ How = Callable[[date, re.Match[str]], str]
 def with_absolute_dates(text: str, said: date) -> str | None:
     """`text` with its days written out; None where it would mean another time on another day.
 
-    >>> dated("My exam is tomorrow", date(2026, 4, 9))
+    >>> with_absolute_dates("My exam is tomorrow", date(2026, 4, 9))
     'My exam is on Friday 10 April 2026'
     """
     text = _HABIT.sub(lambda match: re.sub(r"(?=\w+$)", _MANY, match.group()), text)
@@ -124,18 +123,18 @@ def _rule(pattern: str, how: How) -> tuple[re.Pattern[str], How]:
 
 
 _NTH = rf"{ORDINAL_WORDS}|\d{{1,2}}(?:st|nd|rd|th)"
-_TOMORROW = r"\b(?P<before>)(?:on )?tomorrow(?!'s)" + _PART + r"\b"
+_TOMORROW = r"\b(?P<before>)(?:on )?tomorrow(?!'s)" + PART_OF_DAY + r"\b"
 _RULES = (
     _rule(r"\bthe day after tomorrow\b", partial(_on, 2)),
     _rule(r"\bthe day before yesterday\b", partial(_on, -2)),
     _rule(_TOMORROW, partial(_on, 1)),
-    _rule(rf"\byesterday(?!'s){_PART}\b|\blast night\b", partial(_on, -1)),
+    _rule(rf"\byesterday(?!'s){PART_OF_DAY}\b|\blast night\b", partial(_on, -1)),
     _rule(r"\btoday(?!'s)\b|\btonight\b|\bthis (?:morning|afternoon|evening)\b", partial(_on, 0)),
     _rule(rf"\bin {_COUNT} {_UNIT}(?:'? time)?(?: now)?\b", partial(_far, 1)),
     _rule(rf"\b{_COUNT} {_UNIT} ago(?: now)?\b", partial(_far, -1)),
     _rule(
         rf"\b(?:on )?(?:(?P<way>last|next|this)(?: coming)? )?{_WEEKDAY}(?!s\b| week\b|"
-        rf" \d){_PART}\b",
+        rf" \d){PART_OF_DAY}\b",
         _weekday,
     ),
     _rule(r"\b(?P<way>last|this|next) (?P<unit>week|month|year)\b", _span),

@@ -12,6 +12,10 @@ MONTHS = (
 """Not by `strftime`, whose names follow the process's locale."""
 
 
+PART_OF_DAY = r"(?: (?:morning|afternoon|evening|night|lunchtime))?"
+"""An expression for what may follow a day."""
+
+
 def local_day(when: datetime) -> date:
     """The day on the calendar of who talks here, as they mean it by "today". At the ends of time,
     where the zone would lead beyond them, the day that is written."""

@@ -4,18 +4,11 @@ import re
 
 from assistant.language.normalization import content_words
 from assistant.language.sentences import sentences
-from assistant.language.word_lists import listed
+from assistant.language.word_lists import words_of
 
 LONGEST_COURTESY = 6
 """Words."""
-COURTEOUS = frozenset(
-    listed(
-        "thanks thank you yes yeah yep no nope ok okay great good cool nice wow fine right perfect"
-        " lovely brilliant interesting sure alright all well i see got it is so what how much very"
-        " many cheers awesome excellent true exactly funny for telling me my dear bye goodbye oh"
-        " hm mhm sounds indeed correct not bad at"
-    )
-)
+COURTEOUS = words_of("words", "courtesy")
 """Words of which thanks and assent are made."""
 
 _BE = (

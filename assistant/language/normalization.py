@@ -8,11 +8,11 @@ import re
 import unicodedata
 
 from assistant.language.numbers import NUMBERS, one_of, with_digits
-from assistant.language.word_lists import listed, synonyms
+from assistant.language.word_lists import synonyms, words_of
 
 _WORD = re.compile(r"[^\W_]+(?:['.,:][^\W_]+)*")
 _NUMERAL = re.compile(rf"\d|\b{one_of(NUMBERS)}\b", re.IGNORECASE)
-_APOSTROPHES = str.maketrans("’‘ʼ＇", "''''")
+APOSTROPHES = str.maketrans("’‘ʼ＇", "''''")
 
 _CONTRACTED = (
     (r"\b(can)'t\b|\b(can)not\b", "can not"),
@@ -43,12 +43,8 @@ ASIDES = re.compile(
 )
 """What is said about the telling, and not about its matter."""
 
-FILLERS = listed(
-    "oh um uh er erm hm hmm mhm ah eh actually really just please anyway basically honestly also"
-    " too again still very a an the of that do does have has be is am are"
-)
-"""Words that two tellings of one thing may differ in. `not`, tenses other than the present and
-whatever could be the point (`right`, `well`, `like`) are not among them."""
+FILLERS = words_of("words", "fillers")
+"""Words that two tellings of one thing may differ in."""
 
 SAME = synonyms("things", "tellings")
 
@@ -60,7 +56,7 @@ _BRITISH = re.compile(
 def american_spelling(text: str) -> str:
     """`colour` as `color`, in lower case: a recogniser writes either.
 
-    >>> american("my neighbour's favourite colour, for four hours")
+    >>> american_spelling("my neighbour's favourite colour, for four hours")
     "my neighbor's favorite color, for four hours"
     """
     return _BRITISH.sub(r"\1or", text)
@@ -68,7 +64,7 @@ def american_spelling(text: str) -> str:
 
 def normalize(text: str) -> str:
     """Lower case, plain apostrophes, contractions written out, one spelling of `colour`."""
-    text = american_spelling(unicodedata.normalize("NFC", text).translate(_APOSTROPHES).lower())
+    text = american_spelling(unicodedata.normalize("NFC", text).translate(APOSTROPHES).lower())
     for pattern, full in CONTRACTED:
         text = pattern.sub(full, text)
     return text
@@ -77,12 +73,12 @@ def normalize(text: str) -> str:
 def content_words(text: str, *, english: bool = True) -> tuple[str, ...]:
     """The words that a statement consists of, fillers left out, numbers as digits.
 
-    >>> words("Oh by the way, I don't have twenty-one cats.")
+    >>> content_words("Oh by the way, I don't have twenty-one cats.")
     ('i', 'not', '21', 'cats')
     """
     if not english:
         return tuple(_WORD.findall(unicodedata.normalize("NFC", text).lower()))
-    lowered = unicodedata.normalize("NFC", text).translate(_APOSTROPHES).lower()
+    lowered = unicodedata.normalize("NFC", text).translate(APOSTROPHES).lower()
     found = _WORD.findall(normalize(ASIDES.sub(" ", lowered)).replace("-", " "))
     kept: list[str] = []
     for each in found:

@@ -78,7 +78,8 @@ def _number(words: Sequence[str], at: int) -> tuple[int, int]:
     total, end, below, start = 0, at, 0, at
     while (group := _below_thousand(words, start)) is not None:
         value, after = group
-        scale = SCALES.get(words[after], 1) if after < len(words) else 1
+        ranks = words[start] in ORDINALS  # "the first thousand"
+        scale = 1 if ranks or after == len(words) else SCALES.get(words[after], 1)
         value, after = value * scale, after + (scale > 1)
         if below and not 0 < value < below:  # another number
             break

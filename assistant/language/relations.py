@@ -4,6 +4,7 @@ import re
 from typing import NamedTuple
 
 from assistant.language.calendar import MONTHS, WEEKDAYS
+from assistant.language.word_lists import words_of
 
 READ = 2_000
 """Characters of a text, from its start, that are looked through."""
@@ -17,22 +18,7 @@ class Role(NamedTuple):
     name: str
 
 
-_PERSONS = (
-    "sister brother mother father mum mom dad mummy daddy daughter son aunt auntie uncle cousin "
-    "niece nephew gran granny grandma grandmother grandad grandpa grandfather granddaughter "
-    "grandson grandchild twin stepson stepdaughter stepmother stepfather stepmum stepdad "
-    "stepbrother stepsister godson goddaughter godmother godfather mother-in-law father-in-law "
-    "sister-in-law brother-in-law son-in-law daughter-in-law husband wife partner fiance fiancee "
-    "boyfriend girlfriend ex friend mate flatmate roommate housemate neighbour neighbor landlord "
-    "landlady tenant lodger boss manager colleague coworker assistant intern teacher tutor coach "
-    "trainer doctor gp dentist physio therapist nurse vet midwife carer cleaner gardener builder "
-    "plumber electrician accountant lawyer solicitor hairdresser barber baker butcher mechanic "
-    "babysitter nanny childminder supervisor professor mentor student client baby kid child dog "
-    "puppy cat kitten hamster rabbit guinea-pig tortoise parrot budgie pony horse goldfish pet"
-)
-
-
-PERSONS = frozenset(_PERSONS.split())
+PERSONS = words_of("words", "persons")
 """After whom a name follows without more ado; others must be "called" something."""
 
 

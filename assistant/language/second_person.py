@@ -11,7 +11,8 @@ from typing import NamedTuple
 from assistant.language.numbers import NUMBERS
 from assistant.language.sentences import begins_sentence, sentences
 from assistant.language.speakers import ASSISTANT, USER
-from assistant.language.word_lists import listed
+from assistant.language.third_person import first_person
+from assistant.language.word_lists import words_of
 
 LONGEST = 12
 """Words of a phrase that is read back."""
@@ -28,44 +29,22 @@ TURNED = {
     "am": "are", "was": "were", "wasn't": "weren't",
 }  # fmt: skip
 SUBJECTS = frozenset({"i", "we"})
-OTHER_SUBJECTS = frozenset(listed("he she it they that which who there this these those what"))
-CLAUSE = frozenset(listed("and but or then so"))
-BETWEEN = frozenset(
-    listed("also always never really just still only once already both almost often usually")
-)
+OTHER_SUBJECTS = words_of("second_person", "other_subjects")
+CLAUSE = words_of("second_person", "joins")
+BETWEEN = words_of("words", "between")
 """What may stand between `I` and its verb."""
-SECOND = frozenset(
-    listed("you your yours yourself yourselves you're you've you'd you'll youre let's lets")
-)
-TO_YOU = frozenset(
-    listed("tell told telling ask asked asking show showed gave give remind reminded thank love")
-)
+SECOND = words_of("second_person", "second")
+TO_YOU = words_of("second_person", "to_you")
 """Verbs of the user's whose `you` is the assistant."""
-SPOKEN_TO = frozenset(listed("say said talk talked talking speak spoke explained mentioned"))
-MINES = frozenset(listed("a an the this that old coal gold salt silver copper tin land diamond"))
+SPOKEN_TO = words_of("second_person", "spoken_to")
+MINES = words_of("second_person", "mines")
 """Before a mine in the ground."""
-RULERS = frozenset(
-    listed("war elizabeth charles james henry george part type phase class level chapter volume")
-)
+RULERS = words_of("second_person", "rulers")
 """Before `I` that is a number."""
-EXCLAIMED = frozenset(listed("god goodness gosh word lord days"))
-THEIRS = frozenset(
-    listed("he she they his her hers their theirs him them himself herself themselves")
-)
-IMPERATIVE = frozenset(
-    listed(
-        "call tell remind wake let give show help play set make send bring don't do never always"
-        " please stop note write read put turn be keep get take go come stay pretend ignore"
-    )
-)
-FUNCTION = frozenset(
-    listed(
-        "the a an on in at to for of with from by this that these those there here it its it's"
-        " he she they his her their he's she's they're yesterday today tomorrow tonight next last"
-        " every each some no not when if because after before since while all both one two three"
-        " please so only just never always sometimes nobody everybody there's that's what who"
-    )
-)
+EXCLAIMED = words_of("second_person", "exclaimed")
+THEIRS = words_of("second_person", "theirs")
+IMPERATIVE = words_of("second_person", "imperative")
+FUNCTION = words_of("second_person", "function")
 """First words that get a small letter inside of a sentence."""
 
 _WORD = re.compile(r"(?<![\w-])[^\W\d_]+(?:'[^\W\d_]+)*(?![\w-])")
@@ -76,8 +55,6 @@ _COUPLE = re.compile(
     r"(^|[.!?,;] |\b(?i:that|when|because|but|so|if|while|where|as|yesterday|today|then) )"
     r"([Mm]y [a-z]+|[A-Z][a-z]+) and I\b"
 )
-_USERS = re.compile(r"\b[Tt]he user's\b")
-_USER = re.compile(r"\b[Tt]he user((?: (?:also|always|never|really|often|usually))?) ([\w']+)")
 _OPENING = re.compile(
     r"^\W*(?:(?:oh|well|so(?! (?:far|much|many|long|that))|okay|ok|hey|hi|hello|and|but|um|uh|er|ah"
     r"|hmm|(?:no|yes|yeah|right|look|listen|sure)(?=[,.!:;])|(?:my )?(?:god|goodness|gosh)|anyway"
@@ -92,13 +69,7 @@ _CLOSING = re.compile(
     r"(?:[,\s]+(?:right|okay|ok|yeah|you see|huh|you know|by the way|please|remember))+\W*$",
     re.IGNORECASE,
 )
-_VERBS = {
-    "has": "have", "is": "am", "was": "was", "does": "do", "goes": "go",
-    "hasn't": "haven't", "isn't": "am not", "doesn't": "don't",
-}  # fmt: skip
-_CLAUSES = frozenset(
-    listed("and but because so since which who when while although though until unless if where")
-)
+_CLAUSES = words_of("second_person", "cuts")
 
 
 class _Token(NamedTuple):
@@ -150,23 +121,9 @@ def _capital(word: str) -> str:
 
 def _described(text: str) -> str | None:
     """What was derived from the user's words in theirs: "The user likes" as "I like"."""
-    if not _USERS.search(text) and not _USER.search(text):
-        return text
-    if THEIRS & {match.group().lower() for match in _WORD.finditer(text)}:
-        return None  # hers may be the user's, or another's
-    text = _USERS.sub("my", text)
-    return _USER.sub(lambda match: f"I{match[1]} {_plural(match[2])}", text)
-
-
-def _plural(verb: str) -> str:
-    """`likes` → `like`."""
-    if verb in _VERBS:
-        return _VERBS[verb]
-    if verb.endswith("ies") and len(verb) > 4:
-        return f"{verb[:-3]}y"
-    if re.search(r"(?:ss|sh|ch|x|zz)es$", verb):
-        return verb[:-2]
-    return verb[:-1] if verb.endswith("s") and not verb.endswith("ss") else verb
+    own = first_person(text)
+    theirs = THEIRS & {match.group().lower() for match in _WORD.finditer(text)}
+    return None if theirs and own != text else own  # hers may be the user's, or another's
 
 
 def _turned(text: str, tokens: Sequence[_Token], place: int) -> str | None:
@@ -226,9 +183,9 @@ def _is_i(word: str) -> bool:
 def spoken_phrase(text: str, speaker: str = USER, *, english: bool = True) -> str:
     """One thing that was said, short, as it stands inside of a sentence of the assistant's.
 
-    >>> phrase("Oh, by the way, my dog is called Max.")
+    >>> spoken_phrase("Oh, by the way, my dog is called Max.")
     'your dog is called Max'
-    >>> phrase("What's the capital of Norway?")
+    >>> spoken_phrase("What's the capital of Norway?")
     'your question "What\\'s the capital of Norway?"'
     """
     sentence = _telling(text)

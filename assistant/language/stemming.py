@@ -8,9 +8,9 @@ from functools import cache, cached_property
 
 import Stemmer
 
-from assistant.language.normalization import american_spelling, numbers_in
+from assistant.language.normalization import APOSTROPHES, american_spelling, numbers_in
 from assistant.language.numbers import NUMBERS
-from assistant.language.word_lists import synonyms
+from assistant.language.word_lists import synonyms, words_of
 from data import located
 
 LONGEST = 40
@@ -29,16 +29,12 @@ STEMMERS = {
 }  # fmt: skip
 """Snowball's algorithms by ISO 639-1 code."""
 
-SPOKEN = frozenset(
-    {"could", "would", "may", "might", "must", "shall", "cannot", "let", "us", "also", "ah", "eh"}
-    | {"er", "hey", "hm", "hmm", "mhm", "oh", "ok", "okay", "uh", "uhm", "um", "yeah", "yes"}
-)
+SPOKEN = words_of("words", "spoken")
 """English words that tell nothing of a topic, beyond the usual list: modal verbs, hesitations."""
-CLITICS = frozenset({"s", "d", "m", "t", "ll", "re", "ve"})
+CLITICS = words_of("words", "clitics")
 """What may follow an apostrophe in English without being part of the word."""
 
 _ASCII_WORD = re.compile(r"[A-Za-z0-9]+(?:'[A-Za-z0-9]+)*")
-_APOSTROPHES = str.maketrans("’‘ʼ＇", "''''")
 _LATIN_ACCENTS = re.compile("[\u0300-\u036f]")
 
 
@@ -79,7 +75,7 @@ class TextAnalyzer:
 
     def terms(self, query: str) -> dict[str, set[str]]:
         """The words of a query as they are written there, and the stems of each."""
-        words = self._split(unicodedata.normalize("NFC", query).translate(_APOSTROPHES))
+        words = self._split(unicodedata.normalize("NFC", query).translate(APOSTROPHES))
         return {word: set(self.content(word)) for word in words}
 
     def clear(self) -> None:
@@ -93,7 +89,7 @@ class TextAnalyzer:
         """
         if text.isascii():
             return text.lower()
-        text = unicodedata.normalize("NFKD", text.translate(_APOSTROPHES))
+        text = unicodedata.normalize("NFKD", text.translate(APOSTROPHES))
         if self.language == "en":
             text = _LATIN_ACCENTS.sub("", text)
         return unicodedata.normalize("NFC", text).lower()

@@ -1,4 +1,5 @@
-"""What the user said of themselves, told by another: "I'm vegan" becomes "The user is vegan".
+"""What the user said of themselves, told by another: "I'm vegan" becomes "The user is vegan"; and
+back again.
 
 Rules of English alone. Nothing is added but "the user" and the ending of a verb.
 """
@@ -7,7 +8,7 @@ import re
 
 from assistant.language.absolute_dates import PAST
 from assistant.language.standing_orders import WISHED
-from assistant.language.word_lists import language_data, listed
+from assistant.language.word_lists import words_of
 
 _USER = "the user"
 _FORMS = {
@@ -23,14 +24,15 @@ _VERBS = {
     "am": "is", "are": "is", "have": "has", "do": "does", "don't": "doesn't", "dont": "doesn't",
     "haven't": "hasn't", "aren't": "isn't", "were": "was", "weren't": "wasn't", "go": "goes",
 }  # fmt: skip
-_UNCHANGING = frozenset(listed(language_data("en")["verbs"]["unchanging"]))
-_BETWEEN = frozenset(
-    listed(
-        "also always never really just still only once already both almost often usually sometimes"
-        " no longer finally mostly absolutely actually probably now even ever not all mainly rarely"
-        " hardly"
-    )
-)
+_BACK = {
+    "has": "have", "is": "am", "was": "was", "does": "do", "goes": "go",
+    "hasn't": "haven't", "isn't": "am not", "doesn't": "don't",
+}  # fmt: skip
+_UNCHANGING = words_of("verbs", "unchanging")
+_BETWEEN = words_of("words", "between")
+_USERS = re.compile(r"\b[Tt]he user['’]s\b")
+_DOES = re.compile(r"\b[Tt]he user((?: (?:also|always|never|really|often|usually))?) ([\w']+)")
+_IS_TOLD = re.compile(r"\b[Tt]he user\b")
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
 _ASIDES = re.compile(
     r",? \b(?:you know|you see|i mean|mind you|literally|honestly|basically|um|uh|er|ooh|"
@@ -83,3 +85,26 @@ def _verb(written: str) -> str:
     if re.search(r"[^aeiou]y$", word):
         return f"{written[:-1]}ies"
     return f"{written}s"
+
+
+def first_person(text: str) -> str:
+    """What is told of the user, as the user would say it.
+
+    >>> first_person("The user's boss likes what the user does.")
+    "my boss likes what I do."
+    """
+    text = _DOES.sub(lambda match: f"I{match[1]} {_plain(match[2])}", _USERS.sub("my", text))
+    return _IS_TOLD.sub("I", text)
+
+
+def _plain(verb: str) -> str:
+    """`likes` → `like`."""
+    if verb in _BACK:
+        return _BACK[verb]
+    if len(verb) < 4 or verb == "this":  # as, his, its
+        return verb
+    if verb.endswith("ies") and len(verb) > 4:
+        return f"{verb[:-3]}y"
+    if re.search(r"(?:ss|sh|ch|x|zz)es$", verb):
+        return verb[:-2]
+    return verb[:-1] if verb.endswith("s") and not verb.endswith("ss") else verb

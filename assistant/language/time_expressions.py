@@ -9,7 +9,7 @@ from functools import cached_property
 from string import ascii_lowercase, ascii_uppercase
 
 from assistant.language.absolute_dates import PAST
-from assistant.language.calendar import MONTHS, WEEKDAYS
+from assistant.language.calendar import MONTHS, PART_OF_DAY, WEEKDAYS
 from assistant.language.date_ranges import (
     FEASTS,
     SEASONS,
@@ -283,7 +283,6 @@ _DATES = (
 )
 _BEFORE = rf"\b(?:about )?(?:the |last )?(?:{_COUNT} )?{_UNIT} (?P<side>before|after) (?:last )?"
 _IN = r"\b(?:back )?(?:in|during|since|by|over|through|at|for|around|from|on)\b"
-_TIME_OF_DAY = r"(?: (?:morning|afternoon|evening|night|lunchtime))?"
 _TWICE = r"(?P<twice> before last)?"
 _PART = (
     r"(?P<part>(?:the )?(?:very )?(?:beginning|start|middle|end) of |early[ -]|mid(?:dle)?[ -]|"
@@ -302,9 +301,9 @@ _RULES = (
     *(_rule(each, _the_date, *_MONTHS, *_SHORT) for each in _DATES),
     _rule(r"\b(?:the )?day before yesterday\b", _on_day(-2), "yesterday"),
     _rule(r"\b(?:the )?day after tomorrow\b", _on_day(2), "tomorrow"),
-    _rule(rf"\byesterday(?:['’]s)?{_TIME_OF_DAY}\b", _on_day(-1), "yesterday"),
+    _rule(rf"\byesterday(?:['’]s)?{PART_OF_DAY}\b", _on_day(-1), "yesterday"),
     _rule(r"\blast night\b", _on_day(-1), "last"),
-    _rule(rf"\btomorrow(?:['’]s)?{_TIME_OF_DAY}\b", _on_day(1), "tomorrow"),
+    _rule(rf"\btomorrow(?:['’]s)?{PART_OF_DAY}\b", _on_day(1), "tomorrow"),
     _rule(r"\btoday(?:['’]s)?\b|\btonight\b", _on_day(0), "today", "tonight"),
     _rule(r"\bthis (?:morning|afternoon|evening)\b", _on_day(0), "this"),
     _rule(rf"\b(?:about |around |some )?{_COUNT} {_UNIT} (?P<ago>ago)\b", _far, "ago"),
@@ -314,7 +313,7 @@ _RULES = (
     ),
     _rule(
         rf"(?:\bon )?\b(?:(?P<way>last|past|next|this)(?: coming)?|on|the) "
-        rf"(?P<weekday>{_WEEKDAY}){_TIME_OF_DAY}{_TWICE}\b",
+        rf"(?P<weekday>{_WEEKDAY}){PART_OF_DAY}{_TWICE}\b",
         _weekday,
         *_WEEKDAYS,
     ),

@@ -22,6 +22,11 @@ def language_data(code: str) -> dict[str, Any]:
     return tomllib.loads(located(f"languages/{code}.toml").read_text("utf-8"))
 
 
+def words_of(section: str, name: str) -> frozenset[str]:
+    """A list of English words."""
+    return frozenset(listed(language_data("en")[section][name]))
+
+
 def synonyms(*groups: str) -> dict[str, str]:
     """English words, and the one that stands for each when texts are compared."""
     same = language_data("en")["same"]

@@ -23,14 +23,14 @@ CONTEXT_TOKENS = 2048
 
 
 @asynccontextmanager
-async def language_model(name: str) -> AsyncIterator[LlamaCpp]:
+async def language_model(name: str, threads: int = THREADS) -> AsyncIterator[LlamaCpp]:
     """Loaded. Raises ModelError: there is no such model, or it has to be pulled."""
     llm = LlamaCpp(
         ModelStore(models_cache(), catalogue.read()).weights(name),
         name=name,
         context_tokens=CONTEXT_TOKENS,
-        threads=THREADS,
-        batch_threads=THREADS,
+        threads=threads,
+        batch_threads=threads,
         batch_tokens=128,
     )
     try:

@@ -1,90 +1,19 @@
 """A model's descriptions of the turns of conversations, by the idle work's own prompt."""
 
-import asyncio
 import os
 from collections.abc import Sequence
 from contextlib import aclosing
-from typing import NamedTuple
 
 import psutil
 
-from assistant.errors import ModelFailed
 from assistant.idle.jobs.expansion_prompt import prompt, schema, tokens
-from assistant.paths import models_cache
-from models import catalogue
-from models.download.cache import ModelStore
-from models.llm.llama_process import LoadRefused, Worker, WorkerConfig, WorkerDied, WorkerRefused
-from models.llm.special_tokens import engine_messages
+from models.interfaces import Generation, Lane
+from models.llm.llama import LlamaCpp
+from scripts.eval.asking import language_model
 from scripts.eval.derived_cache import Cache, Call, calls
 from scripts.eval.recall_data import Pool
 
-CONTEXT = 1536
-"""Tokens of one lane."""
-START_S = 600.0
-
-
-class Answered(NamedTuple):
-    text: str
-    read: int
-    generated: int
-
-
-class Lanes:
-    """A model with several KV caches. Belongs to the event loop."""
-
-    def __init__(self, worker: Worker) -> None:
-        self._worker = worker
-        self._prompt = prompt()
-        self._counted = 0.0
-
-    async def ask(self, lane: int, asked: str) -> Answered:
-        body = {
-            "messages": engine_messages(self._prompt.messages(asked)),
-            "max_tokens": tokens(),
-            "temperature": 0.0,
-            "id_slot": lane,
-            "cache_prompt": True,
-            "stream": True,
-            "return_progress": True,
-            "response_format": {"type": "json_schema", "json_schema": {"schema": schema()}},
-        }
-        text, usage = "", None
-        async with aclosing(self._worker.run(body)) as chunks:
-            async for chunk in chunks:
-                text += chunk.text
-                usage = chunk.usage or usage
-        return Answered(
-            text, usage.read_tokens if usage else 0, usage.generated_tokens if usage else 0
-        )
-
-    def seconds(self) -> float:
-        """Processor time since the last call: what several lanes share, split among answers as
-        they come."""
-        times = psutil.Process(self._worker.pid).cpu_times()
-        spent = times.user + times.system
-        since, self._counted = spent - self._counted, spent
-        return since
-
-
-async def fill(
-    cache: Cache, model: str, worker: Worker, wanted: Sequence[Call], lanes: int
-) -> None:
-    running = Lanes(worker)
-    running.seconds()
-    waiting = iter(wanted)
-    done = 0
-
-    async def lane(number: int) -> None:
-        nonlocal done
-        for call in waiting:
-            answer = await running.ask(number, call.asked)
-            row = {"answer": answer.text, "read": answer.read, "generated": answer.generated}
-            cache.keep(model, call, row | {"cpu_s": round(running.seconds(), 3)})
-            done += 1
-            if done % 20 == 0:
-                print(f"{done} of {len(wanted)}", flush=True)
-
-    await asyncio.gather(*(lane(number) for number in range(lanes)))
+TOLD_EVERY = 20
 
 
 def near(pool: Pool, count: int, questions: int | None = None) -> list[int]:
@@ -117,28 +46,35 @@ def chosen(
     return found
 
 
-async def made(cache: Cache, model: str, wanted: Sequence[Call], lanes: int) -> int:
+async def made(cache: Cache, model: str, wanted: Sequence[Call]) -> int:
     """Asks for what is not in the cache, and returns how much that was.
 
     Raises:
-        ModelError: the model is missing, or could not be run.
+        ModelError: the model is missing, or failed.
     """
     missing = [call for call in wanted if (model, call) not in cache]
-    threads = max(1, (os.cpu_count() or 2) - 1)
-    config = WorkerConfig(
-        path=str(ModelStore(models_cache(), catalogue.read()).weights(model)),
-        context_tokens=CONTEXT,
-        lanes=lanes,
-        threads=threads,
-        batch_threads=threads,
-        batch=128,
-    )
-    worker = Worker(config, log=None, on_end=lambda _: None)
-    try:
-        await worker.start(START_S)
-        await fill(cache, model, worker, missing, lanes)
-    except (WorkerDied, WorkerRefused, LoadRefused) as error:
-        raise ModelFailed(f"{model} could not go on: {error}") from error
-    finally:
-        await worker.stop()
+    if not missing:
+        return 0
+    form = prompt()
+    # One thread: several wait for each other, and the time they wait for would count.
+    async with language_model(model, threads=1) as llm:
+        spent = cpu_seconds(llm)
+        for done, call in enumerate(missing, 1):
+            text, usage = "", None
+            messages = form.messages(call.asked)
+            request = Generation(messages, tokens(), 0.0, schema(), Lane.BACKGROUND)
+            async with aclosing(llm.stream(request)) as chunks:
+                async for chunk in chunks:
+                    text, usage = text + chunk.text, chunk.usage or usage
+            read, generated = (usage.read_tokens, usage.generated_tokens) if usage else (0, 0)
+            before, spent = spent, cpu_seconds(llm)
+            row = {"answer": text, "read": read, "generated": generated}
+            cache.keep(model, call, row | {"cpu_s": round(spent - before, 3)})
+            if done % TOLD_EVERY == 0:
+                print(f"{done} of {len(missing)}", flush=True)
     return len(missing)
+
+
+def cpu_seconds(llm: LlamaCpp) -> float:
+    times = psutil.Process(llm.worker_pid or os.getpid()).cpu_times()
+    return float(times.user + times.system)

@@ -7,13 +7,9 @@ import numpy as np
 import pytest
 
 from assistant.events import Recalled
-from assistant.language.stemming import TextAnalyzer
 from assistant.memory.retrieval.encoding import QueryEncoder
-from assistant.memory.retrieval.ranking import Ranking
 from assistant.memory.retrieval.results import RecalledForTurn
-from assistant.memory.store.table import MemoryTable
 from assistant.memory.turn_recall import TurnRecall
-from assistant.memory.user_memory import UserMemory
 from assistant.settings import Settings
 from assistant.voice.frames import PartialFrame
 from tests.support.encoders import WAIT_S, Held
@@ -21,6 +17,7 @@ from tests.support.fakes import ScriptedEnd, ScriptedLlm, ScriptedStt, silence, 
 from tests.support.memories import memory
 from tests.support.pace import UNHURRIED_S, unhurried
 from tests.support.session import Session, session
+from tests.support.user_memory import user_memory
 
 UTTERANCE = np.concatenate([speech(0.8), silence(0.6)])
 LONG = np.concatenate([speech(2.5), silence(0.6)])
@@ -109,14 +106,7 @@ class Remembering:
     def __init__(self, folder: Path) -> None:
         self.model = Held()
         self.encoder = QueryEncoder(self.model)
-        self.memory = UserMemory(
-            "me",
-            lambda: MemoryTable.open(str(folder / "memories")),
-            self.encoder,
-            TextAnalyzer("en"),
-            Ranking(),
-            lambda _: None,
-        )
+        self.memory = user_memory(folder / "memories", self.encoder, user="me")
         self.recollection = TurnRecall(self.memory, tuple)
 
     async def load(self, *texts: str) -> None:

@@ -61,7 +61,7 @@ def test_the_ablation_runs_from_conversations_to_a_table(
     asked = [{"question": "Who has a parrot?", "evidence": ["D1:0"], "category": 4}]
     talk = {"session_1": turns, "session_1_date_time": "1:56 pm on 8 May, 2023"}
     file.write_text(json.dumps([{"conversation": talk, "qa": asked}]))
-    making = [str(file), "--cache", cache, "--model", TINY, "--lanes", "1", "--json"]
+    making = [str(file), "--cache", cache, "--model", TINY, "--json"]
     assert make_derived.main(making) == 0
     assert make_derived.main(making) == 0
     assert '"asked": 0' in capsys.readouterr().out

@@ -1,4 +1,5 @@
-"""Forgetting by voice and by keyboard, through the command, real models and restarts."""
+"""Remembering, and forgetting by voice and by keyboard, through the command, real models and
+restarts."""
 
 import json
 import os
@@ -31,8 +32,8 @@ ASK_CAT = "What is my cat called?"
 FORGET_DOG = "Forget everything about my dog."
 
 
-def typed(home: Path) -> Talk:
-    return Talk(home, *TINY, "--text", env=FORGETTING)
+def typed(home: Path, *arguments: str) -> Talk:
+    return Talk(home, *TINY, "--text", *arguments, env=FORGETTING)
 
 
 def tells(turn: Row, name: str) -> bool:
@@ -78,23 +79,27 @@ def forget_by_commands(home: Path, talk: Talk) -> None:
     assert left == []
 
 
-def test_forgetting_holds_across_a_restart_and_undo_brings_back(tmp_path: Path) -> None:
+def test_what_was_told_is_remembered_and_what_was_forgotten_is_not_across_restarts(
+    tmp_path: Path,
+) -> None:
     with typed(tmp_path) as first:
-        first.wait_for("memories")
+        assert first.wait_for("memories")["count"] == 0
         first.say(f"The code of my bicycle lock is {PIN.decode()}.")
         forget_by_commands(tmp_path, first)
         first.say(DOG)
         first.end_input()
         assert first.finish() == 0
+    assert all(turn["memories"] == [] for turn in first.of("turn"))
 
     with typed(tmp_path) as talk:
-        talk.wait_for("memories")
+        assert talk.wait_for("memories")["count"] == 2
         for line in (ASK_DOG, FORGET_DOG, ASK_DOG, CAT, "Forget that.", "Undo that."):
             talk.say(line)
         talk.end_input()
         assert talk.finish() == 0
     before, after, _ = talk.of("turn")
-    assert tells(before, "Max")
+    assert DOG in [memory["text"] for memory in before["memories"]]
+    assert all(set(memory) == {"id", "text", "score"} for memory in before["memories"])
     assert not tells(after, "Max")
     dog, cat, back = [row["text"] for row in talk.of("remark")]
     assert dog.startswith("Forgotten: your dog is called Max")
@@ -110,6 +115,13 @@ def test_forgetting_holds_across_a_restart_and_undo_brings_back(tmp_path: Path) 
     asked_dog, asked_cat = again.of("turn")
     assert not tells(asked_dog, "Max")
     assert tells(asked_cat, "sleeps all day")
+
+    with typed(tmp_path, "--user", "bob") as somebody_else:
+        assert somebody_else.wait_for("memories")["count"] == 0
+        somebody_else.say(ASK_CAT)
+        somebody_else.end_input()
+        assert somebody_else.finish() == 0
+    assert somebody_else.of("turn")[0]["memories"] == []
 
 
 @pytest.mark.alone

@@ -13,21 +13,18 @@ from moto.server import ThreadedMotoServer
 from assistant.context.conversation import Conversation
 from assistant.encryption.keys import MasterKey
 from assistant.language.speakers import USER
-from assistant.language.stemming import TextAnalyzer
 from assistant.memory.admin import MemoryAdmin
 from assistant.memory.forgetting.startup import purge_due_at_start
 from assistant.memory.forgetting.verify import OTHERS
-from assistant.memory.retrieval.encoding import QueryEncoder
-from assistant.memory.retrieval.ranking import Ranking
 from assistant.memory.store import write_queue, writer_lock
 from assistant.memory.store.table import MemoryTable
 from assistant.memory.transcript.database import Transcript
 from assistant.memory.user_memory import UserMemory
 from tests.support.desks import forget_now
-from tests.support.encoders import HashingEncoder
 from tests.support.forgetting import LEISURE_S, START
 from tests.support.memories import stored
 from tests.support.object_store import endpoint
+from tests.support.user_memory import user_memory
 
 pytestmark = pytest.mark.real
 
@@ -52,14 +49,7 @@ async def machine(
         gone.extend(exchanges)
 
     with closing(Transcript.open(folder / "transcript.sqlite3")) as transcript:
-        memory = UserMemory(
-            "ada",
-            open_table,
-            QueryEncoder(HashingEncoder()),
-            TextAnalyzer("en"),
-            Ranking(),
-            lambda _: None,
-        )
+        memory = user_memory(open_table)
         await memory.load(transcript, purge_due_at_start(transcript, on_gone=on_gone))
         try:
             yield memory, transcript

@@ -50,7 +50,7 @@ async def empty(idle: Working) -> None:
 
 async def test_work_on_a_real_model_stops_and_is_done_again(home: Home) -> None:
     await asyncio.to_thread(fill, home, "tiny", 4)
-    await interrupted(home, 3)
+    await interrupted(home, 1)
 
 
 @pytest.mark.long

@@ -10,11 +10,7 @@ import pytest
 
 from assistant.compose.engines import build_query_encoder
 from assistant.errors import ModelFailed, ModelMissing
-from assistant.language.stemming import TextAnalyzer
 from assistant.memory.records.memory import Memory, MemoryKind, new_id
-from assistant.memory.retrieval.ranking import Ranking
-from assistant.memory.store.table import MemoryTable
-from assistant.memory.user_memory import UserMemory
 from models.download.cache import ModelStore
 from models.encoder.onnx import OnnxEncoder
 from models.encoder.worker import EncoderProcess
@@ -22,6 +18,7 @@ from models.hardware import detect
 from models.selection.profiles import SMALL, TINY, Choice
 from models.selection.requested import ModelSelection
 from tests.support.memories import NOW
+from tests.support.user_memory import user_memory
 
 pytestmark = pytest.mark.real
 
@@ -75,14 +72,7 @@ async def test_what_is_asked_in_other_words_is_found_by_both(
     store.pull([*SMALL.encoders])
     encoder = build_query_encoder(shop(store))
     assert encoder.stronger is not None
-    memory = UserMemory(
-        "ada",
-        lambda: MemoryTable.open(str(tmp_path / "memories")),
-        encoder,
-        TextAnalyzer("en"),
-        Ranking(),
-        lambda _: None,
-    )
+    memory = user_memory(tmp_path / "memories", encoder)
     await memory.load(None)
     told = [Memory(new_id(), "ada", MemoryKind.FACT, text, NOW) for text in SAID]
     await asyncio.to_thread(memory.put, told)

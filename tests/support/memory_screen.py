@@ -27,6 +27,7 @@ from ui.screen.memory.table import MemoryList
 from ui.session.session import Ended, Heard
 
 APART_S = 60
+WORKERS = {"list", "look", "pages", "detail", "mark", "edit", "forget", "dialog"}
 
 
 class AtDesk:
@@ -105,13 +106,18 @@ class Stage:
         row = self.table.here
         return str(row["text"]) if row is not None else ""
 
-    def texts(self) -> list[str]:
+    def rows(self) -> list[Row]:
         rows = (self.table.row(index) for index in range(self.table.total))
-        return [str(row["text"]) for row in rows if row is not None]
+        return [row for row in rows if row is not None]
+
+    def texts(self) -> list[str]:
+        return [str(row["text"]) for row in self.rows()]
 
     async def press(self, *keys: str) -> None:
-        await self.pilot.press(*keys)
-        await self.settled()
+        """One after the other: a key ends what the one before it began, where both change marks."""
+        for key in keys:
+            await self.pilot.press(key)
+            await self.settled()
 
     async def settled(self) -> None:
         """All that was asked for is drawn."""
@@ -123,8 +129,10 @@ class Stage:
             await self.pilot.pause()
 
     def _busy(self) -> bool:
-        unfinished = [each.group for each in self.app.workers if not each.is_finished]
-        return bool({"list", "look", "pages", "detail"} & set(unfinished)) or self.tab.waiting
+        unfinished = {each.group for each in self.app.workers if not each.is_finished}
+        if len(self.app.screen_stack) > 1:  # until it is answered, in a window
+            unfinished -= {"mark", "edit", "forget", "dialog"}
+        return bool(unfinished & WORKERS) or self.tab.waiting
 
     async def until(self, what: Callable[[], object]) -> None:
         """Wait for something that comes of what was done."""

@@ -35,6 +35,8 @@ OBEYING = (sys.executable, "-c", OBEY)
 Row = dict[str, Any]
 
 
+UNHURRIED = {"ASSISTANT_LLM__TIMEOUT_S": str(PATIENCE_S)}
+"""A busy machine is waited for: the model is not given up with an apology."""
 FORGETFUL = {"ASSISTANT_MEMORY__ENABLED": "false"}
 """Sessions that test something else start faster without a long-term memory."""
 REMEMBERING = {
@@ -66,6 +68,7 @@ class Talk:
             text=True,
             env={
                 **os.environ,
+                **UNHURRIED,
                 **FORGETFUL,
                 **(env or {}),
                 "ASSISTANT_MODELS_CACHE": str(models_cache()),

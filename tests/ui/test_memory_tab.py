@@ -145,6 +145,15 @@ async def test_memories_are_added_edited_and_marked(tmp_path: Path) -> None:
         assert here.table.selection == set()
 
 
+async def test_a_look_meanwhile_does_not_stop_the_cursor_on_its_way(tmp_path: Path) -> None:
+    async with stage(tmp_path, told=TOLD) as here:
+        assert here.here != DOG
+        [dog] = [row["id"] for row in here.rows() if row["text"] == DOG]
+        here.tab.load(dog)
+        here.tab.load()
+        await here.until(lambda: here.here == DOG)
+
+
 async def test_one_is_forgotten_and_brought_back_and_others_come_in(tmp_path: Path) -> None:
     async with stage(tmp_path, told=TOLD) as here:
         await at(here, LISBON)

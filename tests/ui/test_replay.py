@@ -159,27 +159,38 @@ async def test_space_pauses_and_plus_and_minus_change_the_pace(
         await until(pilot, lambda: replay.over)
 
 
+def told_by(app: ReplayScreen, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """All that it notifies of from now on."""
+    told: list[str] = []
+    monkeypatch.setattr(app, "notify", lambda message, **_: told.append(message))
+    return told
+
+
 async def test_what_needs_an_assistant_says_one_sentence(
-    home: Home, reel: PlayableRecording
+    home: Home, reel: PlayableRecording, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     app = screen(Replay(reel, paused=True), home)
+    told = told_by(app, monkeypatch)
     async with started(app) as pilot:
         await pilot.press("n")
         for times, key in enumerate("xsortu", 1):
             await pilot.press(key)
             await pilot.pause()
-            assert [each.message for each in app._notifications] == [NOBODY] * times, key
+            assert told == [NOBODY] * times, key
 
 
-async def test_letters_are_typed_where_one_types(home: Home, reel: PlayableRecording) -> None:
+async def test_letters_are_typed_where_one_types(
+    home: Home, reel: PlayableRecording, monkeypatch: pytest.MonkeyPatch
+) -> None:
     replay = Replay(reel, paused=True)
     app = screen(replay, home)
+    told = told_by(app, monkeypatch)
     async with started(app) as pilot:
         await pilot.press("i", "n", "space", "n")
         assert (replay.place, app.query_one("#typed", Input).value) == (0, "n n")
         await pilot.press("enter")
         await pilot.pause()
-        assert [each.message for each in app._notifications] == [NOBODY]
+        assert told == [NOBODY]
 
 
 # -- recording on the screen --------------------------------------------------------------------

@@ -127,13 +127,16 @@ def test_nor_does_a_conversion_or_a_store_that_is_set_aside(home: Home) -> None:
 
 
 def strings() -> Iterator[str]:
-    """All that containers refer to."""
+    """All that containers refer to, and all keys."""
     gc.unfreeze()  # else those that were there when a session began are not among them
     gc.collect()
     for each in gc.get_objects():
-        for inner in gc.get_referents(each):
-            if type(inner) is str:  # others may answer to `__class__` in ways of their own
+        for inner in (each, *gc.get_referents(each)):
+            # Others may answer to `__class__` in ways of their own.
+            if type(inner) is str:
                 yield inner
+            elif issubclass(type(inner), dict):  # words as keys are no referents
+                yield from (key for key in list(inner) if type(key) is str)
 
 
 def secret() -> str:

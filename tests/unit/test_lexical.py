@@ -1,7 +1,6 @@
 """The words of a text, and the search for them, against bm25s on the whole corpus."""
 
 import json
-import pickle
 import random
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +16,7 @@ from assistant.memory.retrieval import lexical_index
 from assistant.memory.retrieval.bm25_matrix import Segment
 from assistant.memory.retrieval.lexical_index import LexicalIndex
 from data import located
+from tests.support.in_ram import held
 
 SYLLABLES = ["ba", "du", "fi", "go", "ke", "lo", "mu", "na", "pi", "ro", "su", "te", "vo", "zi"]
 
@@ -103,9 +103,9 @@ class TestLexicon:
     def test_clear_leaves_no_word(self) -> None:
         lexicon = TextAnalyzer()
         lexicon.content("rhubarb")
-        assert b"rhubarb" in pickle.dumps(dict(lexicon._stems))
+        assert b"rhubarb" in held(lexicon)
         lexicon.clear()
-        assert b"rhubarb" not in pickle.dumps(dict(lexicon._stems))
+        assert b"rhubarb" not in held(lexicon)
 
     def test_what_is_no_word_is_cut_and_not_kept(self) -> None:
         lexicon = TextAnalyzer()
@@ -247,15 +247,15 @@ class TestChanges:
 
     def test_purged_words_are_nowhere(self, state: str) -> None:
         made = self.made(["my dog Rumpelstilzchen", "a dog", "the xylophone", "two dogs"], state)
-        assert b"rumpelstilzchen" in everything(made)
+        assert b"rumpelstilzchen" in held(made)
         made.remove([0])
         made.replace(2, "a trumpet", "")
         made.purge()
-        held = everything(made)
-        assert b"rumpelstilzchen" not in held
-        assert b"xylophon" not in held
-        assert b"trumpet" in held
-        assert b"dog" in held
+        left = held(made)
+        assert b"rumpelstilzchen" not in left
+        assert b"xylophon" not in left
+        assert b"trumpet" in left
+        assert b"dog" in left
         assert made.score("dogs").own.astype(bool).tolist() == [False, True, False, True]
 
     def test_a_replaced_row_has_the_new_words_alone(self, state: str) -> None:
@@ -300,7 +300,7 @@ class TestChanges:
             assert found == [[4], [], [2]]
             assert made.score("tower").own.nonzero()[0].tolist() == [1]
             made.purge()
-        assert b"kite" not in everything(made)
+        assert b"kite" not in held(made)
 
     def test_unknown_rows_and_uneven_fields_are_refused(self) -> None:
         made = index(["one kite"])
@@ -336,14 +336,6 @@ class TestChanges:
         assert made.score(QUERIES[0]).own[left] == pytest.approx(
             reference([final[row] for row in left], QUERIES[0]), abs=1e-6
         )
-
-
-def everything(made: LexicalIndex) -> bytes:
-    """Every word that the index and its lexicon hold, as bytes."""
-    held: list[object] = [dict(made.lexicon._stems)]
-    for field in made._fields:
-        held += [field.segment, vars(field.fresh), field._changed, field.dead]
-    return pickle.dumps(held)
 
 
 def test_a_segment_is_the_matrix_that_bm25s_builds_of_real_text() -> None:

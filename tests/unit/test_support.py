@@ -8,7 +8,7 @@ from assistant.idle.jobs.fact_extraction import candidates
 from assistant.language.absolute_dates import with_absolute_dates
 from assistant.language.name_introduction import name_told
 from assistant.language.stemming import TextAnalyzer
-from assistant.language.third_person import third_person
+from assistant.language.third_person import first_person, third_person
 from assistant.memory.curation.grounding import is_grounded
 from assistant.memory.curation.statements import statements
 from assistant.memory.records.memory import LONGEST_READ
@@ -144,3 +144,19 @@ def test_no_word_of_the_answer_supports_anything(lexicon: TextAnalyzer) -> None:
         ("The user has a boat.", ""),
     ):
         assert not is_grounded(text, quote, statements(quote), THURSDAY, lexicon)
+
+
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        ("The user's boss likes what the user does.", "my boss likes what I do."),
+        (
+            "The user also tries fish and the user isn't vegan.",
+            "I also try fish and I am not vegan.",
+        ),
+        ("Anna told the user this.", "Anna told I this."),
+        ("The user watches birds; Anna knows the user.", "I watch birds; Anna knows I."),
+    ],
+)
+def test_what_is_told_of_the_user_is_put_back_into_their_mouth(told: str, said: str) -> None:
+    assert first_person(told) == said

@@ -1,6 +1,5 @@
 """Which memories are closest at hand, and that this changes what is found by rounding alone."""
 
-import pickle
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -19,6 +18,7 @@ from assistant.memory.retrieval.tier_refresh import TierRefresh
 from assistant.memory.retrieval.user_index import UserIndex
 from assistant.memory.retrieval.vectors.tiers import DAY_S, Marks, Tier, Tiers, assigned, standing
 from assistant.memory.store.table import MemoryTable
+from tests.support.in_ram import held
 from tests.support.user_memory import opened_memory, user_index
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
@@ -117,11 +117,6 @@ class Read:
     def __call__(self, ids: Sequence[str]) -> dict[str, NDArray[np.float32]]:
         self.asked += ids
         return {key: self.known[key] for key in ids if key in self.known}
-
-
-def held(made: UserIndex) -> bytes:
-    dense = made.dense.quick
-    return pickle.dumps([dense._blocks, vars(dense._hot), dense._warm])
 
 
 def tier_of(made: UserIndex, numbers: Iterable[int]) -> set[Tier | None]:

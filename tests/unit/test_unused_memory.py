@@ -1,16 +1,19 @@
-"""What holds zeros alone goes back to the system; all else stays as it is."""
+"""What holds nothing goes back to the system; all else stays as it is."""
 
+import platform
 import subprocess
 import sys
 
-PROGRAM = """
+RESIDENT = """
 import ctypes
 import psutil
-from models.unused_memory import release_zeros
+from models.unused_memory import release_freed, release_zeros
 
 def resident_mb():
     return psutil.Process().memory_info().rss >> 20
+"""
 
+ZEROS = """
 memory = ctypes.create_string_buffer(64 << 20)
 ctypes.memset(memory, 0, len(memory))
 memory[40_000_000:40_000_003] = b"abc"
@@ -22,12 +25,30 @@ memory[1000:1003] = b"def"
 print(memory[1000:1003].decode())
 """
 
+FREED = """
+blocks = [b"x" * 50_000 for _ in range(1000)]
+last = blocks.pop()
+blocks.clear()
+before = resident_mb()
+release_freed()
+print(before - resident_mb(), last == b"x" * 50_000)
+"""
+
+
+def said_by(program: str) -> list[str]:
+    command = [sys.executable, "-c", RESIDENT + program]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    return done.stdout.split()
+
 
 def test_zeros_are_given_back_and_all_else_is_kept() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True, timeout=60
-    )
-    released, kept, place, written = done.stdout.split()
+    released, kept, place, written = said_by(ZEROS)
     assert int(released) >= (55 if sys.platform == "linux" else -8)
     assert (kept, int(place)) == ("abc", 40_000_000)
     assert written == "def"
+
+
+def test_what_the_allocator_keeps_of_what_was_freed_is_given_back() -> None:
+    released, kept = said_by(FREED)
+    assert int(released) >= (40 if platform.libc_ver()[0] == "glibc" else -8)
+    assert kept == "True"

@@ -1,6 +1,5 @@
 """The dense index, against exhaustive scoring in float32."""
 
-import pickle
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 from assistant.memory.records.arrays import Rows, Vectors
 from assistant.memory.retrieval.vectors import vector_index
 from assistant.memory.retrieval.vectors.vector_index import VectorIndex
+from tests.support.in_ram import held
 
 DIMENSIONS = 96
 ROUNDING = 0.005
@@ -34,10 +34,6 @@ def index(given: Vectors, **options: int) -> VectorIndex:
     made = VectorIndex(given.shape[1], **options)
     made.add(given)
     return made
-
-
-def held(made: VectorIndex) -> bytes:
-    return pickle.dumps([made._blocks, vars(made._hot)])
 
 
 def small_blocks(monkeypatch: pytest.MonkeyPatch, rows: int = 64) -> None:

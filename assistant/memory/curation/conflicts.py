@@ -18,6 +18,7 @@ from assistant.language.numbers import cardinal_words
 from assistant.language.sentences import sentences
 from assistant.language.speakers import USER
 from assistant.language.stemming import TextAnalyzer
+from assistant.language.third_person import first_person
 from assistant.language.word_lists import listed
 from assistant.memory.records.memory import Memory
 
@@ -77,15 +78,6 @@ NO_FAVOURITE = (
     r"|that|this|it|one|or|favorite)"
 )
 """Before "is my favourite", these name none."""
-THIRD_PERSON = (
-    (re.compile(r"\b[Tt]he user['’]s\b"), "my"),
-    (re.compile(r"\b[Tt]he user is\b"), "I am"),
-    (re.compile(r"\b[Tt]he user has\b"), "I have"),
-    (re.compile(r"\b[Tt]he user does\b"), "I do"),
-    (re.compile(r"\b[Tt]he user (\w+?)s\b"), r"I \1"),
-    (re.compile(r"\b[Tt]he user\b"), "I"),
-)
-"""How derived facts are written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +159,7 @@ def _begins(value: tuple[str, ...], beginning: tuple[str, ...]) -> bool:
 def read(text: str, lexicon: TextAnalyzer) -> Iterator[Claim]:
     """The claims that a text of the user makes about their own affairs, as far as they fit a
     pattern; those of doubtful sentences are left out."""
-    for _, _, sentence in sentences(_in_first_person(text), semicolons=True):
+    for _, _, sentence in sentences(first_person(text), semicolons=True):
         plain = ASIDES.sub(" ", normalize(sentence)).strip()
         if sentence.rstrip().endswith("?") or UNREAL.search(plain):
             continue
@@ -180,13 +172,6 @@ def read(text: str, lexicon: TextAnalyzer) -> Iterator[Claim]:
             reader = _Clause(clause, corrected or previous_changed, names, lexicon)
             yield from reader.claims()
             previous_changed = clause.endswith("has changed")
-
-
-def _in_first_person(text: str) -> str:
-    """`The user's boss` is `my boss`."""
-    for written, spoken in THIRD_PERSON:
-        text = written.sub(spoken, text)
-    return text
 
 
 class _Clause:

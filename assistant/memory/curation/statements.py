@@ -226,7 +226,7 @@ def declarative_sentences(said: str) -> list[str]:
     """Whole sentences that tell something of whatever it is: too little for a fact about the user,
     enough for what a conversation was about. Up to the first clause that is doubtful.
 
-    >>> declared("The roof leaks over the back bedroom, I guess it's old")
+    >>> declarative_sentences("The roof leaks over the back bedroom, I guess it's old")
     ['The roof leaks over the back bedroom']
     """
     plain = said.replace("’", "'")

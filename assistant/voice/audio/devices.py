@@ -6,25 +6,8 @@ import time
 from collections.abc import Callable, Sequence
 
 from assistant.errors import AudioError, DeviceMissing
-from assistant.voice.audio.portaudio import (
-    Device,
-    PortAudioThread,
-    find_input,
-    find_output,
-    list_devices,
-    reinitialise,
-)
+from assistant.voice.audio.portaudio import PortAudioThread, reinitialise
 from assistant.voice.audio.streams import SoundDeviceLoudspeaker, SoundDeviceMicrophone, Stream
-
-__all__ = [
-    "Device",
-    "SoundDeviceLoudspeaker",
-    "SoundDeviceMicrophone",
-    "SoundDevices",
-    "find_input",
-    "find_output",
-    "list_devices",
-]
 
 OnState = Callable[[str, bool], None]
 """Takes a sentence for the user, and whether sound works now."""

@@ -81,6 +81,8 @@ class MemoryTab(Pane, MemoryKeys):
         self.soon_s = SOON_S
         self.state = ScreenState()
         self._loaded = False
+        self._around: str | None = None
+        """The memory that the cursor is on its way to."""
         self._news: object = None
         self._pending: list[Row] = []
         self._soon: dict[str, Timer] = {}
@@ -139,11 +141,13 @@ class MemoryTab(Pane, MemoryKeys):
             anew: from the top.
         """
         if self.session.live:
-            self.work(partial(self._load, around, anew), "list")
+            # Until it is drawn: a look in between must not leave the cursor where it was.
+            self._around = None if anew else around or self._around
+            self.work(partial(self._load, anew), "list")
 
-    async def _load(self, around: str | None, anew: bool) -> None:
+    async def _load(self, anew: bool) -> None:
         table = self.table
-        here = table.here
+        here, around = table.here, self._around
         if around is None and here is not None and not anew:
             around = here["id"]
         try:
@@ -156,7 +160,7 @@ class MemoryTab(Pane, MemoryKeys):
         except AssistantError as error:
             self._failed(error)
             return
-        self._loaded = True
+        self._loaded, self._around = True, None
         narrowed = self.source.text or self.source.filters != Filters()
         empty = NONE if narrowed else EMPTY
         table.put(shown.total, shown.pages, shown.cursor, scored=shown.scored, empty=empty)
