@@ -242,8 +242,12 @@ class ForgettingExecutor:
         exchanges = {each.id: each for _, each in found}
         for one in self._hides:
             exchanges |= {each.id: each for each in one.unhide(items, found)}
-        memories = await asyncio.to_thread(self._memories, items.memories)
         self._emit(ForgettingUndone(items.id))
+        try:
+            memories = await asyncio.to_thread(self._memories, items.memories)
+        except StoreError as error:  # they are back all the same
+            logger.warning("what was brought back can't be read yet: %s", error)
+            memories = ()
         return UndoResult(items, tuple(exchanges.values()), tuple(memories))
 
     async def run(self) -> None:
