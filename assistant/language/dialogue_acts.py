@@ -1,4 +1,4 @@
-"""What a turn of the user's is: a question, thanks, or something told."""
+"""Classifies a user's turn: a question, a courtesy, or a statement."""
 
 import re
 
@@ -7,7 +7,7 @@ from assistant.language.sentences import sentences
 from assistant.language.word_lists import listed
 
 LONGEST_COURTESY = 6
-"""Words."""
+"""Most words in a courtesy."""
 COURTEOUS = frozenset(
     listed(
         "thanks thank you yes yeah yep no nope ok okay great good cool nice wow fine right perfect"
@@ -16,7 +16,7 @@ COURTEOUS = frozenset(
         " hm mhm sounds indeed correct not bad at"
     )
 )
-"""Words of which thanks and assent are made."""
+"""Words that thanks and agreement consist of."""
 
 _BE = (
     "am|is|are|was|were|do|does|did|have|has|had|can|could|should|will|would|may|shall|must|isn't"
@@ -40,8 +40,8 @@ _LEADING = re.compile(
 
 
 def is_question(text: str) -> bool:
-    """Whether a turn ends with a question, or is little else. In English it is known without its
-    mark too, as some recognisers write it."""
+    """Whether a turn ends with a question, or is little else. In English, questions are recognised
+    even without the mark, which some recognisers omit."""
     every = [each.text for each in sentences(text.replace("’", "'"))]
     if not every:
         return False
@@ -57,6 +57,6 @@ def _question(sentence: str) -> bool:
 
 
 def is_courtesy(text: str) -> bool:
-    """ "Thanks.", "OK, great.": it is about nothing."""
+    """ "Thanks.", "OK, great.": it has no topic."""
     few = len(text.split()) <= LONGEST_COURTESY and not is_question(text)
     return few and COURTEOUS.issuperset(content_words(text))

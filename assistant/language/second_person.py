@@ -1,7 +1,7 @@
-"""What the user said, said back to them: "my dog is called Max" becomes "your dog is called Max".
+"""Turns the user's words into the second person: "my dog is called Max" → "your dog is called Max".
 
-Rules of English alone. Where they might say something wrong, nothing is turned and the words are
-quoted as they are; so is all that was said in other languages.
+Works for English only. Where the rules might get it wrong, nothing is changed and the words are
+quoted as they are; the same goes for other languages.
 """
 
 import re
@@ -14,11 +14,11 @@ from assistant.language.speakers import ASSISTANT, USER
 from assistant.language.word_lists import listed
 
 LONGEST = 12
-"""Words of a phrase that is read back."""
+"""Most words of a phrase that is read back."""
 LOOKED_AT = 400
-"""Characters of a text: whoever pastes a megabyte gets its beginning read back."""
+"""Characters considered: of a pasted megabyte, only the beginning is read back."""
 SHORTEST_CUT = 5
-"""Words that a phrase has at least where it is cut between two clauses."""
+"""Fewest words left when a phrase is cut between two clauses."""
 
 TURNED = {
     "i": "you", "i'm": "you're", "im": "you're", "i've": "you've", "ive": "you've",
@@ -33,21 +33,21 @@ CLAUSE = frozenset(listed("and but or then so"))
 BETWEEN = frozenset(
     listed("also always never really just still only once already both almost often usually")
 )
-"""What may stand between `I` and its verb."""
+"""Words that may come between `I` and its verb."""
 SECOND = frozenset(
     listed("you your yours yourself yourselves you're you've you'd you'll youre let's lets")
 )
 TO_YOU = frozenset(
     listed("tell told telling ask asked asking show showed gave give remind reminded thank love")
 )
-"""Verbs of the user's whose `you` is the assistant."""
+"""Verbs after which the user's `you` means the assistant."""
 SPOKEN_TO = frozenset(listed("say said talk talked talking speak spoke explained mentioned"))
 MINES = frozenset(listed("a an the this that old coal gold salt silver copper tin land diamond"))
-"""Before a mine in the ground."""
+"""Words before a mine in the ground."""
 RULERS = frozenset(
     listed("war elizabeth charles james henry george part type phase class level chapter volume")
 )
-"""Before `I` that is a number."""
+"""Words before an `I` that is a number."""
 EXCLAIMED = frozenset(listed("god goodness gosh word lord days"))
 THEIRS = frozenset(
     listed("he she they his her hers their theirs him them himself herself themselves")
@@ -66,7 +66,7 @@ FUNCTION = frozenset(
         " please so only just never always sometimes nobody everybody there's that's what who"
     )
 )
-"""First words that get a small letter inside of a sentence."""
+"""First words that get a lower-case initial inside a sentence."""
 
 _WORD = re.compile(r"(?<![\w-])[^\W\d_]+(?:'[^\W\d_]+)*(?![\w-])")
 _QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”|«[^»]*»")
@@ -105,13 +105,13 @@ class _Token(NamedTuple):
     start: int
     end: int
     word: str
-    """In small letters."""
+    """In lower case."""
 
 
 def second_person(text: str) -> str | None:
-    """The user's words as the assistant says them to the user; None where that is in doubt.
+    """The user's words as the assistant says them to the user; None if in doubt.
 
-    Quoted speech inside stays as it is.
+    Quoted speech is left as it is.
 
     >>> second_person("I'm sure that my dog loves me.")
     "You're sure that your dog loves you."
@@ -149,11 +149,11 @@ def _capital(word: str) -> str:
 
 
 def _described(text: str) -> str | None:
-    """What was derived from the user's words in theirs: "The user likes" as "I like"."""
+    """Put a text derived from the user's words in the first person: "The user likes" → "I like"."""
     if not _USERS.search(text) and not _USER.search(text):
         return text
     if THEIRS & {match.group().lower() for match in _WORD.finditer(text)}:
-        return None  # hers may be the user's, or another's
+        return None  # "hers" may be the user's or somebody else's
     text = _USERS.sub("my", text)
     return _USER.sub(lambda match: f"I{match[1]} {_plural(match[2])}", text)
 
@@ -170,7 +170,7 @@ def _plural(verb: str) -> str:
 
 
 def _turned(text: str, tokens: Sequence[_Token], place: int) -> str | None:
-    """What stands for one word; None where that is in doubt."""
+    """The replacement for one word; None if in doubt."""
     token = tokens[place]
     word, written = token.word, text[token.start : token.end]
     before = tokens[place - 1].word if place else ""
@@ -192,7 +192,7 @@ def _turned(text: str, tokens: Sequence[_Token], place: int) -> str | None:
 
 
 def _of_second(tokens: Sequence[_Token], place: int) -> str | None:
-    """ "I told you" → "you told me"; of any other `you` it isn't known who is meant."""
+    """ "I told you" → "you told me"; it is unknown who any other `you` means."""
     word = tokens[place].word
     before = [token.word for token in tokens[:place]]
     if word != "you" or not SUBJECTS & {each.partition("'")[0] for each in before}:
@@ -224,11 +224,11 @@ def _is_i(word: str) -> bool:
 
 
 def spoken_phrase(text: str, speaker: str = USER, *, english: bool = True) -> str:
-    """One thing that was said, short, as it stands inside of a sentence of the assistant's.
+    """A short phrase for one thing that was said, to use inside a sentence of the assistant's.
 
-    >>> phrase("Oh, by the way, my dog is called Max.")
+    >>> spoken_phrase("Oh, by the way, my dog is called Max.")
     'your dog is called Max'
-    >>> phrase("What's the capital of Norway?")
+    >>> spoken_phrase("What's the capital of Norway?")
     'your question "What\\'s the capital of Norway?"'
     """
     sentence = _telling(text)
@@ -247,14 +247,14 @@ def spoken_phrase(text: str, speaker: str = USER, *, english: bool = True) -> st
 
 
 def spoken_topic(topic: str, *, english: bool = True) -> str:
-    """ "my dog" → "your dog"; as it is, where that is in doubt."""
+    """ "my dog" → "your dog"; unchanged if in doubt."""
     plain = " ".join(topic.split()).strip(" .,!?;:")
     turned = second_person(plain) if english else None
     return plain if turned is None else _lowered(turned)
 
 
 def _telling(text: str) -> str:
-    """The first sentence that tells something, without what leads in."""
+    """The first sentence that states something, without its lead-in."""
     beginning = text if len(text) <= LOOKED_AT else text[:LOOKED_AT].rpartition(" ")[0]
     text = " ".join(beginning.split()) or text[:LOOKED_AT]
     found = [_bare(each.text) for each in sentences(text)]
@@ -271,7 +271,7 @@ def _bare(sentence: str) -> str:
 
 
 def _short(sentence: str) -> str:
-    """At most `LONGEST` words, cut between two clauses if there is such a place."""
+    """At most `LONGEST` words, cut between two clauses if possible."""
     words = sentence.split()
     if len(words) <= LONGEST:
         return sentence
@@ -282,7 +282,7 @@ def _short(sentence: str) -> str:
 
 
 def _lowered(sentence: str) -> str:
-    """With a small first letter, unless it may be a name."""
+    """Lower-case the first letter, unless it may belong to a name."""
     first, space, rest = sentence.partition(" ")
     plain = first.lower().rstrip(",")
     small = plain in FUNCTION or plain in TURNED.values()
