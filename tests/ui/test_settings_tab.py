@@ -86,7 +86,7 @@ async def test_the_one_under_the_cursor_is_explained(home: Home) -> None:
         await pilot.pause()
 
         assert "turn.stop_s = 0.5   default: 0.35" in shown(app)
-        assert "Silence that ends a turn" in shown(app)
+        assert "Seconds of silence that end a turn" in shown(app)
 
 
 def test_a_row_fits_a_narrow_terminal(home: Home) -> None:
