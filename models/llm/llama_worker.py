@@ -93,7 +93,7 @@ def lower_priority(nice: int) -> None:
         return
     os.nice(nice)
     if os.getsid(0) == os.getpid():
-        # Linux may share the processor among sessions first; the value then counts only in this one.
+        # Linux may share the processor among sessions first; then the value counts only in ours.
         for _ in range(AUTOGROUP_TRIES):
             try:
                 Path("/proc/self/autogroup").write_text(f"{nice}", "ascii")

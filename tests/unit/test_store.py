@@ -262,7 +262,7 @@ def test_what_encodes_questions_is_a_preparation_too_and_the_vectors_stay(
         )
         store = open_store(tmp_path, hub.url, catalogue, prepare=export)
         if digest:
-            with pytest.raises(ModelCorrupt, match="what encodes questions was prepared by"):
+            with pytest.raises(ModelCorrupt, match="its question encoder was prepared by"):
                 store.location("small")
         hub.requests.clear()
         store.pull(["small"])
