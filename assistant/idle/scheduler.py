@@ -237,7 +237,7 @@ class Scheduler:
         task = self._task = asyncio.create_task(self._work(kind, forced=forced))
         try:
             await self._ended(task)
-        finally:  # the task is still running only if the scheduler itself was cancelled
+        finally:  # reached early if the scheduler itself is cancelled
             if not task.done():
                 self._stop()
                 await asyncio.wait({task}, timeout=CANCEL_TIMEOUT_S)

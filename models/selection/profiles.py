@@ -105,7 +105,7 @@ class Choice:
         return None if self.profile.llm in self.candidates else self.candidates[0]
 
     def is_news(self, hardware: Hardware, notes: Notes) -> bool:
-        """Whether this choice differs from the one last reported, which it then replaces."""
+        """True if this choice differs from the one last reported to the user; records it."""
         told = f"{self.profile.llm} {self.ground}"
         if notes.of(hardware).get("told") == told:
             return False

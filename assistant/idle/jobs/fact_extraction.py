@@ -171,8 +171,8 @@ class FactExtractionJob(ModelJob[ToldExchange, list[Fact]]):
     # -- internals ------------------------------------------------------------------------------
 
     def _put_right(self, exchange: str) -> bool:
-        """Whether the user has deleted or changed some of the exchange's facts, or it has expired.
-        Its facts then stay as they are, as otherwise they would come back in other words."""
+        """Whether the user has deleted or changed some of the exchange's facts, or what was said
+        has expired. Then its facts stay as they are, or they would come back in other words."""
         earlier = fact_rows.read(self._transcript, self._user, [exchange]).get(exchange, [])
         expired = self._transcript.expired(self._user, self._now())
         if None not in earlier and expired.isdisjoint(

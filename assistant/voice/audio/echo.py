@@ -69,7 +69,7 @@ class HalfDuplex:
     """Mutes the microphone while the loudspeaker is playing.
 
     Args:
-        latency_s: of both devices together, from `far` to the echo's arrival in `near`.
+        latency_s: both devices' latency, from `far` to the echo's arrival in `near`.
         clock: monotonic seconds.
     """
 
