@@ -6,9 +6,9 @@ from assistant.facade import exports
 
 if TYPE_CHECKING:
     from assistant.intents.command import Command, CommandKind
+    from assistant.intents.command_text import normalised
     from assistant.intents.confirmation import yes_or_no
     from assistant.intents.grammar import language
-    from assistant.intents.normalisation import normalised
     from assistant.intents.recogniser import ENGLISH, recognise, sounds_like_undo
 else:
     __getattr__ = exports(__name__)

@@ -8,8 +8,8 @@ the whole text, the words in the slot, and the language.
 import re
 from collections.abc import Callable, Mapping
 
+from assistant.intents.command_text import Word
 from assistant.intents.grammar import CommandLanguage
-from assistant.intents.normalisation import Word
 
 
 def _named(text: str, words: tuple[Word, ...], spoken: CommandLanguage) -> bool:

@@ -1,7 +1,7 @@
 """Recognises "yes" or "no" to a question the assistant has asked."""
 
+from assistant.intents.command_text import CommandText, words_of_names
 from assistant.intents.grammar import language, line
-from assistant.intents.normalisation import CommandText, words_of_names
 from assistant.intents.recogniser import ENGLISH
 
 

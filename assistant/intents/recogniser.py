@@ -1,6 +1,6 @@
 """Recognises spoken commands, and what they are about, without a language model.
 
-Pure functions on the transcript; others carry the command out. The words come from `normalisation`,
+Pure functions on the transcript; others carry the command out. The words come from `command_text`,
 the patterns from `grammar` and `data/commands`; this module finds the pattern that fits.
 """
 
@@ -9,14 +9,14 @@ from collections.abc import Iterable
 
 from assistant.intents.arguments import ARGUMENT_CHECKS
 from assistant.intents.command import Command, CommandKind
-from assistant.intents.grammar import CommandLanguage, Pattern, bare, language, line
-from assistant.intents.normalisation import (
+from assistant.intents.command_text import (
     CommandReading,
     CommandText,
     Word,
     normalised,
     words_of_names,
 )
+from assistant.intents.grammar import CommandLanguage, Pattern, bare, language, line
 
 TWICE_WORDS = 14
 """Most words of an utterance with two commands."""

@@ -2,7 +2,7 @@
 
 import re
 
-from assistant.language.normalization import content_words
+from assistant.language.normalisation import content_words
 from assistant.language.sentences import sentences
 from assistant.language.word_lists import words_of
 

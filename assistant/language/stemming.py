@@ -8,7 +8,7 @@ from functools import cache, cached_property
 
 import Stemmer
 
-from assistant.language.normalization import APOSTROPHES, american_spelling, numbers_in
+from assistant.language.normalisation import APOSTROPHES, american_spelling, numbers_in
 from assistant.language.numbers import NUMBERS
 from assistant.language.word_lists import synonyms, words_of
 from data import located

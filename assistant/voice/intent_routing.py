@@ -25,7 +25,7 @@ from assistant.voice.frames import AttemptFrame
 OFF = "Off the record. I won't keep anything until you say: back on the record."
 ON = "Back on the record. I haven't kept anything of what was said in between."
 ALREADY_ON = "We're already on the record."
-NOTHING_SAID = "I have not said anything yet."
+NOTHING_SAID = "I haven't said anything yet."
 NOTHING_KEPT = "I'm not keeping anything in this session, so there is nothing to forget."
 
 HANDLED_HERE = frozenset(

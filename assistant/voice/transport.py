@@ -1,8 +1,6 @@
 """The two ends of the pipeline: *microphone* and *loudspeaker*."""
 
 import asyncio
-from collections import deque
-from dataclasses import dataclass
 
 from pipecat.frames.frames import CancelFrame, EndFrame, Frame
 from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
@@ -13,7 +11,7 @@ from assistant.voice.audio.echo import EchoCanceller
 from assistant.voice.audio.interfaces import BLOCK, MIC_RATE, Loudspeaker, Microphone
 from assistant.voice.dialogue import Dialogue, LoudspeakerControl
 from assistant.voice.frames import AnswerEndFrame, ClauseAudioFrame, CutOffFrame, MicrophoneFrame
-from assistant.voice.speech.clauses import heard_text
+from assistant.voice.speech.heard_words import HeardWords, heard_text
 from models.interfaces import Samples
 
 PLAY_BLOCK_S = BLOCK / MIC_RATE
@@ -84,14 +82,6 @@ class Echo(FrameProcessor):
         await self.push_frame(frame, direction)
 
 
-@dataclass(frozen=True, slots=True)
-class _Due:
-    """A word of the answer, and the playback position at which it has been heard."""
-
-    source_end: int
-    position: int
-
-
 class LoudspeakerOutput(FrameProcessor):
     """*loudspeaker*: plays confirmed clauses, and knows to the word what has been heard."""
 
@@ -105,9 +95,8 @@ class LoudspeakerOutput(FrameProcessor):
         self._loudspeaker = loudspeaker
         self._dialogue = dialogue
         self._accepted = 0
-        self._due: deque[_Due] = deque()
         self._attempt: Attempt | None = None
-        self._heard_to = 0
+        self._heard = HeardWords()
 
     async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
         await super().process_frame(frame, direction)
@@ -150,15 +139,11 @@ class LoudspeakerOutput(FrameProcessor):
         if not await attempt.may_be_heard() or attempt.closed or attempt is self._hushed:
             return
         if attempt is not self._attempt:
-            self._attempt, self._heard_to = attempt, 0
-            self._due.clear()
+            self._attempt, self._heard = attempt, HeardWords()
         if self._chiming is not None:
             await asyncio.wait({self._chiming})
             self._chiming = None
-        start = self._accepted
-        self._due.extend(
-            _Due(timed.word.source_end, start + timed.end_sample) for timed in frame.words
-        )
+        self._heard.queue(frame.words, self._accepted)
         step = int(self._sample_rate * PLAY_BLOCK_S)
         if len(frame.samples):
             self._dialogue.sounding(attempt)
@@ -173,7 +158,7 @@ class LoudspeakerOutput(FrameProcessor):
         if not await attempt.may_be_heard() or attempt.closed or attempt is self._hushed:
             return
         await self._loudspeaker.drain()
-        self._due.clear()
+        self._heard.drop()
         attempt.heard = heard_text(attempt.answer)
         self._attempt = None
         self._dialogue.spoken(attempt)
@@ -185,7 +170,7 @@ class LoudspeakerOutput(FrameProcessor):
             self._note_heard()
             self._hushed = attempt
         self._accepted -= self._loudspeaker.flush()
-        self._due.clear()
+        self._heard.drop()
 
     def _note_heard(self) -> None:
         attempt = self._attempt
@@ -193,9 +178,7 @@ class LoudspeakerOutput(FrameProcessor):
             return
         lag = int(self._loudspeaker.latency_s * self._sample_rate)
         position = self._loudspeaker.played() - lag
-        before = self._heard_to
-        while self._due and self._due[0].position <= position:
-            self._heard_to = self._due.popleft().source_end
-        if self._heard_to != before:
-            attempt.heard = heard_text(attempt.answer, self._heard_to)
+        source_end = self._heard.played(position)
+        if source_end is not None:
+            attempt.heard = heard_text(attempt.answer, source_end)
             self._dialogue.heard(attempt)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from assistant.intents.command import Command, CommandKind
-from assistant.intents.normalisation import normalised
+from assistant.intents.command_text import normalised
 from assistant.intents.recogniser import recognise
 from data import located
 from scripts.common.rows import read_rows

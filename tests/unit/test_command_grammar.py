@@ -3,8 +3,8 @@
 import pytest
 
 from assistant.intents.command import CommandKind
+from assistant.intents.command_text import MOST_WORDS, CommandText
 from assistant.intents.grammar import GrammarError, Notation, language, line, listed
-from assistant.intents.normalisation import MOST_WORDS, CommandText
 
 ENGLISH = language("en")
 

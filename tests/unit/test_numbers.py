@@ -5,7 +5,7 @@ import random
 import pytest
 from num2words import num2words
 
-from assistant.language.normalization import content_words
+from assistant.language.normalisation import content_words
 from assistant.language.numbers import number_of, with_digits
 
 SOME = [*range(1_001), *random.Random(1).sample(range(1_001, 1_000_000), 500), 1_000_000]

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from assistant.language.normalization import content_words
+from assistant.language.normalisation import content_words
 from assistant.language.speakers import ASSISTANT
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.curation.conflicts import read

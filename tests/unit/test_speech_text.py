@@ -4,7 +4,8 @@ import random
 
 import pytest
 
-from assistant.voice.speech.clauses import Clause, ClauseSplitter, heard_text, speakable
+from assistant.voice.speech.clauses import Clause, ClauseSplitter, speakable
+from assistant.voice.speech.heard_words import heard_text
 
 SPEAKABLE = {
     "Just plain words.": "Just plain words.",

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from assistant.language.normalization import ASIDES, content_words, normalize
+from assistant.language.normalisation import ASIDES, content_words, normalize
 from assistant.language.numbers import cardinal_words
 from assistant.language.sentences import sentences
 from assistant.language.speakers import USER

@@ -6,7 +6,7 @@ the words leave open: names, numbers and denials decide, and whatever the user w
 or took apart stays.
 """
 
-from assistant.language.normalization import content_words
+from assistant.language.normalisation import content_words
 from assistant.language.speakers import USER
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.curation.conflicts import changed_since

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 
 from assistant.language.calendar import local_day
-from assistant.language.normalization import ASIDES, content_words
+from assistant.language.normalisation import ASIDES, content_words
 from assistant.language.sentences import stated
 from assistant.language.speakers import USER
 from assistant.language.stemming import TextAnalyzer

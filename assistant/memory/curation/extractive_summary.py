@@ -15,7 +15,7 @@ from assistant.context import Exchange
 from assistant.language.absolute_dates import with_absolute_dates
 from assistant.language.calendar import WEEKDAYS
 from assistant.language.dialogue_acts import is_courtesy, is_question
-from assistant.language.normalization import normalize
+from assistant.language.normalisation import normalize
 from assistant.language.stemming import TextAnalyzer
 from assistant.language.third_person import third_person
 from assistant.memory.curation.duplicates import POINTING

@@ -9,7 +9,7 @@ be a way of putting it.
 
 import re
 
-from assistant.language.normalization import content_words
+from assistant.language.normalisation import content_words
 from assistant.language.numbers import cardinal_words
 from assistant.language.stemming import TextAnalyzer
 from assistant.language.word_lists import listed

@@ -7,7 +7,7 @@ from datetime import datetime
 from assistant.context import Exchange
 from assistant.events import MemoryUsed
 from assistant.language.dialogue_acts import is_question
-from assistant.language.normalization import content_words
+from assistant.language.normalisation import content_words
 from assistant.language.speakers import ASSISTANT, USER
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.forgetting.attribution import (

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from assistant.language.normalization import numbers_in
+from assistant.language.normalisation import numbers_in
 from assistant.language.numbers import NUMBERS, SCALES
 from assistant.language.sentences import begins_sentence
 from assistant.language.stemming import TextAnalyzer, synonym_stems

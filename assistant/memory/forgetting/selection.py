@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 
 from assistant.context import Exchange
 from assistant.language.dialogue_acts import is_courtesy, is_question
-from assistant.language.normalization import content_words
+from assistant.language.normalisation import content_words
 from assistant.language.speakers import USER
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.forgetting.answer_origins import (

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from assistant.language.calendar import MONTHS, WEEKDAYS
-from assistant.language.normalization import content_words
+from assistant.language.normalisation import content_words
 from assistant.language.numbers import NUMBERS
 from assistant.language.time_expressions import find_time_expressions
 from assistant.language.word_lists import listed

@@ -4,10 +4,9 @@
 
 Every decision is made when a written word is complete, and depends only on the text before it. So
 the boundaries of the deltas don't matter. Each spoken word knows where in the answer it ends: after
-an interruption, `heard_text` returns the answer up to the last word that was heard.
+an interruption, `heard_words` tells how much of the answer was heard.
 """
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -18,7 +17,6 @@ __all__ = [
     "Clause",
     "ClauseSplitter",
     "SpokenWord",
-    "heard_text",
     "speakable",
 ]
 
@@ -173,12 +171,3 @@ def speakable(text: str, language: str = "en") -> str:
     """The part of a complete text that is read aloud."""
     splitter = ClauseSplitter(language)
     return " ".join(clause.spoken for clause in [*splitter.feed(text), *splitter.finish()])
-
-
-_THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)\s*", re.DOTALL | re.IGNORECASE)
-_STRAY = re.compile(r"</think(?:ing)?>\s*", re.IGNORECASE)
-
-
-def heard_text(answer: str, source_end: int | None = None) -> str:
-    """The answer up to `source_end` (default: all of it), without the model's thoughts."""
-    return _STRAY.sub("", _THOUGHT.sub("", answer[:source_end])).strip()
