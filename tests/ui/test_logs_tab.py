@@ -162,7 +162,7 @@ async def test_words_narrow_the_log_and_letters_there_are_text(home: Home) -> No
         assert "all levels, with" in shown(app)
         assert "we want water" in shown(app)
         await pilot.press("enter", "slash", "x")
-        await until(pilot, lambda: "No line is like that." in shown(app))
+        await until(pilot, lambda: "No line matches." in shown(app))
         await pilot.press("escape")
         await until(pilot, lambda: "nothing" in shown(app))
         await until(pilot, lambda: app.focused is app.query_one(LogView))

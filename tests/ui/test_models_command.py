@@ -110,7 +110,7 @@ def test_pulling_what_is_whole(store: ModelStore) -> None:
     run(store, "models", "pull", "whisper-tiny.en")
 
     assert (
-        "whisper-tiny.en: already here, and whole."
+        "whisper-tiny.en: already here and intact."
         in run(store, "models", "pull", "whisper-tiny.en")[1]
     )
 
@@ -165,7 +165,7 @@ def test_verifying(store: ModelStore) -> None:
     (store.folder("whisper-tiny.en") / "a").write_bytes(b"another content"[:15])
     code, text = run(store, "models", "verify")
     assert code == ModelCorrupt.exit_code
-    assert "a has another SHA-256 than it should. To mend it: assistant models pull" in text
+    assert "a has another SHA-256 than it should. To fix it: assistant models pull" in text
     code, text = run(store, "--json", "models", "verify", "whisper-tiny.en")
     [row] = lines(text)
     assert (code, row["ok"], row["mend"]) == (3, False, "assistant models pull whisper-tiny.en")
@@ -301,7 +301,7 @@ def test_a_start_without_a_network_goes_on_and_tries_once_a_day(
     hub.files = {}
     stream = io.StringIO()
     missing_models.pull_missing(Settings(), stream)
-    assert f"Going on with {SMALL.llm}." in stream.getvalue()
+    assert f"Continuing with {SMALL.llm}." in stream.getvalue()
     asked = len(hub.requests)
     assert asked > 0
     stream = io.StringIO()

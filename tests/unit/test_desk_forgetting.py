@@ -275,7 +275,7 @@ REFUSED: list[tuple[Row, type[AssistantError], str]] = [
     ({"minutes": float("nan")}, SettingsError, "`minutes` is not as it must be"),
     ({"minutes": True}, SettingsError, "`minutes` is not as it must be"),
     ({"everything": "yes"}, SettingsError, "`everything` is not as it must be"),
-    ({"about": "dog", "with_sources": True}, SettingsError, "`with_sources` goes with"),
+    ({"about": "dog", "with_sources": True}, SettingsError, "`with_sources` needs"),
     ({"about": ""}, SettingsError, "text is empty"),
     ({"about": "him"}, SettingsError, "names nothing that could be looked for"),
     ({"everything": True, "limit": -1}, SettingsError, "limit"),

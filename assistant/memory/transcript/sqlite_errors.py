@@ -31,7 +31,7 @@ def _sentence(error: Exception, path: Path) -> StoreError:
         )
     if name == "SQLITE_IOERR_WRITE":  # SQLite reports a full quota like this, too
         return StoreError(
-            f"The conversation can't be written to {path}: the quota is used up, or the disk fails.",
+            f"The conversation can't be written to {path}: the quota is used up, or it fails.",
             mend="Free some space; what was said meanwhile will be stored then.",
         )
     if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):

@@ -1,5 +1,5 @@
-"""What can be done to memories wherever they are shown: the same keys, the same requests as
-`assistant memory` sends."""
+"""Actions on memories wherever they are shown: the same keys, and the same requests that `assistant
+memory` sends."""
 
 from collections.abc import Callable, Coroutine
 from functools import partial
@@ -28,33 +28,33 @@ MEMORY_BINDINGS: list[BindingType] = [
 
 
 class MemoryActions(Widget):
-    """Actions on what `chosen` names."""
+    """Actions on the chosen memories."""
 
     BINDINGS: ClassVar[list[BindingType]] = MEMORY_BINDINGS
     session: Session
 
     def work(self, do: Callable[[], Coroutine[None, None, None]], group: str) -> None:
-        """Beside what else goes on; what is under way of this group ends."""
-        # A function: the coroutine of a worker that never began would be complained about.
+        """Run it as a worker; work in progress of the same group is cancelled."""
+        # A function: Python complains about a coroutine that never began.
         begun: WorkType[None] = do
         self.run_worker(begun, exclusive=True, group=group)
 
     async def asked(self, window: ModalScreen[Any]) -> Any:
-        """What is answered in a window; None too where another window was faster."""
+        """The window's answer; None also if another window was faster."""
         return await self.app.push_screen_wait(window) if self.screen.is_current else None
 
     def chosen(self) -> list[str]:
-        """Ids of the memories that an action is about."""
+        """Ids of the memories that an action applies to."""
         raise NotImplementedError
 
     def changed(self) -> None:
-        """Called when an action was carried out."""
+        """Called after an action was carried out."""
 
     def forgotten(self) -> None:
-        """Called when what was chosen is gone."""
+        """Called when the chosen memories are gone."""
 
     async def request(self, **request: Any) -> list[Row]:
-        """Ask; what goes wrong is told, and nothing is answered."""
+        """Send a request; errors are shown, and give an empty answer."""
         try:
             return await self.session.ask(request)
         except AssistantError as error:
@@ -67,7 +67,7 @@ class MemoryActions(Widget):
         return rows[0] if rows else None
 
     async def _mark(self, **marks: Any) -> bool:
-        """All that are chosen; says whether it was done."""
+        """Mark all chosen memories; returns whether it worked."""
         done = True
         for key in self.chosen():
             done = bool(await self.request(act="mark", id=key, **marks))
@@ -91,7 +91,7 @@ class MemoryActions(Widget):
     async def _never_recall(self) -> None:
         row = await self._row()
         if row is not None and await self._mark(never_recall=not row["never_recall"]):
-            again = "Recalled where it fits."
+            again = "Can be recalled again."
             self.notify(again if row["never_recall"] else "Never recalled from now on.")
 
     def action_wrong(self) -> None:
@@ -110,7 +110,7 @@ class MemoryActions(Widget):
             return
         if row["kind"] == "exchange":
             self.notify(
-                "What was said is kept to the letter: forget it, and add what is right.",
+                "What was said can't be edited. Forget it, and add the correct text.",
                 severity="warning",
             )
             return
@@ -121,9 +121,10 @@ class MemoryActions(Widget):
             self.notify("Changed.")
 
     def action_forget(self, sources: bool = False) -> None:
-        """
+        """Forget the chosen memories.
+
         Args:
-            sources: of what was derived the exchanges too that it rests on.
+            sources: also forget the exchanges that derived memories are based on.
         """
         self.work(partial(self._forget, sources), "forget")
 
