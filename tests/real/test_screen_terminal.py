@@ -134,7 +134,9 @@ def test_a_crash_gives_the_terminal_back_and_says_one_sentence(tmp_path: Path) -
         terminal.press("?")
         terminal.wait_for("Something went wrong")
         told = " ".join(terminal.text().split())
-        assert told.startswith("Something went wrong unexpectedly (RuntimeError); the details are in")
+        assert told.startswith(
+            "Something went wrong unexpectedly (RuntimeError); the details are in"
+        )
         assert "Traceback" not in told
         assert restored(terminal)
     log = home.log.read_text()

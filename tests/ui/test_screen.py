@@ -97,7 +97,11 @@ async def test_a_turn_is_shown_with_all_that_belongs_to_it(tmp_path: Path) -> No
 async def test_empty_panes_say_what_will_be_there(tmp_path: Path) -> None:
     async with opened(ToldSession(), tmp_path) as (app, _):
         seen = shown(app)
-    for words in ("Nothing has been said yet", "What the model is shown", "The memories recalled for"):
+    for words in (
+        "Nothing has been said yet",
+        "What the model is shown",
+        "The memories recalled for",
+    ):
         assert words in seen, words
 
 
