@@ -158,8 +158,8 @@ def test_verifying(store: ModelStore) -> None:
     run(store, "--profile", "tiny", "models", "pull")
     code, text = run(store, "models", "verify")
     assert code == 0
-    assert sorted(line for line in text.splitlines() if "whole" in line) == sorted(
-        f"{name}: whole." for name in ROLES
+    assert sorted(line for line in text.splitlines() if "intact" in line) == sorted(
+        f"{name}: intact." for name in ROLES
     )
 
     (store.folder("whisper-tiny.en") / "a").write_bytes(b"another content"[:15])

@@ -92,7 +92,7 @@ def test_a_line_that_is_cut_off_at_the_end_costs_itself(recordings: Recordings) 
         (b'{"at": "x"}\n', "is not a recording"),
         (
             b'{"recording": 2, "id": "", "began": "", "conversation": "", "key": ""}\n',
-            "another version",
+            "newer version",
         ),
     ],
 )
