@@ -1,4 +1,4 @@
-"""The assistant itself. It runs headless; faces live in `ui`, neural models in `models`."""
+"""The assistant itself, headless. User interfaces are in `ui`, neural models in `models`."""
 
 from assistant.telemetry import switch_off
 

@@ -1,7 +1,7 @@
 """The composition root: settings in, running assistant out.
 
-The only place that builds concrete parts. Faces open an assistant with `open_assistant`, watch its
-event bus, and ask it for what their user wants.
+The only place that builds concrete parts. User interfaces open an assistant with `open_assistant`,
+watch its event bus, and call its methods for what the user wants.
 """
 
 import asyncio
@@ -43,7 +43,7 @@ PAUSE_BETWEEN_FILES_S = 0.3
 
 
 class Assistant:
-    """A running assistant: what a face may ask of it."""
+    """A running assistant: everything a user interface may ask of it."""
 
     def __init__(
         self,
@@ -70,27 +70,27 @@ class Assistant:
 
     @property
     def hears(self) -> bool:
-        """There is a microphone, or recordings in its place."""
+        """Whether there is a microphone, or recordings in its place."""
         return self._loop.hears
 
     async def say(self, text: str) -> None:
-        """A typed turn."""
+        """Take a typed turn."""
         self._turn_over.clear()
         self._bus.emit(UserSensed())
         await self._loop.say(text)
 
     async def answered(self) -> None:
-        """Wait until the last turn is answered and the model has read it."""
+        """Wait until the last turn is answered and the model's cache holds it."""
         await self._turn_over.wait()
         await self._dialogue.quiet()
         await self.read_up()
 
     async def read_up(self) -> None:
-        """Wait until the model has read the conversation so far."""
+        """Wait until the model's cache holds the conversation so far."""
         await self._dialogue.cache.warmed()
 
     async def recordings_ended(self) -> None:
-        """Play all recordings, each when the one before is answered; returns after the last."""
+        """Play all recordings, each once the one before is answered; return after the last."""
         microphone = self._recordings
         if microphone is None:
             return
@@ -111,12 +111,12 @@ class Assistant:
             microphone.next()
 
     async def mute(self, muted: bool) -> None:
-        """Close or open the microphone; while closed nothing becomes a turn or is kept."""
+        """Close or open the microphone. While it is closed, nothing becomes a turn or is kept."""
         self._loop.turns.open = not muted
         self._dialogue.mute(muted)
 
     async def talk_key(self) -> None:
-        """Push-to-talk: open the microphone, or close it and have what was said answered."""
+        """Push-to-talk: open the microphone, or close it and answer what was said."""
         if self._loop.turns.open:
             await self._loop.turns.release()
             await self.mute(muted=True)
@@ -128,18 +128,20 @@ class Assistant:
         await self._loop.stop_speaking()
 
     async def record(self, path: Path | None = None) -> None:
-        """Write the conversation's events to a file from now on; default: in the home.
+        """Write the conversation's events to a file from now on; by default, one in the home.
 
         Raises:
-            StoreError: it can't be written.
+            StoreError: the file can't be written.
         """
         await self._recorder.start(path)
 
     async def command(self, name: str) -> None:
-        """One of mute, unmute, talk, stop, sleep, wake, off-record, on-record, record (or no more).
+        """Run one of: mute, unmute, talk, stop, sleep, wake, off-record, on-record, record.
+
+        `record` starts a recording, or stops the one under way.
 
         Raises:
-            StoreError: nothing can be recorded.
+            StoreError: the recording can't be written.
         """
         if name in ("mute", "unmute"):
             await self.mute(muted=name == "mute")
@@ -160,7 +162,7 @@ class Assistant:
             self._dialogue.record(off=name == "off-record")
 
     async def start(self) -> None:
-        """Begin to listen."""
+        """Begin listening."""
         await self._loop.start()
         if self._push_to_talk:
             await self.mute(muted=True)
@@ -176,13 +178,13 @@ class Assistant:
 async def open_assistant(
     home: Home, settings: Settings, plan: AudioPlan, bus: EventBus, vault: Vault | None = None
 ) -> AsyncIterator[Assistant]:
-    """A listening assistant; closed, with all its processes, when the block is left.
+    """A listening assistant; leaving the block closes it and ends all its processes.
 
     Args:
-        vault: of the home; closed with the assistant. Default: opened without asking anybody.
+        vault: the home's; closed with the assistant. Default: opened without prompting anyone.
 
     Raises:
-        AssistantError: something that it can't do without is missing or broken.
+        AssistantError: something it needs is missing or broken.
     """
     bus.emit(PhaseChanged(Phase.STARTING))
     home.create()
@@ -190,7 +192,7 @@ async def open_assistant(
         if vault is None:
             vault = await asyncio.to_thread(open_vault, home, settings)
         stack.callback(vault.close)
-        store_location(home, settings)  # an address that can't be used is told at once
+        store_location(home, settings)  # fails early if the address can't be used
         recorder = Recorder(bus)
         stack.push_async_callback(recorder.stop)
         recordings = FileMicrophone(plan.recordings) if plan.recordings else None

@@ -1,4 +1,4 @@
-"""Every failure that a person may read.
+"""Every failure that a user may see.
 
     AssistantError
     ├── SettingsError          a setting is unknown or out of range
@@ -10,21 +10,21 @@
     │   └── ModelFailed        crashed, refused, timed out, or its endpoint is down
     ├── AudioError
     │   ├── DeviceMissing      no such microphone or loudspeaker
-    │   ├── DeviceBusy         taken by another program
+    │   ├── DeviceBusy         in use by another program
     │   └── RecordingUnreadable  not audio, or empty
     └── StoreError             the data folder can't be read or written
         ├── StoreInUse         another process has it open
-        ├── StoreBusy          another program holds it for a moment
-        ├── StoreDamaged       its files are not as they were written
-        └── StoreLocked        encrypted, and there is no key or not the right one
+        ├── StoreBusy          another program is holding it for a moment
+        ├── StoreDamaged       its files have been altered or truncated
+        └── StoreLocked        encrypted, and the key is missing or wrong
 
-`str(error)` is one clear sentence for the user. `mend`, where there is one, is the command or
-the step that repairs it. The command line renders both once and exits with `exit_code`.
+`str(error)` is one clear sentence for the user. `mend`, if set, is the command or the step that
+fixes the problem. The command line prints both once and exits with `exit_code`.
 """
 
 
 class AssistantError(Exception):
-    """Base of the tree. `exit_code` is the process's own when the error ends it."""
+    """Base of the tree. `exit_code` is the process's exit status when the error ends it."""
 
     exit_code = 1
 

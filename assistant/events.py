@@ -1,4 +1,4 @@
-"""Everything that happened: all that a face ever sees.
+"""The events: everything that happens, and all that a user interface ever sees.
 
 Events are frozen and carry plain values, so that they can be folded, recorded and replayed.
 Times are milliseconds counted from the end of the user's speech unless a name says otherwise.
@@ -14,7 +14,7 @@ logger = logging.getLogger(__name__)
 
 
 class Phase(StrEnum):
-    """What the assistant is doing, in the words that the user is shown."""
+    """What the assistant is doing, as shown to the user."""
 
     STARTING = "starting"
     LISTENING = "listening"
@@ -25,7 +25,7 @@ class Phase(StrEnum):
     MUTED = "muted"
     PAUSED = "paused"
     STOPPED = "stopped"
-    """Its process has ended, and can be started again."""
+    """The assistant's process has ended; it can be started again."""
 
 
 class Severity(StrEnum):
@@ -46,7 +46,7 @@ class PhaseChanged(Event):
 
 @dataclass(frozen=True, slots=True)
 class Notice(Event):
-    """One sentence for the user: a device came back, a model was restarted, a limit was met."""
+    """One sentence for the user: a device came back, a model was restarted, a limit was reached."""
 
     text: str
     severity: Severity = Severity.INFO
@@ -55,7 +55,7 @@ class Notice(Event):
 
 @dataclass(frozen=True, slots=True)
 class Loading(Event):
-    """A model is being read into memory, or has been. `role` as in `ModelsReady`."""
+    """A model is being loaded, or has been (`done`). `role` as in `ModelsReady`."""
 
     role: str
     name: str
@@ -64,15 +64,14 @@ class Loading(Event):
 
 @dataclass(frozen=True, slots=True)
 class ModelsReady(Event):
-    """Names by role: stt, llm, tts, encoder."""
+    """All models are loaded. `names` by role: stt, llm, tts, encoder."""
 
     names: dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class SoundReady(Event):
-    """The devices that are listened to and spoken with, by their names; None where there is
-    none."""
+    """The names of the microphone and the loudspeaker in use; None if there is none."""
 
     microphone: str | None
     loudspeaker: str | None
@@ -80,22 +79,24 @@ class SoundReady(Event):
 
 @dataclass(frozen=True, slots=True)
 class TurnStarted(Event):
-    """The user began to speak (or to type)."""
+    """The user began to speak or to type."""
 
     turn: int
 
 
 @dataclass(frozen=True, slots=True)
 class UserSensed(Event):
-    """Somebody is there: maybe a voice, before it is long enough to be `sure`; a voice, whoever it
-    speaks to; or something is typed. Work that nobody waits for stops here. Not recorded."""
+    """Somebody is there: a voice (to whomever it speaks) or typing. Not recorded.
+
+    Work that nobody is waiting for stops here. `sure` is False until the voice has lasted long
+    enough to be certain."""
 
     sure: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class IdleWork(Event):
-    """What is worked on between utterances; None when that has stopped. So much waits."""
+    """The kind of idle job now running (None when it has stopped), and how many are waiting."""
 
     kind: str | None
     waiting: int
@@ -109,7 +110,7 @@ class PartialTranscript(Event):
 
 @dataclass(frozen=True, slots=True)
 class SpeechIgnored(Event):
-    """Sound that did not become a turn, and why: noise, backchannel, echo, asleep, muted..."""
+    """Sound that did not become a turn, and why: noise, backchannel, echo, asleep, muted, ..."""
 
     reason: str
     text: str = ""
@@ -117,14 +118,14 @@ class SpeechIgnored(Event):
 
 @dataclass(frozen=True, slots=True)
 class Remarked(Event):
-    """What the assistant says of itself, such as "Good night."; no turn and no model."""
+    """A remark of the assistant's own, such as "Good night."; not a turn, and no model wrote it."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class TurnHeard(Event):
-    """The turn is decided and these are its words."""
+    """The turn has ended, and these are its words."""
 
     turn: int
     text: str
@@ -134,8 +135,8 @@ class TurnHeard(Event):
 class MemoryUsed:
     """A memory that was recalled for a turn, and why.
 
-    `said` is when, in UTC; `parts` add up to the score, each with its name; `words` are those of
-    the turn that the memory has too; one that is not `near` is too unlike the turn for the prompt.
+    `said` is the time in UTC. `parts` are the named terms that add up to the score. `words` are
+    those it shares with the turn. If not `near`, it is too unlike the turn for the prompt.
     """
 
     id: str
@@ -152,34 +153,33 @@ class MemoryUsed:
 
 @dataclass(frozen=True, slots=True)
 class MemoriesRead(Event):
-    """The long-term memory can be searched from now on; there are so many, without those that are
-    being forgotten."""
+    """Long-term memory is ready to be searched. `count` leaves out what is being forgotten."""
 
     count: int
 
 
 @dataclass(frozen=True, slots=True)
 class MemoriesCounted(Event):
-    """There are so many now, without those that are being forgotten."""
+    """The number of memories has changed. `count` leaves out what is being forgotten."""
 
     count: int
 
 
 @dataclass(frozen=True, slots=True)
 class ProfileChanged(Event):
-    """What every prompt tells of the user is another from now on; so many notes."""
+    """The notes about the user in every prompt have changed; there are now `count` of them."""
 
     count: int
 
 
 @dataclass(frozen=True, slots=True)
 class Recalled(Event):
-    """What was recalled for a turn, best first; which of it the prompt had room for is in
-    `TurnEnded`. `missed` says that the question's meaning was not known within the deadline, or
-    came too late to be looked for: its words decided, with the meaning of what had been heard of it
-    shortly before, if anything; or nothing is found, where even for them there was no time.
-    `stand_in` says that it was known by the quick encoder alone: the stronger one was late. `brief`
-    says that there was no time to look at anything but words and meaning."""
+    """What was recalled for a turn, best first. `TurnEnded` has those that fitted in the prompt.
+
+    `missed`: the question's embedding missed the deadline. The search used its words, and the
+    embedding of what had been heard shortly before, if any; it found nothing if even that took too
+    long. `stand_in`: only the quick encoder was in time, not the stronger one. `brief`: there was
+    time to rank by words and meaning only."""
 
     turn: int
     memories: tuple[MemoryUsed, ...]
@@ -191,7 +191,7 @@ class Recalled(Event):
 @dataclass(frozen=True, slots=True)
 class PromptSection:
     """One part of the prompt as the model saw it: system, profile, summary, history, memories,
-    state, newest message."""
+    state or newest message."""
 
     name: str
     text: str
@@ -200,8 +200,8 @@ class PromptSection:
 
 @dataclass(frozen=True, slots=True)
 class PromptBuilt(Event):
-    """What the model is shown in a turn. `left_out` are the ids of memories that were recalled and
-    are not in it, each with the reason in words."""
+    """The prompt of a turn. `left_out` lists memories that were recalled but not included: each id
+    with the reason in words."""
 
     turn: int
     sections: tuple[PromptSection, ...]
@@ -211,7 +211,7 @@ class PromptBuilt(Event):
 
 @dataclass(frozen=True, slots=True)
 class AnswerText(Event):
-    """A piece of the answer as it is written; may run ahead of what is heard."""
+    """A piece of the answer as it is written; may run ahead of what has been spoken."""
 
     turn: int
     text: str
@@ -227,10 +227,10 @@ class AnswerHeard(Event):
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """Milliseconds from the end of the user's speech; None where the turn had no such step.
+    """Milliseconds from the end of the user's speech; None if the turn had no such step.
 
-    `turn_decided` the turn is over; `transcript` its words are known; `recall` memories are there;
-    `first_token` and `first_audio` of the answer (the first sample given to the device).
+    `turn_decided`: the turn is over; `transcript`: its words are known; `recall`: the memories are
+    there; `first_token` and `first_audio` of the answer (the first sample given to the device).
     """
 
     turn_decided: float | None = None
@@ -242,11 +242,11 @@ class Latency:
 
 @dataclass(frozen=True, slots=True)
 class TurnEnded(Event):
-    """A turn is over: answered, interrupted or given up.
+    """A turn is over: answered, interrupted or abandoned.
 
-    `assistant` holds the words that were heard, no more. `read_tokens` is what the model had to
-    read between the end of the turn and its first token; `tokens_per_s` how fast it then wrote,
-    None for answers too short to tell. `exchange` is the id by which it is kept, and forgotten.
+    `assistant` holds only the words that were heard. `read_tokens` counts what the model had to
+    read between the end of the turn and its first token. `tokens_per_s` is how fast it then wrote;
+    None for answers too short to tell. `exchange` is the id under which it is stored and forgotten.
     """
 
     turn: int
@@ -263,8 +263,7 @@ class TurnEnded(Event):
 
 @dataclass(frozen=True, slots=True)
 class ForgettingBegan(Event):
-    """Something is out of sight, and will be gone for good at `due` (UTC): exchanges and memories,
-    by their ids."""
+    """These exchanges and memories (by id) are hidden now and will be purged at `due` (UTC)."""
 
     id: str
     exchanges: tuple[str, ...]
@@ -274,15 +273,15 @@ class ForgettingBegan(Event):
 
 @dataclass(frozen=True, slots=True)
 class ForgettingUndone(Event):
-    """The user took it back in time; all of it is there again."""
+    """The user undid the forgetting in time; everything is back."""
 
     id: str
 
 
 @dataclass(frozen=True, slots=True)
 class Searched:
-    """A store: how many files, versions and bytes of it were looked through for what was
-    forgotten, and where something was found; no words."""
+    """One store's share of the check after a purge: how many files, versions and bytes were
+    searched for what was forgotten, and where something was `found`. Holds no words."""
 
     name: str
     files: int = 0
@@ -307,22 +306,21 @@ class ForgettingDone(Event):
 
 @dataclass(frozen=True, slots=True)
 class RecordChanged(Event):
-    """Off the record nothing is kept of what is said."""
+    """Going off or back on the record. Off the record, nothing that is said is kept."""
 
     off: bool
 
 
 @dataclass(frozen=True, slots=True)
 class RecordingChanged(Event):
-    """The conversation's events are written to this file from now on; or no more, if there is
-    none."""
+    """The conversation's events are written to `path` from now on; None when recording stops."""
 
     path: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class MicrophoneLevel(Event):
-    """Root mean square of the last stretch of sound, in dBFS."""
+    """Root mean square of the latest block of sound, in dBFS."""
 
     dbfs: float
 
@@ -340,13 +338,13 @@ class EventBus:
     """Hands each event to every listener, in order, on the caller's thread.
 
     Everything that emits runs on the assistant's event loop. A listener must be quick and must not
-    raise; one that raises is dropped, and the others are told by a `Notice`.
+    raise; one that raises is dropped, and a `Notice` reports it to the others.
     """
 
     listeners: list[Listener] = field(default_factory=list)
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
-        """Returns the function that ends the subscription."""
+        """Add a listener. Returns the function that removes it."""
         self.listeners.append(listener)
 
         def unsubscribe() -> None:

@@ -1,12 +1,12 @@
-"""Façades: a package names what others may use of it, and imports it when it is first asked for.
+"""Façades: a package names what others may use of it, and imports each name on first use.
 
     if TYPE_CHECKING:
         from assistant.memory.service import MemoryService, open_memory
     else:
         __getattr__ = exports(__name__)
 
-To import all of `assistant.memory` takes half a second, which a command that wants the id of a
-memory in a sentence is not to wait for.
+Importing all of `assistant.memory` takes half a second; a command that needs one small function of
+it should not have to wait that long.
 """
 
 import ast
@@ -18,10 +18,10 @@ from pathlib import Path
 
 
 def exports(package: str) -> Callable[[str], object]:
-    """`__getattr__` of a package: gives the names that it imports for type checkers.
+    """`__getattr__` for a package: resolves the names that it imports for type checkers.
 
     Raises:
-        AttributeError: it has no such name.
+        AttributeError: the package has no such name.
     """
 
     @cache
@@ -33,7 +33,7 @@ def exports(package: str) -> Callable[[str], object]:
             alias.name: each.module
             for each in imports
             for alias in each.names
-            if each.module is not None and each.module != package  # its own modules Python finds
+            if each.module is not None and each.module != package  # Python finds submodules itself
         }
 
     def get(name: str) -> object:

@@ -1,7 +1,7 @@
 """Where things live on disk.
 
 One *home* holds everything that belongs to a person: settings, transcript, ledger, logs.
-Model files are no one's in particular and lie in one cache that all homes share.
+Model files belong to nobody in particular; they lie in one cache that all homes share.
 """
 
 import os
@@ -29,7 +29,7 @@ class Home:
 
     @property
     def transcript(self) -> Path:
-        """SQLite: what was said and what was heard of the answers."""
+        """SQLite: what the user said, and what the user heard of the answers."""
         return self.root / "transcript.sqlite3"
 
     @property
@@ -39,27 +39,27 @@ class Home:
 
     @property
     def recordings(self) -> Path:
-        """Conversations that were recorded, as JSON lines."""
+        """Recorded conversations, as JSON lines."""
         return self.root / "recordings"
 
     @property
     def key_file(self) -> Path:
-        """The key of the transcript and the memories, locked; absent where they are plain."""
+        """The wrapped key of the transcript and the memories; absent if they aren't encrypted."""
         return self.root / "encryption.json"
 
     @property
     def door(self) -> Path:
-        """Where commands reach the assistant that runs in this home."""
+        """The address at which commands reach the assistant running in this home."""
         return self.root / "door"
 
     @property
     def ledger(self) -> Path:
-        """JSON lines: the times of every turn, no words."""
+        """JSON lines: the timings of every turn, without words."""
         return self.root / "ledger.jsonl"
 
     @property
     def receipts(self) -> Path:
-        """JSON lines: what was searched after each purge, no words."""
+        """JSON lines: what was searched after each purge, without words."""
         return self.root / "receipts.jsonl"
 
     @property
@@ -72,10 +72,10 @@ class Home:
         return self.root / "logs" / "native.log"
 
     def create(self) -> "Home":
-        """Make the folders, readable by their owner alone.
+        """Create the folders, readable by their owner alone.
 
         Raises:
-            StoreError: the folder can't be made or written.
+            StoreError: the folder can't be created or written.
         """
         try:
             self.root.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -102,8 +102,8 @@ def default_home() -> Home:
 
 
 def flush_to_disk(paths: Iterable[Path]) -> None:
-    """Files and folders, so that a power cut finds them as they are now."""
-    if sys.platform == "win32":  # there folders can't be opened
+    """Flush files and folders to disk, so that they survive a power cut."""
+    if sys.platform == "win32":  # folders can't be opened there
         return
     for path in paths:
         descriptor = os.open(path, os.O_RDONLY)
@@ -122,5 +122,5 @@ def models_cache() -> Path:
 
 
 def compiled_code_cache() -> Path:
-    """Where compiled loops are kept, so that nothing is written beside the program's source."""
+    """Where compiled code is cached, so that nothing is written next to the program's source."""
     return Path(PlatformDirs(APP_NAME, appauthor=False).user_cache_path) / "compiled"

@@ -1,8 +1,8 @@
 """All settings, with their defaults and what they mean.
 
-They come, weakest first, from the defaults below, one TOML file in the home folder
+In increasing precedence, they come from the defaults below, a TOML file in the home folder
 (`settings.toml`), the environment (`ASSISTANT_SECTION__NAME`) and the command line's flags.
-`load` also says where each value came from, for `assistant config`.
+`load` also reports where each value came from, for `assistant config`.
 """
 
 import os
@@ -31,7 +31,7 @@ TAKEN = {
     "list": "a list",
     "tuple": "a list",
 }
-"""By what pydantic calls the error."""
+"""What a setting takes, by pydantic's error type without `_type` or `_parsing`."""
 
 Positive = Annotated[float, Field(gt=0)]
 NonNegative = Annotated[float, Field(ge=0)]
@@ -48,223 +48,229 @@ class General(Section):
     profile: Literal["tiny", "small", "default"] = "default"
     """Which models to use: `tiny`, `small` or `default` (chosen for this machine)."""
     user: str = "me"
-    """Whose conversation it is; memories of one user are never shown to another."""
+    """Whose conversation it is. One user's memories are never shown to another."""
     sounds: bool = True
-    """A soft sound tells that the end of your turn was heard."""
+    """Play a soft sound when the end of your turn is detected."""
 
 
 class Persona(Section):
     name: str = "Ada"
-    """How the assistant calls itself."""
+    """The assistant's name."""
     instructions: str = ""
-    """Your own words for how it should behave; they follow the built-in ones."""
+    """Your own instructions for how it should behave; they follow the built-in ones."""
     language: str = "en"
-    """Language spoken and heard, as an ISO 639-1 code; `auto` lets Whisper detect it."""
+    """Language to hear and speak, as an ISO 639-1 code; `auto` lets Whisper detect it."""
 
 
 class Stt(Section):
     model: str | None = None
-    """Name in the catalogue, or a folder with a CTranslate2 Whisper; default: the profile's."""
+    """A name in the catalogue, or a folder with a CTranslate2 Whisper model; default: the
+    profile's."""
     partials: bool = False
-    """Show words while you still speak. Costs a little latency; interruptions are always judged by
-    them."""
+    """Show words while you are still speaking. Costs a little latency. Interruptions are always
+    judged by such partial words."""
 
 
 class Llm(Section):
     engine: Literal["auto", "llama.cpp", "mlx", "openai"] = "auto"
-    """`auto` follows the profile, or what `model` names."""
+    """`auto` follows the profile, or whatever `model` names."""
     model: str | None = None
-    """Name in the catalogue, path of a GGUF file, MLX repository, or the endpoint's model name."""
+    """A name in the catalogue, a GGUF file, an MLX repository, or the endpoint's model name."""
     endpoint: str | None = None
     """Base URL of an OpenAI-compatible server, such as http://127.0.0.1:11434/v1."""
     api_key: str | None = None
-    """Sent to the endpoint as a bearer token, where it wants one."""
+    """Sent to the endpoint as a bearer token, if it needs one."""
     context_tokens: Count = 8192
-    """Window of the conversation in the model; smaller where the model's own is."""
+    """Context window, in tokens; capped at the model's own."""
     max_answer_tokens: Count = 220
     """Longest answer, in tokens."""
     temperature: NonNegative = 0.3
     threads: int | None = Field(default=None, gt=0)
     """CPU threads for generation; default: one fewer than there are cores."""
     timeout_s: Positive = 30
-    """How long to wait for the first token before giving the turn up with an apology."""
+    """Seconds to wait for the first token before apologising and abandoning the turn."""
 
 
 class Tts(Section):
     model: str | None = None
-    """Piper voice: a name in the catalogue, or the path of an .onnx file."""
+    """Piper voice: a name in the catalogue, or a path to an .onnx file; default: the profile's."""
     speed: Annotated[float, Field(ge=0.5, le=2.0)] = 1.0
-    """1.0 is the voice's own pace; 1.5 half as fast again."""
+    """Speed of speech: 1.0 is the voice's own pace, 1.5 is half as fast again."""
 
 
 class Audio(Section):
     input_device: str | None = None
-    """Part of the microphone's name, or its number; default: the system's."""
+    """Part of the microphone's name, or its number; default: the system's microphone."""
     output_device: str | None = None
-    """Part of the loudspeaker's name, or its number; default: the system's."""
+    """Part of the loudspeaker's name, or its number; default: the system's loudspeaker."""
     echo: Literal["cancel", "half-duplex", "off"] = "cancel"
-    """`cancel` removes the assistant's own voice from the microphone; `half-duplex` closes the
-    microphone while it speaks; `off` suits headphones."""
+    """`cancel` removes the assistant's own voice from the microphone's signal; `half-duplex` closes
+    the microphone while the assistant speaks; `off` suits headphones."""
     push_to_talk: bool = False
-    """Listen only while you hold or switch the microphone open."""
+    """Listen only while you hold the talk key or have switched the microphone on."""
 
 
 class Turn(Section):
     vad_confidence: Fraction = 0.6
-    """Voice probability above which a 32 ms window counts as speech."""
+    """Probability of voice above which a 32 ms window counts as speech."""
     start_s: Positive = 0.16
-    """Speech this long begins a turn."""
+    """Seconds of speech that begin a turn."""
     hint_s: Positive = 0.032
-    """Silence this long starts the transcription and the turn detector, ahead of the decision."""
+    """Seconds of silence after which transcription and the turn detector start, ahead of the
+    decision."""
     stop_s: Positive = 0.35
-    """Silence that ends a turn which is finished both by its sound and by its words; the answer is
-    prepared meanwhile."""
+    """Seconds of silence that end a turn which sounds finished and whose words are complete; the
+    answer is prepared meanwhile."""
     doubtful_wait_s: Positive = 1.6
-    """Silence that ends a turn which is finished by its sound or by its words, but not by both."""
+    """Seconds of silence that end a turn which either sounds finished or whose words are complete,
+    but not both."""
     incomplete_wait_s: Positive = 3.0
-    """Silence after an unfinished phrase until it is taken as complete."""
+    """Seconds of silence that end a turn even if the phrase is unfinished."""
     max_turn_s: Positive = 300
-    """A turn without a pause is answered after this long."""
+    """Seconds after which a turn without a pause is answered anyway."""
     wake_phrase: str = ""
-    """When set, only speech that begins with it, or that follows an answer, counts."""
+    """If set, speech counts only if it begins with this phrase or follows an answer."""
     follow_up_s: NonNegative = 8
-    """Seconds after an answer in which speech needs no wake phrase."""
+    """Seconds after an answer during which no wake phrase is needed."""
     duck: Fraction = 0.25
-    """Loudness of the voice while it judges whether you want to interrupt."""
+    """Volume of the assistant's voice while it decides whether you are interrupting."""
 
 
 class Context(Section):
     max_context_tokens: Count = 8000
-    """Above this the older conversation is summarized; smaller where the model's window is."""
+    """Tokens above which the older conversation is summarized; lower if the model's window is
+    smaller."""
     max_unsummarized_messages: Count = 20
-    """Or above this many messages, whichever comes first."""
+    """Messages above which it is summarized too, whichever limit is reached first."""
     target_context_tokens: Count = 6000
-    """What a summary brings the conversation down to, at most."""
+    """Tokens that summarizing reduces the conversation to, at most."""
     keep_last_messages: Count = 4
-    """Messages that a summary never replaces."""
+    """How many of the last messages a summary never replaces."""
     keep_important_tokens: Annotated[int, Field(ge=0, le=4_000)] = 0
-    """Tokens in which older exchanges stay in view beside their summary, because they matter:
-    wishes that are to last, what you pinned, facts, what comes up often. 0 keeps none."""
+    """Tokens for older exchanges that stay in the prompt beside their summary because they matter:
+    standing requests, what you pinned, facts, what comes up often. 0 keeps none."""
     max_turns: int | None = Field(default=None, gt=0)
-    """Window in turns; default: by tokens alone."""
+    """Most turns kept in the prompt; default: limited by tokens alone."""
     summary_prompt: str = ""
-    """Your own words for how to summarize; default: the built-in ones."""
+    """Your own instructions for summarizing; default: the built-in ones."""
     resume_within_h: NonNegative = 4
-    """After a restart within so many hours the thread goes on where it was."""
+    """Hours within which a restarted assistant continues the conversation where it was."""
 
 
 class Transcript(Section):
     keep_days: Positive | None = None
-    """Days after which a conversation leaves the transcript; what is remembered of it stays.
+    """Days after which a conversation is deleted from the transcript; memories of it stay.
     Default: it is kept for ever."""
 
 
 class Memory(Section):
     enabled: bool = True
-    """Remember what is said beyond the conversation, and recall it where it matters."""
+    """Remember what is said beyond this conversation, and recall it when it is relevant."""
     store: str | None = None
     """Where memories are kept: a folder, or an object store such as s3://bucket/path, which
-    several machines may share; its credentials come from the usual environment variables
+    several machines may share. Its credentials come from the usual environment variables
     (AWS_ACCESS_KEY_ID, …). Default: the folder `memories` in your data folder."""
     deadline_ms: Positive = 10
-    """Milliseconds that a recall may take; past them the turn goes on with what there is."""
+    """Milliseconds that a recall may take; after that the turn goes on with what has been found."""
     typed_deadline_ms: Positive = 30
-    """The same for what you type, of which no word is known before you send it; never less than
-    that."""
+    """The same for typed turns, of which nothing is known before you send them; never less than
+    `deadline_ms`."""
     encoder: str | None = None
-    """Name of the sentence encoder that works alone; default: the profile's, with the one that
-    stands in for it."""
+    """Name of a sentence encoder to use alone; default: the profile's, plus a faster one for when
+    that one is late."""
     max_tokens: Count = 800
-    """Most tokens of a prompt that memories may take."""
+    """Most tokens of a prompt that memories may take up."""
     least_score: Annotated[float, Field(ge=0)] = 0.5
-    """Memories that score less stay out of the prompt: each costs time to read, and misleads. Of
-    those that answer a question none to 3 in 100 score less, of those found for small talk a third
-    to three quarters. 0 shows all that there is room for."""
+    """Memories with a lower score stay out of the prompt: each takes time to read, and can mislead.
+    Of memories that answer a question, up to 3 in 100 score lower; of those found for small talk, a
+    third to three quarters. 0 includes all that fit."""
     profile_tokens: Annotated[int, Field(ge=0)] = 120
-    """Most tokens for what every prompt tells of you: your name and what you pinned."""
+    """Most tokens for what every prompt says about you: your name and what you pinned."""
     prefill_ms: Positive = 300
-    """Milliseconds that the model may take to read them; the best three are shown to any
-    question that has as many, the best one to what asks nothing."""
+    """Milliseconds that the model may spend reading memories. Even beyond that, a question gets its
+    best three memories and anything else its best one."""
     hot_rows: Annotated[int, Field(ge=0, le=10_000)] = 200
-    """Memories whose vectors are kept exactly: the newest, the most important, the most used.
-    1,000 more take 1.5 MB, and a tenth of a millisecond of each recall."""
+    """How many memories keep exact vectors: the newest, the most important, the most used. Each
+    1,000 more take 1.5 MB, and add a tenth of a millisecond to each recall."""
     warm_rows: Annotated[int, Field(ge=0, le=10_000)] = 500
-    """The next ones; they are compared with every question too, to 8 bits. All others are where
-    their signs say that they may fit."""
+    """How many further memories are also compared with every question, by 8-bit vectors. All others
+    are compared only if a 1-bit sketch suggests a match."""
     ageing_s: Positive = 300
-    """Seconds after which it is chosen anew which memories these are."""
+    """Seconds between two selections of the memories that `hot_rows` and `warm_rows` count."""
     duplicate_cosine: Fraction = 0.92
-    """Likeness from which on something told again refreshes the memory that is there, if it also
-    says nothing else; 1 merges nothing."""
+    """Cosine similarity above which something you say again refreshes the existing memory, provided
+    that it adds nothing; 1 merges nothing."""
     expire_exchange_days: Days = 365
-    """Days after which what was said leaves the memory (not the transcript) if it is of little
-    importance: by default what the assistant said, never what you said. Counted from the last
-    telling or use. 0 keeps it for ever, as it does below. Pinned memories never expire."""
+    """Days after which something said leaves the memory (not the transcript) if it is of little
+    importance: by default what the assistant said, never what you said. Counted from when it was
+    last said or used. 0 keeps it for ever, here and below. Pinned memories never expire."""
     expire_event_days: Days = 0
-    """The same for events that were drawn from what you said."""
+    """The same for events extracted from what you said."""
     expire_summary_days: Days = 0
     """The same for summaries."""
     expire_fact_days: Days = 0
-    """The same for facts, preferences and your profile: what is true stays so until you say
-    otherwise. What you wrote down yourself never expires."""
+    """The same for facts, preferences and your profile, which stay true until you say otherwise.
+    What you wrote down yourself never expires."""
     expire_below_importance: Fraction = 0.3
-    """Only what is less important than this expires: your words start at 0.5, the assistant's at
+    """Only memories below this importance expire: your words start at 0.5, the assistant's at
     0.2."""
 
 
 class Forget(Section):
     grace_s: Annotated[float, Field(ge=0)] = 60
     """Seconds in which "undo that", or `assistant memory undo`, brings back what was forgotten,
-    across a restart too; then it is gone for good. 0 gives no time."""
+    even after a restart; then it is gone for good. 0 allows no undo."""
 
 
 class Idle(Section):
     enabled: bool = True
-    """Work on the memory, and measure the language model's speed, while nobody speaks; it stops at
+    """Work on the memory, and measure the language model's speed, while nobody speaks. It stops at
     the first sound of a voice."""
     every_s: Positive = 30
-    """Seconds of quiet before it, and between two pieces of it."""
+    """Seconds of quiet before idle work starts, and between two jobs."""
     batch: Annotated[int, Field(gt=0, le=1_000)] = 10
-    """Exchanges or conversations in one piece."""
+    """Exchanges or conversations per job."""
     on_battery: Literal["light", "all", "nothing"] = "light"
-    """What is done without mains: only what takes little, all of it, or nothing."""
+    """What runs on battery: only light work, all of it, or nothing."""
     max_load: Fraction = 0.6
-    """Share of all cores from which on other programs keep it to what takes little; 1 lets nothing
-    hold it up."""
+    """Share of all cores in use by other programs above which only light work runs; 1 ignores
+    them."""
     extract: Literal["off", "rules", "model"] = "off"
-    """Take facts, preferences and events from what you say, in English: all that the rules find, or
-    of that what the language model finds worth it."""
+    """Extract facts, preferences and events from what you say (English only): all that the rules
+    find, or only those that the language model then confirms."""
     importance: Literal["off", "on"] = "off"
-    """Let memories that are used, marked and told again count more, and what nobody asks for less;
-    never less than you set."""
+    """Let memories gain importance when they are used, marked or said again, and lose it when
+    nothing asks for them; never below what you set."""
     summarise: Literal["off", "rules", "model"] = "off"
-    """Sum up what you said in each stretch of a conversation, in English, for questions like "what
-    did we talk about last week?": in sentences by rules, or shortened by the language model."""
+    """Summarise what you said in each stretch of a conversation (English only), for questions like
+    "what did we talk about last week?": in sentences built by rules, or shortened by the language
+    model."""
     summarise_turns: Annotated[int, Field(ge=4, le=100)] = 12
-    """Turns of such a stretch."""
+    """Turns per such stretch."""
     consolidate: Literal["off", "on"] = "off"
-    """Compare what you said with older things that are about the same, in English: what says the
-    same is merged, what has changed supersedes, where rules allow it and, in doubt, the language
-    model says so too. `assistant memory split` undoes it."""
+    """Compare what you said with older memories about the same thing (English only). Repetitions
+    are merged and changes supersede, if the rules allow it and, in doubt, the language model
+    agrees. `assistant memory split` undoes it."""
     describe: Literal["off", "on"] = "off"
-    """Have the language model say in its own words, for the index alone, what you told, in English:
-    it is searched too."""
+    """Have the language model rephrase what you said (English only). The index is searched for its
+    words too; they appear nowhere else."""
     expand: Literal["off", "on"] = "off"
-    """The same with questions that what you told answers."""
+    """The same with questions that your words answer."""
 
 
 class Screen(Section):
     theme: str = "ansi-dark"
     """Colours of the screen; `ansi-dark` and `ansi-light` are the terminal's own."""
     keys: dict[str, str] = {}
-    """Other keys for what the screen does, by its name: `{ "voice.mute" = "m" }`. Several are
-    divided by commas."""
+    """Other keys for the screen's actions, by the action's name: `{ "voice.mute" = "m" }`. Separate
+    several with commas."""
 
 
 class Encryption(Section):
     mode: Literal["auto", "keyring", "passphrase", "off"] = "auto"
-    """How a new home keeps its key: in the system's keyring, behind a passphrase, or `off`, plain.
-    `auto` takes the keyring if there is one. `assistant encryption` converts an existing home."""
+    """How a new home keeps its key: in the system's keyring, behind a passphrase, or `off` (not
+    encrypted). `auto` uses the keyring if there is one. `assistant encryption` converts an existing
+    home."""
 
 
 class Settings(Section):
@@ -342,7 +348,7 @@ def _from_file(file: Path) -> list[tuple[str, str, Any]]:
     rows: list[tuple[str, str, Any]] = []
     for section, values in tables.items():
         if not isinstance(values, dict):
-            raise SettingsError(f"{file}: `{section}` stands outside of any [section].")
+            raise SettingsError(f"{file}: `{section}` is outside of any [section].")
         rows += [(f"{section}.{name}", str(file), value) for name, value in values.items()]
     return rows
 
@@ -370,7 +376,7 @@ def _explained(error: ValidationError, sources: Mapping[str, str]) -> SettingsEr
 
 
 def _wanted(error: Mapping[str, Any]) -> str:
-    """What a setting takes, as far as it tells what was wrong with what it was given."""
+    """What the setting takes, as precisely as pydantic's error tells."""
     kind, known = error["type"].removesuffix("_type").removesuffix("_parsing"), error.get("ctx", {})
     match kind:
         case "literal_error":
@@ -386,7 +392,7 @@ def _wanted(error: Mapping[str, Any]) -> str:
 
 
 def _mend(key: str, source: str) -> str:
-    """A step that works while the settings can't be read."""
+    """A step that works even while the settings can't be read."""
     if source.startswith(ENVIRONMENT_PREFIX):
         return f"Unset or correct the environment variable {source}."
     if source in ("default", "flag"):

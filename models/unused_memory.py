@@ -1,4 +1,4 @@
-"""Memory that was taken and holds nothing, given back to the system."""
+"""Returns unused memory to the operating system."""
 
 import ctypes
 import mmap
@@ -8,14 +8,14 @@ from pathlib import Path
 
 BLOCK = 1 << 20
 LEAST = 16 << 20
-"""Bytes of a mapping that is looked through: a KV cache has more, a thread's stack has less."""
+"""Bytes of a mapping to be searched: a KV cache is larger, a thread's stack smaller."""
 
 
 def release_freed() -> None:
-    """Give back what the allocator keeps of what was freed. Takes some 10 ms. With glibc alone.
+    """Return freed memory that the allocator still holds. Takes about 10 ms. glibc only.
 
-    To load a model takes two or three times the memory that it has in the end; of that the
-    allocator keeps what lies between blocks in use, 150 MB after all models are loaded.
+    Loading a model takes two or three times the memory that it needs afterwards. The allocator
+    keeps what lies between blocks in use: 150 MB after all models are loaded.
     """
     if sys.platform == "linux":
         trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
@@ -24,10 +24,10 @@ def release_freed() -> None:
 
 
 def release_zeros() -> None:
-    """Give back what holds nothing but zeros. It still reads as zeros, and what is written to is
-    taken again page by page. Nobody may write to it meanwhile. On Linux alone.
+    """Return memory that contains only zeros. It still reads as zeros, and is allocated again page
+    by page when written. Nobody may write to it meanwhile. Linux only.
 
-    llama.cpp fills its KV cache with zeros when it makes it, and so takes all of it at once: 380 MB
+    llama.cpp fills its KV cache with zeros on creation, and so allocates all of it at once: 380 MB
     with the smallest model, of which a conversation of 2,000 tokens needs 50.
     """
     if sys.platform != "linux":
@@ -42,7 +42,7 @@ def release_zeros() -> None:
 
 
 def _large_mappings() -> Iterator[tuple[int, int]]:
-    """Beginnings and ends of those that are this process's own, with no file behind them."""
+    """Start and end of the process's large private mappings without a file behind them."""
     for line in Path("/proc/self/maps").read_text("utf-8").splitlines():
         place, permissions, _offset, _device, inode, *_name = line.split()
         start, end = (int(number, 16) for number in place.split("-"))

@@ -17,8 +17,7 @@ from tests.support import keyrings
 MODELS_CACHE = "ASSISTANT_MODELS_CACHE"
 ROOT = Path(__file__).resolve().parents[1]
 DURATIONS = ROOT / "tests" / "durations.json"
-"""Seconds of each file, and of each test that takes one and more, in one process of a quiet
-machine."""
+"""Seconds of each file, and of each test that takes one and more."""
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -1,4 +1,4 @@
-"""The ears and the mouth of a session: by plan, or as much of them as the machine has."""
+"""Opens a session's audio devices, as planned, or as many of them as the machine has."""
 
 import asyncio
 from collections.abc import Callable
@@ -38,7 +38,7 @@ def load_detectors() -> tuple[VoiceDetector, EndOfTurn]:
 
 
 Find = Callable[[str | None], Device]
-"""Looks for a device by name; raises AudioError."""
+"""Finds a device by name; raises AudioError."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +48,11 @@ class AudioPlan:
     recordings: tuple[Path, ...] = ()
     """Played to the assistant in place of a microphone."""
     output: Path | None = None
-    """Record what it says here, in place of a loudspeaker."""
+    """File that records what the assistant says, in place of a loudspeaker."""
     typed: bool = False
-    """Turns are typed; nothing is listened to."""
+    """Turns are typed; there is no microphone."""
     speak: bool = True
-    """Without it the answers are written only."""
+    """If False, answers are only written."""
 
     @property
     def speaks(self) -> bool:
@@ -66,12 +66,13 @@ async def open_audio(
     recordings: FileMicrophone | None,
     on_works: Callable[[bool], None],
 ) -> AudioIO:
-    """
+    """Open what the plan needs.
+
     Args:
-        on_works: told when the devices are lost, and when they are back.
+        on_works: called when the devices are lost, and when they are back.
 
     Raises:
-        AudioError: a device that the settings name is not there.
+        AudioError: a device named in the settings is missing.
     """
     if recordings is None and not (plan.typed and (plan.output is not None or not plan.speaks)):
         return await _live(settings, plan, bus, on_works)
@@ -85,7 +86,7 @@ async def open_audio(
 async def _live(
     settings: Settings, plan: AudioPlan, bus: EventBus, on_works: Callable[[bool], None]
 ) -> AudioIO:
-    """The machine's own devices; what is missing is told in a sentence and done without."""
+    """Open the machine's own devices; do without missing ones, and say so."""
 
     def on_state(sentence: str, ok: bool) -> None:
         on_works(ok)
@@ -106,7 +107,7 @@ async def _live(
     if not plan.typed:
         heard = await found(find_input, audio.input_device, "Type instead.")
     if plan.speaks and plan.output is None:
-        spoken = await found(find_output, audio.output_device, "Answers are written only.")
+        spoken = await found(find_output, audio.output_device, "Answers are only written.")
     bus.emit(SoundReady(heard, spoken))
     if heard is not None:
         microphone = devices.microphone(audio.input_device)

@@ -1,4 +1,4 @@
-"""The conversation of a session, and what the language model sees of it."""
+"""A session's conversation, and what the language model sees of it."""
 
 import asyncio
 from datetime import timedelta
@@ -14,7 +14,7 @@ from models.interfaces import LanguageModel
 async def open_conversation(
     memory: MemoryService | None, settings: Settings, bus: EventBus
 ) -> Conversation:
-    """Where the last session left off, if that was not long ago."""
+    """Continue the last session's conversation, if it is recent; otherwise start one."""
     user, resumed = settings.general.user, None
     if memory is None:
         return Conversation.begin(user)
@@ -33,7 +33,7 @@ def short_term_memory(
     memory: MemoryService | None,
     bus: EventBus,
 ) -> ShortTermMemory:
-    """Without memories what is said is kept nowhere else."""
+    """The session's short-term memory. Without `memory`, what is said is stored nowhere else."""
     if memory is None:
         return ShortTermMemory.of(conversation, llm, settings, None, bus.emit)
     return ShortTermMemory.of(

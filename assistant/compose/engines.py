@@ -1,4 +1,4 @@
-"""Which concrete models stand behind the interfaces, by profile and settings."""
+"""Builds the concrete models behind the interfaces, by profile and settings."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -27,15 +27,15 @@ from models.selection import (
 from models.unused_memory import release_freed
 
 QUERY_THREADS = 2
-"""More don't make a dozen tokens any faster; where others are at work a second one, which has to be
-woken, makes them slower: of two cores one is used."""
+"""More threads don't make a dozen tokens faster. If other work is running, even a second thread,
+which has to be woken, makes them slower; on two cores, only one is used."""
 QUERY_TOKENS = 32
-"""Of a longer question the end is encoded: time grows with length, and recall has 10 ms."""
+"""Of a longer question only the end is encoded: time grows with length, and recall has 10 ms."""
 
 
 def chooses_model(settings: Settings) -> bool:
-    """Whether it is this program that chooses the language model: by the profile `default`, and
-    unless the settings name another one."""
+    """Whether this program chooses the language model: with the profile `default`, unless the
+    settings name one."""
     llm = settings.llm
     named = llm.model is not None or llm.endpoint is not None or llm.engine == "openai"
     return settings.general.profile == "default" and not named
@@ -44,16 +44,16 @@ def chooses_model(settings: Settings) -> bool:
 async def load_models(
     home: Home, settings: Settings, bus: EventBus, *, hears: bool, speaks: bool
 ) -> ModelSet:
-    """Build and load what a session needs, all at once.
+    """Build what a session needs, and load it in parallel.
 
     Args:
         hears: load the recogniser; a typed session does without.
         speaks: load the voice.
 
     Raises:
-        ModelError: one is missing, damaged, too large or does not come up.
+        ModelError: a model is missing, damaged, too large or fails to start.
     """
-    # NumPy's threads wait by spinning, on the very cores that the engines need in the next moment.
+    # NumPy's threads spin while they wait, on the very cores that the engines need a moment later.
     threadpool_limits(limits=1, user_api="blas")
     shop = await asyncio.to_thread(select_models, settings)
     stt, tts = _recogniser(shop, settings), _voice(shop, settings)
@@ -88,21 +88,21 @@ async def load_models(
 def build_background_model(
     home: Home, settings: Settings, on_restart: Callable[[str], None]
 ) -> LanguageModel:
-    """The language model of the settings, for idle work where no session has one; `load` it before
-    use. Blocking.
+    """The language model of the settings, for idle work without a session; `load` it before use.
+    Blocking.
 
     Args:
-        on_restart: told what became of its process, from a thread.
+        on_restart: called, from a thread, when its process has been restarted.
 
     Raises:
-        ModelError: it is not on this machine, or too large for it. SettingsError: there is none.
+        ModelError: it is not on this machine, or too large for it. SettingsError: none is set.
     """
     return _language_model(select_models(settings), settings, home, on_restart)
 
 
 def open_benchmark(home: Home, settings: Settings) -> Benchmark | None:
-    """What measures the model on whose speed the choice depends; None where the choice is not this
-    program's. Blocking."""
+    """Measures the model whose speed decides the choice; None if this program does not choose.
+    Blocking."""
     if not chooses_model(settings):
         return None
     cache = models_cache()
@@ -122,18 +122,18 @@ async def _told(bus: EventBus, role: str, name: str, load: Callable[[], Awaitabl
 
 
 def build_query_encoder(shop: ModelSelection, wanted: str | None = None) -> QueryEncoder:
-    """The profile's sentence encoder, or the quick one with the stronger one that it stands in for;
-    `load` it before use. Blocking.
+    """The profile's sentence encoder, or its quick one backed by a stronger one; `load` it before
+    use. Blocking.
 
-    What is remembered is encoded in full precision, on one thread; what is asked with the quantised
-    weights, on all that the language model leaves alone while it has nothing to write.
+    Memories are encoded in full precision, on one thread. Questions are encoded with quantised
+    weights, on the threads that the language model leaves free while it is not writing.
 
     Args:
-        wanted: one that works alone, in place of the profile's.
+        wanted: an encoder to use alone, in place of the profile's.
 
     Raises:
-        ModelMissing, ModelCorrupt: the quick one has to be pulled; without the other it goes.
-        SettingsError: the wanted one is no encoder.
+        ModelMissing, ModelCorrupt: the quick one has to be pulled; the other is optional.
+        SettingsError: `wanted` is not an encoder.
     """
     from models.encoder import EncoderProcess, OnnxEncoder
 
@@ -162,7 +162,7 @@ def _for_queries(shop: ModelSelection, folder: Path) -> SentenceEncoder:
 
 
 async def _tell_choice(shop: ModelSelection, settings: Settings, bus: EventBus) -> None:
-    """Say which language model was chosen, if that is not what was said last."""
+    """Report which language model was chosen, if that changed since it was last reported."""
     if not chooses_model(settings):
         return
     if await asyncio.to_thread(shop.choice.is_news, shop.hardware, shop.notes):

@@ -1,5 +1,4 @@
-"""Idle work, put together: the list of its kinds, and its scheduler beside a conversation or where
-none runs."""
+"""Builds the jobs of idle work and their scheduler, for a running assistant or without one."""
 
 import asyncio
 import logging
@@ -47,7 +46,7 @@ def consolidating_of(
     memory: UserMemory | None,
     llm: LanguageModel | None,
 ) -> list[Job]:
-    """The work that the settings want; none where it can't be done."""
+    """The job, if the settings want it and it is possible."""
     english = settings.persona.language.partition("-")[0] in ("en", "auto")
     if settings.idle.consolidate == "off" or not english or memory is None or llm is None:
         return []
@@ -55,7 +54,7 @@ def consolidating_of(
 
 
 def wanted(settings: Idle) -> tuple[str, ...]:
-    """What the model is to make, if anything."""
+    """The parts that the model is to write, if any."""
     parts = ((settings.describe, ABOUT), (settings.expand, QUESTIONS))
     return tuple(part for setting, part in parts if setting == "on")
 
@@ -66,7 +65,7 @@ def summarising_of(
     memory: UserMemory | None,
     llm: LanguageModel | None,
 ) -> list[Job]:
-    """The work that the settings want; none where it can't be done."""
+    """The job, if the settings want it and it is possible."""
     how = settings.idle.summarise
     english = settings.persona.language.partition("-")[0] in ("en", "auto")
     model = llm if how == "model" else None
@@ -77,13 +76,13 @@ def summarising_of(
 
 @dataclass(frozen=True, slots=True)
 class JobResources:
-    """What idle work is done with: one user's.
+    """What one user's idle jobs need.
 
     Args:
-        memory: None where nothing is remembered beyond the conversation.
-        llm: None where no model is loaded.
-        measured: measures the model on whose speed the choice of a model rests; None where the
-            settings choose.
+        memory: None if nothing is remembered beyond the conversation.
+        llm: None if no model is loaded.
+        measured: measures the model whose speed decides the choice of a model; None if the settings
+            choose.
     """
 
     settings: Settings
@@ -94,7 +93,7 @@ class JobResources:
 
 
 def build_jobs(parts: JobResources) -> list[Job]:
-    """All kinds of idle work there are; a new one is added here."""
+    """All jobs that the settings want. A new kind is added here."""
     works: list[Job] = []
     if parts.memory is not None:
         works += [EmbeddingJob(parts.memory.strengthening), CompactionJob(parts.memory)]
@@ -116,7 +115,7 @@ def build_jobs(parts: JobResources) -> list[Job]:
 
 
 class IdleService:
-    """Of a running assistant."""
+    """Answers requests about a running assistant's idle work."""
 
     def __init__(self, parts: JobResources, session: SchedulerProxy) -> None:
         self._user = parts.settings.general.user
@@ -124,7 +123,7 @@ class IdleService:
         self._session = session
 
     def answer(self, request: Request) -> Iterator[Row]:
-        """For the door, in its thread."""
+        """Answer a request; called in the request server's thread."""
         user = str(request.get("user", ""))
         own = self._session if user == self._user else None
         return IdleAdmin(JobQueue(self._transcript, user), own).carry_out(request)
@@ -133,10 +132,10 @@ class IdleService:
 def start_idle_jobs(
     parts: JobResources, bus: EventBus, stack: AsyncExitStack, *first: Callable[[], Awaitable[None]]
 ) -> IdleService:
-    """Work while nobody speaks, from now on, if the settings want it.
+    """Start idle work, if the settings want it.
 
     Args:
-        first: wait until what else the model does between utterances is done.
+        first: wait until the model's other work between utterances is done.
     """
 
     async def settled() -> None:
@@ -144,7 +143,7 @@ def start_idle_jobs(
             await each()
 
     def failed(error: Exception) -> None:
-        told = f"Work between utterances has ended ({type(error).__name__}); the log tells more."
+        told = f"Background work has ended ({type(error).__name__}). See the log for details."
         bus.emit(Notice(told, Severity.WARNING))
 
     quiet = ActivityMonitor(Phase.LISTENING)
@@ -162,10 +161,10 @@ def start_idle_jobs(
 
 @contextmanager
 def open_idle_admin(home: Home, settings: Settings, vault: Vault) -> Iterator[IdleAdmin]:
-    """Of a home in which no assistant runs. Blocking.
+    """Manage the idle work of a home in which no assistant runs. Blocking.
 
     Args:
-        vault: of the home, and left open.
+        vault: the home's; stays open.
 
     Raises:
         StoreError: the home can't be opened.
@@ -181,7 +180,7 @@ async def open_idle_scheduler(
     """The scheduler of a home in which no assistant runs.
 
     Args:
-        vault: of the home, and left open.
+        vault: the home's; stays open.
 
     Raises:
         StoreError: the home can't be opened. StoreInUse: another process has the memories open.
@@ -204,7 +203,7 @@ async def open_idle_scheduler(
 
 
 async def _at_once() -> None:
-    """Nothing else uses the model."""
+    """Default for `settled`: nothing else uses the model."""
 
 
 def _scheduler(

@@ -1,4 +1,4 @@
-"""The memories of a home, with the encoder that its settings want."""
+"""Opens the memories of a home, with the encoder of its settings."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -20,14 +20,14 @@ logger = logging.getLogger(__name__)
 
 
 def profile_encoder(settings: Settings) -> QueryEncoder:
-    """Raises ModelMissing when it was not pulled."""
+    """The encoder of the settings. Raises ModelMissing if it was not pulled."""
     return build_query_encoder(select_models(settings), settings.memory.encoder)
 
 
 def open_home_memory(
     home: Home, settings: Settings, key: MasterKey | None, emit: Callable[[Event], None]
 ) -> MemoryService:
-    """With the encoder that the settings want. Blocking; see `open_memory`."""
+    """Open a home's memory with the encoder of its settings. Blocking; see `open_memory`."""
     return open_memory(home, settings, key, lambda: profile_encoder(settings), emit)
 
 
@@ -38,11 +38,11 @@ def open_command_memory(
     tell: Callable[[Notice], None] | None = None,
     vault: Vault | None = None,
 ) -> Iterator[MemoryService]:
-    """Where no assistant has the memories open. Blocking.
+    """Open the memories for a command, when no assistant has them open. Blocking.
 
     Args:
         tell: told what became of a damaged store, and what was purged; default: the log is.
-        vault: of the home, and left open. Default: opened without asking anybody.
+        vault: the home's; stays open. Default: opened without prompting anyone.
 
     Raises:
         StoreError: the memories can't be opened. StoreInUse: another process has them open.
@@ -61,6 +61,6 @@ def open_command_memory(
 
 
 def log_notice(event: Event) -> None:
-    """Where nobody is to be told."""
+    """Log a notice, where there is no user to show it to."""
     if isinstance(event, Notice):
         logger.warning("%s", event.text)

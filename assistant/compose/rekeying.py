@@ -1,4 +1,4 @@
-"""What changes the key of a home, put together."""
+"""Builds what changes the key of a home."""
 
 from assistant.encryption import Rekeying
 from assistant.memory import HomeStores

@@ -22,7 +22,7 @@ from assistant.voice import Dialogue
 logger = logging.getLogger(__name__)
 
 TRANSCRIPT_WAIT_S = 20.0
-"""For a program that holds the transcript; after that nothing of the session is kept."""
+"""Seconds to wait for a program that holds the transcript; then this session is not stored."""
 
 RequestHandler = Callable[[Request], Iterator[Row]]
 """Carries a request out; in a thread of the server's. May raise AssistantError."""
@@ -31,13 +31,13 @@ RequestHandler = Callable[[Request], Iterator[Row]]
 async def open_session_memory(
     home: Home, settings: Settings, bus: EventBus, key: MasterKey | None, stack: AsyncExitStack
 ) -> MemoryService | None:
-    """Nothing of the store is read yet. A transcript that can't be read costs the keeping, not the
-    conversation: None then."""
+    """Open the memory without reading the store yet. None if the transcript can't be read: the
+    conversation goes on, but is not stored."""
     emit = _from_any_thread(bus)
     try:
         memory = await asyncio.to_thread(_opened, home, settings, key, emit)
     except StoreError as error:
-        bus.emit(Notice(f"{error} This conversation is not kept.", Severity.WARNING, error.mend))
+        bus.emit(Notice(f"{error} This conversation is not stored.", Severity.WARNING, error.mend))
         return None
     stack.push_async_callback(asyncio.to_thread, memory.close)
     await asyncio.to_thread(memory.prepare)
@@ -48,7 +48,8 @@ async def open_session_memory(
 def _opened(
     home: Home, settings: Settings, key: MasterKey | None, emit: Callable[[Event], None]
 ) -> MemoryService:
-    """A program that holds the transcript, as a backup does, is waited for. Raises StoreError."""
+    """Open the memory, waiting for a program that holds the transcript, such as a backup. Raises
+    StoreError."""
     until, told = time.monotonic() + TRANSCRIPT_WAIT_S, False
     while True:
         try:
@@ -74,7 +75,7 @@ def start_session_memory(
     conversation: nobody waits for LanceDB to be imported.
 
     Args:
-        handlers: of requests that are not about memories, by their `act`.
+        handlers: for requests that are not about memories, by their `act`.
     """
 
     def follow(event: Event) -> None:
@@ -85,13 +86,13 @@ def start_session_memory(
         if memory.session_user is not None:
             await memory.start(dialogue)
             gc.collect()
-            # To look through 100,000 memories for garbage takes 0.17 s, in which nobody is heard.
+            # Searching 100,000 memories for garbage takes 0.17 s, during which nobody is heard.
             gc.freeze()
             stack.callback(gc.unfreeze)  # or what is forgotten later would stay after a restart
             memory.session_user.strengthening.begin()
         stack.callback(asyncio.create_task(_forget_when_due(forgetting, bus)).cancel)
         if memory.session_user is not None:
-            await memory.session_user.writable.wait()  # until then commands open them themselves
+            await memory.session_user.writable.wait()  # before this, commands open them themselves
             await _serve(memory, home, handlers, stack)
 
     stack.callback(bus.subscribe(follow))
@@ -122,7 +123,7 @@ async def _serve(
 
 
 def _from_any_thread(bus: EventBus) -> Callable[[Event], None]:
-    """As `bus.emit`, which belongs to the event loop."""
+    """Like `bus.emit`, which belongs to the event loop, but for any thread."""
     loop, here = asyncio.get_running_loop(), threading.get_ident()
 
     def emit(event: Event) -> None:

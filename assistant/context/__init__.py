@@ -1,4 +1,4 @@
-"""What the language model sees: the conversation, its window, its summary, the prompt."""
+"""What the language model sees: the conversation, its window, its summary and the prompt."""
 
 from typing import TYPE_CHECKING
 

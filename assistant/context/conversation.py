@@ -15,12 +15,12 @@ from models.interfaces import Message
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """What the user said and what was heard of the answer.
+    """What the user said, and what was heard of the answer.
 
-    `assistant_text` holds the words that reached the loudspeaker, no more; empty when the answer
+    `assistant_text` holds only the words that reached the loudspeaker; it is empty if the answer
     was interrupted before its first word. `steps` are messages between the two (tool calls and
-    their results), opaque here; the exchange is shown with them or not at all.
-    Wall times are UTC; `ended` is None while the answer is under way.
+    their results), opaque here; an exchange is shown with all its steps or not at all.
+    Times are UTC; `ended` is None while the answer is in progress.
     """
 
     id: str
@@ -43,10 +43,10 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The older part of a conversation in few words.
+    """A short version of the conversation's older part.
 
-    `covers` are the ids of all exchanges that it rests on, those of the summaries before it
-    included: forgetting one of them ends the summary.
+    `covers` are the ids of all exchanges it was written from, directly or through earlier
+    summaries. Forgetting any of them drops the summary.
     """
 
     id: str
@@ -60,7 +60,7 @@ def new_id() -> str:
 
 
 class Conversation:
-    """One user's thread. Not thread-safe: it belongs to the event loop."""
+    """One user's conversation. Not thread-safe: it belongs to the event loop."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class Conversation:
 
     @property
     def exchanges(self) -> tuple[Exchange, ...]:
-        """All of them, oldest first, those that the summary covers included."""
+        """All exchanges, oldest first, including those that the summary covers."""
         return tuple(self._exchanges)
 
     @property
@@ -91,7 +91,7 @@ class Conversation:
 
     @property
     def uncovered(self) -> tuple[Exchange, ...]:
-        """The exchanges that no summary stands for, oldest first."""
+        """The exchanges that the summary does not cover, oldest first."""
         if self._summary is None:
             return tuple(self._exchanges)
         covered = frozenset(self._summary.covers)
@@ -99,11 +99,11 @@ class Conversation:
 
     @property
     def last_turn(self) -> int:
-        """0 before the first turn. Goes on after a restart, so that turns stay unique."""
+        """0 before the first turn. Continues after a restart, so that turn numbers stay unique."""
         return max((exchange.turn for exchange in self._exchanges), default=0)
 
     def append_user(self, turn: int, text: str, started: datetime | None = None) -> Exchange:
-        """The user has spoken; the exchange stays open until `complete`."""
+        """Add what the user said; the exchange stays open until `complete`."""
         exchange = Exchange(new_id(), turn, text, started or datetime.now(UTC))
         self._exchanges.append(exchange)
         return exchange
@@ -134,10 +134,10 @@ class Conversation:
         return exchange
 
     def apply(self, summary: Summary) -> bool:
-        """Let `summary` stand for what it covers, all at once.
+        """Replace the exchanges that `summary` covers with it, all at once.
 
-        False, and nothing changes, when something that it rests on is gone or still open, or when
-        it leaves out what the present summary covers: it was overtaken, and must be made anew.
+        Returns False, changing nothing, if one of them is gone or still open, or if the summary
+        does not cover everything that the current one does: it is outdated and must be redone.
         """
         complete = {exchange.id for exchange in self._exchanges if not exchange.open}
         before = set(self._summary.covers) if self._summary is not None else set()
@@ -150,7 +150,7 @@ class Conversation:
     def hide(self, ids: Iterable[str]) -> frozenset[str]:
         """Remove exchanges at once, and the summary when it rests on one of them.
 
-        What else the summary covered comes back verbatim. Returns the ids that were there.
+        The others it covered become visible again. Returns the ids that were found.
         """
         wanted = frozenset(ids)
         gone = frozenset(exchange.id for exchange in self._exchanges if exchange.id in wanted)

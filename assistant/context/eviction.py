@@ -1,8 +1,8 @@
-"""Older exchanges that stay in the window since they matter, while those around them leave it.
+"""Keeps older exchanges that matter in the window when those around them leave it.
 
-What matters is chosen when the window is cut, and when a summary takes the place of its older part:
-all after it is read anew then anyway. In between the choice stays, so that the prompt's beginning
-is the same bytes from turn to turn.
+The choice is made when the window is cut, and when a summary replaces its older part: in both cases
+the model must re-read everything after that point anyway. In between the choice stays the same, so
+that the prompt starts with the same bytes from turn to turn.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -11,24 +11,24 @@ from assistant.context.conversation import Conversation, Exchange
 from assistant.context.rendering import Group, group_exchanges
 
 Importance = Callable[[Sequence[Exchange]], Mapping[str, float]]
-"""How much each of these matters, in [0, 1], by its id; of what isn't there nothing is known. It is
-quick: it is asked on the event loop, once in dozens of turns."""
+"""Returns how much each exchange matters, in [0, 1], by id; unknown ones are missing. It must be
+fast: it runs on the event loop, once in dozens of turns."""
 
 MIN_IMPORTANCE = 0.6
-"""What matters less leaves by its age."""
+"""Exchanges below this leave by age."""
 
 
 def no_importance(_: Sequence[Exchange]) -> Mapping[str, float]:
-    """Nothing matters more than the rest."""
+    """Rates nothing as more important than the rest."""
     return {}
 
 
 class EvictionPolicy:
-    """Holds ids alone.
+    """Chooses the exchanges to keep; it stores only their ids.
 
     Args:
-        cost: tokens of a group in the history.
-        room: tokens that they may take in all; 0 keeps none.
+        cost: tokens that a group takes in the history.
+        room: tokens for all kept groups together; 0 keeps none.
     """
 
     def __init__(self, importance: Importance, cost: Callable[[Group], int], room: int) -> None:
@@ -39,10 +39,10 @@ class EvictionPolicy:
         self._covered: frozenset[str] = frozenset()
 
     def in_view(self, conversation: Conversation, left: Iterable[str]) -> list[Exchange]:
-        """What no summary covers, and what of the rest matters, in order.
+        """The exchanges that no summary covers, plus the important ones that it does, in order.
 
         Args:
-            left: exchanges that left the window before; they don't come back.
+            left: exchanges that left the window earlier; they don't come back.
         """
         summary = conversation.summary
         if summary is None or not self._room:
@@ -59,13 +59,13 @@ class EvictionPolicy:
         return [e for e in conversation.exchanges if e.id not in covers or e.id in kept]
 
     def leaving(self, groups: Sequence[Group]) -> list[Group]:
-        """In the order in which they leave: the oldest first, and last of all what matters."""
+        """The groups in the order in which they leave: oldest first, important ones last."""
         chosen = {group.ids for group in self._chosen(groups)}
         last = [group for group in groups if group.ids in chosen]
         return [group for group in groups if group.ids not in chosen] + last
 
     def _chosen(self, groups: Sequence[Group]) -> list[Group]:
-        """What matters most, as far as there is room; of what matters as much the newest."""
+        """The most important groups that fit; the newer first where equal."""
         if not self._room:
             return []
         weights = self._importance([each for group in groups for each in group.exchanges])

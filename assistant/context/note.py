@@ -1,4 +1,4 @@
-"""A memory as the prompt takes it."""
+"""A memory in the form that the prompt needs."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -8,8 +8,8 @@ USER, ASSISTANT = "user", "assistant"
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """What the prompt needs of a memory. `said` is in UTC, or any zone; `superseded_by` names the
-    note that holds now; one that is not `near` is not worth its tokens."""
+    """What the prompt needs of a memory. `said` may be in any time zone; `superseded_by` is the id
+    of the note that now holds instead. One that is not `near` is not worth its tokens."""
 
     text: str
     id: str = ""

@@ -1,5 +1,4 @@
-"""The order of notes that may contradict each other: the newest comes first, and each says when it
-was told."""
+"""Orders notes that may contradict each other: the newest first, each with its date."""
 
 import re
 from collections.abc import Sequence
@@ -7,22 +6,23 @@ from collections.abc import Sequence
 from assistant.context.note import Note
 
 ALIKE = 0.6
-"""Of the words of the shorter note, shared with the other one, from which on they may contradict
-each other."""
+"""Two notes may contradict each other if they share at least this fraction of the shorter one's
+words."""
 FEWEST_WORDS = 2
-"""Of a note that can be told to be about the same."""
+"""Words that a note needs before it can be compared."""
 
 
 def newest_first(notes: Sequence[Note]) -> tuple[list[Note], frozenset[str]]:
-    """What holds now in its order, then what something newer stands for, the newest first. Of those
-    that one speaker told of the same, which may contradict each other though nothing says so, the
-    newest takes the first place of them all, and so on.
+    """Order notes: first what holds now, then what is superseded, newest first.
+
+    Current notes by one speaker about the same thing may contradict each other. They keep their
+    places in `notes`, except that the newest of them takes the first one, and so on.
 
     Args:
         notes: best first.
 
     Returns:
-        Them, and the ids of all that may contradict another of them.
+        The ordered notes, and the ids of all that may contradict another.
     """
     now = [note for note in notes if not note.superseded_by]
     before = sorted((note for note in notes if note.superseded_by), key=_told, reverse=True)
@@ -36,12 +36,12 @@ def newest_first(notes: Sequence[Note]) -> tuple[list[Note], frozenset[str]]:
 
 
 def word_beginnings(words: str) -> frozenset[str]:
-    """Beginnings of the longer words: enough to tell "adopted" and "adopt" alike."""
+    """The first letters of the longer words: enough to match "adopted" and "adopt"."""
     return frozenset(word[:5] for word in re.findall(r"\w{4,}", words.lower()))
 
 
 def _about_the_same(notes: Sequence[Note]) -> list[list[int]]:
-    """Places of notes, ascending, in groups of two or more."""
+    """Groups of two or more notes about the same thing, as ascending indexes."""
     known = [word_beginnings(note.text) for note in notes]
     groups: list[list[int]] = []
     for place, note in enumerate(notes):

@@ -1,8 +1,8 @@
-"""The words of a prompt that are not the conversation's own: persona, date, notes.
+"""The parts of a prompt that are not conversation: persona, profile, date, notes.
 
-The system prompt never changes while the assistant runs. What changes from turn to turn (the date,
+The system prompt never changes while the assistant runs. What changes from turn to turn (date,
 memories, state) is a block of bracketed lines in the newest user message, above the user's words;
-the history never holds it.
+it never enters the history.
 """
 
 import re
@@ -28,7 +28,7 @@ LANGUAGES = (
     "ru Russian, sk Slovak, sl Slovenian, sr Serbian, sv Swedish, sw Swahili, te Telugu, th Thai, "
     "tr Turkish, uk Ukrainian, vi Vietnamese, zh Chinese"
 )
-"""ISO 639-1 codes of languages that voices speak, in the words that a language model knows."""
+"""ISO 639-1 codes of the languages that voices speak, with names that a language model knows."""
 
 SUMMARY_OPENING = "Earlier in this conversation: "
 
@@ -38,9 +38,9 @@ class Prompt:
     """What the model sees in one turn.
 
     `stable_messages` are the first of `messages`: system prompt, summary and history, the same
-    bytes from turn to turn. `sections` add up to `tokens` exactly; the tokens of the template's
-    own (role marks, the answer's opening) are counted with the section they open or close, those
-    of the answer's opening with the system prompt.
+    bytes from turn to turn. The tokens of `sections` add up to exactly `tokens`: those of the chat
+    template (role marks) count with the section they open or close, except that those opening the
+    answer count with the system prompt.
     """
 
     messages: tuple[Message, ...]
@@ -49,18 +49,18 @@ class Prompt:
     tokens: int
     budget: int
     notes: NotesBlock = field(default_factory=NotesBlock)
-    """Which memories are in it, and which are not and why."""
+    """Which memories the prompt contains, and why others were left out."""
     notice: Notice | None = None
-    """Something that the user should be told: the newest message was shortened."""
+    """Something to tell the user: the newest message was shortened."""
 
 
 def load_prompt(name: str) -> str:
-    """A prompt that ships with the project, from `data/prompts`."""
+    """Load a prompt that ships with the project, from `data/prompts`."""
     return (files("data") / "prompts" / f"{name}.md").read_text(encoding="utf-8").strip()
 
 
 def language_name(code: str) -> str:
-    """The language in words: `de` is German; `auto` whichever the user speaks."""
+    """A language in words: `de` is German; `auto` means whichever the user speaks."""
     if code == "auto":
         return "the user's language"
     names = dict(pair.split() for pair in LANGUAGES.split(", "))
@@ -68,7 +68,7 @@ def language_name(code: str) -> str:
 
 
 def system_prompt(persona: Persona) -> str:
-    """The built-in persona, then the user's own words for it."""
+    """The built-in persona, followed by the user's own instructions."""
     template = Template(load_prompt("system"))
     built_in = template.safe_substitute(name=persona.name, language=language_name(persona.language))
     own = persona.instructions.strip()
@@ -76,18 +76,18 @@ def system_prompt(persona: Persona) -> str:
 
 
 def summary_text(summary: str) -> str:
-    """How a summary stands at the end of the system message."""
+    """A summary, as it appears at the end of the system message."""
     return f"\n\n{SUMMARY_OPENING}{summary}"
 
 
 class CoreMemoryPart:
-    """What is always known of the user, at the end of the system prompt. When it changes the model
-    reads all anew, which is rare, and done while nobody waits.
+    """What is always shown about the user, at the end of the system prompt. When it changes, the
+    model must re-read everything; this is rare, and happens while nobody waits.
 
     Args:
-        notes: the same object until it changes.
+        notes: returns the same object until the notes change.
         count: tokens of a text.
-        most: tokens that it may have.
+        most: tokens that it may take.
     """
 
     def __init__(
@@ -99,10 +99,10 @@ class CoreMemoryPart:
         self._read: Sequence[Note] = ()
         self._text = ""
         self.version = 0
-        """Another one whenever `text` is another one."""
+        """Increases whenever `text` changes."""
 
     def text(self) -> str:
-        """As it follows the system prompt; empty when there is nothing."""
+        """The text to append to the system prompt; empty if there is none."""
         notes = self._notes()
         if notes != self._read:
             block = profile_block(notes, self._count, self._most)
@@ -111,17 +111,17 @@ class CoreMemoryPart:
         return self._text
 
     def told(self) -> list[str]:
-        """The notes that it holds to their end."""
+        """The notes that it contains in full."""
         text = self.text()
         return [note.text for note in self._read if sanitised(note.text) in text]
 
 
 def date_line(now: datetime) -> str:
-    """Date and time in words, on one short line: about 20 tokens, since most vocabularies take
-    each digit for one.
+    """Date and time in words, on one short line: about 20 tokens, since most vocabularies have one
+    token per digit.
 
-    A sentence in round brackets, because small models repeat a bare date in square ones as the
-    beginning of their answer.
+    It is a sentence in round brackets because small models repeat a bare date in square brackets at
+    the beginning of their answer.
     """
     weekday, month = WEEKDAYS[now.weekday()], MONTHS[now.month - 1]
     return f"(It is {weekday} {now.day} {month} {now.year} {now.hour:02}:{now.minute:02}.)"
@@ -139,10 +139,10 @@ _TIME_WORDS = re.compile(
 
 
 def may_need_date(words: str, language: str) -> bool:
-    """Whether the answer may depend on what day it is.
+    """Whether the answer may depend on the date.
 
-    Small models repeat a date that nobody asked for, and every token is read before the first word
-    of the answer. In languages other than English it is always given.
+    Small models repeat a date that nobody asked for, and every token delays the answer's first
+    word. In languages other than English the date is always given.
     """
     return not language.startswith("en") or _TIME_WORDS.search(words) is not None
 
@@ -155,8 +155,8 @@ _ASKS = re.compile(
 
 
 def asks_something(words: str, language: str) -> bool:
-    """Whether it may be something of the past that the user wants to know. Known of English words
-    alone; in other languages it always may."""
+    """Whether the user may be asking about something remembered. Only English words can tell; in
+    other languages it is always possible."""
     return not language.startswith("en") or _ASKS.search(words) is not None
 
 
@@ -168,7 +168,7 @@ _ASKS_WHEN = re.compile(
 
 
 def asks_when(words: str) -> bool:
-    """Whether the answer is a date or a length of time. Known of English words alone."""
+    """Whether the answer is a date or a length of time. Works in English only."""
     return _ASKS_WHEN.search(words) is not None
 
 
@@ -180,7 +180,7 @@ _LOOKS_BACK = re.compile(
 
 
 def asks_about_past(words: str) -> bool:
-    """Whether the answer may be something that no longer holds. Known of English words alone."""
+    """Whether the answer may be something that no longer holds. Works in English only."""
     return _LOOKS_BACK.search(words) is not None
 
 
@@ -189,5 +189,5 @@ def state_block(state: str | None) -> str:
 
 
 def joined(*parts: str) -> str:
-    """The parts that are not empty, one below the other."""
+    """The non-empty parts, one per line."""
     return "\n".join(part for part in parts if part)

@@ -1,4 +1,4 @@
-"""Dates in the words of talk: "yesterday", "last Tuesday", "3 weeks ago", "in March 2025"."""
+"""Dates in everyday words: "yesterday", "last Tuesday", "3 weeks ago", "in March 2025"."""
 
 from datetime import datetime
 
@@ -8,11 +8,11 @@ from assistant.language.calendar import MONTHS, WEEKDAYS
 def relative_date(said: datetime, now: datetime, *, exact: bool = False) -> str:
     """When something was said, seen from `now`, in the calendar of `now`'s time zone.
 
-    Empty for a time to come: then one of two clocks is wrong. A month without a year is the last
-    one of that name; the year stands there once that could mislead.
+    Empty for a time in the future, as one of two clocks must be wrong. A month without a year is
+    the latest one of that name; the year is added once that could mislead.
 
     Args:
-        exact: with the day, where it is longer ago than people count in weeks.
+        exact: name the day instead of counting weeks or naming the month alone.
     """
     local = said.astimezone(now.tzinfo)
     days = (now.date() - local.date()).days

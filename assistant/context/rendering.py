@@ -1,7 +1,7 @@
-"""Exchanges as the messages of a chat template.
+"""Turns exchanges into the messages of a chat template.
 
-Templates of some model families refuse two messages of one role in a row. Where nothing was heard
-of an answer, the user's words are therefore joined with what the user said next.
+Some model families' templates reject two consecutive messages with the same role. So if nothing was
+heard of an answer, the user's words are joined with what the user said next.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,17 +12,17 @@ from models.interfaces import Message
 
 CUT_MARK = " […] "
 LONGEST_TOKEN = 8
-"""Characters per token that running text never reaches on average."""
+"""Characters per token; ordinary text averages fewer."""
 
 Wording = Callable[[Exchange], str]
-"""The user's words of an exchange as the model may see them: shortened when very long."""
+"""Returns the user's words of an exchange as the model may see them: shortened if very long."""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
     """Exchanges that are rendered together, and so stay or leave together.
 
-    All but the last were answered by nothing that was heard.
+    Nothing was heard of the answers to all but the last.
     """
 
     exchanges: tuple[Exchange, ...]
@@ -39,9 +39,9 @@ class Group:
 
 
 def group_exchanges(exchanges: Sequence[Exchange]) -> tuple[list[Group], tuple[Exchange, ...]]:
-    """Answered groups, oldest first, and the unanswered exchanges after them.
+    """The answered groups, oldest first, and the unanswered exchanges after them.
 
-    The latter have no message of their own: their words open the next user message.
+    The latter get no message of their own: their words open the next user message.
     """
     groups: list[Group] = []
     pending: list[Exchange] = []
@@ -54,10 +54,10 @@ def group_exchanges(exchanges: Sequence[Exchange]) -> tuple[list[Group], tuple[E
 
 
 def shortened(text: str, limit: int, count: Callable[[str], int]) -> tuple[int, int] | None:
-    """Where to cut `text` so that its beginning and end fit into `limit` tokens.
+    """Where to cut `text` so that its beginning and end together fit into `limit` tokens.
 
-    Returns (characters kept at the beginning, at the end), None when it fits as it is. Cuts fall
-    between words where there are any. Numbers rather than words, so that they can be kept.
+    Returns the number of characters kept at the beginning and at the end; None if it fits as it is.
+    Cuts fall between words where possible. Being numbers, not words, they may be kept.
     """
     if len(text.encode("utf-8", "replace")) <= limit:  # no token is shorter than a byte
         return None
@@ -80,7 +80,7 @@ def cut(text: str, kept: tuple[int, int]) -> str:
 
 
 def _between_words(text: str, size: int) -> tuple[int, int]:
-    """Move both cuts outwards to the next space, unless that costs more than half."""
+    """Move both cuts outwards to the nearest space, unless that costs more than half."""
     head = text.rfind(" ", 0, size + 1)
     tail = text.find(" ", max(0, len(text) - size - 1))
     after = len(text) - tail - 1

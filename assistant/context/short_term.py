@@ -1,13 +1,13 @@
-"""Short-term memory as the voice loop calls it: one prompt a turn, one `keep` at its end.
+"""Short-term memory, as the voice loop uses it: one prompt per turn, one `keep` at its end.
 
-    prompt(words)            at the turn's start; pure, so it may be asked for words in doubt
-    read_ahead(words, text)  the answer is written: what to read into the cache while it is spoken
-    keep(turn)               the turn is over: history, summary, window, disk
+    prompt(words)            when a turn starts; no side effects, so words may still be uncertain
+    read_ahead(words, text)  once the answer is written: what to read into the cache meanwhile
+    keep(turn)               once the turn is over: updates history, summary, window and disk
     summarize_if_due()       between turns, in the background
     read_ahead()             between turns: what to read into the cache
-    pause()                  speech begins; `summarize_if_due()` again when it was nothing
+    pause()                  when speech begins; `summarize_if_due()` again if it was nothing
 
-A finished summary takes effect in `keep` alone, so the prefix changes when it is read again anyway.
+A finished summary takes effect only in `keep`, when the prefix has to be re-read anyway.
 """
 
 import asyncio
@@ -28,11 +28,11 @@ from assistant.settings import Settings
 from models.interfaces import LanguageModel, Message
 
 SUMMARY_DELAY_S = 1.0
-"""Seconds after a turn before a summary begins: first the cache is read, and the user may go on."""
+"""Seconds from a turn to a summary: first the cache is warmed, and the user may speak again."""
 
 
 class Store(Protocol):
-    """Where exchanges are kept; blocking calls that may raise `StoreError`."""
+    """Stores exchanges. Its calls block, and may raise `StoreError`."""
 
     def store(
         self,
@@ -47,7 +47,7 @@ class Store(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """A complete exchange on its way to the disk."""
+    """A complete exchange waiting to be stored."""
 
     exchange: Exchange
     latency: Latency
@@ -55,11 +55,11 @@ class _Kept:
 
 
 class ShortTermMemory:
-    """The conversation, what the model sees of it, and its way to the disk.
+    """The conversation, the part of it that the model sees, and how it is stored.
 
     Args:
-        store: None keeps the conversation in memory alone.
-        emit: told by a `Notice` when storing begins to fail, and when it works again.
+        store: None keeps the conversation in memory only.
+        emit: gets a `Notice` when storing starts to fail, and when it works again.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class ShortTermMemory:
         self._summary_task: asyncio.Task[None] | None = None
         self._highest = 0
         self._unrecorded: list[str] | None = None
-        """Exchanges that are off the record, while it is."""
+        """Ids of exchanges said off the record; None while on the record."""
         self._finished: Summary | None = None
 
     @classmethod
@@ -97,27 +97,27 @@ class ShortTermMemory:
         profile: Callable[[], Sequence[Note]] = tuple,
         importance: Importance = no_importance,
     ) -> "ShortTermMemory":
-        """With a window and a summarizer as the settings want them, for a loaded model.
+        """Create it with a window and a summarizer as set in `settings`; `llm` must be loaded.
 
         Args:
-            profile: what is always known of the user.
-            importance: of exchanges.
+            profile: what is always shown about the user.
+            importance: rates exchanges.
         """
         window = ContextWindow(llm, settings, profile=profile, importance=importance)
         return cls(conversation, window, Summarizer(llm, settings, window, emit), store, emit)
 
     @property
     def turns(self) -> int:
-        """The number of the last turn; goes on after a restart within the same thread."""
+        """The last turn's number; continues after a restart within the same conversation."""
         return max(self._highest, self.conversation.last_turn)
 
     def shown(self) -> frozenset[str]:
-        """Ids of the exchanges that the next prompt will hold to the letter."""
+        """Ids of the exchanges that the next prompt will contain verbatim."""
         return self._window.shown(self.conversation)
 
     def read_ahead(self, user_text: str = "", answer: str = "") -> tuple[Message, ...]:
-        """The next prompt up to the user's words; with an exchange that is still being heard, as
-        if its answer were heard to the end."""
+        """The next prompt up to the user's words. An exchange still being heard may be passed; its
+        answer is included in full."""
         return self._window.read_ahead(self.conversation, user_text, answer)
 
     def prompt(
@@ -127,11 +127,11 @@ class ShortTermMemory:
         state: str | None = None,
         reads_per_s: float | None = None,
     ) -> Prompt:
-        """The prompt for the next turn. Changes nothing in the conversation.
+        """The prompt for the next turn. Does not change the conversation.
 
         Args:
             memories: best first.
-            reads_per_s: tokens that this model reads in a second, where that is known.
+            reads_per_s: tokens that this model reads per second, if known.
         """
         notes = [
             Note(
@@ -154,12 +154,12 @@ class ShortTermMemory:
         )
 
     async def keep(self, turn: TurnEnded, started: datetime) -> str:
-        """A turn is over. It is in the history when this is called, on disk when it returns.
-        Returns the exchange's id.
+        """Add a finished turn to the history, at once, and store it before returning. Returns the
+        exchange's id.
 
-        Never raises for the disk: what can't be stored stays queued for the next turn.
+        Never raises for the disk: what can't be stored is queued for the next turn.
         """
-        self._highest = max(self._highest, turn.turn)  # what is forgotten leaves its number
+        self._highest = max(self._highest, turn.turn)  # forgetting must not free a number
         self.conversation.append_user(turn.turn, turn.user, started)
         exchange = self.conversation.complete(turn.turn, turn.assistant, turn.interrupted)
         if self._unrecorded is not None:
@@ -173,14 +173,14 @@ class ShortTermMemory:
         return exchange.id
 
     def pause(self) -> None:
-        """The user speaks: background work stops at once; what it read stays in its cache."""
+        """The user is speaking: stop background work at once. What it read stays in its cache."""
         task, self._summary_task = self._summary_task, None
         if task is not None:
             task.cancel()
 
     def summarize_if_due(self) -> None:
-        """It is quiet: begin a summary if one is due and none is under way. Idempotent."""
-        if self._unrecorded is not None:  # a summary would outlive it
+        """It is quiet: start a summary if one is due and none is running. Idempotent."""
+        if self._unrecorded is not None:  # a summary would outlast what was said off the record
             return
         if self._finished is not None or not self._summarizer.due(self.conversation):
             return
@@ -188,15 +188,15 @@ class ShortTermMemory:
             self._summary_task = asyncio.create_task(self._summarize())
 
     async def summarized(self) -> None:
-        """Wait for the summary under way, if there is one."""
+        """Wait for the running summary, if any."""
         if self._summary_task is not None:
             await asyncio.wait({self._summary_task})
 
     def hide(self, ids: Collection[str]) -> frozenset[str]:
         """Out of history, summary and prompt at once; of the store others take care.
 
-        A summary under way that rests on them is dropped. The caller then reads `read_ahead()` into
-        the model's cache, which drops the words from it.
+        Any summary in progress is stopped. The caller must then read `read_ahead()` into the
+        model's cache to remove the words from it.
         """
         gone = self.conversation.hide(ids)
         wanted = frozenset(ids)
@@ -219,7 +219,7 @@ class ShortTermMemory:
         """Undo `hide`. Returns those that the store does not have yet.
 
         Args:
-            exchanges: those of them that the store has, of this conversation.
+            exchanges: those that the store has, from this conversation.
         """
         unsaved = [self._hidden.pop(key) for key in ids if key in self._hidden]
         self._unsaved += unsaved
@@ -234,14 +234,14 @@ class ShortTermMemory:
         return self._unrecorded is not None
 
     def go_off_record(self) -> None:
-        """What is said from now on is answered, and kept nowhere but in the running conversation.
+        """What is said from now on is answered, but kept only in the running conversation.
         Idempotent."""
         if self._unrecorded is None:
             self._unrecorded = []
             self.pause()
 
     def go_on_record(self) -> None:
-        """What was said off the record leaves the conversation. Idempotent."""
+        """Remove what was said off the record from the conversation. Idempotent."""
         unrecorded, self._unrecorded = self._unrecorded, None
         if unrecorded:
             self.hide(unrecorded)
@@ -252,7 +252,7 @@ class ShortTermMemory:
             self._hidden.pop(key, None)
 
     async def close(self) -> None:
-        """End background work and store what is left."""
+        """End background work and store what is still queued."""
         task = self._summary_task
         self.pause()
         if task is not None:
@@ -260,7 +260,7 @@ class ShortTermMemory:
         self._apply_finished()
         await self._save()
 
-    # -- inside ---------------------------------------------------------------------------------
+    # -- internals ------------------------------------------------------------------------------
 
     async def _summarize(self) -> None:
         await asyncio.sleep(SUMMARY_DELAY_S)
@@ -293,7 +293,7 @@ class ShortTermMemory:
             store.store(self.conversation, item.exchange, item.latency, item.memories)
 
     def _tell(self, notice: Notice, *, failing: bool) -> None:
-        """Once when it begins, once when it is over."""
+        """Emit the notice only when the state changes."""
         if failing is not self._failing:
             self._failing = failing
             self._emit(notice)

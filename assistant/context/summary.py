@@ -1,10 +1,9 @@
-"""Summaries of the older conversation, made in the background.
+"""Summarizes the older conversation in the background.
 
-A summary is due when the conversation has many messages or many tokens that none covers. It is
-written on the background lane from a copy of the words, takes effect only by
-`Conversation.apply`, and is lost without harm: cancel `run` at any moment and call it again later.
-The text sent grows at its end from one try to the next, so what the model has read of it is not
-read twice.
+A summary is due when the conversation has many messages, or many tokens, that no summary covers. It
+is written in the background lane from a copy of the words, and takes effect only through
+`Conversation.apply`. `run` may be cancelled at any time and called again later. From one try to the
+next the text sent only grows at its end, so the model does not re-read what it has already read.
 """
 
 import asyncio
@@ -26,9 +25,9 @@ LONGEST_SUMMARY = 200
 """Tokens; eighty words in most languages."""
 SHORTEST_SUMMARY = 48
 TIMEOUT_S = 180.0
-"""For one summary as a whole: a worker that hangs must not hold this work for ever."""
+"""Seconds per summary: a model that hangs must not block this work for ever."""
 RETRY_AFTER = 4
-"""Exchanges after a failure until the next try."""
+"""Exchanges between a failure and the next try."""
 
 _THINKING = re.compile(r"<think>.*?(</think>|$)", re.DOTALL)
 _ENDED = re.compile(rf"[{MARKS}][\"'”’)]*$")
@@ -39,7 +38,7 @@ class Summarizer:
     """Decides when a summary is due, and writes it.
 
     Args:
-        notify: told by a `Notice` when a summary fails.
+        notify: gets a `Notice` when a summary fails.
     """
 
     def __init__(
@@ -59,10 +58,10 @@ class Summarizer:
         self._not_before = 0
         most = min(settings.context.max_context_tokens, window.budget)
         self.trigger_tokens = most - 2 * window.reserve
-        """Below the window's own limit, so that the words are read while they are still in it."""
+        """Less than the window's limit, so that the words are summarized before they leave it."""
 
     def due(self, conversation: Conversation) -> bool:
-        """Whether it is time, and there is something that may be summarized."""
+        """Whether a summary is due and there is something to summarize."""
         if len(conversation.exchanges) < self._not_before or not self._covered(conversation):
             return False
         messages = sum(exchange.message_count for exchange in conversation.uncovered)
@@ -72,10 +71,10 @@ class Summarizer:
         )
 
     async def run(self, conversation: Conversation) -> Summary | None:
-        """Write the summary of all but the last messages. Changes nothing in `conversation`.
+        """Summarize all but the last messages. Does not change `conversation`.
 
-        None after a failure, which `notify` was told; the next one is due some exchanges later.
-        Cancelling it stops the model at once.
+        Returns None after a failure, which is reported to `notify`; the next try is some exchanges
+        later. Cancelling stops the model at once.
         """
         covered = self._covered(conversation)
         if not covered:
@@ -99,8 +98,8 @@ class Summarizer:
     # -- what is summarized ---------------------------------------------------------------------
 
     def _covered(self, conversation: Conversation) -> tuple[Exchange, ...]:
-        """The oldest exchanges that no summary covers, without the last messages, as many as one
-        request can hold; the rest is due again afterwards."""
+        """The oldest exchanges that no summary covers, except for the last messages; as many as fit
+        into one request. The rest becomes due afterwards."""
         exchanges = [exchange for exchange in conversation.uncovered if not exchange.open]
         kept = 0
         while exchanges and kept < self._settings.keep_last_messages:
@@ -118,7 +117,7 @@ class Summarizer:
         return tuple(fitting)
 
     def _longest(self, conversation: Conversation, covered: Sequence[Exchange]) -> int:
-        """Tokens that the summary may have, so that what remains is below the target."""
+        """Tokens that the summary may take so that the remaining prompt stays below the target."""
         ids = {exchange.id for exchange in covered}
         rest = [each for each in conversation.uncovered if each.id not in ids and not each.open]
         remaining = self._window.head_tokens(summary_text("")) + self._window.tokens_of(rest)
@@ -158,8 +157,8 @@ class Summarizer:
 
 
 def _cleaned(text: str) -> str:
-    """The summary's own words on one line: no thinking, no label, nothing said twice (small models
-    fall into loops), no half sentence at the end."""
+    """The summary's own words on one line: no thinking, no label, no repeated sentences (small
+    models fall into loops), no incomplete last sentence."""
     plain = _LABEL.sub("", " ".join(_THINKING.sub(" ", text).split()))
     first: dict[str, Sentence] = {}
     for each in sentences(plain):

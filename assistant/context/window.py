@@ -1,11 +1,11 @@
-"""How much of the conversation the model sees, in exact tokens, and the prompt of each turn.
+"""Decides how much of the conversation the model sees, in exact tokens; builds each turn's prompt.
 
     [system prompt + profile + summary] [history …] | [date, memories, state + newest message]
      stable: the same bytes each turn                | new each turn
 
-The window moves in large steps: when it is full the older half leaves at once, so that the bytes
-before the bar stay the same for many turns and the model's KV cache holds. `settle` moves it
-between turns, before it is quite full; `build` does so only when a turn doesn't fit otherwise.
+The window moves in large steps: when it is full, the older half leaves at once. So the bytes before
+the bar stay the same for many turns, and the model's KV cache remains valid. `settle` moves the
+window between turns, shortly before it is full; `build` does so only if a turn wouldn't fit.
 """
 
 from collections.abc import Callable, Sequence
@@ -36,13 +36,13 @@ from assistant.settings import Settings
 from models.interfaces import LanguageModel, Message
 
 MARGIN = 64
-"""Tokens left free in the model's window: templates that count a little more than measured."""
+"""Tokens left free in the model's window, as templates may take a few more than counted."""
 SMALLEST_ROOM = 64
-"""Tokens beside the system prompt below which no conversation is possible."""
+"""Tokens besides the system prompt below which no conversation is possible."""
 LARGEST_RESERVE = 1024
 """Tokens kept free between turns for the next message and its memories."""
 UNKNOWN_YET = "…"
-SHORTENED = "That was too long to read as a whole; I went by its beginning and its end."
+SHORTENED = "That was too long to read in full; I used its beginning and its end."
 
 
 def local_now() -> datetime:
@@ -51,20 +51,20 @@ def local_now() -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
-    """What of a conversation is in the window."""
+    """The part of a conversation that is in the window."""
 
     groups: list[Group]
     pending: tuple[Exchange, ...]
 
     @property
     def size(self) -> int:
-        """In exchanges."""
+        """Number of exchanges."""
         return sum(len(group.exchanges) for group in self.groups) + len(self.pending)
 
 
 @dataclass(frozen=True, slots=True)
 class _Newest:
-    """The parts of the last message."""
+    """The parts of the newest message."""
 
     pending: str
     date: str
@@ -81,7 +81,7 @@ class _Newest:
 
 @dataclass(frozen=True, slots=True)
 class _Beside:
-    """What comes with the newest words."""
+    """What accompanies the newest words."""
 
     notes: Sequence[Note]
     state: str | None
@@ -89,14 +89,14 @@ class _Beside:
 
 
 class ContextWindow:
-    """Builds prompts. Holds no words but the profile's, while that stays as it is: of exchanges it
-    keeps ids, counts and places to cut.
+    """Builds prompts. Of exchanges it stores only ids, counts and where to cut; of the profile the
+    current text.
 
     Args:
         llm: counts tokens; must be loaded.
         now: local wall time, for the date line.
-        profile: what is always known of the user; the same tuple until it changes.
-        importance: of exchanges, for `context.keep_important_tokens`.
+        profile: what is always shown about the user; the same tuple until it changes.
+        importance: rates exchanges for `context.keep_important_tokens`.
 
     Raises:
         SettingsError: the persona's instructions leave no room for a conversation.
@@ -137,7 +137,7 @@ class ContextWindow:
         self._cuts: dict[str, tuple[int, int] | None] = {}
         self._heads: dict[tuple[int, str], int] = {}
 
-    # -- what the caller asks -------------------------------------------------------------------
+    # -- called by others -----------------------------------------------------------------------
 
     def build(
         self,
@@ -149,15 +149,15 @@ class ContextWindow:
         state: str | None = None,
         reads_per_s: float | None = None,
     ) -> Prompt:
-        """The prompt for a turn. Changes nothing in the conversation, so it may be built for words
-        that are still in doubt.
+        """The prompt for a turn. Does not change the conversation, so it may be built for words
+        that are still uncertain.
 
         Args:
-            turn: the turn being answered, where its exchange is already open in `conversation`;
-                by default the last exchange, if it is open.
-            memories: best first; `Prompt.notes` tells which of them had room.
+            turn: the turn being answered, if its exchange is already open in `conversation`;
+                default: the last exchange, if open.
+            memories: best first; `Prompt.notes` has those that fitted.
             state: structured state, a few lines.
-            reads_per_s: tokens that this model reads in a second, where that is known.
+            reads_per_s: tokens that this model reads per second, if known.
         """
         beside = _Beside(memories, state, self._notes_room(reads_per_s))
         shown = self._shown(conversation, turn)
@@ -170,7 +170,7 @@ class ContextWindow:
         return self._prompt(conversation.summary, shown, newest, notice)
 
     def settle(self, conversation: Conversation) -> bool:
-        """Between turns: move the window when the next turn might not fit. True when it moved."""
+        """Between turns: move the window if the next turn might not fit. True if it moved."""
         self._prune(conversation)
         shown = self._shown(conversation, None)
         head = self._head(conversation.summary)
@@ -183,13 +183,13 @@ class ContextWindow:
     def read_ahead(
         self, conversation: Conversation, user_text: str = "", answer: str = ""
     ) -> tuple[Message, ...]:
-        """What can be read into the model's cache before the next turn's words are known: the
-        next prompt up to the user's words, which a placeholder stands for. It ends in a message of
-        the user since some engines take a last message of the assistant for one to go on with.
+        """What can be read into the model's cache before the next turn's words are known: the next
+        prompt with a placeholder for the user's words. It ends in a user message, because some
+        engines would continue a final assistant message.
 
         Args:
-            user_text, answer: an exchange still under way (its answer is written, but not yet
-                heard to the end) that the next prompt will probably hold.
+            user_text, answer: an exchange in progress (its answer is written, but not yet heard to
+                the end) that the next prompt will probably contain.
         """
         summary = conversation.summary
         shown = self._shown(conversation, None)
@@ -203,15 +203,15 @@ class ContextWindow:
         return (self._head_message(summary), *parts, last)
 
     def unsummarized_tokens(self, conversation: Conversation) -> int:
-        """Tokens of a prompt that held the whole conversation but for what its summary covers,
-        without the newest message: what decides whether to summarize."""
+        """Tokens of a prompt with the summary and everything that it does not cover, without the
+        newest message. Decides whether to summarize."""
         groups, pending = group_exchanges(
             [each for each in conversation.uncovered if not each.open]
         )
         return self._head(conversation.summary) + self._history_cost(_Shown(groups, pending))
 
     def head_tokens(self, summary: str) -> int:
-        """Tokens of the system message with `summary` in it."""
+        """Tokens of the system message including `summary`."""
         text = self._system + self._profile.text() + summary
         return self._llm.count_messages([Message("system", text)])
 
@@ -222,7 +222,7 @@ class ContextWindow:
     # -- what is shown --------------------------------------------------------------------------
 
     def shown(self, conversation: Conversation) -> frozenset[str]:
-        """Ids of the exchanges that the next prompt will hold to the letter."""
+        """Ids of the exchanges that the next prompt will contain verbatim."""
         view = self._kept.in_view(conversation, self._left)
         return frozenset(each.id for each in view if each.id not in self._left)
 
@@ -242,8 +242,8 @@ class ContextWindow:
         return self._max_turns is not None and shown.size > self._max_turns
 
     def _halved(self, head: int, shown: _Shown, room: int) -> _Shown:
-        """Let the oldest go until the history takes half of its room, and all fits into `room`; of
-        what matters only when nothing else is left to go."""
+        """Remove the oldest until the history takes half of its room and everything fits into
+        `room`; remove important ones only when nothing else is left."""
         limit = min((head + self.budget) // 2, room)
         keep = max(1, self._max_turns // 2) if self._too_many(shown) and self._max_turns else None
         groups, pending = list(shown.groups), shown.pending
@@ -259,7 +259,7 @@ class ContextWindow:
         return rest
 
     def _prune(self, conversation: Conversation) -> None:
-        """Drop what is kept about exchanges and summaries that are gone."""
+        """Drop what is stored about exchanges and summaries that no longer exist."""
         ids = {exchange.id for exchange in conversation.exchanges}
         if conversation.summary is not None:
             ids.add(conversation.summary.id)
@@ -282,7 +282,7 @@ class ContextWindow:
         return self._heads[key]
 
     def _cost(self, *messages: Message) -> int:
-        """Tokens that `messages` add to a prompt, their role marks included."""
+        """Tokens that `messages` add to a prompt, including their role marks."""
         if not messages:
             return 0
         system = Message("system", self._system)
@@ -305,7 +305,7 @@ class ContextWindow:
     # -- words ----------------------------------------------------------------------------------
 
     def wording(self, exchange: Exchange) -> str:
-        """The user's words of `exchange` as the model may see them: very long ones shortened."""
+        """The user's words of `exchange` as the model may see them: shortened if very long."""
         text = exchange.user_text.strip()
         if exchange.id not in self._cuts:
             self._cuts[exchange.id] = shortened(text, self._room // 4, self._llm.count)
@@ -347,19 +347,19 @@ class ContextWindow:
         )
 
     def _notes_room(self, reads_per_s: float | None) -> NotesBudget:
-        """A quarter of the window at most, so that memories never crowd out the conversation."""
+        """At most a quarter of the window, so that memories never crowd out the conversation."""
         most = min(self._memory.max_tokens, self._room // 4)
         if reads_per_s is None:
             return NotesBudget(most, most)
         return NotesBudget(most, int(reads_per_s * self._memory.prefill_ms / 1000))
 
     def _date(self, words: str, state: str | None) -> str:
-        """The date, where the words or the state may depend on it. Notes say theirs in words."""
+        """The date, if the words or the state may depend on it. Notes contain their own."""
         needed = bool(state) or may_need_date(words, self._language)
         return date_line(self._now()) if needed else ""
 
     def _fitted(self, head: int, newest: _Newest) -> tuple[_Newest, Notice | None]:
-        """Shorten the newest words when they alone are more than the window holds."""
+        """Shorten the newest words if they alone exceed the window."""
         if head + self._cost(newest.message) <= self.budget:
             return newest, None
         without = _Newest("", newest.date, newest.notes, newest.state, "…")

@@ -1,4 +1,4 @@
-"""Keys, and files that are sealed with them."""
+"""Keys, and the files encrypted with them."""
 
 from typing import TYPE_CHECKING
 

@@ -1,9 +1,9 @@
-"""A home from plain to encrypted, or back: all of it or nothing, whenever the process is killed.
+"""Converts a home from plain to encrypted or back, atomically, even if the process is killed.
 
-A copy is written to a folder of its own and compared with what it was made of. Renaming that folder
-is the moment in which it counts: before it, what is left over is thrown away; after it,
-`finish_or_roll_back` goes on putting the new files in the old ones' place, as often as it takes.
-Both is done by whoever uses the home next.
+A copy is written to a separate folder and compared with the original. Renaming that folder commits
+the conversion. If the process is killed before that, leftovers are deleted; if after it,
+`finish_or_roll_back` goes on moving the new files into place, however often it is interrupted.
+Whoever uses the home next does either.
 """
 
 import json
@@ -23,35 +23,36 @@ PLAN = "plan.json"
 
 
 class HomeStores(Protocol):
-    """What is kept of a home, as far as its key is concerned."""
+    """A home's stores, in what concerns their key."""
 
     @property
     def outside(self) -> bool:
-        """The memories are not in the home."""
+        """Whether the memories are kept outside the home."""
 
     def check_convertible(self) -> None:
-        """Raises StoreError: something has to be repaired first."""
+        """Raises StoreError if something has to be repaired first."""
 
     def check_key(self, key: MasterKey) -> None:
-        """Raises StoreError: the memories can't be read with it. StoreLocked: it is another's."""
+        """Raises StoreLocked if the memories belong to another key; StoreError if they can't be
+        read."""
 
     def copy(
         self, fresh: Home, old: MasterKey | None, new: MasterKey | None, tell: Callable[[str], None]
     ) -> int:
-        """Write all of it into another home under another key, and compare; returns how many
+        """Write everything to another home under another key, and compare. Returns how many
         memories keep ids that stay readable. Raises StoreError, OSError and sqlite3.Error."""
 
     def damaged(self) -> Sequence[Path]:
-        """What was set aside, since it could not be read as a whole."""
+        """Files that were set aside because they could not be read completely."""
 
 
 def is_unfinished(home: Home) -> bool:
-    """Whether a conversion was begun and not brought to its end."""
+    """Whether a conversion was started but not completed."""
     return (home.root / UNFINISHED).exists() or is_committed(home)
 
 
 def is_committed(home: Home) -> bool:
-    """Whether a conversion is past the moment in which it can be taken back."""
+    """Whether a conversion is past the point where it can be rolled back."""
     return (home.root / FINISHED).exists()
 
 
@@ -63,15 +64,15 @@ def convert(
     locked: KeyFile | None,
     tell: Callable[[str], None] = lambda _: None,
 ) -> None:
-    """Write everything anew under another key. The caller has the home alone, and it is settled.
+    """Rewrite everything under another key. The caller holds the home alone, with no conversion
+    pending.
 
     Args:
-        locked: the key file that goes with `new`.
-        tell: hears what is being done.
+        locked: the key file for `new`.
+        tell: called with messages about the progress.
 
     Raises:
-        StoreError: something can't be read or written, or did not come out as it went in; nothing
-            was changed.
+        StoreError: something can't be read or written, or the copy differs; nothing was changed.
     """
     stores.check_convertible()
     fresh = Home(home.root / UNFINISHED)
@@ -94,13 +95,13 @@ def convert(
     finish_or_roll_back(home)
     if readable:
         tell(
-            f"{readable:,} memories have ids of another program, or refer to such: these stay"
-            " readable until they are exported and imported again."
+            f"{readable:,} memories have ids of another program, or refer to some; these ids stay"
+            " readable until the memories are exported and imported again."
         )
 
 
 def finish_or_roll_back(home: Home) -> None:
-    """Finish a conversion, or take it back. The caller has the home alone.
+    """Complete a conversion or roll it back. The caller holds the home alone.
 
     Raises:
         StoreError: the folder can't be written.
@@ -115,13 +116,14 @@ def finish_or_roll_back(home: Home) -> None:
             shutil.rmtree(fresh)
     except OSError as error:
         raise StoreError(
-            f"The conversion of {home.root} can't be brought to its end: {error.strerror}.",
+            f"The conversion of {home.root} can't be completed: {error.strerror}.",
             mend="Make the folder writable, or free some space, and try again.",
         ) from error
 
 
 def _swap(home: Home, fresh: Home) -> None:
-    """Each step may be the last before a kill, and is done or left out the next time."""
+    """Move the new files into place. The process may be killed between any two steps; a second run
+    skips those that are done."""
     flush_to_disk([home.root])
     encrypted = bool(json.loads((fresh.root / PLAN).read_text("utf-8"))["encrypted"])
     if fresh.transcript.exists():

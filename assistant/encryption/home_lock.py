@@ -1,8 +1,8 @@
-"""Whoever uses a home says so, so that nobody converts it underneath.
+"""The lock on a home, so that nobody converts it while it is in use.
 
-Many may use a home at once; a conversion has it alone. The operating system lets go of the lock
-whatever happens to the process. Where files can't be locked so (Windows), only the memories' own
-lock holds.
+Many processes may use a home at once, but a conversion needs it alone. The operating system
+releases the lock however the process ends. On Windows, which lacks such locks, only the
+memories' own lock protects them.
 """
 
 import os
@@ -16,12 +16,13 @@ NAME = ".in-use"
 
 
 class HomeLock:
-    """Held from construction to `release`, shared with others or alone."""
+    """Held from construction to `release`: shared, or `alone`."""
 
     def __init__(self, home: Home, *, alone: bool) -> None:
-        """
+        """Take the lock.
+
         Raises:
-            StoreInUse: somebody else is in the way.
+            StoreInUse: another process holds a conflicting lock.
             StoreError: the lock file can't be written.
         """
         path = home.root / NAME
@@ -34,11 +35,11 @@ class HomeLock:
             raise _in_use(home.root, alone=alone)
 
     def share(self) -> None:
-        """From alone to shared: others may come in from now on."""
+        """Turn an exclusive lock into a shared one."""
         _locked(self._descriptor, alone=False)
 
     def release(self) -> None:
-        """Idempotent."""
+        """Release the lock. Idempotent."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
@@ -60,8 +61,8 @@ def _in_use(folder: Path, *, alone: bool) -> StoreInUse:
     if alone:
         return StoreInUse(
             f"The data folder {folder} is in use by another assistant.",
-            mend="Close the other one, and try again.",
+            mend="Close the other one and try again.",
         )
     return StoreInUse(
-        f"The data folder {folder} is just being converted.", mend="Try again when that is done."
+        f"The data folder {folder} is being converted.", mend="Try again when that is done."
     )

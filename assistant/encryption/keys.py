@@ -1,11 +1,12 @@
-"""The key of a home, and the file that holds it locked.
+"""The master key of a home, and the file that holds it encrypted.
 
-A home has one master key of 256 bits. Written out for its owner it is the recovery key, so that
-words on paper are enough to open the stores when the key file is lost or damaged, or on another
-machine that shares them. What encrypts is derived from it by HKDF-SHA256, one subkey a purpose.
+A home has one 256-bit master key. Written out for its owner, it is the recovery key: text on paper
+that open the stores if the key file is lost or damaged, or on another machine that shares them. The
+keys that encrypt data are derived from it by HKDF-SHA256, one for each purpose.
 
-The key file holds the master key under AES-256-GCM; what opens that is a random key in the
-operating system's keyring, or a passphrase stretched by Argon2id (RFC 9106, second recommendation).
+The key file holds the master key encrypted with AES-256-GCM. The key for that is a random one in
+the operating system's keyring, or a passphrase stretched by Argon2id (RFC 9106, second
+recommendation).
 """
 
 import base64
@@ -26,10 +27,10 @@ SALT_BYTES = 16
 VERSION = 1
 ARGON2 = {"iterations": 3, "lanes": 4, "memory_kib": 1 << 16}
 MOST_ARGON2 = {"iterations": 100, "lanes": 64, "memory_kib": 1 << 21}
-"""A damaged file must not ask for more."""
+"""Limits for the values in a key file, which may be damaged."""
 CHECK_BYTES = 3
 GROUP = 4
-"""Characters of a recovery key between two dashes."""
+"""Characters between two dashes of a recovery key."""
 
 KeyProtection = Literal["keyring", "passphrase"]
 
@@ -44,11 +45,11 @@ class MasterKey:
 
     @property
     def id(self) -> str:
-        """Tells keys apart and says nothing of them; it stands in the key file and the table."""
+        """Identifies the key without revealing it; stored in the key file and in the table."""
         return self.derive("id", 8).hex()
 
     def derive(self, purpose: str, size: int = BYTES) -> bytes:
-        """A subkey."""
+        """Derive a subkey."""
         from cryptography.hazmat.primitives.hashes import SHA256
         from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
@@ -56,15 +57,16 @@ class MasterKey:
         return HKDF(SHA256(), size, salt=None, info=info).derive(self.secret)
 
     def recovery(self) -> str:
-        """The key as its owner keeps it: base32 in groups, the last characters a checksum."""
+        """The recovery key: base32 in groups, with a checksum at the end."""
         text = base64.b32encode(self.secret + _checksum(self.secret)).decode().rstrip("=")
         return "-".join(text[at : at + GROUP] for at in range(0, len(text), GROUP))
 
     @classmethod
     def from_recovery(cls, typed: str) -> "MasterKey":
-        """
+        """Parse a recovery key.
+
         Raises:
-            StoreLocked: this can't be a recovery key; something is mistyped.
+            StoreLocked: this is not a recovery key; something is mistyped.
         """
         text = "".join(typed.split()).replace("-", "").upper()
         try:
@@ -75,27 +77,28 @@ class MasterKey:
         if len(raw) != BYTES + CHECK_BYTES or not hmac.compare_digest(check, _checksum(secret)):
             raise StoreLocked(
                 "This is not a recovery key: a character is missing or mistyped.",
-                mend="Type it as it was printed, dashes and capitals don't matter.",
+                mend="Type it as it was printed; dashes and capitals don't matter.",
             )
         return cls(secret)
 
 
 @dataclass(frozen=True, slots=True)
 class KeyFile:
-    """A locked master key: its id, by what it is locked, and what unlocking takes."""
+    """An encrypted master key: its id, what protects it, and what decrypting needs."""
 
     id: str
     by: KeyProtection
     nonce: bytes
     sealed: bytes
     salt: bytes = b""
-    """Of a passphrase."""
+    """Salt of the passphrase; empty with the keyring."""
     argon2: tuple[int, int, int] = (0, 0, 0)
-    """Iterations, lanes, KiB of memory."""
+    """Iterations, lanes and KiB of memory."""
 
     @classmethod
     def locked(cls, key: MasterKey, by: KeyProtection, secret: str) -> "KeyFile":
-        """
+        """Encrypt a master key.
+
         Args:
             secret: the passphrase, or the keyring's entry.
         """
@@ -107,9 +110,10 @@ class KeyFile:
         return cls(key.id, by, open_file.nonce, sealed, salt, cost)
 
     def unlock(self, secret: str) -> MasterKey:
-        """
+        """Decrypt the master key.
+
         Raises:
-            StoreLocked: it is the wrong passphrase or keyring entry.
+            StoreLocked: the passphrase or keyring entry is wrong.
         """
         from cryptography.exceptions import InvalidTag
 
@@ -131,10 +135,10 @@ class KeyFile:
 
     @classmethod
     def read(cls, path: Path) -> "KeyFile | None":
-        """None where there is no such file.
+        """Read the key file; None if there is none.
 
         Raises:
-            StoreLocked: it is damaged, or of a newer version.
+            StoreLocked: it is damaged, or from a newer version.
             StoreError: it can't be read.
         """
         try:
@@ -159,10 +163,10 @@ class KeyFile:
         return known
 
     def write(self, path: Path) -> None:
-        """In one step, on the disk when it returns.
+        """Write the key file atomically and flush it to disk.
 
         Raises:
-            StoreError: it can't be written; what was there still is.
+            StoreError: it can't be written; the old one is still there.
         """
         fresh = path.with_suffix(".new")
         try:
@@ -177,7 +181,7 @@ class KeyFile:
             why = f"The key file {path} can't be written: {error.strerror}."
             raise StoreError(why, mend="Make its folder writable, or free some space.") from error
 
-    # -- inside ---------------------------------------------------------------------------------
+    # -- internals ------------------------------------------------------------------------------
 
     def _cipher(self, secret: str) -> Any:
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -193,14 +197,14 @@ class KeyFile:
         return AESGCM(kdf.derive(secret.encode("utf-8", "replace")))
 
     def _bound(self) -> bytes:
-        """What must not be exchanged unseen."""
+        """Data authenticated with the key, so that nobody can swap it unnoticed."""
         return json.dumps([VERSION, self.id, self.by, self.salt.hex(), *self.argon2]).encode()
 
     def _refused(self) -> StoreLocked:
         what = "passphrase" if self.by == "passphrase" else "key in the system's keyring"
         return StoreLocked(
             f"The {what} is not the right one for this data; nothing was touched.",
-            mend="Try again, or with the recovery key: assistant encryption recover",
+            mend="Try again, or use the recovery key: assistant encryption recover",
         )
 
 
@@ -208,7 +212,7 @@ def _parsed(found: Any) -> KeyFile:
     lock = found["lock"]
     by: KeyProtection = "passphrase" if lock["by"] == "passphrase" else "keyring"
     if lock["by"] != by:
-        raise ValueError("it is locked by something unknown")
+        raise ValueError("it is protected by something unknown")
     cost = (0, 0, 0)
     salt = b""
     if by == "passphrase":
@@ -218,7 +222,7 @@ def _parsed(found: Any) -> KeyFile:
         if len(salt) < SALT_BYTES or any(n < 1 or n > m for n, m in zip(cost, most, strict=True)):
             raise ValueError("the passphrase's parameters are out of range")
         if cost[2] < 8 * cost[1]:
-            raise ValueError("Argon2 wants 8 KiB a lane")
+            raise ValueError("Argon2 needs 8 KiB per lane")
     nonce, sealed = bytes.fromhex(lock["nonce"]), bytes.fromhex(lock["key"])
     if len(nonce) != NONCE_BYTES or len(sealed) != BYTES + 16 or not isinstance(found["id"], str):
         raise ValueError("a length is wrong")
@@ -228,7 +232,7 @@ def _parsed(found: Any) -> KeyFile:
 def _damaged(path: Path) -> StoreLocked:
     return StoreLocked(
         f"The key file {path} is damaged; nothing was touched.",
-        mend="Make it anew from the recovery key: assistant encryption recover",
+        mend="Recreate it from the recovery key: assistant encryption recover",
     )
 
 

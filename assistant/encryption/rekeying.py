@@ -1,6 +1,6 @@
-"""What changes a home's key: encrypting it, undoing that, and mending a lost or forgotten secret.
+"""Changes a home's key: encrypting, decrypting, and replacing a lost or forgotten secret.
 
-Each has the home alone meanwhile, and leaves it as it was when it fails.
+Each operation holds the home alone and, if it fails, leaves it as it was.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -31,8 +31,8 @@ Notify = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class EncryptionStatus:
-    """`keyring` is the name of the system's, None where there is none; `state` is damaged where the
-    key file is, and missing where there are encrypted files without one."""
+    """`keyring` is the name of the system's keyring, None if there is none. `state` is "damaged" if
+    the key file is damaged, and "missing" if files are encrypted but there is no key file."""
 
     state: Literal["encrypted", "plain", "empty", "damaged", "missing"]
     by: KeyProtection | None
@@ -41,7 +41,7 @@ class EncryptionStatus:
 
 
 def encryption_status(home: Home) -> EncryptionStatus:
-    """Looks at the home without opening it."""
+    """Inspect the home without opening it."""
     keyring = system_keyring.find_keyring()
     name = keyring.name if keyring is not None else None
     try:
@@ -56,9 +56,10 @@ def encryption_status(home: Home) -> EncryptionStatus:
 
 
 class Rekeying:
-    """
+    """Changes the key of one home.
+
     Args:
-        stores: of the home.
+        stores: the home's.
     """
 
     def __init__(self, home: Home, settings: Settings, stores: HomeStores) -> None:
@@ -76,21 +77,20 @@ class Rekeying:
         """Encrypt a home under a new key.
 
         Args:
-            by: default: what the settings say, or the keyring where there is one.
-            show: gets the recovery key, before anything depends on it.
-            tell: hears what is being done, and in the end what stays as it was.
+            by: default: as set, or the keyring if there is one.
+            show: called with the recovery key before anything depends on it.
+            tell: called with the progress, and at the end with what stays unencrypted.
 
         Raises:
-            SettingsError: it is encrypted already, or the memories are kept elsewhere.
-            StoreError: it can't be done; nothing was changed, and the recovery key is worth
-                nothing.
+            SettingsError: it is already encrypted, or the memories are kept elsewhere.
+            StoreError: it failed; nothing was changed, and the recovery key shown is void.
         """
         self._refuse_outside()
         home = self._home
         with _alone(home):
             if KeyFile.read(home.key_file) is not None:
                 raise SettingsError(
-                    "The data is encrypted already.", mend="assistant encryption status"
+                    "The data is already encrypted.", mend="assistant encryption status"
                 )
             key = MasterKey.new()
             locked = lock_key(key, by or _by(self._settings), ask)
@@ -108,8 +108,8 @@ class Rekeying:
         """Decrypt a home.
 
         Raises:
-            SettingsError: it is plain already, or the memories are kept elsewhere.
-            StoreError: it can't be done; nothing was changed.
+            SettingsError: it is not encrypted, or the memories are kept elsewhere.
+            StoreError: it failed; nothing was changed.
         """
         self._refuse_outside()
         with _alone(self._home):
@@ -120,11 +120,11 @@ class Rekeying:
                 system_keyring.remove(locked.id)
 
     def change_passphrase(self, ask: AskSecret) -> None:
-        """Another passphrase, or one in place of the keyring. The recovery key stays what it is.
+        """Set a new passphrase, or one in place of the keyring. The recovery key stays the same.
 
         Raises:
-            SettingsError: the home is plain.
-            StoreError: it can't be done; nothing was changed.
+            SettingsError: the home is not encrypted.
+            StoreError: it failed; nothing was changed.
         """
         with _alone(self._home):
             locked = _locked(self._home)
@@ -134,19 +134,19 @@ class Rekeying:
                 system_keyring.remove(locked.id)
 
     def recover(self, by: KeyProtection | None, ask: AskSecret) -> KeyProtection:
-        """A new key file from the recovery key: for a lost keyring, a forgotten passphrase, a
-        damaged or missing key file, or a second machine that shares the memories, whose transcript
-        is then encrypted with it; returns what it is locked by.
+        """Make a new key file from the recovery key: after losing the keyring, the passphrase or
+        the key file, or on a second machine that shares the memories, whose transcript is then
+        encrypted with it. Returns what protects the new key file.
 
         Raises:
-            SettingsError: the home is plain.
-            StoreError: it is not the key of this data, or it can't be done; nothing was changed.
+            SettingsError: the home is not encrypted.
+            StoreError: the key belongs to other data, or it failed; nothing was changed.
         """
         home = self._home
         with _alone(home):
             try:
                 before = KeyFile.read(home.key_file)
-            except StoreLocked:  # that is what is to be mended
+            except StoreLocked:  # a damaged key file is what this replaces
                 before = None
             plain = before is None and header_of(home.transcript) == PLAIN_HEADER
             if plain and not self._stores.outside:
@@ -157,7 +157,7 @@ class Rekeying:
             if before is not None and before.id != key.id:
                 raise StoreLocked(
                     "This is the recovery key of other data; nothing was touched.",
-                    mend="Look for the one that was printed when this data was encrypted.",
+                    mend="Look for the one printed when this data was encrypted.",
                 )
             if not plain:
                 check_transcript(home, key)
@@ -170,22 +170,22 @@ class Rekeying:
         return fresh.by
 
     def _refuse_outside(self) -> None:
-        """Raises SettingsError: others may be using them; a conversion changes every one."""
+        """Raises SettingsError: memories outside the home may be in use by others."""
         if self._stores.outside:
             raise SettingsError(
-                f"The memories are kept in {self._settings.memory.store}, outside of the data"
-                " folder, and are not converted there.",
-                mend="assistant memory export FILE; without `memory.store` convert, import FILE,"
-                " and then name an empty store.",
+                f"The memories are kept in {self._settings.memory.store}, outside the data"
+                " folder, and can't be converted there.",
+                mend="assistant memory export FILE; unset `memory.store`, convert, import FILE,"
+                " and then set `memory.store` to an empty store.",
             )
 
 
 def _tell_of_damaged(damaged: Sequence[Path], tell: Notify) -> None:
-    """What can't be read as a whole can't be encrypted, and nobody asked to delete it."""
+    """Name the files set aside: unreadable, they can't be encrypted, nor deleted unasked."""
     if names := [path.name for path in damaged]:
         tell(
-            "Not encrypted with the rest is what was set aside as damaged; delete it, or move it to"
-            f" where it is safe: {', '.join(names)}"
+            "Files set aside as damaged were not encrypted; delete them, or move them to a safe"
+            f" place: {', '.join(names)}"
         )
 
 

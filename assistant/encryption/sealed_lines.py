@@ -1,4 +1,4 @@
-"""Lines of a recording, encrypted one by one."""
+"""Encrypts a recording line by line."""
 
 import base64
 import binascii
@@ -12,13 +12,14 @@ PURPOSE = "recordings"
 
 
 class LineCipher:
-    """Lines of one recording, as they lie on the disk."""
+    """Encrypts and decrypts the lines of one recording."""
 
     def __init__(self, recording: str, key: MasterKey | None) -> None:
-        """
+        """Prepare for one recording.
+
         Args:
-            recording: its id; lines can't be exchanged between recordings.
-            key: None where the lines are plain.
+            recording: its id; binds its lines to it, so that they can't be swapped with others'.
+            key: None if the lines are not encrypted.
         """
         self._place = recording.encode()
         self._cipher = None
@@ -36,7 +37,7 @@ class LineCipher:
         return base64.b64encode(nonce + sealed).decode()
 
     def open(self, line: bytes) -> dict[str, Any] | None:
-        """None where it is damaged."""
+        """Decrypt a line; None if it is damaged."""
         from cryptography.exceptions import InvalidTag
 
         try:

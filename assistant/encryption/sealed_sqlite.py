@@ -1,9 +1,8 @@
-"""The transcript's file: SQLite where it is plain, SQLCipher where there is a key.
+"""Opens the transcript's file: with SQLite if it is plain, with SQLCipher if there is a key.
 
-SQLCipher encrypts every page, of the file and of its log, with AES-256 and an HMAC. It is given the
-key itself, so that nothing has to be stretched when the file is opened; and, since the key is
-random, a salt of ours, which stands at the file's beginning and tells an encrypted file from a
-damaged one.
+SQLCipher encrypts every page of the file and of its log with AES-256 and an HMAC. It is given the
+key itself, so that opening needs no key stretching. Since the key is random, the salt can be a
+constant, which stands at the start of the file and tells an encrypted file from a damaged one.
 """
 
 import sqlite3
@@ -18,24 +17,24 @@ PLAIN_HEADER = b"SQLite format 3\0"
 SEALED_HEADER = b"assistant sealed"
 """16 bytes, as SQLCipher's salt must be."""
 BUSY_S = 2.0
-"""How long to wait for another process that writes."""
+"""Seconds to wait for another process that is writing."""
 SORTS_IN_RAM = "PRAGMA temp_store = MEMORY"
-"""What SQLite has to put in order it would else write to files in /var/tmp, in plain words."""
+"""Otherwise SQLite would write what it sorts to files in /var/tmp, unencrypted."""
 
 
 def connect_sqlite(path: Path, key: MasterKey | None, busy_s: float) -> sqlite3.Connection:
-    """An open connection in autocommit mode; may be used by any thread, one at a time. No file
-    beside the transcript and its log gets any of its words.
+    """An open connection in autocommit mode; any thread may use it, one at a time. Nothing of the
+    transcript is written to any file but itself and its log.
 
     Raises:
-        StoreLocked: the key is not the file's, or the one is encrypted and the other is not there.
+        StoreLocked: the key is wrong, or only one of key and encryption is there.
         One of `sqlite_failures`, or OSError.
     """
     header = header_of(path)
     if key is None and header == SEALED_HEADER:
         raise StoreLocked(
             f"The transcript {path} is encrypted, and there is no key; nothing was touched.",
-            mend="With the recovery key: assistant encryption recover",
+            mend="Use the recovery key: assistant encryption recover",
         )
     if key is None:
         plain = sqlite3.connect(path, timeout=busy_s, isolation_level=None, check_same_thread=False)
@@ -44,7 +43,7 @@ def connect_sqlite(path: Path, key: MasterKey | None, busy_s: float) -> sqlite3.
     if header == PLAIN_HEADER:
         raise StoreLocked(
             f"The transcript {path} is not encrypted, though there is a key; nothing was touched.",
-            mend="Move the key file encryption.json away, or restore both from one copy.",
+            mend="Move the key file encryption.json away, or restore both from the same backup.",
         )
     from sqlcipher3 import dbapi2
 
@@ -52,7 +51,7 @@ def connect_sqlite(path: Path, key: MasterKey | None, busy_s: float) -> sqlite3.
         str(path), timeout=busy_s, isolation_level=None, check_same_thread=False
     )
     try:
-        # Its log goes to standard error, beside the sentence that the user gets.
+        # Otherwise it logs to standard error, next to the message for the user.
         db.execute("PRAGMA cipher_log_level = NONE")
         db.execute(f"PRAGMA key = {key_literal(key)}")
         db.execute(SORTS_IN_RAM)
@@ -64,12 +63,12 @@ def connect_sqlite(path: Path, key: MasterKey | None, busy_s: float) -> sqlite3.
 
 
 def key_literal(key: MasterKey | None) -> str:
-    """As SQLCipher takes a raw key and its salt in SQL; an empty one stands for a plain file."""
+    """A raw key and its salt as SQLCipher's SQL takes them; an empty string for a plain file."""
     return "''" if key is None else f"\"x'{(key.derive('transcript') + SEALED_HEADER).hex()}'\""
 
 
 def header_of(path: Path) -> bytes:
-    """Empty where there is no file, or nothing in it. Raises OSError."""
+    """The file's first bytes; empty if it is missing or empty. Raises OSError."""
     try:
         with path.open("rb") as file:
             return file.read(len(PLAIN_HEADER))
@@ -78,7 +77,7 @@ def header_of(path: Path) -> bytes:
 
 
 def sqlite_failures() -> tuple[type[Exception], ...]:
-    """What either library raises; SQLCipher's is only loaded where there is a key."""
+    """What either library raises; SQLCipher is only loaded if there is a key."""
     module: Any = sys.modules.get("sqlcipher3.dbapi2")
     return (sqlite3.Error,) if module is None else (sqlite3.Error, module.Error)
 
@@ -91,5 +90,5 @@ def _try_key(db: sqlite3.Connection, path: Path, header: bytes) -> None:
             raise
         raise StoreLocked(
             f"The transcript {path} does not open with this key; nothing was touched.",
-            mend="With the recovery key: assistant encryption recover",
+            mend="Use the recovery key: assistant encryption recover",
         ) from error

@@ -1,5 +1,5 @@
 """The operating system's keyring: macOS Keychain, Secret Service, KWallet, Windows Credential
-Locker. It holds one entry for each home that uses it, under the id of the home's key."""
+Locker. It has an entry for each home that uses it, under the id of the home's key."""
 
 import logging
 from typing import TYPE_CHECKING
@@ -13,13 +13,13 @@ logger = logging.getLogger(__name__)
 
 SERVICE = "local-voice-assistant"
 LEAST_PRIORITY = 1
-"""Of backends that nobody chose: those below it, as `keyring` says, are not recommended (a file in
-plain text is one of them)."""
+"""Least priority of a backend that nobody chose; `keyring` advises against lower ones, such as a
+plain-text file."""
 
 
 def find_keyring() -> "KeyringBackend | None":
-    """The keyring that the person chose (as `keyring` itself does: PYTHON_KEYRING_BACKEND or its
-    configuration file), else the best of this system; None where there is none."""
+    """The keyring that the user chose (by PYTHON_KEYRING_BACKEND or `keyring`'s configuration
+    file), otherwise the best one of this system; None if there is none."""
     from keyring import backend, core
     from keyring.backends import chainer, fail, null
 
@@ -37,12 +37,13 @@ def find_keyring() -> "KeyringBackend | None":
 
 
 def entry(key_id: str) -> str:
-    """
+    """The secret stored for a key.
+
     Raises:
-        StoreLocked: there is no keyring, it stays locked, or it has no entry for this key.
+        StoreLocked: there is no keyring, it is locked, or it has no entry for this key.
     """
     mend = "Unlock the system's keyring and try again, or: assistant encryption recover"
-    keyring = _needed("The key of this data lies in the system's keyring, and there is none here")
+    keyring = _needed("The key of this data is in the system's keyring, and there is none here")
     from keyring.errors import KeyringError
 
     try:
@@ -50,20 +51,21 @@ def entry(key_id: str) -> str:
     except (KeyringError, OSError, RuntimeError) as error:
         logger.warning("the keyring failed: %s", error)
         raise StoreLocked(
-            "The system's keyring does not give the key of this data; nothing was touched.",
+            "The system's keyring does not return the key of this data; nothing was touched.",
             mend=mend,
         ) from error
     if not secret:
         raise StoreLocked(
-            "The system's keyring holds no key of this data; nothing was touched.", mend=mend
+            "The system's keyring has no key for this data; nothing was touched.", mend=mend
         )
     return secret
 
 
 def write(key_id: str, secret: str) -> None:
-    """
+    """Store a secret for a key.
+
     Raises:
-        StoreLocked: there is no keyring, or it does not keep what is given to it.
+        StoreLocked: there is no keyring, or it does not store the secret.
     """
     keyring = _needed("There is no keyring on this system")
     from keyring.errors import KeyringError
@@ -76,14 +78,14 @@ def write(key_id: str, secret: str) -> None:
         kept = None
     if kept != secret:
         raise StoreLocked(
-            "The system's keyring does not take the key.",
-            mend="Unlock it and try again, or take a passphrase: assistant encryption enable"
+            "The system's keyring does not accept the key.",
+            mend="Unlock it and try again, or use a passphrase: assistant encryption enable"
             " --passphrase",
         )
 
 
 def remove(key_id: str) -> None:
-    """If it is there. A keyring that keeps it keeps a key to nothing."""
+    """Delete the entry, if it exists. If that fails, the secret left behind opens nothing."""
     keyring = find_keyring()
     if keyring is None:
         return
@@ -92,7 +94,7 @@ def remove(key_id: str) -> None:
     try:
         keyring.delete_password(SERVICE, key_id)
     except (KeyringError, OSError, RuntimeError) as error:
-        logger.warning("an entry stays in the keyring: %s", error)
+        logger.warning("an entry could not be removed from the keyring: %s", error)
 
 
 def _needed(otherwise: str) -> "KeyringBackend":
@@ -100,7 +102,7 @@ def _needed(otherwise: str) -> "KeyringBackend":
     if keyring is None:
         raise StoreLocked(
             f"{otherwise}; nothing was touched.",
-            mend="Start it where the keyring is, or with the recovery key and a passphrase:"
-            " assistant encryption recover --passphrase",
+            mend="Start the assistant where the keyring is, or use the recovery key and a"
+            " passphrase: assistant encryption recover --passphrase",
         )
     return keyring

@@ -1,7 +1,7 @@
-"""The key of a home: where it comes from, and what changes it.
+"""Opens a home: finds its key, and holds its lock.
 
-A home is encrypted when it has a key file; the settings say what a new home gets. Every process
-that opens the stores of a home opens its vault first, and keeps it open meanwhile.
+A home is encrypted if it has a key file; the settings decide about new homes. Every process that
+opens the stores of a home must first open its vault, and keep it open as long as it uses them.
 """
 
 import logging
@@ -31,11 +31,11 @@ logger = logging.getLogger(__name__)
 PASSPHRASE_VARIABLE = "ASSISTANT_PASSPHRASE"
 NEW_PASSPHRASE_VARIABLE = "ASSISTANT_NEW_PASSPHRASE"
 LEAST_PASSPHRASE = 8
-"""Characters."""
+"""Fewest characters of a passphrase."""
 
 SecretKind = Literal["passphrase", "new passphrase", "recovery key"]
 AskSecret = Callable[[SecretKind], str | None]
-"""Asks the person for it; None where there is nobody to ask."""
+"""Asks the user for it; returns None if there is nobody to ask."""
 
 
 def ask_nobody(_: SecretKind) -> None:
@@ -47,9 +47,9 @@ class Vault:
     """An open home.
 
     Args:
-        key: None where the home is plain.
-        recovery: the recovery key, of a home that has just got its key; to be shown once.
-        told: what went otherwise than the settings want it.
+        key: None if the home is not encrypted.
+        recovery: the recovery key if the key was just created; must be shown once.
+        told: how the home differs from what the settings ask for, for the user.
     """
 
     key: MasterKey | None
@@ -58,23 +58,23 @@ class Vault:
     told: str | None = None
 
     def close(self) -> None:
-        """Idempotent; when the stores are closed."""
+        """Call after closing the stores. Idempotent."""
         self.lock.release()
 
 
 def open_vault(
     home: Home, settings: Settings, ask: AskSecret = ask_nobody, *, create: bool = False
 ) -> Vault:
-    """The key of a home, or the knowledge that it needs none. Blocking.
+    """Open a home and get its key, if it is encrypted. Blocking.
 
     Args:
-        create: make a key for a new home if the settings want one; `recovery` is then to be shown.
+        create: make a key for a new home if the settings want one; then `recovery` must be shown.
 
     Raises:
-        StoreLocked: there is a key file or encrypted data, and no key or the wrong one; or the
-            settings want encryption and the data is plain. Nothing was touched.
-        StoreInUse: it is just being converted.
-        StoreError: a conversion that was begun can't be brought to its end.
+        StoreLocked: the data is encrypted, and the key is missing or wrong; or the settings ask for
+            encryption, and the data is plain. Nothing was touched.
+        StoreInUse: it is being converted.
+        StoreError: an interrupted conversion can't be completed.
     """
     home.create()
     if conversion.is_unfinished(home):
@@ -85,11 +85,11 @@ def open_vault(
             alone.release()
     mode = settings.encryption.mode
     if mode == "auto" and settings.memory.store:
-        create = False  # what is kept elsewhere may have a key: which one, its owner has to say
+        create = False  # an outside store may have a key already: its owner must provide it
     if create and not home.key_file.exists() and not has_data(home) and _wanted(mode):
         return _create(home, mode, ask)
     lock = HomeLock(home, alone=False)
-    if conversion.is_unfinished(home):  # somebody began one just now, and was killed
+    if conversion.is_unfinished(home):  # another process started one just now, and was killed
         lock.release()
         return open_vault(home, settings, ask, create=create)
     with ExitStack() as on_failure:
@@ -111,17 +111,17 @@ def has_data(home: Home) -> bool:
 
 
 def unlock_key(locked: KeyFile, ask: AskSecret) -> MasterKey:
-    """Raises StoreLocked: there is no secret, or it is the wrong one."""
+    """Raises StoreLocked if the secret is missing or wrong."""
     if locked.by == "keyring":
         return locked.unlock(system_keyring.entry(locked.id))
     return locked.unlock(_secret("passphrase", ask, PASSPHRASE_VARIABLE))
 
 
 def lock_key(key: MasterKey, by: KeyProtection, ask: AskSecret, *, anew: bool = False) -> KeyFile:
-    """A key file for the key; with the keyring, its entry is written there.
+    """Make a key file for the key; with the keyring, also write its entry.
 
     Args:
-        anew: the passphrase of the environment is the old one, and not to be taken.
+        anew: the environment's passphrase is the old one; don't use it.
 
     Raises:
         StoreLocked: there is no keyring or no passphrase.
@@ -135,17 +135,17 @@ def lock_key(key: MasterKey, by: KeyProtection, ask: AskSecret, *, anew: bool = 
 
 
 def check_transcript(home: Home, key: MasterKey) -> None:
-    """Raises StoreLocked: it is encrypted with another key, or not at all. Damage is told when it
-    is opened to be used."""
+    """Raises StoreLocked if the transcript is encrypted with another key, or not at all. Damage is
+    reported later, when it is opened for use."""
     if not header_of(home.transcript):
         return
     try:
         connect_sqlite(home.transcript, key, BUSY_S).close()
     except sqlite_failures() as error:
-        logger.warning("the transcript can't be tried: %s", error)
+        logger.warning("the transcript can't be checked: %s", error)
 
 
-# -- inside -------------------------------------------------------------------------------------
+# -- internals ----------------------------------------------------------------------------------
 
 
 def _wanted(mode: str) -> bool:
@@ -153,7 +153,7 @@ def _wanted(mode: str) -> bool:
 
 
 def _create(home: Home, mode: str, ask: AskSecret) -> Vault:
-    """A key for a new home; plain, with a word on it, where `auto` finds a keyring that fails."""
+    """Make a key for a new home. If the keyring fails in `auto`, leave it plain and say so."""
     lock = HomeLock(home, alone=True)
     with ExitStack() as on_failure:
         on_failure.callback(lock.release)
@@ -163,7 +163,7 @@ def _create(home: Home, mode: str, ask: AskSecret) -> Vault:
         except StoreLocked as error:
             if mode != "auto":
                 raise
-            told = f"{error} What is said is kept unencrypted."
+            told = f"{error} What you say is stored unencrypted."
         else:
             locked.write(home.key_file)
         on_failure.pop_all()
@@ -172,26 +172,26 @@ def _create(home: Home, mode: str, ask: AskSecret) -> Vault:
 
 
 def _check_plain(home: Home, mode: str) -> None:
-    """Raises StoreLocked: a home without a key file that should have one."""
+    """Raises StoreLocked if a home without a key file should have one."""
     if header_of(home.transcript) == SEALED_HEADER:
         raise StoreLocked(
-            f"The data in {home.root} is encrypted, and its key file is missing;"
+            f"The data in {home.root} is encrypted, but its key file is missing;"
             " nothing was touched.",
-            mend=f"Put {home.key_file.name} back, or: assistant encryption recover",
+            mend=f"Put {home.key_file.name} back, or run: assistant encryption recover",
         )
     if mode in ("keyring", "passphrase") and has_data(home):
         raise StoreLocked(
-            f"The setting `encryption.mode` is {mode}, and the data in {home.root} is plain.",
+            f"The setting `encryption.mode` is {mode}, but the data in {home.root} is plain.",
             mend="assistant encryption enable",
         )
 
 
 def _secret(question: SecretKind, ask: AskSecret, *variables: str) -> str:
-    """Raises StoreLocked: it is in none of these variables, and there is nobody to ask."""
+    """Raises StoreLocked if none of these variables is set and there is nobody to ask."""
     given = next(filter(None, map(os.environ.get, variables)), None) or ask(question)
     if given is None:
         raise StoreLocked(
-            "A passphrase is wanted, and there is nobody to ask for it; nothing was touched.",
+            "A passphrase is needed, but there is nobody to ask for it; nothing was touched.",
             mend=f"Start it in a terminal, or set the environment variable {variables[-1]}.",
         )
     return given
@@ -202,17 +202,17 @@ def _long_enough(passphrase: str) -> str:
         raise StoreLocked(
             f"A passphrase of fewer than {LEAST_PASSPHRASE} characters protects nothing;"
             " nothing was touched.",
-            mend="Take a longer one: some words that you don't use elsewhere.",
+            mend="Choose a longer one: some words that you don't use elsewhere.",
         )
     return passphrase
 
 
 def recovery_key(ask: AskSecret) -> MasterKey:
-    """Raises StoreLocked: there is nobody to ask, or it is mistyped."""
+    """Raises StoreError if there is nobody to ask, and StoreLocked if the key is mistyped."""
     typed = ask("recovery key")
     if typed is None:
         raise StoreError(
-            "The recovery key is wanted, and there is nobody to ask for it.",
-            mend="Start it in a terminal, or give the key on standard input.",
+            "The recovery key is needed, but there is nobody to ask for it.",
+            mend="Start it in a terminal, or pass the key on standard input.",
         )
     return MasterKey.from_recovery(typed)

@@ -1,4 +1,4 @@
-"""What happens between utterances: when it may, in which order, and what becomes of it."""
+"""Background work between utterances: when it may run, in which order, and what happens to it."""
 
 from typing import TYPE_CHECKING
 

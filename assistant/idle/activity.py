@@ -1,4 +1,4 @@
-"""Whether it is quiet, told from events: nobody speaks or types, and nothing is being answered."""
+"""Tells from events whether it is quiet: nobody speaks or types, and nothing is being answered."""
 
 import asyncio
 import time
@@ -16,9 +16,9 @@ from assistant.events import (
 
 QUIET = frozenset({Phase.LISTENING, Phase.ASLEEP, Phase.MUTED, Phase.PAUSED})
 UNCONFIRMED_SPEECH_S = 5.0
-"""After a sign that nothing followed: a door, a key of the keyboard."""
+"""Seconds after a possible voice that turned out to be nothing: a door, a key press."""
 LONGEST_S = 600.0
-"""A voice whose end was not told is over by then: the longest turn has half as long."""
+"""Seconds after which a voice is over even if no end was reported; twice the longest turn."""
 
 OnSign = Callable[[], None]
 
@@ -28,11 +28,11 @@ def _ever() -> float:
 
 
 class ActivityMonitor:
-    """Belongs to the event loop; `watch` is subscribed to the event bus.
+    """Tracks whether it is quiet. Belongs to the event loop; subscribe `watch` to the event bus.
 
     Args:
-        phase: as it is now; a process that nobody talks to is `LISTENING` all along.
-        clock: in seconds, never set back, as the event loop's.
+        phase: the current one. In a process that nobody talks to, it is always `LISTENING`.
+        clock: monotonic seconds, the same clock as the event loop's.
     """
 
     def __init__(
@@ -42,14 +42,14 @@ class ActivityMonitor:
         self._phase = phase
         self._since = clock()
         self._doubtful = float("-inf")
-        """When the last sign came that may have been nothing."""
+        """When the last possible voice was sensed that may have been nothing."""
         self._voice = False
         self._changed = asyncio.Event()
         self._listeners: list[OnSign] = []
 
     def on_sign(self, act: OnSign) -> None:
-        """`act` is called within the very event that is the first sign of somebody, and of each
-        change of phase. It must be quick and must not raise."""
+        """Register `act`, which is called within the event that is the first sign of somebody, and
+        on each change of phase. It must be quick and must not raise."""
         self._listeners.append(act)
 
     def watch(self, event: Event) -> None:
@@ -64,28 +64,28 @@ class ActivityMonitor:
                 self._voice = True
                 self._doubtful = float("-inf")
                 self._stirred()
-            case TurnHeard() | SpeechIgnored():  # how a voice ends
+            case TurnHeard() | SpeechIgnored():  # the two ends of an utterance
                 self._voice = False
                 self._stirred()
 
     @property
     def since(self) -> float | None:
-        """On the clock; in the future while somebody may be speaking. None where only an event can
-        make it quiet."""
+        """Since when it has been quiet, on the clock; in the future while somebody may be speaking.
+        None if only an event can make it quiet."""
         if self._phase not in QUIET:
             return None
         return self._since + (LONGEST_S if self._voice else 0.0)
 
     @property
     def now(self) -> bool:
-        """Nobody is there at this moment, nor may be."""
+        """Whether it is quiet at this moment."""
         return (left := self._left(0.0)) is not None and left <= 0
 
     async def lasting(self, seconds: float, after: Callable[[], float] = _ever) -> None:
-        """Wait until it has been quiet for so long.
+        """Wait until it has been quiet for `seconds`.
 
         Args:
-            after: what was quiet before then, on the clock, does not count; asked again whenever
+            after: quiet before this time, on the clock, does not count; called again whenever
                 something happens.
         """
         while (left := self._left(seconds, after())) is None or left > 0:
@@ -97,7 +97,7 @@ class ActivityMonitor:
                 continue
 
     def look_again(self) -> None:
-        """Something else has changed that `lasting` waits for."""
+        """Wake `lasting`: something that it depends on has changed."""
         self._changed.set()
 
     def _left(self, seconds: float, after: float = float("-inf")) -> float | None:

@@ -1,4 +1,4 @@
-"""What there is to do: the kinds of work, their queue, and which of them may have a turn."""
+"""The kinds of idle work, their queue, and which job runs next."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -10,30 +10,30 @@ from assistant.idle.queue import DurableQueue
 from assistant.memory import AT_ONCE, Batch
 
 FILLED = 1_000
-"""Subjects of a kind that are queued at once, beyond those that are there."""
+"""Subjects of a kind to queue in advance, beyond those already queued."""
 IN_A_ROW = 5
-"""Batches of a kind that fail one after the other until it rests: its model is out of order, and
-no subject is to be given up for that."""
+"""Batches of a kind that fail in succession before it rests: then its model is at fault, and no
+subject should be given up because of that."""
 BACKOFF_S = 60.0
 LONGEST_REST_S = 3_600.0
 
 
 @dataclass(slots=True)
 class _Failing:
-    """A kind of work since its last success; `until` is on the clock."""
+    """A kind's failures since its last success; `until` (on the clock) is when its rest ends."""
 
     batches: int = 0
     until: float = float("-inf")
 
 
 class Backlog:
-    """Belongs to the event loop; the queue is asked in threads. All but the properties may raise
-    StoreError.
+    """Chooses and tracks batches. Belongs to the event loop; the queue is called in threads. All
+    methods except the properties may raise StoreError.
 
     Args:
-        limit: subjects of one batch.
+        limit: subjects per batch.
         now: wall time, UTC.
-        clock: in seconds, never set back.
+        clock: monotonic seconds.
     """
 
     def __init__(
@@ -45,11 +45,11 @@ class Backlog:
         clock: Callable[[], float],
     ) -> None:
         self.waiting = 0
-        """How much waits, when it was last looked at."""
+        """How many subjects were waiting, when last counted."""
         self.finished = 0
-        """Subjects that were done in this process."""
+        """Subjects done in this process."""
         self.taken: Batch | None = None
-        """What is being worked on, until the queue was told what became of it."""
+        """The batch in progress, until the queue has its outcome."""
         self._works = {work.kind: work for work in sorted(works, key=lambda work: work.priority)}
         self._queue = queue
         self._limit = limit
@@ -57,31 +57,31 @@ class Backlog:
         self._clock = clock
         self._begun = False
         self._in_order = True
-        """The queue takes nothing to be running that is not."""
+        """No job is marked as running in the queue that is not."""
         self._made = False
-        """Something was done since it was last looked for everywhere."""
+        """Something was done since all kinds were last asked what is missing."""
         self._complete: set[str] = set()
-        """Kinds of which all that is missing is queued."""
+        """Kinds whose missing subjects are all queued."""
         self._failing: dict[str, _Failing] = {}
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """In the order in which they have their turn."""
+        """In order of priority."""
         return tuple(self._works)
 
     @property
     def resting(self) -> frozenset[str]:
-        """Kinds that fail again and again."""
+        """Kinds that are paused because they kept failing."""
         now = self._clock()
         return frozenset(kind for kind, each in self._failing.items() if each.until > now)
 
     def changed(self) -> None:
-        """More may be missing than was known."""
+        """There may be more missing subjects than known."""
         self._complete.clear()
 
     async def begin(self) -> None:
-        """Bring the queue in order: once at the start, and after a batch of which it was not told
-        what became of it."""
+        """Put the queue in order: once at the start, and after a batch whose outcome it was not
+        told."""
         if not self._begun:
             await asyncio.to_thread(self._queue.recover, self._now())
             await asyncio.to_thread(self._queue.keep_only, self.kinds)
@@ -91,11 +91,11 @@ class Backlog:
         await self.release()
 
     async def next(self, kind: str | None, *, light: bool) -> tuple[Job, Batch] | None:
-        """Take what is to be done next.
+        """Take the next batch; None if nothing is due.
 
         Args:
-            kind: only such; default: any.
-            light: only what takes little.
+            kind: only this kind; default: any.
+            light: only light work.
         """
         resting = self.resting
         works = [
@@ -105,7 +105,7 @@ class Backlog:
         ]
         if not await self._take(works) and self._made:
             self._made = False
-            self.changed()  # what was made may be something to do for other kinds
+            self.changed()  # what was done may be input for other kinds
             await self._take(works)
         await self._count()
         return (self._works[self.taken.kind], self.taken) if self.taken is not None else None
@@ -119,10 +119,10 @@ class Backlog:
         self.waiting = max(0, self.waiting - len(batch.subjects))
 
     async def failed(self, batch: Batch, error: str) -> int:
-        """Returns how many of it are given up.
+        """Record a failed batch; returns how many of its subjects are given up.
 
         Args:
-            error: the name of an exception's class.
+            error: the name of the exception's class.
         """
         self._one_more(batch.kind)
         given_up = await asyncio.to_thread(self._queue.failed, batch, error, self._now())
@@ -131,19 +131,18 @@ class Backlog:
         return given_up
 
     def rest(self, kind: str) -> None:
-        """Its store fails: it is let alone for a while, and no subject is to blame. Doesn't
-        raise."""
+        """Pause a kind whose store fails, without blaming any subject. Does not raise."""
         self._one_more(kind, least=IN_A_ROW)
 
     async def release(self) -> None:
-        """What was begun and interrupted waits as before."""
+        """Put what was begun and interrupted back in the queue."""
         self.taken = None
         if not self._in_order:
             await asyncio.to_thread(self._queue.release)
             self._in_order = True
 
     async def paused(self) -> datetime | None:
-        """Since when the user wants none of it."""
+        """When the user paused idle work; None if it is not paused."""
         return await asyncio.to_thread(self._queue.paused)
 
     async def pause(self) -> None:
@@ -153,36 +152,36 @@ class Backlog:
         await asyncio.to_thread(self._queue.resume)
 
     async def retry(self, kind: str | None) -> int:
-        """What was given up is tried again, and what rests too; returns how many were."""
+        """Requeue what was given up, and end the rest of failing kinds; returns the number."""
         self._failing = {each: at for each, at in self._failing.items() if kind not in (None, each)}
         return await asyncio.to_thread(self._queue.retry, kind)
 
-    # -- inside ---------------------------------------------------------------------------------
+    # -- internals ------------------------------------------------------------------------------
 
     def _one_more(self, kind: str, least: int = 0) -> None:
-        """One more failure."""
+        """Count a failure; pause the kind if there are too many."""
         failing = self._failing.setdefault(kind, _Failing())
         failing.batches = max(failing.batches + 1, least)
         if (over := failing.batches - IN_A_ROW) >= 0:
             failing.until = self._clock() + min(BACKOFF_S * 2 ** min(over, 10), LONGEST_REST_S)
 
     async def _take(self, works: Sequence[Job]) -> bool:
-        """The next batch; says whether there is one."""
+        """Take the next batch; returns whether there is one."""
         for work in works:
             if work.kind not in self._complete:
                 await self._fill(work)
         limits = {work.kind: 1 if work.kind in self._failing else self._limit for work in works}
-        self._in_order = False  # a thread ends what it began, whatever is cancelled here
+        self._in_order = False  # the thread completes even if this coroutine is cancelled
         self.taken = await asyncio.to_thread(self._queue.take, limits, self._now())
         self._in_order = self.taken is None
         return self.taken is not None
 
     async def _fill(self, work: Job) -> None:
-        """Queue what is missing, once only a batch is left of it."""
+        """Queue missing subjects once less than a batch is left."""
         known, fresh = await asyncio.to_thread(self._queue.known, work.kind)
         if fresh >= self._limit:
             return
-        wanted = known + FILLED  # those that are queued are missing too
+        wanted = known + FILLED  # queued subjects count as missing too
         missing = await work.missing(wanted)
         for start in range(0, len(missing), AT_ONCE):
             part = missing[start : start + AT_ONCE]

@@ -1,63 +1,63 @@
-"""A kind of idle work."""
+"""The interface of a kind of idle work."""
 
 from collections.abc import Sequence
 from typing import Protocol
 
 
 class Job(Protocol):
-    """What is made, between utterances, of exchanges or conversations: descriptions, facts, …
+    """Derives something from exchanges or conversations between utterances: descriptions, facts, …
 
-    What it makes carries its sources and can be made again. Its table refers to the exchange with
-    `ON DELETE CASCADE`, so that forgetting takes the output along, and a result that comes too late
-    is refused by the transcript.
+    Its output names its sources and can be rebuilt. Its table refers to the exchange with
+    `ON DELETE CASCADE`, so that forgetting deletes the output too, and the transcript refuses a
+    result that comes too late.
     """
 
     @property
     def kind(self) -> str:
-        """One word, as `assistant idle status` shows it, and under which it is queued."""
+        """One word: its name in the queue and in `assistant idle status`."""
         ...
 
     @property
     def priority(self) -> int:
-        """The lowest goes first."""
+        """The lowest runs first."""
         ...
 
     @property
     def light(self) -> bool:
-        """It takes little of the processor, and may run on battery."""
+        """Whether it needs little of the processor, and may run on battery."""
         ...
 
     @property
     def recurs(self) -> bool:
-        """Other work makes it necessary again and again: before each batch it is asked what is
-        `missing`, which takes it no time."""
+        """Whether other work keeps making it necessary: then `missing` is called before each batch,
+        and must take no time."""
         ...
 
     @property
     def version(self) -> int:
-        """Of its prompt and rules. What was made by another one is `missing` again."""
+        """The version of its prompt and rules. Output of another version is `missing` again."""
         ...
 
     async def missing(self, limit: int) -> Sequence[str]:
-        """The first subjects that lack its output, in the order in which they are wanted: ids of
-        exchanges or conversations, no words. Changes nothing, and is quick: it is asked whenever
-        the queue runs dry. So a lost queue loses nothing.
+        """The first subjects that lack its output, in the order to do them: ids of exchanges or
+        conversations, no words. It has no side effects and is quick, since it is called whenever
+        the queue runs dry. Because of it, losing the queue loses nothing.
 
         Raises:
-            StoreError: it can't be known.
+            StoreError: it can't be determined.
         """
         ...
 
     async def run(self, subjects: Sequence[str]) -> None:
-        """Make its output for these, in order, and commit each subject's in one transaction.
+        """Make the output for these subjects, in order, committing each in one transaction.
 
-        It may be cancelled at any `await`, and is when somebody speaks; it is called again then
-        with the same subjects. So it passes over what has its output, what is not in the transcript
-        and what is hidden (`Transcript.conversation` leaves that out). A thread that it has given
-        work goes on after the cancellation: such pieces take 20 ms at most.
+        It may be cancelled at any `await`, and is when somebody speaks; then it is called again
+        with the same subjects. So it must skip those that have their output, are not in the
+        transcript or are hidden (`Transcript.conversation` omits these). A thread that it started
+        runs on after a cancellation, so each call in a thread may take 20 ms at most.
 
         Raises:
-            ModelError: a subject can't be done now; each is tried again by itself, a few times.
-            StoreError: a store fails; nobody is to blame but the store.
+            ModelError: a subject can't be done now; each is retried by itself, a few times.
+            StoreError: a store failed; no subject is to blame.
         """
         ...

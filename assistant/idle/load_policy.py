@@ -1,4 +1,4 @@
-"""How much idle work this machine can bear now: by its battery, and by what else it does."""
+"""Decides how much idle work the machine can bear now, by its battery and its other load."""
 
 import asyncio
 import logging
@@ -13,12 +13,12 @@ from assistant.settings import Idle
 logger = logging.getLogger(__name__)
 
 MEASURED_S = 0.5
-"""For how long the processor is watched. Not the load average: that would tell of the work done a
-minute ago, this program's own."""
+"""Seconds for which the processor's load is measured. The load average would not do: it includes
+this program's own work of the last minute."""
 
 
 class WorkAllowed(IntEnum):
-    """More is allowed by a greater one."""
+    """How much work is allowed; a greater value allows more."""
 
     NOTHING = 0
     LIGHT = 1
@@ -27,41 +27,42 @@ class WorkAllowed(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Ticks:
-    """Seconds that all cores together have spent since the start of the machine."""
+    """Seconds that all cores together have spent since the machine started."""
 
     idle: float
     total: float
 
 
 class MachineLoad:
-    """What is asked of the operating system. Blocking, for less than a millisecond mostly."""
+    """Queries the operating system. Blocks, usually for less than a millisecond."""
 
     def on_battery(self) -> bool:
-        """False where there is none, or nothing is known of it."""
+        """False if there is no battery, or its state is unknown."""
         try:
             battery = psutil.sensors_battery()
-        except (OSError, AttributeError, NotImplementedError) as error:  # not on every system
-            logger.debug("nothing is known of a battery: %s", type(error).__name__)
+        except (OSError, AttributeError, NotImplementedError) as error:  # not supported everywhere
+            logger.debug("the battery's state is unknown: %s", type(error).__name__)
             return False
         return battery is not None and battery.power_plugged is False
 
     def ticks(self) -> Ticks | None:
-        """None where nothing is known of it."""
+        """None if unknown."""
         try:
             times: Any = psutil.cpu_times()
         except (OSError, NotImplementedError) as error:
-            logger.debug("nothing is known of the processor: %s", type(error).__name__)
+            logger.debug("the processor's load is unknown: %s", type(error).__name__)
             return None
-        # Linux counts guests twice, and waiting for a disk leaves the core to others.
+        # Linux counts guest time twice; while waiting for a disk, a core is free for others.
         twice = getattr(times, "guest", 0.0) + getattr(times, "guest_nice", 0.0)
         idle = times.idle + getattr(times, "iowait", 0.0)
         return Ticks(idle, sum(times) - twice)
 
 
 class LoadPolicy:
-    """
+    """Applies the user's limits.
+
     Args:
-        settings: the limits.
+        settings: has the limits.
     """
 
     def __init__(
@@ -75,7 +76,7 @@ class LoadPolicy:
         self._measured_s = measured_s
 
     async def allowed(self) -> WorkAllowed:
-        """Now. Takes half a second, in which none of this program's own work should run."""
+        """What is allowed now. Takes half a second, in which this program should do no work."""
         by_power = await self._by_power()
         return min(by_power, await self._by_load()) if by_power else by_power
 
@@ -87,7 +88,7 @@ class LoadPolicy:
         return WorkAllowed.ALL
 
     async def _by_load(self) -> WorkAllowed:
-        """Light work disturbs nobody."""
+        """At most light work on a busy machine: it disturbs nobody."""
         if self._settings.max_load >= 1:
             return WorkAllowed.ALL
         before = await asyncio.to_thread(self._machine.ticks)

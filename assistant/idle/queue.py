@@ -1,4 +1,4 @@
-"""What idle work needs of a queue that outlives the process."""
+"""The interface of the queue of idle work, which outlives the process."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -8,9 +8,9 @@ from assistant.memory import Batch, Count, FailedJob
 
 
 class DurableQueue(Protocol):
-    """One user's; `assistant.memory.transcript.job_queue` keeps it in the transcript's file, and
-    says what each call does. All block for about a millisecond; on an event loop use
-    `asyncio.to_thread`. Thread-safe. All may raise StoreError, and nothing has changed then.
+    """One user's queue; `assistant.memory.transcript.job_queue` implements it in the transcript's
+    file, and documents each call. All calls block for about a millisecond; on an event loop use
+    `asyncio.to_thread`. Thread-safe. All may raise StoreError, and then nothing has changed.
     """
 
     def recover(self, now: datetime) -> int: ...

@@ -1,11 +1,12 @@
-"""Requests about idle work as JSON, and the rows they are answered with.
+"""JSON requests about idle work, and the rows they are answered with.
 
-{"act": "idle", "do": "status"}           → "idle": what waits, runs and was given up; then
-                                            "given-up" rows, the newest first
+{"act": "idle", "do": "status"}           → "idle": what is waiting, running and given up; then
+                                            "given-up" rows, newest first
 {"act": "idle", "do": "pause"}, "resume"  → "idle"
-{"act": "idle", "do": "retry"}            → "retried", with how many; "kind": only such
-{"act": "idle", "do": "run"}              → "begun": it goes on beside the conversation. "kind":
-                                            only such; "until_empty": true, or else one batch
+{"act": "idle", "do": "retry"}            → "retried", with a count; "kind": only this kind
+{"act": "idle", "do": "run"}              → "begun": it runs beside the conversation. "kind": only
+                                            this kind; "until_empty": true runs until nothing is
+                                            due, otherwise one batch
 """
 
 import asyncio
@@ -27,10 +28,10 @@ HELP = "assistant idle --help"
 
 
 class SchedulerProxy:
-    """The scheduler of a running assistant, for other threads.
+    """Gives other threads access to a running assistant's scheduler.
 
     Args:
-        loop: the assistant's.
+        loop: the assistant's event loop.
     """
 
     def __init__(self, scheduler: Scheduler, loop: asyncio.AbstractEventLoop) -> None:
@@ -42,8 +43,8 @@ class SchedulerProxy:
 
     @property
     def asked(self) -> Row | None:
-        """Of the last run that somebody asked for: whether it goes on, how much it did, and why it
-        ended early."""
+        """The last requested run: whether it is still running, how much it did, and why it ended
+        early, if it did."""
         if self._asked is None:
             return None
         error = self._failed
@@ -51,23 +52,24 @@ class SchedulerProxy:
         return {"goes_on": not self._asked.done(), "done": self._done, "failed": failed}
 
     def call(self, work: Coroutine[Any, Any, Result]) -> Result:
-        """Raises what it raises."""
+        """Run `work` on the assistant's loop; raises what it raises."""
         return run_on_loop(self._loop, work)
 
     def begin(self, kind: str | None, most: int | None) -> None:
-        """
+        """Start a run.
+
         Args:
-            most: batches at most; default: until nothing is due.
+            most: most batches; default: until nothing is due.
 
         Raises:
-            StoreError: one is under way.
+            StoreError: a run is in progress.
         """
         self.call(self._begin(kind, most))
 
     async def _begin(self, kind: str | None, most: int | None) -> None:
         if self._asked is not None and not self._asked.done():
             raise StoreError(
-                "It is being worked on already.", mend="assistant idle status shows how far it is."
+                "Idle work is already running.", mend="assistant idle status shows its progress."
             )
         self._done, self._failed = 0, None
         self._asked = asyncio.create_task(self._run(kind, most))
@@ -75,27 +77,27 @@ class SchedulerProxy:
     async def _run(self, kind: str | None, most: int | None) -> None:
         try:
             await self.scheduler.run_until_empty(kind, most, self._count)
-        except StoreError as error:  # who asked for it is told
+        except StoreError as error:  # reported in `asked`
             self._failed = error
-            logger.warning("idle work that was asked for ended: %s", error)
+            logger.warning("requested idle work ended: %s", error)
 
     def _count(self, done: int) -> None:
         self._done = done
 
     async def close(self) -> None:
-        """Idempotent."""
+        """End the run and the scheduler. Idempotent."""
         task = self._asked
-        if task is not None and not task.done():  # it may be waiting for silence
+        if task is not None and not task.done():  # it may be waiting for quiet
             task.cancel()
             await asyncio.wait({task})
         await self.scheduler.close()
 
 
 class IdleAdmin:
-    """What a face may ask about one user's idle work. Blocks; not for an event loop.
+    """Answers requests about one user's idle work. Blocks; not for an event loop.
 
     Args:
-        session: where an assistant runs for this user.
+        session: set if an assistant is running for this user.
     """
 
     def __init__(
@@ -109,14 +111,15 @@ class IdleAdmin:
         self._now = now
 
     def carry_out(self, request: Request) -> Iterator[Row]:
-        """
+        """Carry out `request` and yield the rows of its answer.
+
         Raises:
-            SettingsError: the request is not as it must be.
+            SettingsError: the request is invalid.
             StoreError: the queue can't be read or written.
         """
         kind = request.get("kind")
         if not isinstance(kind, str | None):
-            raise SettingsError("The `kind` of a request is a text.", mend=HELP)
+            raise SettingsError("The `kind` of a request must be text.", mend=HELP)
         match request.get("do"):
             case "status":
                 yield self._status()
@@ -141,10 +144,10 @@ class IdleAdmin:
             case _:
                 raise SettingsError(
                     "The running assistant does not know this request.",
-                    mend="Restart it: it is of another version.",
+                    mend="Restart the assistant: its version differs from this command's.",
                 )
 
-    # -- inside ---------------------------------------------------------------------------------
+    # -- internals ------------------------------------------------------------------------------
 
     def _status(self) -> Row:
         by_kind: dict[str, Row] = {}
@@ -187,14 +190,14 @@ class IdleAdmin:
     def _run(self, kind: str | None, until_empty: bool) -> Row:
         if self._session is None:
             raise StoreError(
-                "The running assistant works for another user.",
-                mend="Close it, and try again.",
+                "The running assistant is working for another user.",
+                mend="Close it and try again.",
             )
         self._session.begin(kind, None if until_empty else 1)
         return {"event": "begun"}
 
     def _known(self, kind: str | None) -> str | None:
-        """Raises SettingsError: there is no such kind of work."""
+        """Return `kind`. Raises SettingsError if there is no such kind of work."""
         kinds = {each.kind for each in self._queue.counts()}
         if self._session is not None:
             kinds |= set(self._session.scheduler.backlog.kinds)

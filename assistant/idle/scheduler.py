@@ -1,9 +1,9 @@
-"""Idle work: one batch after the other while it is quiet, and none from the first sign of somebody.
+"""Runs idle work: one batch after another while it is quiet, none once somebody is there.
 
-    quiet for `idle.every_s`  →  may this machine?  →  what is due?  →  one batch  →  and again
+    quiet for `idle.every_s`  →  does the load allow it?  →  what is due?  →  one batch  →  repeat
 
-A batch is a task of its own, which is cancelled within the event that tells of a voice, in the
-middle of a model's answer too. What it had committed is kept, the rest is done again.
+A batch is a task of its own. It is cancelled within the event that reports a voice, even in the
+middle of a model's answer. What it has committed is kept; the rest is done again.
 """
 
 import asyncio
@@ -35,39 +35,39 @@ from assistant.settings import Idle
 logger = logging.getLogger(__name__)
 
 LONGEST_PAUSE_S = 600.0
-"""Between two looks at whether something is due, where nothing has happened."""
+"""Most seconds between two checks whether something is due, if nothing has happened."""
 CANCEL_TIMEOUT_S = 5.0
-"""Work that has not stopped by then is left behind: a model may not hear that it is cancelled."""
+"""Seconds after which cancelled work is abandoned: a model may not notice the cancellation."""
 LATE_S = 0.05
-"""Work that takes longer to stop is told of in the log."""
+"""Seconds; work that takes longer to stop is logged."""
 
 
 class BatchOutcome(Enum):
     DONE = auto()
     FAILED = auto()
-    """The work did; it is tried again later."""
+    """The job failed; it is tried again later."""
     INTERRUPTED = auto()
-    """By somebody's presence, or since something is being forgotten."""
+    """Somebody is there, or something is being forgotten."""
     NOTHING = auto()
     """Nothing is due."""
     HELD = auto()
-    """By the user, the battery or other programs."""
+    """Held back by the user, the battery or other programs."""
     BROKEN = auto()
     """A store failed."""
 
 
 async def _at_once() -> None:
-    """Nothing else wants the model."""
+    """Default for `settled`: nothing else uses the model."""
 
 
 class Scheduler:
-    """One user's. Belongs to the event loop; `watch` is subscribed to the event bus.
+    """Schedules one user's jobs. Belongs to the event loop; subscribe `watch` to the event bus.
 
     Args:
-        emit: told by `IdleWork` what runs, and by a `Notice` when a store begins to fail.
-        settled: waits until what else uses the model's background lane is done.
+        emit: gets an `IdleWork` event when a job starts or ends, and a `Notice` when a store fails.
+        settled: waits until other users of the model's background lane are done.
         now: wall time, UTC.
-        subject_s: for each subject of a batch: what takes longer hangs, and counts as failed.
+        subject_s: seconds per subject; a batch that takes longer hangs, and counts as failed.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class Scheduler:
         self.queue = queue
         self.backlog = Backlog(works, queue, settings.batch, now, quiet.clock)
         self.yields: deque[float] = deque(maxlen=1_000)
-        """Seconds from the sign of somebody until a batch had stopped, of the last ones."""
+        """Seconds that the latest batches took to stop after the first sign of somebody."""
         self._quiet = quiet
         self._policy = policy
         self._settings = settings
@@ -97,20 +97,20 @@ class Scheduler:
         self._task: asyncio.Task[BatchOutcome] | None = None
         self._batch: Batch | None = None
         self._inside = False
-        """The work itself is running, or has failed."""
+        """The job itself is running, or has failed."""
         self._stopped: float | None = None
         """When the running batch was told to stop."""
         self._told_to_stop = asyncio.Event()
         self._left: asyncio.Task[BatchOutcome] | None = None
-        """A batch that did not stop. Nothing is begun until it has ended."""
+        """A batch that did not stop; nothing starts until it has ended."""
         self._not_before = float("-inf")
         self._rest_until = float("-inf")
         self._pause = 0.0
         self._rest = 0.0
         self.trouble: StoreError | None = None
-        """Why work rests, while a store fails."""
+        """The store error that suspends work; None if there is none."""
         self._troubled: str | None = None
-        """The kind of work whose store it is; None where it is the queue's."""
+        """The kind of job whose store failed; None if it was the queue."""
         self._pauses = 0
         self._told_given_up = False
         quiet.on_sign(self._stop)
@@ -118,13 +118,13 @@ class Scheduler:
     # -- running --------------------------------------------------------------------------------
 
     async def run(self) -> None:
-        """Until it is cancelled."""
+        """Run until cancelled."""
         while True:
             await self._quiet.lasting(
                 self._settings.every_s, lambda: max(self._not_before, self._rest_until)
             )
             outcome, _ = await self._one_batch(None, forced=False)
-            if outcome is BatchOutcome.INTERRUPTED:  # from when on it is quiet decides
+            if outcome is BatchOutcome.INTERRUPTED:  # `lasting` waits for quiet
                 continue
             if outcome in (BatchOutcome.NOTHING, BatchOutcome.HELD):
                 self._pause = min(2 * self._pause + self._settings.every_s, LONGEST_PAUSE_S)
@@ -138,18 +138,18 @@ class Scheduler:
         most: int | None = None,
         tell: Callable[[int], None] = lambda _: None,
     ) -> int:
-        """Batch after batch, whatever battery, load and `pause` say, but never while somebody
-        speaks; returns how many subjects were done. What fails is left for later.
+        """Run batch after batch regardless of battery, load and `pause`, but never while somebody
+        speaks. Returns how many subjects were done. What fails is left for later.
 
         Args:
-            kind: only such.
-            most: at most so many batches.
-            tell: told after each how many were done so far.
+            kind: only this kind.
+            most: most batches.
+            tell: called after each batch with the number of subjects done so far.
 
         Raises:
-            StoreError: the queue can't be read or written, or the work's own store fails.
+            StoreError: the queue can't be read or written, or a job's own store fails.
         """
-        self.backlog.changed()  # by an import, or by whoever else tells no event
+        self.backlog.changed()  # imports, among others, emit no event
         wait, done, batches, pauses = 0.0, 0, 0, self._pauses
         while pauses == self._pauses and (most is None or batches < most):
             await self._quiet.lasting(wait)
@@ -165,31 +165,31 @@ class Scheduler:
         return done
 
     async def pause(self) -> None:
-        """Do nothing of it, after a restart neither, until `resume`. Raises StoreError."""
+        """Run nothing until `resume`, not even after a restart. Raises StoreError."""
         await self.backlog.pause()
         self._pauses += 1
         self._stop()
 
     async def resume(self) -> None:
-        """Raises StoreError."""
+        """Undo `pause`. Raises StoreError."""
         await self.backlog.resume()
         self.look_again()
 
     async def retry(self, kind: str | None = None) -> int:
-        """What was given up is tried again; returns how many. Raises StoreError."""
+        """Requeue what was given up; returns how many. Raises StoreError."""
         revived = await self.backlog.retry(kind)
         self.look_again()
         return revived
 
     def look_again(self) -> None:
-        """Something may be due."""
+        """Check again soon: something may be due."""
         self._pause, self._not_before = 0.0, float("-inf")
         self.backlog.changed()
         self._quiet.look_again()
 
     def watch(self, event: Event) -> None:
         match event:
-            case ForgettingBegan():  # it may be among what is being read
+            case ForgettingBegan():  # a job may be reading it
                 self._not_before = self._quiet.clock()
                 self._stop()
             case TurnEnded() | ForgettingUndone():
@@ -197,31 +197,32 @@ class Scheduler:
 
     @property
     def running(self) -> str | None:
-        """The kind of work that is being done."""
+        """The kind of job that is running."""
         return self._batch.kind if self._batch is not None else None
 
     async def close(self) -> None:
-        """When `run` was cancelled: what was begun waits again. Idempotent; doesn't raise."""
+        """Stop, after `run` was cancelled, and requeue what was begun. Idempotent; does not
+        raise."""
         self._pauses += 1
         self._stop()
         async with self._one_by_one:
             try:
                 await self.backlog.release()
-            except StoreError as error:  # the next start counts it as failed once
-                logger.warning("idle work was not put back: %s", error)
+            except StoreError as error:  # the next start counts it as one failure
+                logger.warning("idle work could not be requeued: %s", error)
 
     # -- one batch ------------------------------------------------------------------------------
 
     def _stop(self) -> None:
-        """At once; once, or it would be stopped in its clearing up."""
+        """Cancel the batch at once; only once, so as not to interrupt its cleanup."""
         if self._task is not None and self._stopped is None:
             self._stopped = self._quiet.clock()
             self._told_to_stop.set()
             self._task.cancel()
 
     async def _one_batch(self, kind: str | None, *, forced: bool) -> tuple[BatchOutcome, int]:
-        """Also says how many subjects were done."""
-        async with self._one_by_one:  # whoever waited for it counts none of the batch before
+        """Run one batch. Also returns how many subjects were done."""
+        async with self._one_by_one:  # whoever waited here must not count the previous batch
             before = self.backlog.finished
             outcome = await self._alone(kind, forced=forced)
             return outcome, self.backlog.finished - before
@@ -236,7 +237,7 @@ class Scheduler:
         task = self._task = asyncio.create_task(self._work(kind, forced=forced))
         try:
             await self._ended(task)
-        finally:  # reached too early where the whole scheduler is cancelled
+        finally:  # reached early if the scheduler itself is cancelled
             if not task.done():
                 self._stop()
                 await asyncio.wait({task}, timeout=CANCEL_TIMEOUT_S)
@@ -245,14 +246,14 @@ class Scheduler:
                 self._leave(task)
         if not task.done():
             return BatchOutcome.INTERRUPTED
-        # Cancelled by nobody is work that waited for something that was: a mistake of its own.
+        # A task cancelled by nobody waited for something that was cancelled: its own mistake.
         error = asyncio.CancelledError() if task.cancelled() else task.exception()
         if error is None:
             return task.result()
         return BatchOutcome.INTERRUPTED if stopped else await self._failed(error)
 
     async def _ended(self, task: "asyncio.Task[BatchOutcome]") -> None:
-        """Until it has, or was told to."""
+        """Wait until the task has ended or was told to stop."""
         told = asyncio.create_task(self._told_to_stop.wait())
         try:
             await asyncio.wait({task, told}, return_when=asyncio.FIRST_COMPLETED)
@@ -260,15 +261,15 @@ class Scheduler:
             told.cancel()
 
     def _leave(self, task: "asyncio.Task[BatchOutcome]") -> None:
-        """Nobody waits for it any more."""
+        """Abandon a task that does not stop."""
         self._left = task
         task.add_done_callback(lambda done: done.cancelled() or done.exception())
-        logger.warning("idle work does not stop: none is begun until it has")
-        told = "Work between utterances does not stop; no more of it is begun until it has."
+        logger.warning("idle work does not stop; no more is started until it has")
+        told = "Background work is not stopping; no more is started until it has."
         self._emit(Notice(told, Severity.WARNING))
 
     def _noted_end(self) -> bool:
-        """Says whether it was told to stop."""
+        """Record the batch's end; returns whether it was told to stop."""
         stopped, batch = self._stopped, self._batch
         self._task = self._batch = self._stopped = None
         if batch is not None:
@@ -280,7 +281,7 @@ class Scheduler:
         return stopped is not None
 
     async def _work(self, kind: str | None, *, forced: bool) -> BatchOutcome:
-        """Everything that may be interrupted."""
+        """The part that may be interrupted: choose a batch and run it."""
         await self.backlog.begin()
         allowed = WorkAllowed.ALL
         if not forced:
@@ -305,28 +306,29 @@ class Scheduler:
         return BatchOutcome.DONE
 
     async def _failed(self, error: BaseException) -> BatchOutcome:
-        """What the queue can't be told now, it is told before the next batch."""
+        """Record a failure. If the queue can't be told now, it is told before the next batch."""
         name, batch = type(error).__name__, self.backlog.taken if self._inside else None
         if isinstance(error, StoreError):
             return self._broken(error, batch.kind if batch is not None else None)
-        frames = "".join(traceback.format_tb(error.__traceback__))  # no values: no words
+        frames = "".join(traceback.format_tb(error.__traceback__))  # no values, so no words
         logger.warning("idle work (%s) failed: %s\n%s", batch and batch.kind, name, frames)
         if batch is None:
-            return self._broken(StoreError(f"What there is to do can't be known ({name})."), None)
+            return self._broken(StoreError(f"The work that is due can't be read ({name})."), None)
         try:
             given_up = await self.backlog.failed(batch, name)
         except StoreError as failure:
             return self._broken(failure, None)
         if given_up and not self._told_given_up:
             self._told_given_up = True
-            told = f"Some work between utterances was given up ({batch.kind})."
+            told = f"Some background work was given up ({batch.kind})."
             self._emit(Notice(told, mend="assistant idle retry"))
         return BatchOutcome.FAILED
 
     def _broken(self, error: StoreError, kind: str | None) -> BatchOutcome:
-        """
+        """Suspend work because of a store error.
+
         Args:
-            kind: of the work whose store fails; None where it is the queue's.
+            kind: of the job whose store failed; None if it was the queue.
         """
         if kind is not None:
             self.backlog.rest(kind)
@@ -334,14 +336,14 @@ class Scheduler:
             self._rest = min(2 * self._rest + self._settings.every_s, LONGEST_PAUSE_S)
             self._rest_until = self._quiet.clock() + self._rest
         if self.trouble is None:
-            told = f"Work on the memory between utterances rests: {error}"
+            told = f"Background work on the memory is suspended: {error}"
             self._emit(Notice(told, Severity.WARNING, error.mend))
         self.trouble, self._troubled = error, kind
         return BatchOutcome.BROKEN
 
     def _works_again(self, kind: str | None) -> None:
-        """The queue does; or the store of a kind of work."""
+        """The queue works again or, if `kind` is given, that job's store."""
         self._rest, self._rest_until = 0.0, float("-inf")
         if self.trouble is not None and self._troubled == kind:
             self.trouble = None
-            self._emit(Notice("Job on the memory between utterances goes on."))
+            self._emit(Notice("Background work on the memory is running again."))

@@ -1,4 +1,4 @@
-"""What is asked of the assistant itself: recogniser, arguments, confirmation."""
+"""Commands to the assistant itself: recognising them, their arguments, and confirmation."""
 
 from typing import TYPE_CHECKING
 

@@ -1,8 +1,8 @@
-"""What a user names in a command: whether these words can be the name of something.
+"""Decides whether the words in a command's slot can name something.
 
-After "forget everything about" nearly anything can, after "forget about" only what surely is no
-sentence: that is also said of dinner, and of one's hopes. Each takes what was said, the words in
-the slot, and the language.
+After "forget everything about", nearly anything can be a name. After "forget about", only what
+surely is not a sentence: people also say that about dinner, or about their hopes. Each check takes
+the whole text, the words in the slot, and the language.
 """
 
 import re
@@ -13,7 +13,7 @@ from assistant.intents.normalisation import Word
 
 
 def _named(text: str, words: tuple[Word, ...], spoken: CommandLanguage) -> bool:
-    """After words that are surely about memories: nearly anything, but no second sentence."""
+    """After words that are surely about memories: nearly anything, except a second sentence."""
     first = words[0].plain
     if first in spoken.unnamed_first or (len(words) == 1 and first in spoken.pronouns):
         return False
@@ -24,14 +24,14 @@ def _named(text: str, words: tuple[Word, ...], spoken: CommandLanguage) -> bool:
 
 
 def _subject(text: str, words: tuple[Word, ...], spoken: CommandLanguage) -> bool:
-    """After words that are said of many things ("forget about"): a name for something, no more."""
+    """After words that can be about many things ("forget about"): a name and nothing more."""
     doing = words[0].plain.endswith("ing") and text[words[0].start].islower()
     sentence = any(word.plain in spoken.not_named for word in words)
     return not doing and not sentence and _one_name(text, words, spoken)
 
 
 def _own(text: str, words: tuple[Word, ...], spoken: CommandLanguage) -> bool:
-    """Something of the user's or of somebody's: "my address", "Sarah's birthday"."""
+    """Something belonging to the user or somebody else: "my address", "Sarah's birthday"."""
     whose = words[0].plain in spoken.own or any(
         re.search("['’]s$", text[word.start : word.end]) for word in words[:-1]
     )
@@ -39,19 +39,19 @@ def _own(text: str, words: tuple[Word, ...], spoken: CommandLanguage) -> bool:
 
 
 def _own_thing(text: str, words: tuple[Word, ...], spoken: CommandLanguage) -> bool:
-    """Something of the user's, whatever is said of it."""
+    """Something belonging to the user, with or without more words about it."""
     return words[0].plain in spoken.own and _named(text, words, spoken)
 
 
 def _clause(text: str, words: tuple[Word, ...], spoken: CommandLanguage) -> bool:
-    """What was told, as a sentence of its own: "I'm seeing a therapist", "Tom is ill"."""
+    """Something the user said, as a sentence: "I'm seeing a therapist", "Tom is ill"."""
     first = words[0]
     begins = first.plain in spoken.clause_first or text[first.start].isupper()
     return begins and len(words) > 1 and _one_name(text, words, spoken)
 
 
 def _asking(text: str, words: tuple[Word, ...], spoken: CommandLanguage) -> bool:
-    """What the user told, as a question: "where I live", "how old my son is"."""
+    """Something the user said, as an indirect question: "where I live", "how old my son is"."""
     begins = words[0].plain in spoken.asking
     of_the_user = any(word.plain in spoken.asked_of for word in words[1:3])
     telling = any(word.plain in spoken.not_asking for word in words)
@@ -60,7 +60,8 @@ def _asking(text: str, words: tuple[Word, ...], spoken: CommandLanguage) -> bool
 
 
 def _detail(text: str, words: tuple[Word, ...], spoken: CommandLanguage) -> bool:
-    """Something that is the user's and is nothing but told: "my brother's phone number"."""
+    """Something of the user's that can only be a piece of information: "my brother's phone
+    number"."""
     return words[-1].plain in spoken.details and _own(text, words, spoken)
 
 
@@ -73,12 +74,12 @@ ARGUMENT_CHECKS: Mapping[str, Callable[[str, tuple[Word, ...], CommandLanguage],
     "asking": _asking,
     "detail": _detail,
 }
-"""By slot: whether these words can be what the user names there."""
+"""By slot: whether these words can be what the user names in it."""
 
 
 def _one_name(text: str, words: tuple[Word, ...], spoken: CommandLanguage) -> bool:
-    """Whether these words don't go on: no pause but in "Dr. Who" and "Ann, Ben and Carla", and
-    after "and" something that is named too ("the cat", not "try again")."""
+    """Whether these words are a single name: no pauses except in "Dr. Who" or "Ann, Ben and Carla",
+    and only names after "and" ("the cat", not "try again")."""
     ands = [at for at, word in enumerate(words) if word.plain in spoken.ands]
     for at, word in enumerate(words[:-1]):
         title = word.pause == "." and (word.plain in spoken.titles or len(word.plain) == 1)

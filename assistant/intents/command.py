@@ -1,34 +1,34 @@
-"""A command that was recognised."""
+"""A recognised command."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 
 class CommandKind(StrEnum):
-    """What is wanted. The values are the names of the kinds in `data/commands`."""
+    """What the user wants. The values are the names of the kinds in `data/commands`."""
 
     STOP = "stop"
-    """Be silent; nothing is answered."""
+    """Stop talking; nothing is answered."""
     REPEAT = "repeat"
-    """Say the last answer again."""
+    """Repeat the last answer."""
     SLEEP = "sleep"
-    """Heed nothing until woken."""
+    """Ignore everything until woken."""
     WAKE = "wake"
     FORGET_THAT = "forget_that"
-    """What was just said, or the answer that was just given."""
+    """Forget what was just said, or the answer just given."""
     FORGET_SPAN = "forget_span"
-    """The last `minutes`."""
+    """Forget the last `minutes`."""
     FORGET_TODAY = "forget_today"
     FORGET_CONVERSATION = "forget_conversation"
-    """The running one."""
+    """Forget the running conversation."""
     FORGET_ABOUT = "forget_about"
     FORGET_ALL = "forget_all"
-    """Everything that is known of the user."""
+    """Forget everything known about the user."""
     UNDO = "undo"
-    """Keep what was just forgotten."""
+    """Restore what was just forgotten."""
     KNOW = "know"
-    """Tell what is remembered about something. Asked of Rome it is a question for the model: so
-    whoever finds nothing remembered lets it pass."""
+    """Say what is remembered about something. The same words about Rome are a question for the
+    model, so if nothing is remembered, the turn is passed on."""
     OFF_RECORD = "off_record"
     ON_RECORD = "on_record"
 
@@ -37,8 +37,8 @@ class CommandKind(StrEnum):
 class Command:
     """A spoken command.
 
-    `about` has FORGET_ABOUT, in the user's words ("my dog", "Anna"), and KNOW, where None is the
-    user; `minutes` has FORGET_SPAN.
+    `about` is set for FORGET_ABOUT, in the user's words ("my dog", "Anna"), and for KNOW, where
+    None means the user; `minutes` is set for FORGET_SPAN.
     """
 
     kind: CommandKind

@@ -1,4 +1,4 @@
-""" "Yes" or "no" to what the assistant has asked."""
+"""Recognises "yes" or "no" to a question the assistant has asked."""
 
 from assistant.intents.grammar import language, line
 from assistant.intents.normalisation import CommandText, words_of_names
@@ -8,7 +8,7 @@ from assistant.intents.recogniser import ENGLISH
 def yes_or_no(text: str, names: tuple[str, ...] = (), code: str = ENGLISH) -> bool | None:
     """Whether `text` says yes or no to a question that the assistant has just asked.
 
-    None where it is neither, or both, or asks back: then nothing was agreed to.
+    None if it says neither, says both, or asks back: then nothing was agreed to.
     """
     spoken = language(code)
     heard = CommandText(text, spoken)

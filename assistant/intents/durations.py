@@ -1,4 +1,5 @@
-"""Spans of time in words, to minutes: "ten minutes", "an hour and a half", "quarter of an hour"."""
+"""Converts durations in words to minutes: "ten minutes", "an hour and a half", "quarter of an
+hour"."""
 
 import math
 import re
@@ -7,26 +8,27 @@ from dataclasses import dataclass
 from typing import Any
 
 SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400, "week": 604800}
-"""By unit; the language's data says what each is called."""
+"""Length of each unit; the language's data has the words for it."""
 LONGEST = 525_600
-"""Minutes of a year: whoever says more has been misheard."""
+"""Minutes in a year; anything longer must have been misheard."""
 
 
 @dataclass(frozen=True, slots=True)
 class Durations:
-    """How one language counts time."""
+    """How durations are expressed in one language."""
 
     shapes: tuple[tuple[re.Pattern[str], float], ...]
-    """Each with the count that it has where none is said."""
+    """Each with the count it has if none is spoken."""
     numbers: Mapping[str, int]
     fractions: Mapping[str, float]
     units: Mapping[str, int]
 
     @classmethod
     def of(cls, data: Mapping[str, Any], numbers: Mapping[str, int]) -> "Durations":
-        """
+        """Compile the patterns.
+
         Args:
-            numbers: as they are written; `data` has what else a recogniser makes of them.
+            numbers: number words; `data` adds what recognisers tend to write for them.
         """
         heard = {word: int(n) for n, text in data["numbers"].items() for word in _split(text)}
         numbers = {**numbers, **heard}
@@ -48,9 +50,9 @@ class Durations:
         return cls(compiled, numbers, fractions, units)
 
     def minutes(self, said: str) -> int | None:
-        """Whole minutes, rounded up and at least one; None when `said` is no span of time.
+        """Whole minutes, rounded up and at least one; None if `said` is not a duration.
 
-        A few and several are five. Of "five or ten" it is the longer.
+        "A few" and "several" are five. "Five or ten" is the longer one.
         """
         for shape, uncounted in self.shapes:
             found = shape.fullmatch(said)

@@ -1,8 +1,8 @@
-"""A small notation for what people say, and what of a language the spoken commands are read with.
+"""The notation for spoken commands, and the data with which a language's commands are parsed.
 
 The languages are files in `data/commands`; their first lines explain the notation. Patterns become
-regular expressions over words that each end in a space, so that what may be missing takes its space
-along.
+regular expressions over words that each end in a space, so that an optional word takes its space
+with it.
 """
 
 import re
@@ -18,9 +18,9 @@ from assistant.language.numbers import CARDINALS, SCALES
 from data import located
 
 LONGEST_NAME = 10
-"""Words of what a user names; a span of time has fewer."""
+"""Most words in what a user names; durations have fewer."""
 LONGEST_OBJECT = 24
-"""Words of all that is to be forgotten: "everything that I told you about ..."."""
+"""Most words in the object of forgetting: "everything that I told you about ..."."""
 OBJECTS = frozenset({"object", "memory"})
 """Slots that hold an object of forgetting."""
 _TOKEN = re.compile(r"<\w+>|\{\w+\}|[\[\]()|?*]|[\w']+")
@@ -28,7 +28,7 @@ _BRACKETS = {"[": "(?:", "]": ")?", "(": "(?:", ")": ")", "|": "|", "*": "*"}
 
 
 class GrammarError(ValueError):
-    """A pattern can't be read. Such a file was never shipped: it is found when it is written."""
+    """A pattern can't be parsed: a mistake in the language's data, found while writing it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,21 +37,22 @@ class Pattern:
 
     regex: re.Pattern[str]
     asked: bool
-    """Whether it may be said as a question."""
+    """Whether it may be phrased as a question."""
     slot: str
-    """Which kind of thing it lets the user name; empty for none."""
+    """What kind of thing the user can name in it; empty for none."""
 
 
 class Notation:
-    """Patterns to regular expressions, with parts that patterns share."""
+    """Compiles patterns to regular expressions, with parts that patterns share."""
 
     def __init__(self, parts: Mapping[str, str]) -> None:
         self._parts = parts
 
     def pattern(self, text: str) -> Pattern:
-        """
+        """Compile a pattern.
+
         Raises:
-            GrammarWrong: a part is unknown or contains itself, or brackets don't match.
+            GrammarError: a part is unknown or contains itself, or brackets don't match.
         """
         try:
             regex = re.compile(self.expression(text.rstrip(" ?")))
@@ -60,7 +61,7 @@ class Notation:
         return Pattern(regex, text.rstrip().endswith("?"), next(iter(regex.groupindex), ""))
 
     def any_of(self, text: str) -> str:
-        """The expression for a list; its longest entries are tried first."""
+        """The expression for a list; it tries the longest entries first."""
         return "(?:" + "|".join(map(self.expression, longest_first(text))) + ")"
 
     def expression(self, text: str, within: tuple[str, ...] = ()) -> str:
@@ -85,15 +86,15 @@ class Notation:
 
 @dataclass(frozen=True, slots=True)
 class CommandLanguage:
-    """All that is known of one language; expressions match words that each end in a space."""
+    """The data of one language; its expressions match words that each end in a space."""
 
     hesitations: frozenset[str]
     heard: Mapping[tuple[str, ...], tuple[str, ...]]
-    """What a recogniser writes in place of which words."""
+    """What a recogniser tends to write → the words that were spoken."""
     pointers: frozenset[str]
     please: frozenset[str]
     heard_of_requests: Mapping[tuple[str, ...], tuple[str, ...]]
-    """The same for the first word of a request."""
+    """The same, for the first word of a request."""
     spelled: tuple[str, ...]
     not_misspelled: frozenset[str]
     lead: re.Pattern[str]
@@ -102,21 +103,21 @@ class CommandLanguage:
     requests: Mapping[str, re.Pattern[str]]
     """By the form of the verb that follows: `plain`, `doing` or `did`."""
     forms: Mapping[str, str]
-    """The plain verb of other forms."""
+    """Other verb forms → the plain verb."""
     idioms: tuple[Pattern, ...]
     frames: tuple[Pattern, ...]
-    """How it is said that an object be forgotten."""
+    """Ways to ask that an object be forgotten."""
     objects: tuple[tuple[str, Pattern], ...]
-    """What can be forgotten, by the name of the kind."""
+    """What can be forgotten, with the kind of command."""
     pointed: tuple[tuple[str, Pattern], ...]
-    """What is only pointed at: not in every frame is it something that was said."""
+    """Objects that only point at something said ("that"); they don't fit into every frame."""
     commands: tuple[tuple[str, Pattern], ...]
-    """The other commands, by the name of the kind, in the order in which they are tried."""
+    """All other commands, with their kind, in the order in which they are tried."""
     undo: frozenset[str]
-    """What else is undo, right after "say undo"."""
+    """What else means undo, right after "say undo"."""
     comment_before: re.Pattern[str]
     comment_after: re.Pattern[str]
-    """How a sentence begins that says why something is to be forgotten."""
+    """How a sentence begins that explains why something should be forgotten."""
     not_named: frozenset[str]
     not_clear: tuple[str, ...]
     pronouns: frozenset[str]
@@ -139,11 +140,11 @@ class CommandLanguage:
 
 @cache
 def language(code: str) -> CommandLanguage:
-    """Read and compile `data/commands/CODE.toml`, once: it takes some tens of milliseconds.
+    """Load and compile `data/commands/CODE.toml`, once: it takes some tens of milliseconds.
 
     Raises:
-        FileNotFoundError: there is none for this language.
-        GrammarWrong: it can't be read.
+        FileNotFoundError: this language has no commands.
+        GrammarError: the file can't be parsed.
     """
     found = tomllib.loads(located(f"commands/{code}.toml").read_text(encoding="utf-8"))
     return _compiled(found)
@@ -215,7 +216,7 @@ def _replacements(entries: Mapping[str, str]) -> dict[tuple[str, ...], tuple[str
 
 
 def listed(text: str) -> list[str]:
-    """The entries of a list; one with brackets may hold `|` of its own."""
+    """The entries of a list; inside brackets, `|` does not separate entries."""
     entries, depth, entry = [], 0, ""
     for sign in chain(text, "\n"):
         depth += (sign in "([") - (sign in ")]")
@@ -228,7 +229,7 @@ def listed(text: str) -> list[str]:
 
 
 def longest_first(text: str) -> list[str]:
-    """A list's entries in the order in which they are to be tried: "throw away" before "throw"."""
+    """A list's entries in the order in which to try them: "throw away" before "throw"."""
     return sorted(listed(text), key=lambda entry: len(entry.split()), reverse=True)
 
 
@@ -237,10 +238,10 @@ def words(text: str) -> frozenset[str]:
 
 
 def bare(text: str) -> str:
-    """As words are compared: without apostrophes, which recognisers leave out at will."""
+    """The form in which words are compared: without apostrophes, which recognisers often omit."""
     return text.replace("’", "'").replace("'", "").lower()
 
 
 def line(of: Iterable[str]) -> str:
-    """Words as the expressions want them: each with a space after it."""
+    """Words in the form that the expressions need: each with a space after it."""
     return "".join(f"{word} " for word in of)

@@ -1,9 +1,9 @@
-"""What was said, as words that commands can be matched against, and its ways of being addressed.
+"""Normalises an utterance to words that commands can be matched against.
 
-First the words are read: lower case, without hesitations and stutter, recognisers' usual errors
-mended. Then `readings` takes off what only leads to a command, follows it, asks for it politely or
-names the assistant, one piece after the other, and gives every stage: what belongs to the command
-itself can't be told before it is matched.
+First the words are read: lower case, without hesitations and stutter, with usual recognition errors
+corrected. Then `readings` removes, one piece after another, what merely leads up to a command,
+follows it, makes it polite or names the assistant. It yields every stage, because only matching can
+tell what belongs to the command itself.
 """
 
 import re
@@ -18,7 +18,7 @@ from assistant.intents.grammar import CommandLanguage, bare, line
 
 
 def normalised(text: str) -> str:
-    """Lower case, without punctuation and doubled spaces: what commands are matched against."""
+    """Lower case, without punctuation and double spaces: the form that commands are matched in."""
     return " ".join(re.sub(r"[^\w\s']", " ", text.lower().replace("’", "'")).split())
 
 
@@ -28,15 +28,15 @@ def words_of_names(names: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
 
 
 MOST_WORDS = 24
-"""No command is longer; talk is told from commands by its length first."""
+"""No command is longer; length is the first thing that tells talk from commands."""
 LONGEST_HEARD = 3
-"""Words in a row that a recogniser may have written for others."""
+"""Most consecutive words that a recogniser may have written in place of others."""
 LONGEST_STUTTER = 4
-"""Words that are said twice in a row by mistake, or for emphasis."""
+"""Most words that are repeated at once, by mistake or for emphasis."""
 LEAST_MISSPELT = 6
-"""Letters of a word in which one may be wrong."""
+"""Fewest letters of a word in which one may be wrong."""
 LEAST_NAME = 3
-"""Letters of a name in which one may be wrong."""
+"""Fewest letters of a name in which one may be wrong."""
 
 _TOKEN = re.compile(r"\d+(?:[.,]\d+)?|[^\W\d_]+(?:['’][^\W\d_]+)*")
 _PAUSE = re.compile(r"[,.;:!?…—–]| -")
@@ -44,7 +44,7 @@ _PAUSE = re.compile(r"[,.;:!?…—–]| -")
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """One word; `place` counts what was said, `start` and `end` are its characters there."""
+    """One word. `place` is its index in the utterance, `start` and `end` its character range."""
 
     plain: str
     place: int
@@ -56,11 +56,11 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class CommandReading:
-    """What may be the command, once what is around it is off."""
+    """A candidate for the command, with what surrounds it removed."""
 
     words: tuple[Word, ...]
     polite: bool
-    """It was asked for; then a question mark makes it no question."""
+    """It was phrased as a request, so a question mark does not make it a question."""
 
     @property
     def line(self) -> str:
@@ -68,7 +68,7 @@ class CommandReading:
 
 
 class CommandText:
-    """What was said, read in one language."""
+    """An utterance, read in one language."""
 
     def __init__(self, text: str, language: CommandLanguage) -> None:
         self.text = text
@@ -82,7 +82,7 @@ class CommandText:
         self.words = () if self.too_long else tuple(self._without_stutter(self._mended(spoken)))
 
     def _mended(self, spoken: list[Word]) -> list[Word]:
-        """Pauses noted, hesitations left out, errors of recognition undone."""
+        """Record pauses, drop hesitations, correct recognition errors."""
         ends = [*(word.start for word in spoken[1:]), len(self.text)]
         noted = [
             replace(word, pause=_mark(self.text[word.end : end]))
@@ -116,7 +116,7 @@ class CommandText:
         return made
 
     def _without_stutter(self, words: list[Word]) -> list[Word]:
-        """Once for twice: "forget that, forget that", and of "un, un, undo" the first two."""
+        """Drop repetitions: one of "forget that, forget that", the first two of "un, un, undo"."""
         made: list[Word] = []
         for word in words:
             made.append(word)
@@ -129,7 +129,7 @@ class CommandText:
         return made
 
     def _begins_anew(self, word: Word) -> bool:
-        """Whether the same word after it begins another sentence."""
+        """Whether the same word, repeated, begins another sentence."""
         return bool(word.pause) and word.plain in self._language.pointers
 
     def _spelled(self, word: Word) -> Word:
@@ -147,7 +147,7 @@ class CommandText:
         return words[: len(words) - _name_last(words, names)]
 
     def named(self, words: tuple[Word, ...]) -> str:
-        """These words as they were said, without hesitations between them."""
+        """These words as spoken, without hesitations between them."""
         parts = [self.text[words[0].start : words[0].end]]
         for before, word in pairwise(words):
             if word.place != before.place:
@@ -159,7 +159,7 @@ class CommandText:
     def readings(
         self, words: tuple[Word, ...], names: tuple[tuple[str, ...], ...]
     ) -> Iterator[CommandReading]:
-        """Every stage of taking off what is around, the barest first."""
+        """Every stage of removing what surrounds the command, shortest first."""
         fronts = list(self._fronts(CommandReading(words, polite=False), names))
         for front in reversed(fronts):
             yield from reversed(list(self._tails(front, names)))
@@ -204,7 +204,7 @@ class CommandText:
                 return
 
     def _request(self, text: str) -> tuple[str, re.Match[str] | None]:
-        """The longest request at the beginning, and the form of the verb that it wants."""
+        """The longest request at the beginning, and the verb form that it requires."""
         best: tuple[str, re.Match[str] | None] = ("", None)
         for form, pattern in self._language.requests.items():
             found = pattern.match(text)
@@ -213,7 +213,7 @@ class CommandText:
         return best
 
     def _plain_verbs(self, words: tuple[Word, ...], form: str) -> tuple[Word, ...]:
-        """The form that a command has by itself, after "would you mind forgetting"."""
+        """Put verbs in the form that commands use: "would you mind forgetting" → "forget"."""
         if form == "plain":
             return words
         forms = self._language.forms
@@ -233,7 +233,7 @@ def _count(expression: str) -> int:
 
 
 def _name_first(words: tuple[Word, ...], names: tuple[tuple[str, ...], ...]) -> int:
-    """How many words at the beginning are a name of the assistant."""
+    """How many words at the beginning are one of the assistant's names."""
     for name in names:
         if len(words) > len(name) and all(map(_same_name, words, name)):
             return len(name)
@@ -241,7 +241,7 @@ def _name_first(words: tuple[Word, ...], names: tuple[tuple[str, ...], ...]) -> 
 
 
 def _name_last(words: tuple[Word, ...], names: tuple[tuple[str, ...], ...]) -> int:
-    """And how many at the end; there it may only be misheard where a pause goes before it."""
+    """How many at the end are one; misheard names count there only after a pause."""
     for name in names:
         if len(words) > len(name):
             last, before = words[-len(name) :], words[-len(name) - 1]
@@ -252,7 +252,7 @@ def _name_last(words: tuple[Word, ...], names: tuple[tuple[str, ...], ...]) -> i
 
 
 def _same_name(word: Word, name: str) -> bool:
-    """A letter may be wrong or too many, but none may be missing: "Aida", not "ad" for "Ada"."""
+    """One letter may be wrong or extra, but none missing: "Aida", but not "ad", for "Ada"."""
     if word.plain == name:
         return True
     longer = len(word.plain) >= len(name) >= LEAST_NAME

@@ -1,7 +1,7 @@
-"""Spoken commands, recognised without a language model: which, and about what.
+"""Recognises spoken commands, and what they are about, without a language model.
 
-Pure functions on the transcript; what a command does is others' business. How one is read: words
-(`utterance`), the patterns of a language (`grammar`, `data/commands`), and here what fits.
+Pure functions on the transcript; others carry the command out. The words come from `normalisation`,
+the patterns from `grammar` and `data/commands`; this module finds the pattern that fits.
 """
 
 import re
@@ -19,15 +19,15 @@ from assistant.intents.normalisation import (
 )
 
 TWICE_WORDS = 14
-"""Of two commands in one utterance."""
+"""Most words of an utterance with two commands."""
 ENGLISH = "en"
 
 
 def recognise(text: str, names: tuple[str, ...] = (), code: str = ENGLISH) -> Command | None:
-    """The command that `text` is, all of it; None when it is anything else.
+    """The command that all of `text` forms; None if it is anything else.
 
-    `names` are the assistant's own name and wake phrase, which may stand at either end. What goes
-    on ("forget that, I meant ...") or is said of others ("she forgot that") is no command.
+    `names` are the assistant's name and wake phrase, which may be at either end. What continues
+    ("forget that, I meant ...") or is about others ("she forgot that") is not a command.
 
     Raises:
         FileNotFoundError: the language `code` has no commands.
@@ -62,8 +62,8 @@ def _recognised(
 def _of_two_sentences(
     said: CommandText, names: tuple[tuple[str, ...], ...], spoken: CommandLanguage
 ) -> Command | None:
-    """Two commands, of which the last holds ("Unsay that. I mean, forget it"), or one of
-    forgetting and why: "That was meant for my sister, forget that"."""
+    """Two commands, the last of which counts ("Unsay that. I mean, forget it"), or a command to
+    forget and a reason: "That was meant for my sister, forget that"."""
     if len(said.words) > TWICE_WORDS:
         return None
     for at in range(len(said.words) - 1, 0, -1):
@@ -93,18 +93,18 @@ def _comments(
 
 
 def _forgets_that(command: Command, words: tuple[Word, ...], spoken: CommandLanguage) -> bool:
-    """Whether more than "it" is to be forgotten: "forget it" after a sentence may be giving up."""
+    """Whether it forgets more than "it": after a sentence, "forget it" may just mean giving up."""
     return command.kind is CommandKind.FORGET_THAT and words[-1].plain not in spoken.unnamed_first
 
 
 def sounds_like_undo(text: str, code: str = ENGLISH) -> bool:
-    """Whether it is what a recogniser makes of "undo". For the turn after something was forgotten,
-    in which nothing is likelier."""
+    """Whether `text` is a typical mishearing of "undo". Meant for the turn after forgetting, when
+    "undo" is the most likely thing to say."""
     return bare(normalised(text)).removesuffix(" please") in language(code).undo
 
 
 def _fitting(said: CommandText, reading: CommandReading, spoken: CommandLanguage) -> Command | None:
-    """The first command that a reading is."""
+    """The first command that a reading matches."""
     asked = said.is_question and not reading.polite
     text = reading.line
     for frame in () if asked else spoken.frames:
@@ -124,7 +124,7 @@ def _first(
     patterns: Iterable[tuple[str, Pattern]],
     spoken: CommandLanguage,
 ) -> Command | None:
-    """What the first of the patterns makes of these words that fits all of them."""
+    """The command of the first pattern that fits all these words, and whose slot is valid."""
     text = line(word.plain for word in words)
     for kind, pattern in patterns:
         found = pattern.regex.fullmatch(text)
@@ -142,7 +142,7 @@ def _first(
 
 
 def _breaks_off(before: tuple[Word, ...], named: Word) -> bool:
-    """Whether there is a pause right before what is named, without a hesitation in it."""
+    """Whether there is a pause, and no hesitation, right before what is named."""
     return bool(before and before[-1].pause and named.place == before[-1].place + 1)
 
 
@@ -159,7 +159,7 @@ def _filled(
     words: tuple[Word, ...],
     spoken: CommandLanguage,
 ) -> Command | None:
-    """The command with what the user named; None where that is no name for anything."""
+    """The command with what the user named; None if that can't be a name."""
     if pattern.slot == "time":
         minutes = spoken.durations.minutes(" ".join(word.plain for word in words))
         return Command(kind, minutes=minutes) if minutes is not None else None

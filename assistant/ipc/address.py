@@ -1,4 +1,4 @@
-"""Where a running assistant is reached."""
+"""The address file, which says how to reach a running assistant."""
 
 import json
 import os
@@ -17,8 +17,8 @@ UNIX = hasattr(socket, "AF_UNIX")
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """One of both: the path of a socket, or a port of this machine and its secret. `folder` is the
-    device and the number of the folder that the door is in."""
+    """Either the path of a socket, or a port on this machine and its secret. `folder` is the device
+    and inode of the folder with the address file."""
 
     path: str | None = None
     port: int = 0
@@ -27,7 +27,7 @@ class Address:
 
 
 def write_address(file: Path, address: Address) -> None:
-    """Whole or not at all, and never readable by others."""
+    """Write the file atomically, never readable by others."""
     content = asdict(address)
     fresh = file.with_suffix(".new")
     fresh.unlink(missing_ok=True)
@@ -38,7 +38,7 @@ def write_address(file: Path, address: Address) -> None:
 
 
 def read_address(file: Path) -> Address | None:
-    """None where there is none, or none that is to be trusted, or only that of another home."""
+    """The address; None if there is none, it can't be trusted, or it belongs to another home."""
     try:
         address = Address(**json.loads(file.read_text(encoding="utf-8")))
         if tuple(address.folder) != folder_identity(file.parent):
@@ -51,14 +51,14 @@ def read_address(file: Path) -> Address | None:
 
 
 def folder_identity(folder: Path) -> tuple[int, int]:
-    """Of no other folder, also not of a copy."""
+    """Device and inode: they differ for every other folder, including a copy."""
     found = folder.stat()
     return found.st_dev, found.st_ino
 
 
 def _ours(folder: Path) -> bool:
-    """Nobody else can have put a socket there: a temporary folder that was cleared away might be
-    somebody else's by now."""
+    """Whether nobody else can have put a socket in `folder`: a temporary folder that was deleted
+    may since have been recreated by somebody else."""
     try:
         found = folder.lstat()
     except OSError:
@@ -68,7 +68,7 @@ def _ours(folder: Path) -> bool:
 
 
 def clear_stale_address(folder: Path) -> None:
-    """Remove what an assistant left that was killed."""
+    """Remove what a killed assistant left behind."""
     left = read_address(folder / "address")
     if left is not None and left.path is not None:
         parent = Path(left.path).parent

@@ -1,4 +1,4 @@
-"""Asks a running assistant for something."""
+"""Sends requests to a running assistant."""
 
 import json
 import socket
@@ -11,7 +11,7 @@ from assistant.ipc.messages import PATIENCE_S, Request, Row, send_message
 
 
 class RequestRefused(AssistantError):
-    """What the running assistant answered in place of doing what was asked."""
+    """The running assistant's error, in place of an answer."""
 
     def __init__(self, message: str, mend: str | None, exit_code: int) -> None:
         super().__init__(message, mend=mend)
@@ -19,11 +19,11 @@ class RequestRefused(AssistantError):
 
 
 def send_request(folder: Path, request: Request) -> Iterator[Row] | None:
-    """What the assistant that runs in this home answers, or None if none runs there.
+    """The answer of the assistant that runs in this home; None if none runs there.
 
     Raises:
-        Refused: the assistant's error, as it would have been raised here.
-        StoreError: it ended, or fell silent, in the middle.
+        RequestRefused: the assistant's error, as it would have been raised here.
+        StoreError: it ended, or stopped responding, in mid-answer.
     """
     address = read_address(folder / "address")
     visit = connect(address) if address is not None else None
@@ -33,7 +33,7 @@ def send_request(folder: Path, request: Request) -> Iterator[Row] | None:
 
 
 def _converse(visit: socket.socket, request: Request) -> Iterator[Row]:
-    gone = StoreError("The assistant ended before it had answered.", mend="Ask again.")
+    gone = StoreError("The assistant ended before it had answered.", mend="Try again.")
     try:
         with visit, visit.makefile("rwb") as stream:
             send_message(stream, request)
@@ -51,7 +51,7 @@ def _converse(visit: socket.socket, request: Request) -> Iterator[Row]:
 
 
 def connect(address: Address) -> socket.socket | None:
-    """A connection, or None where nobody is at home."""
+    """A connection; None if nobody is listening."""
     family = socket.AF_UNIX if address.path is not None else socket.AF_INET
     visit = socket.socket(family, socket.SOCK_STREAM)
     try:

@@ -1,5 +1,5 @@
-"""Events as JSON objects, and back: how they reach a screen in another process, and how a recorded
-conversation holds them.
+"""Events as JSON objects, and back: for a screen in another process, and for recorded
+conversations.
 
     {"type": "TurnHeard", "turn": 3, "text": "what is it"}
 """
@@ -14,17 +14,17 @@ from assistant.ipc.messages import Row
 
 
 def event_to_json(event: Event) -> Row:
-    """An event as JSON knows it."""
+    """Convert an event to JSON."""
     name = type(event).__name__
     row: Row = _adapters()[name].dump_python(event, mode="json")
     return {"type": name, **row}
 
 
 def event_from_json(row: Row) -> Event:
-    """The event of a row.
+    """Convert JSON to an event.
 
     Raises:
-        StoreError: it is none, or of a version that knows other events.
+        StoreError: it is not an event, or not one that this version knows.
     """
     fields = dict(row)
     name = fields.pop("type", "")
@@ -34,10 +34,10 @@ def event_from_json(row: Row) -> Event:
     try:
         return adapter.validate_python(fields)
     except ValidationError as error:
-        raise StoreError(f"This is not a {name} as this version knows it.") from error
+        raise StoreError(f"This is not a {name} that this version can read.") from error
 
 
 @cache
 def _adapters() -> dict[str, TypeAdapter[Event]]:
-    """By the events' names."""
+    """By event name."""
     return {kind.__name__: TypeAdapter(kind) for kind in Event.__subclasses__()}

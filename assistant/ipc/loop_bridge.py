@@ -1,4 +1,4 @@
-"""From a thread into a running assistant: its event loop does the work, and the thread waits."""
+"""Runs work on a running assistant's event loop from another thread, which waits for the result."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -11,9 +11,9 @@ Result = TypeVar("Result")
 
 
 def run_on_loop(loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, Result]) -> Result:
-    """Blocking; not from the loop's own thread. Raises what `work` raises, and StoreError: the loop
-    has ended, or ends meanwhile."""
-    ending = StoreError("The assistant is just ending.", mend="Try again in a moment.")
+    """Run `work` on `loop` and return its result. Blocking; not for the loop's own thread. Raises
+    what `work` raises, and StoreError if the loop has ended or ends meanwhile."""
+    ending = StoreError("The assistant is shutting down.", mend="Try again in a moment.")
     try:
         future = asyncio.run_coroutine_threadsafe(work, loop)
     except RuntimeError as error:  # the loop is closed

@@ -1,4 +1,4 @@
-"""What is sent between processes: JSON objects, one a line."""
+"""The messages between processes: JSON objects, one per line."""
 
 import json
 from collections.abc import Mapping
@@ -6,15 +6,15 @@ from io import BufferedRWPair
 from typing import Any
 
 Request = Mapping[str, Any]
-"""What is asked, by its `act`."""
+"""A request; its `act` says what is wanted."""
 Row = dict[str, Any]
-"""One JSON object of an answer, of a recording or of what a child process tells."""
+"""One JSON object of an answer, of a recording or of a child process's output."""
 Stream = BufferedRWPair
 
 LISTED = 20
-"""Rows of a list of which nobody says how long it is to be."""
+"""Rows in a list if the request does not say how many."""
 PATIENCE_S = 10.0
-"""For a request to arrive, and for each piece of the answer to be taken."""
+"""Seconds to wait for a request to arrive, and for each piece of the answer to be taken."""
 
 
 def send_message(stream: Stream, value: Request) -> None:

@@ -1,13 +1,14 @@
-"""The door through which other processes of the same user reach a running assistant.
+"""The server through which other processes of the same user reach a running assistant.
 
-The assistant is the only one who has its memories open, so whoever wants them asks here. A request
-is one JSON object on a line, the answer one or more; a Unix socket in a folder that only its owner
-can enter, or, where there are none (Windows), a loopback port and a secret in a file that only its
-owner can read.
+Only the assistant has its memories open, so other processes must ask it. A request is one JSON
+object on a line, the answer one or more. The connection is a Unix socket in a folder that only its
+owner can enter. On Windows, which has none, it is a loopback port, with a secret in a file that
+only its owner can read.
 
-`door/address` in the home says where to knock, and which folder it lies in: in a copy of the home,
-made while an assistant ran, it leads to nobody, and not to the home that was copied. A socket's
-path may have about 100 bytes: in a deeper home the socket lies in a temporary folder of its own.
+`door/address` in the home holds the address, and identifies the folder it is in. So in a copy of
+the home made while an assistant ran, it is invalid and does not lead to the original. A socket's
+path is limited to about 100 bytes; in a deeper home, the socket is in a temporary folder of its
+own.
 """
 
 import hmac
@@ -41,21 +42,21 @@ logger = logging.getLogger(__name__)
 
 
 LONGEST_PATH = 100
-"""Bytes of a socket's path; the systems' limits are 104 and 108, with a zero at the end."""
+"""Most bytes of a socket's path; systems allow 104 or 108, including a zero at the end."""
 LONGEST_REQUEST = 1 << 30
-"""Bytes. An import travels in one line."""
+"""Most bytes of a request; an import is one line."""
 
 
 class RequestServer:
-    """Open from construction to `close`. Requests are carried out one after the other.
+    """Listens from construction to `close`. Requests are answered one after another.
 
     Args:
-        folder: made readable by its owner alone; nobody else may have a door open there.
-        answer: carries out a request; in a thread of the door's own. May raise AssistantError.
-        unix: by a Unix socket, not by a port.
+        folder: made readable by its owner alone; no other server may be running there.
+        answer: answers a request, in a thread of the server's. May raise AssistantError.
+        unix: use a Unix socket, not a port.
 
     Raises:
-        StoreError: the folder can't be written, or no socket can be had.
+        StoreError: the folder can't be written, or no socket is available.
     """
 
     def __init__(
@@ -77,18 +78,18 @@ class RequestServer:
             write_address(folder / "address", self._address)
         except OSError as error:
             raise StoreError(
-                f"The commands can't reach this assistant: {error.strerror or error} ({folder})."
+                f"Commands can't reach this assistant: {error.strerror or error} ({folder})."
             ) from error
         self._thread = threading.Thread(target=self._listen, name="door", daemon=True)
         self._thread.start()
 
     def close(self) -> None:
-        """Idempotent. Who is inside is sent away."""
+        """Stop listening and close open connections. Idempotent."""
         with suppress(FileNotFoundError):
             (self._folder / "address").unlink()
         if not self._closing:
             self._closing = True
-            if visit := connect(self._address):  # closing a socket does not wake who waits at it
+            if visit := connect(self._address):  # closing a socket doesn't wake a waiting `accept`
                 visit.close()
         for visitor in list(self._visitors):
             with suppress(OSError):
@@ -101,7 +102,7 @@ class RequestServer:
         if self._temporary is not None:
             shutil.rmtree(self._temporary, ignore_errors=True)
 
-    # -- inside ---------------------------------------------------------------------------------
+    # -- internals ------------------------------------------------------------------------------
 
     def _unix(self) -> tuple[socket.socket, Address]:
         path = self._folder / "socket"
@@ -123,8 +124,8 @@ class RequestServer:
             try:
                 visitor, _ = self._socket.accept()
             except OSError as error:
-                logger.warning("the door can't be opened: %s", error)
-                time.sleep(1.0)  # too many open files, mostly
+                logger.warning("a connection can't be accepted: %s", error)
+                time.sleep(1.0)  # usually too many open files
                 continue
             if self._closing:
                 visitor.close()
@@ -138,7 +139,7 @@ class RequestServer:
             with visitor, visitor.makefile("rwb") as stream:
                 self._serve(stream)
         except OSError as error:
-            logger.info("a visitor went away: %s", error)
+            logger.info("a client disconnected: %s", error)
         finally:
             self._visitors.discard(visitor)
 
@@ -154,11 +155,11 @@ class RequestServer:
             send_message(stream, {"error": told})
         except OSError:
             raise
-        except Exception as error:  # the visitor is told, and the assistant goes on
+        except Exception as error:  # report it to the client, and go on
             logger.exception("a request failed")
             told = {
-                "message": f"The running assistant failed at this ({type(error).__name__}).",
-                "mend": "Its log says more.",
+                "message": f"The running assistant failed ({type(error).__name__}).",
+                "mend": "See its log for details.",
                 "exit_code": 70,
             }
             send_message(stream, {"error": told})
@@ -173,5 +174,5 @@ class RequestServer:
             raise StoreError("The request can't be understood.")
         secret = request.pop("secret", "")
         if not hmac.compare_digest(str(secret).encode(), self._address.secret.encode()):
-            raise StoreError("The request does not know the secret.")
+            raise StoreError("The request does not have the right secret.")
         return request

@@ -1,1 +1,1 @@
-"""Words, numbers, sentences, days and persons of a language: no memory, no model."""
+"""Words, numbers, sentences, dates and grammatical person; no memory, no model."""

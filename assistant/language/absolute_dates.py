@@ -1,5 +1,5 @@
-"""The days that the user's words mean, written out: "tomorrow" becomes "on Friday 10 April 2026",
-so that it is true by tomorrow as well. English alone."""
+"""Replaces relative days with dates, so that a statement stays true: "tomorrow" becomes "on Friday
+10 April 2026". English only."""
 
 import re
 from collections.abc import Callable
@@ -18,7 +18,7 @@ PAST = re.compile(
     r"|(?!need|feed|bleed|speed|breed)[a-z]{2,}ed)\b",
     re.IGNORECASE,
 )
-"""The user tells of what has been."""
+"""Matches verbs in the past tense: the user is talking about the past."""
 _LEFT = re.compile(
     rf"\b(?:today|tonight|tomorrow|yesterday|this (?:morning|afternoon|evening|week|month|year|time"
     rf"|coming|spring|summer|autumn|winter|weekend)|(?:next|last) (?!name\b|time\b)\w+|ago"
@@ -28,19 +28,19 @@ _LEFT = re.compile(
     rf"|{_WEEKDAY.replace('?P<weekday>', '?:')}(?! \d|s\b)(?:week)?)\b",
     re.IGNORECASE,
 )
-"""Means another time on another day."""
+"""Matches words whose meaning depends on the day they are said."""
 _HABIT = re.compile(
     rf"\b(?:every|each|an?|most|on an?) {_WEEKDAY}\b|\b{_WEEKDAY.replace('weekday', 'many')}s\b",
     re.IGNORECASE,
 )
 _MANY = "\0"
-"""Stands before a weekday that is not one day but all of them, while others are written out."""
+"""Marks a weekday that means every such day, so that it is not replaced."""
 
 How = Callable[[date, re.Match[str]], str]
 
 
 def with_absolute_dates(text: str, said: date) -> str | None:
-    """`text` with its days written out; None where it would mean another time on another day.
+    """`text` with its days as dates; None if it still contains words that depend on the day.
 
     >>> with_absolute_dates("My exam is tomorrow", date(2026, 4, 9))
     'My exam is on Friday 10 April 2026'
@@ -55,7 +55,7 @@ def written(day: date) -> str:
     return f"{WEEKDAYS[day.weekday()]} {day.day} {MONTHS[day.month - 1]} {day.year}"
 
 
-# -- inside -------------------------------------------------------------------------------------
+# -- internals ----------------------------------------------------------------------------------
 
 
 def _on(days: int, said: date, match: re.Match[str]) -> str:
@@ -81,7 +81,7 @@ def _month(said: date, count: int) -> str:
 
 
 def _weekday(said: date, match: re.Match[str]) -> str:
-    """The one that was last or comes next. Of a day named on itself nobody knows."""
+    """The last or the next such day. If today is that weekday, it is ambiguous and stays."""
     way = (match["way"] or "").lower()
     wanted = [name.lower() for name in WEEKDAYS].index(match["weekday"].lower())
     past = way == "last" or (way != "next" and PAST.search(match.string) is not None)
@@ -104,7 +104,7 @@ def _span(said: date, match: re.Match[str]) -> str:
 
 
 def _of_month(said: date, match: re.Match[str]) -> str:
-    """ "on the third": of this month, or the nearest one that fits."""
+    """ "on the third": of this month, or of the nearest month in which it fits."""
     number = number_of(match["nth"]) or 0
     past = PAST.search(match.string) is not None
     for step in range(3):

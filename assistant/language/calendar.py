@@ -1,4 +1,4 @@
-"""Names of days and months, and days as they are said."""
+"""Names of days and months, and days in words."""
 
 from datetime import date, datetime
 
@@ -9,7 +9,7 @@ MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
     *("July", "August", "September", "October", "November", "December"),
 )
-"""Not by `strftime`, whose names follow the process's locale."""
+"""Not from `strftime`, whose names depend on the process's locale."""
 
 
 PART_OF_DAY = r"(?: (?:morning|afternoon|evening|night|lunchtime))?"
@@ -17,8 +17,8 @@ PART_OF_DAY = r"(?: (?:morning|afternoon|evening|night|lunchtime))?"
 
 
 def local_day(when: datetime) -> date:
-    """The day on the calendar of who talks here, as they mean it by "today". At the ends of time,
-    where the zone would lead beyond them, the day that is written."""
+    """The date in the local time zone, as the user means "today". If converting to that zone would
+    overflow, the date as stored."""
     try:
         return when.astimezone().date()
     except (OverflowError, ValueError):
@@ -26,6 +26,6 @@ def local_day(when: datetime) -> date:
 
 
 def day_words(when: datetime) -> str:
-    """A day as it may be asked for: "Monday 8 May 2023". A memory's context, to be searched."""
+    """A day as a user may ask for it: "Monday 8 May 2023". Added to a memory's searchable text."""
     day = local_day(when)
     return f"{day:%A} {day.day} {day:%B %Y}"

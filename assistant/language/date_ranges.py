@@ -1,4 +1,4 @@
-"""Spans of days on the calendar: weeks, months, seasons, feasts. North of the equator."""
+"""Date ranges: weeks, months, seasons (northern hemisphere), holidays."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from datetime import date, timedelta
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Both days are part of it."""
+    """A range of days; both ends are included."""
 
     first: date
     last: date
@@ -22,11 +22,11 @@ class Span:
 
 
 Yearly = Callable[[int], Span]
-"""What comes once a year, in a given one."""
+"""Returns the span of a yearly event in a given year."""
 
 
 def one_day(day: date, spare: int = 0) -> Span:
-    """With so many days before and after it."""
+    """A day, plus `spare` days before and after it."""
     return Span(day - timedelta(days=spare), day + timedelta(days=spare))
 
 
@@ -36,7 +36,8 @@ def week_of(day: date) -> Span:
 
 
 def months(year: int, month: int, count: int = 1) -> Span:
-    """`month` may lie below 1 or above 12: it is counted on into the next years."""
+    """`count` months from `month`, which may be below 1 or above 12: it then counts into the
+    neighbouring years."""
     first, after = (divmod(year * 12 + month - 1 + step, 12) for step in (0, count))
     end = date(after[0], after[1] + 1, 1) - timedelta(days=1)
     return Span(date(first[0], first[1] + 1, 1), end)
@@ -47,7 +48,7 @@ def years(year: int) -> Span:
 
 
 def part_of(span: Span, part: str) -> Span:
-    """Its `start`, `middle` or `end`: a third of it."""
+    """The `start`, `middle` or `end` of a span: a third of it."""
     third = timedelta(days=span.days // 3)
     if part == "start":
         return Span(span.first, span.first + third)
@@ -59,18 +60,18 @@ def _end(span: Span, part: str) -> date:
 
 
 def nearest(yearly: Yearly, today: date, *, ahead: bool) -> list[Span]:
-    """The last one that has begun, and with `ahead` the one to come."""
+    """The last occurrence that has begun and, if `ahead`, the next one."""
     spans = [yearly(today.year + step) for step in range(-2, 3)]
     begun = [each for each in spans if each.first <= today]
     return begun[-1:] + ([each for each in spans if each.first > today][:1] if ahead else [])
 
 
 SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
-"""First months of three."""
+"""First of each season's three months."""
 
 
 def _easter(year: int) -> Span:
-    """Friday to Monday, in the Western churches, by the anonymous Gregorian algorithm."""
+    """Good Friday to Easter Monday (Western), by the anonymous Gregorian algorithm."""
     a, (b, c) = year % 19, divmod(year, 100)
     h = (19 * a + b - b // 4 - (b - (b + 8) // 25 + 1) // 3 + 15) % 30
     i = (32 + 2 * (b % 4) + 2 * (c // 4) - h - c % 4) % 7

@@ -1,4 +1,4 @@
-"""What a turn of the user's is: a question, thanks, or something told."""
+"""Classifies a user's turn: a question, a courtesy, or a statement."""
 
 import re
 
@@ -33,8 +33,8 @@ _LEADING = re.compile(
 
 
 def is_question(text: str) -> bool:
-    """Whether a turn ends with a question, or is little else. In English it is known without its
-    mark too, as some recognisers write it."""
+    """Whether a turn ends with a question, or is little else. In English, questions are recognised
+    even without the mark, which some recognisers omit."""
     every = [each.text for each in sentences(text.replace("’", "'"))]
     if not every:
         return False
@@ -50,6 +50,6 @@ def _question(sentence: str) -> bool:
 
 
 def is_courtesy(text: str) -> bool:
-    """ "Thanks.", "OK, great.": it is about nothing."""
+    """ "Thanks.", "OK, great.": it has no topic."""
     few = len(text.split()) <= LONGEST_COURTESY and not is_question(text)
     return few and COURTEOUS.issuperset(content_words(text))

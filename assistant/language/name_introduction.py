@@ -1,4 +1,4 @@
-""" "My name is Anna": how somebody says what they are called."""
+""" "My name is Anna": recognises how people say what they are called."""
 
 import re
 
@@ -16,7 +16,7 @@ _BEFORE = (
     r"(?:(?i:hi|hello|hey|well|so|oh|okay|ok|yes|no|and|sorry|by the way|actually|please|just|note|"
     r"nice to meet you|remember)(?:,? (?:there|that|[A-Z]\w+))?,? ){0,2}"
 )
-"""Nothing but a greeting or the like: "she says my name is Anna" tells another's words."""
+"""Only a greeting or the like may precede it: "she says my name is Anna" is not about the user."""
 
 
 _END = r"(?=\s*(?:$|[.!;]|,? (?:please|thanks|and|but|by the way|from now on|instead|now)\b))"
@@ -42,7 +42,7 @@ _NO_NAME = re.compile(
 
 
 def name_told(text: str) -> dict[str, str]:
-    """What the user's words say of their name, if anything: `NAME`, `ADDRESS` → a name.
+    """What the user's words say about their name: `NAME` or `ADDRESS` → a name.
 
     >>> name_told("Hi, my name is Anna, and I live in Lisbon.")
     {'name': 'Anna'}

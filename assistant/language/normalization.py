@@ -1,7 +1,7 @@
-"""The words of a statement in one form, so that two tellings can be compared without a model.
+"""Normalises statements, so that two versions of one can be compared without a model.
 
-English alone has contractions, fillers and numerals taken care of; in other languages words are
-compared as they are, which finds less and confuses nothing.
+Contractions, fillers and numerals are handled in English only. In other languages, words are
+compared as they are, which finds less but confuses nothing.
 """
 
 import re
@@ -41,7 +41,7 @@ ASIDES = re.compile(
     r"|^\W*(?:(?:oh|well|so|yeah|yes|okay|ok|hey|right|look|listen|sure|and|but)\b\W*)+"
     r"|, (?:right|okay|ok|yeah|yes|you see|huh)\W*$"
 )
-"""What is said about the telling, and not about its matter."""
+"""Phrases about the telling, not about its content."""
 
 FILLERS = words_of("words", "fillers")
 """Words that two tellings of one thing may differ in."""
@@ -54,7 +54,7 @@ _BRITISH = re.compile(
 
 
 def american_spelling(text: str) -> str:
-    """`colour` as `color`, in lower case: a recogniser writes either.
+    """`colour` → `color`; expects lower case. Recognisers write either.
 
     >>> american_spelling("my neighbour's favourite colour, for four hours")
     "my neighbor's favorite color, for four hours"
@@ -71,7 +71,7 @@ def normalize(text: str) -> str:
 
 
 def content_words(text: str, *, english: bool = True) -> tuple[str, ...]:
-    """The words that a statement consists of, fillers left out, numbers as digits.
+    """The content words of a statement: without fillers, with numbers as digits.
 
     >>> content_words("Oh by the way, I don't have twenty-one cats.")
     ('i', 'not', '21', 'cats')
@@ -90,7 +90,7 @@ def content_words(text: str, *, english: bool = True) -> tuple[str, ...]:
 
 
 def numbers_in(text: str) -> set[str]:
-    """The numbers of a text, in digits. `one` is mostly a pronoun, and none here.
+    """The numbers in a text, as digits. `one` is not counted: it is usually a pronoun.
 
     >>> numbers_in("Twenty-one of us came at 7:30")
     {'21', '7:30'}

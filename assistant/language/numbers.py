@@ -1,4 +1,4 @@
-"""Numbers in words, of English."""
+"""English number words."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -18,21 +18,21 @@ ORDINALS = {word: value for value, word in enumerate(listed(_DATA["ordinals"]), 
 }
 """First to twentieth, and thirtieth."""
 NUMBERS = CARDINALS | SCALES | ORDINALS
-"""All that are one word."""
+"""All numbers of one word."""
 
 _ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)")
 LONGEST = 3
-"""Digits of what stands before "hundred" or "thousand"."""
+"""Most digits before "hundred" or "thousand"."""
 _ALONE = frozenset({"one", "second"})
 
 
 def one_of(words: Iterable[str]) -> str:
-    """An expression for one of them."""
+    """A regular expression for one of these words."""
     return f"(?:{'|'.join(sorted(words, key=len, reverse=True))})"
 
 
 def cardinal_words(first: int, last: int) -> str:
-    """An expression for a cardinal of one word, from `first` to `last`."""
+    """A regular expression for one-word cardinals from `first` to `last`."""
     return one_of(word for word, value in CARDINALS.items() if first <= value <= last)
 
 
@@ -42,21 +42,22 @@ COUNT_WORDS = (
 """An expression for 1 to 99."""
 _FIRST_NINE = one_of(word for word, value in ORDINALS.items() if value < 10)
 ORDINAL_WORDS = rf"(?:{cardinal_words(20, 30)}[ -]{_FIRST_NINE}|{one_of(ORDINALS)})"
-"""An expression for the days of a month, first to thirty-first."""
+"""A regular expression for the days of a month, first to thirty-first."""
 
 
 def number_of(text: str) -> int | None:
-    """What is one number from end to end: `12`, `3rd`, `twenty-first`, `two hundred and six`."""
+    """The value, if all of `text` is one number: `12`, `3rd`, `twenty-first`, `two hundred and
+    six`."""
     made = with_digits(text.lower().replace("-", " ").split(), lone=True)
     return int(made[0]) if len(made) == 1 and made[0].isdecimal() else None
 
 
 def with_digits(words: Sequence[str], *, lone: bool = False) -> list[str]:
-    """Numbers as digits: `forty three` → `43`, `4th` → `4`, `two hundred and six` → `206`.
+    """Write numbers as digits: `forty three` → `43`, `4th` → `4`, `two hundred and six` → `206`.
 
     Args:
-        words: in small letters.
-        lone: take "one" for a number even where nothing follows, and it is mostly a pronoun.
+        words: in lower case.
+        lone: count "one" as a number even on its own, where it is usually a pronoun.
     """
     made: list[str] = []
     at = 0
@@ -74,11 +75,12 @@ def with_digits(words: Sequence[str], *, lone: bool = False) -> list[str]:
 
 
 def _number(words: Sequence[str], at: int) -> tuple[int, int]:
-    """The number that begins there, and the place after it: the same one, where there is none."""
+    """The number that begins at `at`, and the index after it; `at` itself if there is none."""
     total, end, below, start = 0, at, 0, at
     while (group := _below_thousand(words, start)) is not None:
         value, after = group
-        scale = SCALES.get(words[after], 1) if after < len(words) else 1
+        ranks = words[start] in ORDINALS  # "the first thousand"
+        scale = 1 if ranks or after == len(words) else SCALES.get(words[after], 1)
         value, after = value * scale, after + (scale > 1)
         if below and not 0 < value < below:  # another number
             break
@@ -90,8 +92,8 @@ def _number(words: Sequence[str], at: int) -> tuple[int, int]:
 
 
 def _below_thousand(words: Sequence[str], at: int) -> tuple[int, int] | None:
-    """Up to "ninety nine hundred", too. A scale by itself is one of them, unless it belongs to
-    digits with a point: "2.5 million"."""
+    """A number up to "ninety nine hundred". A lone scale word counts too, unless it follows digits
+    with a decimal point: "2.5 million"."""
     word = words[at] if at < len(words) else ""
     counted = words[at + 1 : at + 2]
     if word in SCALES:
@@ -115,7 +117,7 @@ def _below_thousand(words: Sequence[str], at: int) -> tuple[int, int] | None:
 
 
 def _below_hundred(words: Sequence[str], at: int) -> tuple[int, int] | None:
-    """In words."""
+    """A number below a hundred, in words."""
     word = words[at] if at < len(words) else ""
     value = CARDINALS.get(word, ORDINALS.get(word))
     if value is None:

@@ -1,4 +1,4 @@
-""" "My sister Anna": who is told of by relation and name. English, and names with a capital."""
+""" "My sister Anna": finds people mentioned by relation and name. English and capitals only."""
 
 import re
 from typing import NamedTuple
@@ -7,12 +7,11 @@ from assistant.language.calendar import MONTHS, WEEKDAYS
 from assistant.language.word_lists import words_of
 
 READ = 2_000
-"""Characters of a text, from its start, that are looked through."""
+"""Characters searched, from the start of a text."""
 
 
 class Role(NamedTuple):
-    """What somebody or something is to the speaker, and what they are called; both in small
-    letters, one word each."""
+    """What somebody is to the speaker, and their name: one word each, in lower case."""
 
     role: str
     name: str
@@ -69,7 +68,7 @@ _WORD = re.compile(r"[a-z]+(?:-[a-z]+)*")
 
 
 def roles(text: str) -> frozenset[Role]:
-    """Who is told of by role and name. Most texts take a few microseconds."""
+    """Who is mentioned by role and name. Most texts take a few microseconds."""
     text = text[:READ]
     if _HINTS.isdisjoint(_WORD.findall(text.lower())):
         return frozenset()

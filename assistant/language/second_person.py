@@ -1,7 +1,7 @@
-"""What the user said, said back to them: "my dog is called Max" becomes "your dog is called Max".
+"""Turns the user's words into the second person: "my dog is called Max" → "your dog is called Max".
 
-Rules of English alone. Where they might say something wrong, nothing is turned and the words are
-quoted as they are; so is all that was said in other languages.
+Works for English only. Where the rules might get it wrong, nothing is changed and the words are
+quoted as they are; the same goes for other languages.
 """
 
 import re
@@ -15,11 +15,11 @@ from assistant.language.third_person import first_person
 from assistant.language.word_lists import words_of
 
 LONGEST = 12
-"""Words of a phrase that is read back."""
+"""Most words of a phrase that is read back."""
 LOOKED_AT = 400
-"""Characters of a text: whoever pastes a megabyte gets its beginning read back."""
+"""Characters considered: of a pasted megabyte, only the beginning is read back."""
 SHORTEST_CUT = 5
-"""Words that a phrase has at least where it is cut between two clauses."""
+"""Fewest words left when a phrase is cut between two clauses."""
 
 TURNED = {
     "i": "you", "i'm": "you're", "im": "you're", "i've": "you've", "ive": "you've",
@@ -76,13 +76,13 @@ class _Token(NamedTuple):
     start: int
     end: int
     word: str
-    """In small letters."""
+    """In lower case."""
 
 
 def second_person(text: str) -> str | None:
-    """The user's words as the assistant says them to the user; None where that is in doubt.
+    """The user's words as the assistant says them to the user; None if in doubt.
 
-    Quoted speech inside stays as it is.
+    Quoted speech is left as it is.
 
     >>> second_person("I'm sure that my dog loves me.")
     "You're sure that your dog loves you."
@@ -127,7 +127,7 @@ def _described(text: str) -> str | None:
 
 
 def _turned(text: str, tokens: Sequence[_Token], place: int) -> str | None:
-    """What stands for one word; None where that is in doubt."""
+    """The replacement for one word; None if in doubt."""
     token = tokens[place]
     word, written = token.word, text[token.start : token.end]
     before = tokens[place - 1].word if place else ""
@@ -149,7 +149,7 @@ def _turned(text: str, tokens: Sequence[_Token], place: int) -> str | None:
 
 
 def _of_second(tokens: Sequence[_Token], place: int) -> str | None:
-    """ "I told you" → "you told me"; of any other `you` it isn't known who is meant."""
+    """ "I told you" → "you told me"; it is unknown who any other `you` means."""
     word = tokens[place].word
     before = [token.word for token in tokens[:place]]
     if word != "you" or not SUBJECTS & {each.partition("'")[0] for each in before}:
@@ -181,7 +181,7 @@ def _is_i(word: str) -> bool:
 
 
 def spoken_phrase(text: str, speaker: str = USER, *, english: bool = True) -> str:
-    """One thing that was said, short, as it stands inside of a sentence of the assistant's.
+    """A short phrase for one thing that was said, to use inside a sentence of the assistant's.
 
     >>> spoken_phrase("Oh, by the way, my dog is called Max.")
     'your dog is called Max'
@@ -204,14 +204,14 @@ def spoken_phrase(text: str, speaker: str = USER, *, english: bool = True) -> st
 
 
 def spoken_topic(topic: str, *, english: bool = True) -> str:
-    """ "my dog" → "your dog"; as it is, where that is in doubt."""
+    """ "my dog" → "your dog"; unchanged if in doubt."""
     plain = " ".join(topic.split()).strip(" .,!?;:")
     turned = second_person(plain) if english else None
     return plain if turned is None else _lowered(turned)
 
 
 def _telling(text: str) -> str:
-    """The first sentence that tells something, without what leads in."""
+    """The first sentence that states something, without its lead-in."""
     beginning = text if len(text) <= LOOKED_AT else text[:LOOKED_AT].rpartition(" ")[0]
     text = " ".join(beginning.split()) or text[:LOOKED_AT]
     found = [_bare(each.text) for each in sentences(text)]
@@ -228,7 +228,7 @@ def _bare(sentence: str) -> str:
 
 
 def _short(sentence: str) -> str:
-    """At most `LONGEST` words, cut between two clauses if there is such a place."""
+    """At most `LONGEST` words, cut between two clauses if possible."""
     words = sentence.split()
     if len(words) <= LONGEST:
         return sentence
@@ -239,7 +239,7 @@ def _short(sentence: str) -> str:
 
 
 def _lowered(sentence: str) -> str:
-    """With a small first letter, unless it may be a name."""
+    """Lower-case the first letter, unless it may belong to a name."""
     first, space, rest = sentence.partition(" ")
     plain = first.lower().rstrip(",")
     small = plain in FUNCTION or plain in TURNED.values()

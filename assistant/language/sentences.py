@@ -1,4 +1,4 @@
-"""Sentences of a text."""
+"""Splits a text into sentences."""
 
 import re
 from typing import NamedTuple
@@ -7,11 +7,11 @@ from assistant.language.word_lists import language_data, listed
 
 WORD = re.compile(r"[^\W\d_][\w-]*")
 MARKS = ".!?…。！？"
-"""What ends a sentence."""
+"""Characters that end a sentence."""
 _CLOSERS = "\"'”’»)\\]」』）"
 _END = re.compile(
-    rf"(?<![.!?…])[.!?…]++[{_CLOSERS}]*+(?=\s|$)"  # a run of marks is tried once, at its start
-    rf"|[。！？]++[{_CLOSERS}]*+"  # no space follows where words have none between
+    rf"(?<![.!?…])[.!?…]++[{_CLOSERS}]*+(?=\s|$)"  # tries a run of marks once, at its start
+    rf"|[。！？]++[{_CLOSERS}]*+"  # in scripts without spaces between words
 )
 _SEMICOLON = re.compile(rf"{_END.pattern}|;(?=\s|$)")
 _OPENERS = "\"'“‘«([*_"
@@ -20,11 +20,11 @@ _ABBREVIATIONS = {
     where: frozenset(listed(words)) for where, words in language_data("en")["abbreviations"].items()
 }
 _LONGEST = 12
-"""Characters before a place that are looked at, for an abbreviation or the sentence before."""
+"""Characters before a position in which an abbreviation or the previous sentence is looked for."""
 
 
 class Sentence(NamedTuple):
-    """Where it stands in the text, [start, end), with its marks and without spaces around."""
+    """Its range in the text, [start, end), with its marks and without surrounding spaces."""
 
     start: int
     end: int
@@ -32,10 +32,11 @@ class Sentence(NamedTuple):
 
 
 def sentences(text: str, *, semicolons: bool = False) -> list[Sentence]:
-    """All but spaces is in one of them. Linear: a text may be a megabyte without any mark.
+    """Split `text`; everything but spaces is in some sentence. Takes linear time, even for a
+    megabyte without any mark.
 
     Args:
-        semicolons: they end a sentence, too.
+        semicolons: whether they end a sentence too.
     """
     found: list[Sentence] = []
     start = 0
@@ -48,12 +49,13 @@ def sentences(text: str, *, semicolons: bool = False) -> list[Sentence]:
 
 
 def begins_sentence(text: str, at: int) -> bool:
-    """Whether a word at this place is the first of a sentence: its capital says nothing."""
+    """Whether the word at `at` is the first of a sentence, so that its capital means nothing."""
     return _BEGINNING.search(text[max(0, at - _LONGEST) : at]) is not None
 
 
 def is_abbreviation(word: str) -> bool:
-    """Of a word in small letters without its last full stop: titles, initials (but "I."), "u.s"."""
+    """Whether a word in lower case, without its last full stop, is one: titles, initials (but not
+    "I."), "u.s"."""
     known = any(word in words for words in _ABBREVIATIONS.values())
     return (known and word != "no") or _initials(word)
 

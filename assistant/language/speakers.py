@@ -1,8 +1,8 @@
-"""Who said something."""
+"""The names of speakers."""
 
 USER = "user"
-"""The speaker of what the user said; other speakers go by their names."""
+"""The user; other people go by their names."""
 
 
 ASSISTANT = "assistant"
-"""The speaker of what the assistant said, as far as it was heard."""
+"""The assistant, for what was heard of its words."""

@@ -1,4 +1,4 @@
-"""Lasting orders: "always answer in one sentence", "never tell me jokes"."""
+"""Recognises lasting instructions: "always answer in one sentence", "never tell me jokes"."""
 
 import re
 
@@ -11,4 +11,4 @@ WISHED = re.compile(
     r"(?!.*\b(?:that|this|it|now|today)\b))",
     re.IGNORECASE,
 )
-"""An order that is meant to last, as to how to answer."""
+"""An instruction about how to answer that is meant to last."""

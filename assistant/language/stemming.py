@@ -1,4 +1,4 @@
-"""From text to the stems that are searched, and back to the words that matched."""
+"""Turns text into the stems that are searched, and finds the words that matched."""
 
 import json
 import re
@@ -14,9 +14,9 @@ from assistant.language.word_lists import synonyms, words_of
 from data import located
 
 LONGEST = 40
-"""Characters of a word that count: what is longer is no word, and need not fill the memory."""
+"""Most characters of a word that count; anything longer is no word, and need not fill memory."""
 REMEMBERED = 200_000
-"""Words whose stems are kept, before they are all dropped."""
+"""Words whose stems are cached before the cache is emptied."""
 
 STEMMERS = {
     "ar": "arabic", "ca": "catalan", "cs": "czech", "da": "danish", "de": "german", "el": "greek",
@@ -39,11 +39,11 @@ _LATIN_ACCENTS = re.compile("[\u0300-\u036f]")
 
 
 class TextAnalyzer:
-    """The words of one language.
+    """Finds the words of a text and their stems, in one language.
 
     Args:
-        language: ISO 639-1 code. Where it has no stemmer (or is `auto`), words are compared as
-            they are; where it has no list of stop words, all of them count.
+        language: ISO 639-1 code. Without a stemmer for it (or with `auto`), words are compared as
+            they are; without a list of stop words for it, all words count.
     """
 
     def __init__(self, language: str = "en") -> None:
@@ -52,16 +52,16 @@ class TextAnalyzer:
 
     @cached_property
     def _stems(self) -> "_Stems":
-        """When first needed, which is when a text is."""
+        """Built on first use, which is when the first text comes in."""
         return _Stems(self.language)
 
     def content(self, text: str) -> list[str]:
-        """The stems of `text` in their order, repetitions included, without stop words."""
+        """The stems of `text` in order, with repetitions, without stop words."""
         return list(filter(None, map(self._stems.__getitem__, self._split(self._fold(text)))))
 
     def content_and_numbers(self, text: str) -> set[str]:
-        """What a text is about: the stems of its words, and of its numbers `#` and the digits,
-        however they are written."""
+        """What a text is about: the stems of its words, and each number as `#` and its digits,
+        however it was written."""
         stems = {stem for stem in self.content(text) if not stem[0].isdecimal()}
         numbers = numbers_in(text)
         if numbers and self.language == "en":
@@ -79,13 +79,13 @@ class TextAnalyzer:
         return {word: set(self.content(word)) for word in words}
 
     def clear(self) -> None:
-        """Drop the stems that were kept for speed: they tell which words were ever said."""
+        """Empty the cache of stems: it reveals which words were ever said."""
         self._stems.clear()
 
     def _fold(self, text: str) -> str:
-        """Lower case, one form of apostrophe and of each accented letter.
+        """Lower case, with one kind of apostrophe and one form of each accented letter.
 
-        English keeps no accents: a recogniser writes Zoë and café with or without.
+        In English, accents are removed: recognisers write Zoë and café with or without.
         """
         if text.isascii():
             return text.lower()
@@ -103,16 +103,17 @@ class TextAnalyzer:
 
 @cache
 def synonym_stems(*groups: str) -> dict[str, str]:
-    """Stems of English words, and the one that stands for each when texts are compared."""
+    """Stems of English words → the stem that replaces each when texts are compared."""
     stem = Stemmer.Stemmer(STEMMERS["en"], 0).stemWord
     return {stem(word): stem(usual) for word, usual in synonyms(*groups).items()}
 
 
 class _Letters(dict[int, str]):
-    """A translation that leaves words with spaces between; it learns a character at a time.
+    """A translation table that leaves words separated by spaces; it learns each character on first
+    use.
 
-    Marks belong to words, since many scripts write their vowels with them. Scripts that put no
-    spaces between words are searched by the character.
+    Combining marks belong to words, since many scripts write vowels with them. Scripts without
+    spaces between words are searched by character.
     """
 
     def __missing__(self, code: int) -> str:
@@ -141,13 +142,13 @@ def _unspaced(code: int) -> bool:
 
 
 def _stop_words(language: str) -> frozenset[str]:
-    """NLTK's lists, as bm25s has them; none for other languages."""
+    """NLTK's lists, as in bm25s; empty for other languages."""
     lists = json.loads(located("languages/stop_words.json").read_text("utf-8"))
     return frozenset(lists.get(language, "").split())
 
 
 class _Stems(dict[str, str]):
-    """Word → stem, or nothing for a stop word; worked out when first asked for."""
+    """Word → stem, or "" for a stop word; computed on first use."""
 
     def __init__(self, language: str) -> None:
         super().__init__()
@@ -155,7 +156,7 @@ class _Stems(dict[str, str]):
         self._stop = _stop_words(language) | (SPOKEN if self._english else set())
         self._stem: Callable[[str], str] = str
         if language in STEMMERS:
-            # No cache of its own (0): it could not be emptied of what was forgotten.
+            # No cache of its own (0): it could not be purged of what was forgotten.
             self._stem = Stemmer.Stemmer(STEMMERS[language], 0).stemWord
 
     def __missing__(self, word: str) -> str:
@@ -176,7 +177,7 @@ class _Stems(dict[str, str]):
         return self._stem(american_spelling(word) if self._english else word)
 
     def _without_apostrophe(self, word: str) -> str:
-        """mum's → mum, don't → nothing, o'brien → obrien; l'amour → amour where it elides."""
+        """mum's → mum, don't → nothing, o'brien → obrien; outside English, l'amour → amour."""
         if not self._english:
             return max(word.split("'"), key=len)
         if word.endswith("n't"):

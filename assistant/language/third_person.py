@@ -1,7 +1,7 @@
 """What the user said of themselves, told by another: "I'm vegan" becomes "The user is vegan"; and
 back again.
 
-Rules of English alone. Nothing is added but "the user" and the ending of a verb.
+English only. Nothing is added but "the user" and verb endings.
 """
 
 import re
@@ -44,7 +44,7 @@ _ASIDES = re.compile(
 
 
 def third_person(quote: str) -> str:
-    """One sentence about the user, with a capital at its beginning and a full stop.
+    """One sentence about the user, with a capital and a full stop.
 
     >>> third_person("I don't eat mushrooms")
     "The user doesn't eat mushrooms."
@@ -74,7 +74,7 @@ def third_person(quote: str) -> str:
 
 
 def _verb(written: str) -> str:
-    """As it follows "the user"."""
+    """The verb form that follows "the user"."""
     word = written.lower()
     if word in _VERBS:
         return _VERBS[word]

@@ -1,5 +1,5 @@
-"""Spans of days that words name: "last summer", "two weeks before 11 August", "at Easter". English
-alone. What names no span ("soon", "on Mondays", "April" as somebody's name) gives none."""
+"""Finds the date ranges that words name: "last summer", "two weeks before 11 August", "at Easter".
+English only. Vague times ("soon", "on Mondays") and names ("April") give none."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -24,16 +24,16 @@ from assistant.language.date_ranges import (
 from assistant.language.numbers import COUNT_WORDS, ORDINAL_WORDS, number_of
 
 BESIDE = 30
-"""Days that are meant by "before Christmas"."""
+"""Days that "before Christmas" covers."""
 FEWEST = 3
-"""Words that a question must have beside a time, to be understood without it."""
+"""Words that a question needs besides a time, to make sense without it."""
 _ANY_DAY = date(2000, 1, 1)
-"""Which words name a time hardly depends on the day; leap years have all days."""
+"""Which words name a time hardly depends on the day; a leap year contains every date."""
 
 
 @dataclass(frozen=True, slots=True)
 class TimeExpressions:
-    """The spans that a text names, and the text without the words that name them."""
+    """The date ranges that a text names, and the text without the words that name them."""
 
     spans: tuple[Span, ...]
     rest: str
@@ -41,15 +41,15 @@ class TimeExpressions:
 
 @dataclass(frozen=True)
 class Seen:
-    """From where a text is understood."""
+    """The point of view from which a text is interpreted."""
 
     today: date
     text: str
 
     @cached_property
     def past(self) -> bool:
-        """It tells of what has been, so that "in May" is the last one; else it may as well be the
-        next."""
+        """Whether it is about the past, so that "in May" means the last one; otherwise it may also
+        mean the next."""
         return _PAST.search(self.text) is not None
 
     def nearest(self, yearly: Callable[[int], Span], way: str) -> list[Span]:
@@ -62,7 +62,8 @@ class Seen:
 
 
 def find_time_expressions(text: str, today: date) -> TimeExpressions:
-    """
+    """Find the date ranges that `text` names.
+
     Args:
         today: the day on which it was said.
     """
@@ -80,19 +81,19 @@ def find_time_expressions(text: str, today: date) -> TimeExpressions:
 
 
 def without_times(text: str) -> str:
-    """Without the words that name a span; as it is where there are hardly others."""
+    """`text` without the words that name a time; unchanged if hardly any others are left."""
     rest = find_time_expressions(text, _ANY_DAY).rest
     return rest if len(_WORD.findall(rest.lower())) >= FEWEST else text
 
 
 def _taken(text: str, seen: "Seen", pattern: re.Pattern[str], how: "How") -> tuple[list[Span], str]:
-    """What the matches mean, and the text without those that mean a span."""
+    """The ranges that the matches mean, and the text without those matches."""
     spans: list[Span] = []
     rest, end = [], 0
     for match in pattern.finditer(_lower(text)):
         try:
             found = how(seen, match)
-        except (ValueError, OverflowError):  # no such day, as 30 February
+        except (ValueError, OverflowError):  # no such day, such as 30 February
             continue
         if found:
             spans += found
@@ -102,7 +103,7 @@ def _taken(text: str, seen: "Seen", pattern: re.Pattern[str], how: "How") -> tup
 
 
 def _lower(text: str) -> str:
-    """In as many characters: patterns that ignore case take thirty times as long."""
+    """Lower case, of the same length: patterns that ignore case take thirty times as long."""
     lower = text.lower()
     return lower if len(lower) == len(text) else text.translate(_ASCII)
 
@@ -117,7 +118,7 @@ def _of(match: re.Match[str], group: str) -> str:
 
 
 def _number(word: str) -> int:
-    """Raises ValueError: it is none."""
+    """The value of a number word. Raises ValueError if it is none."""
     for some, count in (("couple", 2), ("few", 3), ("several", 4)):
         if some in word:
             return count
@@ -165,7 +166,7 @@ def _far(seen: Seen, match: re.Match[str]) -> list[Span]:
 
 
 def _away(day: date, count: int, unit: str) -> Span:
-    """So many units away; the larger they are, the less exactly it is meant."""
+    """The range this many units away; the larger the unit, the less exact."""
     if unit == "year":
         return years(day.year + count)
     if unit == "month":
@@ -173,7 +174,7 @@ def _away(day: date, count: int, unit: str) -> Span:
         return Span(month.first - timedelta(days=5), month.last + timedelta(days=5))
     if unit == "weekend":
         saturday = day + timedelta(days=(5 - day.weekday()) % 7)
-        # Within a weekend "before" means the one before it.
+        # On a weekend, "before" means the previous weekend.
         return Span(saturday, saturday + timedelta(days=1)).moved(7 * (count - (count > 0)))
     if unit in ("day", "night"):
         return one_day(day + timedelta(days=count), spare=int(abs(count) > 6))
@@ -181,7 +182,7 @@ def _away(day: date, count: int, unit: str) -> Span:
 
 
 def _weekday(seen: Seen, match: re.Match[str]) -> list[Span]:
-    """ "last Monday" may be that of last week, and "next Friday" that of next week: both count."""
+    """ "last Monday" may be last week's, "next Friday" next week's; both readings count."""
     way = _of(match, "way")
     wanted = [name.lower() for name in WEEKDAYS].index(_of(match, "weekday"))
     today = seen.today.weekday()
@@ -217,7 +218,7 @@ def _stretch(seen: Seen, match: re.Match[str]) -> list[Span]:
 
 
 def _in_month(seen: Seen, match: re.Match[str]) -> list[Span]:
-    """Only with a word that makes it a time: months are names, and verbs, too."""
+    """Needs a word that makes it a time, as months are also names and verbs."""
     month, way = _month_number(_of(match, "month")), _of(match, "way")
     if not any(_of(match, each) for each in ("within", "way", "part", "year")):
         return []
@@ -264,7 +265,7 @@ def _beside(span: Span, side: str, today: date) -> Span:
 # -- the words ----------------------------------------------------------------------------------
 
 _ASCII = str.maketrans(ascii_uppercase, ascii_lowercase)
-_PAST = re.compile(PAST.pattern)  # of small letters, in a thirtieth of the time
+_PAST = re.compile(PAST.pattern)  # for lower case only; takes a thirtieth of the time
 _MONTHS = tuple(name.lower() for name in MONTHS)
 _SHORT = ("jan", "feb", "mar", "apr", "jun", "jul", "aug", "sept", "sep", "oct", "nov", "dec")
 _WEEKDAYS = tuple(name.lower() for name in WEEKDAYS)
@@ -292,7 +293,7 @@ _NAMED = rf"(?P<feast>{'|'.join(FEASTS)})(?:['’]?s)?(?: (?:day|eve))?\b{_YEAR}
 
 
 def _rule(pattern: str, how: How, *keys: str) -> tuple[frozenset[str], re.Pattern[str], How]:
-    """`keys`: without one of these words it is not looked for."""
+    """`keys`: words at least one of which must be present for the pattern to be tried."""
     return frozenset(keys), re.compile(pattern), how
 
 
@@ -355,6 +356,6 @@ _PARTS_OF_ALL = (
     *(" may", "january", "february", "march", "april", "june", "july", "august", "september"),
     *("october", "november", "december"),
 )
-"""A text with none of these names no time: most have none, and take two microseconds."""
+"""A text with none of these names no time; that holds for most, and takes two microseconds."""
 _KEYS = frozenset().union(*(keys for keys, _, _ in _RULES))
 _WORD = re.compile(r"[a-z]+|\d+")

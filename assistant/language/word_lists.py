@@ -1,4 +1,4 @@
-"""Sets of words, written as one string or kept as data."""
+"""Lists of words, written as strings or kept as data files."""
 
 import tomllib
 from functools import cache
@@ -8,16 +8,16 @@ from data import located
 
 
 def listed(words: str) -> tuple[str, ...]:
-    """Words with spaces between."""
+    """Split words at spaces."""
     return tuple(words.split())
 
 
 @cache
 def language_data(code: str) -> dict[str, Any]:
-    """What `data/languages` has of a language, by its ISO 639-1 code.
+    """The contents of `data/languages` for a language, by its ISO 639-1 code.
 
     Raises:
-        FileNotFoundError: nothing.
+        FileNotFoundError: there is no such file.
     """
     return tomllib.loads(located(f"languages/{code}.toml").read_text("utf-8"))
 
@@ -28,7 +28,7 @@ def words_of(section: str, name: str) -> frozenset[str]:
 
 
 def synonyms(*groups: str) -> dict[str, str]:
-    """English words, and the one that stands for each when texts are compared."""
+    """English words → the word that replaces each when texts are compared."""
     same = language_data("en")["same"]
     return {
         word: usual

@@ -20,7 +20,7 @@ from assistant.memory.forgetting.purge import purge
 from assistant.memory.forgetting.receipts import PurgeResult
 from assistant.memory.forgetting.resolver import Resolver
 from assistant.memory.records import serialization
-from assistant.memory.records.hidden import HiddenItems, Veil
+from assistant.memory.records.hidden import HiddenItems, HiddenSet
 from assistant.memory.records.ids import ADDED_BY_USER, no_such_memory, repeated, resolve_id, short
 from assistant.memory.records.lifetimes import Lifetimes
 from assistant.memory.records.memory import Memory, MemoryKind, new_id, said
@@ -136,13 +136,13 @@ class MemoryAdmin:
         )
 
     def stats(self) -> Stats:
-        veil, rows = self._veil(), list(self._shown("kind", "pinned", "never_recall"))
+        hidden, rows = self._hidden(), list(self._shown("kind", "pinned", "never_recall"))
         kinds: Counter[MemoryKind] = Counter(kind for kind, _, _ in rows)
 
         def waiting(encoder: str) -> int:
             everything = max(self._table.count(self.user_id), 1)
             found = self._table.without_vectors(self.user_id, encoder, everything)
-            return sum(not veil.covers(memory.id, memory.sources) for memory in found)
+            return sum(not hidden.covers(memory.id, memory.sources) for memory in found)
 
         return Stats(
             len(rows),
@@ -158,8 +158,10 @@ class MemoryAdmin:
 
     def export(self) -> Iterator[dict[str, Any]]:
         """All memories, oldest first, as `import_` takes them."""
-        veil = self._veil()
-        shown = (m for m in in_order(self._table, self.user_id) if not veil.covers(m.id, m.sources))
+        hidden = self._hidden()
+        shown = (
+            m for m in in_order(self._table, self.user_id) if not hidden.covers(m.id, m.sources)
+        )
         return map(serialization.to_json, shown)
 
     # -- changing -------------------------------------------------------------------------------
@@ -196,7 +198,7 @@ class MemoryAdmin:
             # The context explained the old words.
             return replace(old, text=new, context="", confidence=1.0)
 
-        fact_rows.withdraw(self._open_transcript(), self.user_id, [memory], self._same_facts)
+        fact_rows.suppress(self._open_transcript(), self.user_id, [memory], self._same_facts)
         return self._changed(self._ready(), memory, how)
 
     def mark(
@@ -236,9 +238,9 @@ class MemoryAdmin:
         came = self._table.forgotten.kept(distinct.values())
         named = dict(zip((each.id for each in came), self._table.named(came), strict=True))
         others = [each for each in came if named[each.id] != each]
-        veil = self._veil() if others else Veil(())
-        for each in others:  # the new id would escape the veil
-            if veil.covers(each.id, each.sources):
+        hidden = self._hidden() if others else HiddenSet(())
+        for each in others:  # under another id it would not be hidden
+            if hidden.covers(each.id, each.sources):
                 del named[each.id]
         kept = self._table.forgotten.kept({each.id: each for each in named.values()}.values())
         if kept:
@@ -277,27 +279,27 @@ class MemoryAdmin:
         return (first, *restored, *freed)
 
     def verify_forgotten(self, texts: Sequence[str] = (), *, clean: bool = False) -> AuditReport:
-        """Search for traces of everything that was forgotten; see `forgetting.audit`."""
+        """Search for traces of everything that was forgotten: see `forgetting.audit`."""
         return verify(self._table, self._open_transcript(), texts, clean=clean)
 
     # -- inside ---------------------------------------------------------------------------------
 
     def _shown(self, *columns: str) -> Iterator[tuple[Any, ...]]:
         """These columns of every memory that is not hidden."""
-        veil, read = self._veil(), ("id", "sources", *columns)
+        hidden, read = self._hidden(), ("id", "sources", *columns)
         for batch in self._table.scan(self.user_id, tuple(dict.fromkeys(read))):
             for key, sources, *wanted in zip(*map(batch.values, read), strict=True):
-                if not veil.covers(key, sources):
+                if not hidden.covers(key, sources):
                     yield tuple(wanted)
 
     def _get(self, ids: Sequence[str]) -> list[Memory]:
         """The memories with these ids that are not hidden."""
-        veil = self._veil()
+        hidden = self._hidden()
         found = self._table.get(self.user_id, ids)
-        return [each for each in found if not veil.covers(each.id, each.sources)]
+        return [each for each in found if not hidden.covers(each.id, each.sources)]
 
-    def _veil(self) -> Veil:
-        return Veil(self._open_transcript().hidden(self.user_id))
+    def _hidden(self) -> HiddenSet:
+        return HiddenSet(self._open_transcript().hidden(self.user_id))
 
     def _same_facts(self, one: str, two: str) -> bool:
         return one == two or same_words(one, two, self._lexicon)
@@ -335,7 +337,7 @@ class MemoryAdmin:
         """Delete the copies that were imported earlier under the old ids."""
         old = [key for key, new in named.items() if new.id != key and new.id in kept]
         if before := self._table.get(self.user_id, old):
-            self._ready().drop(before)
+            self._ready().delete(before)
 
     def _neighbours(self, memory: Memory) -> tuple[Memory | None, Memory | None]:
         if memory.kind is not MemoryKind.EXCHANGE or not memory.conversation:

@@ -11,7 +11,7 @@ from hashlib import blake2b
 from typing import Any
 
 from assistant.memory.forgetting import receipts
-from assistant.memory.records.hidden import HiddenItems, Veil
+from assistant.memory.records.hidden import HiddenItems, HiddenSet
 from assistant.memory.records.memory import MemoryKind, MemoryState
 from assistant.memory.store.table import MemoryTable
 from assistant.memory.transcript.database import Transcript
@@ -110,7 +110,7 @@ class MemoryBrowser:
         hidden = self._hidden()
         key = blake2b(f"{self._version(hidden)} {which!r}".encode()).hexdigest()
         if self._chosen is None or self._chosen[0] != key:
-            self._chosen = (key, tuple(self._choose(which, Veil(hidden))))
+            self._chosen = (key, tuple(self._choose(which, HiddenSet(hidden))))
         return self._chosen[1]
 
     def texts(self, ids: Sequence[str]) -> dict[str, str]:
@@ -141,12 +141,12 @@ class MemoryBrowser:
         ids = " ".join(each.id for each in hidden)
         return f"{self._table.version}-{blake2b(ids.encode(), digest_size=8).hexdigest()}"
 
-    def _choose(self, which: MemoryFilter, veil: Veil) -> list[MemoryEntry]:
+    def _choose(self, which: MemoryFilter, hidden: HiddenSet) -> list[MemoryEntry]:
         covered = which.standing is MemoryState.FORGETTING
         found = [
             each
             for each in self._entries()
-            if each.fits(which) and veil.covers(each.id, each.sources) == covered
+            if each.fits(which) and hidden.covers(each.id, each.sources) == covered
         ]
         if not which.text or not found:
             return found

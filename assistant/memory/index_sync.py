@@ -116,7 +116,7 @@ class IndexSync:
             self._hidden[items.id] = items
             self._hidden_changed += 1
             if self.index is not None:
-                self._veil(self.index)
+                self._hide_in(self.index)
         self._tell_changes()
 
     def unhide(self, items: HiddenItems) -> None:
@@ -125,7 +125,7 @@ class IndexSync:
             self._hidden.pop(items.id, None)
             self._hidden_changed += 1
             if self.index is not None:
-                self._veil(self.index)
+                self._hide_in(self.index)
         self._tell_changes()
 
     # -- reading --------------------------------------------------------------------------------
@@ -178,7 +178,7 @@ class IndexSync:
 
     def _take_up(self, index: UserIndex) -> None:
         with self._taking_in:
-            self._veil(index)
+            self._hide_in(index)
             self.index = index
         self._catch_up(index)
         self.enrich()
@@ -313,7 +313,7 @@ class IndexSync:
         except StoreError as error:
             self.store.tell(error)
 
-    def drop(self, memories: Sequence[Memory]) -> None:
+    def delete(self, memories: Sequence[Memory]) -> None:
         """Delete from recall, caches and table."""
         ids = [memory.id for memory in memories]
         texts = {memory.text for memory in memories}
@@ -323,7 +323,7 @@ class IndexSync:
         except StoreError:  # a failed change may have been made all the same
             if table.get(self._user_id, ids):
                 raise
-        self.store.drop(ids)
+        self.store.discard(ids)
         index.remove(ids)
         self._encoder.forget(texts)
         self._tell_changes()
@@ -342,7 +342,7 @@ class IndexSync:
         self._enrich(index, transcript)
         self._embedder.run(index, BY_THE_WAY)
         with self._taking_in:
-            self._veil(index)
+            self._hide_in(index)
             self.index = index
         self.stronger.anew()
         self.stronger.attach(index)
@@ -377,11 +377,11 @@ class IndexSync:
         self.store.write(partial(self.upkeep.settle, index), proves=False)
         self._tell_changes()
 
-    def _veil(self, index: UserIndex) -> None:
-        """Hide from every index what is to be forgotten."""
-        hidden = tuple(self._hidden.values())  # the event loop may add to it
+    def _hide_in(self, index: UserIndex) -> None:
+        """Hide from an index what is to be forgotten."""
+        hidden = tuple(self._hidden.values())  # the loop may add to it
         exchanges = {exchange for each in hidden for exchange in each.exchanges}
-        index.veil(exchanges, {memory for each in hidden for memory in each.memories})
+        index.hide(exchanges, {memory for each in hidden for memory in each.memories})
 
     def _tell_changes(self) -> None:
         """Report a new profile, for the model to read in silence, and a new count."""

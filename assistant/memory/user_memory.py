@@ -296,9 +296,9 @@ class UserMemory:
         """Change the memories that exist; returns their new versions. Raises as `put`."""
         return self._writing.submit(self._keeper.change, ids, how).result()
 
-    def drop(self, memories: Sequence[Memory]) -> None:
+    def delete(self, memories: Sequence[Memory]) -> None:
         """Deleted from recall, caches and table when it returns. Raises as `put`."""
-        self._writing.submit(self._keeper.drop, memories).result()
+        self._writing.submit(self._keeper.delete, memories).result()
 
     @property
     def encoder(self) -> str:

@@ -1,9 +1,9 @@
 """An attempt: one try at answering, made before it is certain that the user has finished.
 
-Work runs ahead of the turn detector. From the first hint of silence the words are transcribed,
-an answer is written and its first clause spoken into memory; only when the turn is decided is the
-attempt *confirmed* and may be heard, shown and remembered. When the user goes on speaking it is
-*withdrawn*, and nothing of it may leave a trace.
+Work runs ahead of the turn detector. At the first hint of silence the words are transcribed, an
+answer is written and its first clause synthesized into memory. Only once the turn detector decides
+is the attempt *confirmed*: it may be heard, shown and remembered. If the user goes on speaking, it
+is *withdrawn* and must leave no trace.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from datetime import datetime
 from assistant.events import Latency, MemoryUsed
 
 LEAST_MEASURED = 16
-"""Tokens; fewer, read or written, say nothing of the model's speed."""
+"""Tokens; counts below this, read or written, say nothing about the model's speed."""
 
 
 @dataclass(slots=True)
@@ -32,7 +32,7 @@ class TurnTimes:
     interrupted: float | None = None
 
     def stamp(self, name: str) -> None:
-        """Note that step `name` happened now, unless it already did."""
+        """Record that step `name` happened now, unless it already has."""
         if getattr(self, name) is None:
             setattr(self, name, time.monotonic())
 
@@ -51,24 +51,24 @@ class TurnTimes:
 
 @dataclass(eq=False)
 class Attempt:
-    """The words of the user, as heard so far, and what becomes of them.
+    """The user's words as heard so far, and the answer to them.
 
-    A `remark` is something the assistant says of itself ("Good night."): it is spoken like an
-    answer, but belongs to no turn and enters no history.
+    A `remark` is something the assistant says on its own account ("Good night."): it is spoken like
+    an answer, but belongs to no turn and enters no history.
     """
 
     text: str
     marks: TurnTimes
     turn: int = 0
     started: datetime | None = None
-    """UTC; when the user began, once it is a turn."""
+    """UTC; when the user began to speak; set when the attempt is confirmed."""
     typed: bool = False
     remark: bool = False
     own_voice: float = 0.0
-    """How much of the sound is what the loudspeaker played, in [0, 1]."""
+    """How much of the sound came from the loudspeaker, in [0, 1]."""
     memories: tuple[MemoryUsed, ...] = ()
     answer: str = ""
-    """The answer as written so far; runs ahead of what is heard."""
+    """The answer as written so far; runs ahead of what has been heard."""
     heard: str = ""
     """The part of `answer` that has reached the loudspeaker."""
     context_tokens: int = 0
@@ -77,14 +77,14 @@ class Attempt:
     confirmed: bool = False
     withdrawn: bool = False
     passed: bool = False
-    """Handed on to be answered; withdrawing it must interrupt that work."""
+    """Handed on to be answered: withdrawing it must interrupt that work."""
     closed: bool = False
-    """Its turn is over: what is still on its way of it is not to be heard."""
+    """Its turn is over: whatever is still in the pipeline must not be heard."""
     _decision: asyncio.Event = field(default_factory=asyncio.Event)
     _held: list[Callable[[], None]] = field(default_factory=list)
 
     def confirm(self) -> None:
-        """The turn is over and these are its words: what was held back may happen."""
+        """The turn is over and these are its words: run everything held back until now."""
         if self.withdrawn or self.confirmed:
             return
         self.confirmed = True
@@ -94,7 +94,7 @@ class Attempt:
         self._decision.set()
 
     def withdraw(self) -> None:
-        """The user went on: forget that this was ever tried."""
+        """The user went on speaking: drop everything that was held back."""
         if self.confirmed:
             return
         self.withdrawn = True
@@ -102,12 +102,12 @@ class Attempt:
         self._decision.set()
 
     async def may_be_heard(self) -> bool:
-        """Wait for the decision; True when confirmed."""
+        """Wait for the decision; True if confirmed."""
         await self._decision.wait()
         return self.confirmed
 
     def when_confirmed(self, act: Callable[[], None]) -> None:
-        """Do `act` once the attempt is confirmed, in the order asked; never if it is withdrawn."""
+        """Call `act` once the attempt is confirmed, in the order given; never if withdrawn."""
         if self.confirmed:
             act()
         elif not self.withdrawn:
@@ -115,7 +115,7 @@ class Attempt:
 
     @classmethod
     def of_remark(cls, text: str) -> "Attempt":
-        """Something that the assistant says of itself, certain from the start."""
+        """Something the assistant says on its own account; confirmed from the start."""
         attempt = cls(
             text="", marks=TurnTimes(speech_ended=time.monotonic()), remark=True, answer=text
         )

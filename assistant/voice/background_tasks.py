@@ -1,4 +1,4 @@
-"""Work that runs beside the pipeline, and whose failure must not go unseen."""
+"""Tasks that run beside the pipeline, whose failures must not go unnoticed."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -10,10 +10,10 @@ OnFailure = Callable[[Exception], None]
 
 
 class TaskSet:
-    """Holds running tasks. What one raises is logged and told, once.
+    """Holds running tasks. An exception in one is logged and reported once.
 
     Args:
-        on_failure: is told of every exception, on the event loop.
+        on_failure: called with every exception, on the event loop.
     """
 
     def __init__(self, on_failure: OnFailure) -> None:
@@ -33,7 +33,7 @@ class TaskSet:
             task.cancel()
 
     async def finish(self, timeout_s: float) -> None:
-        """Wait for what is under way, but not for ever."""
+        """Wait for running tasks, up to `timeout_s`."""
         if self._tasks:
             await asyncio.wait(set(self._tasks), timeout=timeout_s)
 

@@ -1,7 +1,7 @@
-"""Reading ahead: between turns the history is read into the model's cache.
+"""Cache warming: between turns the model reads the history into its cache.
 
-A turn then reads no more than its own words. The work is given up the moment the model is wanted;
-what was read by then stays in the cache.
+A turn then reads only its own words. The reading stops the moment the model is needed; what has
+been read by then stays in the cache.
 """
 
 import asyncio
@@ -18,10 +18,10 @@ BLANK_PROMPT = (Message("user", "Nothing."),)
 
 
 class CacheWarmer:
-    """Keeps the conversation lane of one model up to date.
+    """Keeps the conversation lane of one model's cache up to date.
 
     Args:
-        on_read: told of how many tokens were read in how many seconds.
+        on_read: called with the number of tokens read and the seconds it took.
     """
 
     def __init__(self, llm: LanguageModel, on_read: Callable[[int, float], None]) -> None:
@@ -31,22 +31,22 @@ class CacheWarmer:
         self._clearing: asyncio.Task[None] | None = None
 
     def warm(self, messages: Sequence[Message]) -> None:
-        """Begin to read `messages`, in place of whatever was being read."""
+        """Start reading `messages`, in place of whatever was being read."""
         self._task = asyncio.create_task(self._read(messages, after=self._task))
 
     def clear_background(self) -> None:
-        """Begin to overwrite what background work has read, a summary's source for one."""
+        """Start overwriting what background work has read, such as the source of a summary."""
         self._clearing = asyncio.create_task(self._read(BLANK_PROMPT, None, Lane.BACKGROUND))
 
     async def cool(self) -> None:
-        """Give up, and return when the model is free."""
+        """Stop reading, and return once the model is free."""
         task, self._task = self._task, None
         if task is not None and not task.done():
             task.cancel()
             await asyncio.wait({task})
 
     async def warmed(self) -> None:
-        """Wait until what was asked for is read."""
+        """Wait until what was requested has been read."""
         while self._task is not None and not self._task.done():
             await asyncio.wait({self._task})
 
@@ -67,4 +67,4 @@ class CacheWarmer:
                     if chunk.usage is not None and lane is Lane.CONVERSATION:
                         self._on_read(chunk.usage.read_tokens, time.monotonic() - began)
         except ModelError as error:
-            logger.warning("the cache could not be brought up to date: {}", type(error).__name__)
+            logger.warning("the model's cache could not be updated: {}", type(error).__name__)

@@ -1,7 +1,7 @@
-"""The state of a conversation that the processors share: whose turn, what is heeded, what is over.
+"""The state of the conversation that all processors share.
 
-Processors come and go with frames; the dialogue stays. It hands each confirmed attempt its number
-and its prompt, knows when its answer is aloud, and closes the turn: history, transcript, ledger,
+Processors handle frames; the dialogue persists. It gives each confirmed attempt its number and its
+prompt, knows when its answer is being played, and closes the turn: history, transcript, ledger,
 event. Everything here runs on the event loop.
 """
 
@@ -42,15 +42,15 @@ from assistant.voice.turns.addressee import AddresseeDetector
 from models.interfaces import Generation, LanguageModel
 
 SETTLE_S = 2.0
-"""How long a new turn waits for the last one to be written down before it goes on without."""
+"""Seconds that a new turn waits for the last one to be stored before it is closed by force."""
 
 
 ECHO_TAIL_S = 0.35
-"""How long after its end an answer may still come back from the loudspeaker and the room."""
+"""Seconds after an answer's end during which its echo may still reach the microphone."""
 
 
 def _nothing(*_: object) -> None:
-    """Until there is a loudspeaker."""
+    """Placeholder until there is a loudspeaker."""
 
 
 @dataclass(slots=True)
@@ -60,11 +60,11 @@ class LoudspeakerControl:
     set_gain: Callable[[float], None] = _nothing
     chime: Callable[[], None] = _nothing
     hush: Callable[[], None] = _nothing
-    """Silence at once, ahead of the interruption that follows."""
+    """Go silent at once, ahead of the interruption that follows."""
 
 
 class Dialogue:
-    """Who said what, and whose turn it is."""
+    """Tracks who said what, and whose turn it is."""
 
     def __init__(
         self,
@@ -96,19 +96,19 @@ class Dialogue:
         self._closing = TaskSet(self.failed)
         self._phase = Phase.STARTING
         self._stale = False
-        """The model's cache holds what is in the prompt no more."""
+        """The model's cache no longer matches the start of the prompt."""
         self.last_answer = ""
-        """What was heard of it."""
+        """The part of it that was heard."""
         self._reads_per_s: float | None = None
 
-    # -- who is meant ---------------------------------------------------------------------------
+    # -- whether the assistant is addressed ------------------------------------------------------
 
     @property
     def asleep(self) -> bool:
         return self.attention.asleep
 
     def meant_for_me(self, text: str) -> str | None:
-        """What was said to the assistant, without the wake phrase; None when it wasn't meant."""
+        """The words addressed to the assistant, without the wake phrase; None if there are none."""
         return self.attention.meant_for_me(text, answering=self.answering)
 
     def sleep(self) -> None:
@@ -126,7 +126,7 @@ class Dialogue:
 
     @property
     def exchanges(self) -> tuple[Exchange, ...]:
-        """Of the running conversation."""
+        """The running conversation's exchanges."""
         return self._memory.conversation.exchanges
 
     def hide(self, items: HiddenItems) -> None:
@@ -151,7 +151,7 @@ class Dialogue:
         self.refresh()
 
     def record(self, *, off: bool) -> None:
-        """Keep nothing of what is said from now on; or go on as before, without what was said
+        """Go off the record, keeping nothing that is said; or back on, dropping what was said
         meanwhile."""
         if off:
             self._memory.go_off_record()
@@ -166,8 +166,8 @@ class Dialogue:
         return self._memory.off_record
 
     def refresh(self) -> None:
-        """What the next prompt begins with has changed: read it while nobody waits. During a turn
-        that happens at its end."""
+        """The start of the next prompt has changed: read it while nobody is waiting. During a turn,
+        this waits for its end."""
         self._stale = True
         self._read_anew()
 
@@ -176,7 +176,7 @@ class Dialogue:
             self._stale = False
             self.cache.warm(self._memory.read_ahead())
 
-    # -- a turn's life --------------------------------------------------------------------------
+    # -- the life of a turn ----------------------------------------------------------------------
 
     @property
     def next_turn(self) -> int:
@@ -184,16 +184,16 @@ class Dialogue:
 
     @property
     def answering(self) -> bool:
-        """A turn is being answered, or something is being said."""
+        """Whether a turn is being answered, or something is being said."""
         return self._current is not None or self.aloud
 
     def sounds_in_the_room(self) -> Attempt | None:
-        """What is being said, or has only just been said."""
+        """The attempt being played, or that ended within the last `ECHO_TAIL_S`."""
         recent = time.monotonic() - self._silent_since < ECHO_TAIL_S
         return self._sounding if self.aloud or recent else None
 
     def hearing(self) -> None:
-        """Someone began to speak."""
+        """Someone has begun to speak."""
         self.user_speaks = True
         self._memory.pause()
         if not self.asleep:
@@ -203,7 +203,7 @@ class Dialogue:
                 self._show(Phase.HEARING)
 
     def ignore(self, reason: str, text: str = "") -> None:
-        """What was heard became no turn. While asleep not even its words are told."""
+        """What was heard did not become a turn. While asleep, even its words are withheld."""
         self.user_speaks = False
         self.emit(SpeechIgnored(reason, "" if self.asleep else text))
         if not self.answering:
@@ -215,18 +215,18 @@ class Dialogue:
         await self._quiet.wait()
 
     async def settled(self) -> None:
-        """Wait until the turn before is written down, so that the prompt holds it."""
+        """Wait until the previous turn is stored, so that the prompt includes it."""
         try:
             async with asyncio.timeout(SETTLE_S):
                 await self._idle.wait()
         except TimeoutError:
-            logger.error("the turn before did not end; closing it")
+            logger.error("the previous turn did not end; closing it")
             self.voice.hush()
             self.cut_off(self._current)
             await self._idle.wait()
 
     async def begin(self, attempt: Attempt) -> Generation:
-        """The prompt for an attempt; the turn itself begins when it is confirmed."""
+        """Build the prompt for an attempt. The turn itself begins when it is confirmed."""
         self._memory.pause()
         await self.cache.cool()
         attempt.turn = self.next_turn
@@ -259,19 +259,19 @@ class Dialogue:
             self.voice.chime()
 
     def has_read(self, tokens: int, seconds: float) -> None:
-        """How fast the model reads decides how many memories it is shown."""
+        """Track how fast the model reads; this decides how many memories a prompt holds."""
         if tokens >= LEAST_MEASURED and seconds > 0:
             speed = tokens / seconds
             before = self._reads_per_s if self._reads_per_s is not None else speed
             self._reads_per_s = 0.7 * before + 0.3 * speed
 
     def written(self, attempt: Attempt) -> None:
-        """The answer is complete, though not yet heard: read it into the cache meanwhile."""
+        """The answer is complete, though not yet heard: meanwhile, read it into the cache."""
         if self._current is attempt:
             self.cache.warm(self._memory.read_ahead(attempt.text, attempt.answer))
 
     def sounding(self, attempt: Attempt) -> None:
-        """The first sample of an answer, or of its next clause, goes to the loudspeaker."""
+        """The first sample of an answer, or of its next clause, is going to the loudspeaker."""
         attempt.marks.stamp("first_audio")
         self._sounding = attempt
         self.aloud = True
@@ -279,18 +279,18 @@ class Dialogue:
         self._show(Phase.SPEAKING)
 
     def heard(self, attempt: Attempt) -> None:
-        """More of the answer has left the loudspeaker."""
+        """More of the answer has been played."""
         if not attempt.remark:
             self.emit(AnswerHeard(attempt.turn, attempt.heard))
 
     def interrupting(self) -> Attempt | None:
-        """Words of the user stop the answer, which is returned."""
+        """The user's words stop the current answer. Returns its attempt, if there is one."""
         if self._current is not None:
             self._current.marks.stamp("interrupted")
         return self._current
 
     def cut_off(self, attempt: Attempt | None) -> None:
-        """The voice has been silenced: what was heard is all that was said."""
+        """Playback was stopped: the answer is what was heard of it."""
         self._fall_silent()
         if attempt is not None and attempt is self._current:
             attempt.closed = True
@@ -304,15 +304,15 @@ class Dialogue:
             self._silent_since = time.monotonic()
 
     def spoken(self, attempt: Attempt) -> None:
-        """The answer has been heard to its end."""
+        """The answer was played to its end."""
         self._fall_silent()
         self._closing.start(self._finish(attempt, interrupted=False))
 
     async def _finish(self, attempt: Attempt, *, interrupted: bool) -> None:
-        """Close a turn, once: into the history, onto the disk, out as an event."""
+        """Close a turn, once: add it to the history, store it, emit its event."""
         if attempt.remark or self._current is not attempt:
             if attempt.remark and not self.asleep:
-                self.attention.answered()  # "Yes?" wants to be followed
+                self.attention.answered()  # "Yes?" invites a follow-up
             self._rest()
             return
         self._current = None
@@ -340,13 +340,13 @@ class Dialogue:
         self.emit(ended)
         self.last_answer = ended.assistant
         if self._current is None:
-            self._stale = False  # it is read below
+            self._stale = False  # the cache is warmed below
             self._rest()
             if not self.user_speaks:
                 self._memory.summarize_if_due()
             self.cache.warm(self._memory.read_ahead())
 
-    # -- telling --------------------------------------------------------------------------------
+    # -- events ----------------------------------------------------------------------------------
 
     def emit(self, event: Event) -> None:
         self._bus.emit(event)
@@ -355,14 +355,14 @@ class Dialogue:
         self.emit(MicrophoneLevel(dbfs))
 
     def sound(self, *, works: bool) -> None:
-        """The devices were lost, or are back."""
+        """The audio devices were lost, or are back."""
         if works:
             self._show(Phase.SPEAKING if self.aloud else self._resting())
         else:
             self._show(Phase.PAUSED)
 
     def listen(self) -> None:
-        """All is ready."""
+        """Everything is ready: start listening."""
         self._rest()
         self.cache.warm(self._memory.read_ahead())
 
@@ -382,14 +382,15 @@ class Dialogue:
             self.emit(PhaseChanged(phase))
 
     def failed(self, error: Exception) -> None:
-        """Something broke that should not: tell it, give the turn up, and go on."""
+        """Something broke that should not have: report it, abandon the turn, and go on."""
         what = str(error) if isinstance(error, AssistantError) else type(error).__name__
-        self.emit(Notice(f"This turn went wrong ({what}); the log tells more.", Severity.ERROR))
+        text = f"This turn went wrong ({what}). See the log for details."
+        self.emit(Notice(text, Severity.ERROR))
         self.voice.hush()
         self.cut_off(self._current)
 
     async def close(self) -> None:
-        """End: what was heard of the current answer is kept."""
+        """End the session. What was heard of the current answer is kept."""
         self.cut_off(self._current)
         await self._closing.finish(timeout_s=1.0)
         await self.cache.cool()

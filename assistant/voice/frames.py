@@ -1,6 +1,6 @@
-"""What travels down the pipeline, beside pipecat's own frames.
+"""The frames that travel down the pipeline, in addition to pipecat's own.
 
-System frames overtake; data frames keep their order and are dropped by an interruption.
+System frames overtake others; data frames keep their order and are dropped by an interruption.
 """
 
 from dataclasses import dataclass, field
@@ -21,9 +21,9 @@ from models.interfaces import Samples, Transcription
 
 @dataclass
 class MicrophoneFrame(InputAudioRawFrame):
-    """20 ms of sound; `captured` is when its last sample was recorded (`time.monotonic`).
+    """20 ms of sound. `captured` is when its last sample was recorded (`time.monotonic`).
 
-    `played` is what the loudspeaker sounded meanwhile, as long, unless it was quiet.
+    `played` is what the loudspeaker played meanwhile (same length); None if it was silent.
     """
 
     captured: float = 0.0
@@ -36,19 +36,19 @@ class MicrophoneFrame(InputAudioRawFrame):
 
 @dataclass
 class SpeechStartedFrame(SystemFrame):
-    """The voice detector is sure that someone speaks."""
+    """The voice detector is sure that someone is speaking."""
 
     utterance: int
 
 
 @dataclass(frozen=True, slots=True)
 class SpeechSegment:
-    """A stretch of speech to be transcribed, with what the voice detector made of it.
+    """A segment of speech to transcribe, with the voice detector's measurements of it.
 
-    `samples` holds 16 kHz audio from shortly before the speech, `played` what the loudspeaker
-    sounded beside it (zeros when it was quiet); `voiced_s` and `mean_voice`
-    measure the windows in which there was a voice. `ended` is the end of the speech on the clock
-    of `time.monotonic`, taken from the audio itself.
+    `samples` is 16 kHz audio from shortly before the speech began; `played` is what the loudspeaker
+    played meanwhile (zeros if it was silent). `voiced_s` and `mean_voice` cover only the windows
+    with a voice. `ended` is the end of the speech by `time.monotonic`, taken from the audio
+    itself.
     """
 
     utterance: int
@@ -64,24 +64,24 @@ class SpeechSegment:
 
 @dataclass
 class SpeechPausedFrame(SystemFrame):
-    """A first hint of silence: perhaps the turn is over."""
+    """A first hint of silence: the turn may be over."""
 
     stretch: SpeechSegment
 
 
 @dataclass
 class SpeechContinuesFrame(SystemFrame):
-    """The user is still speaking; what there is so far, for a partial transcript."""
+    """The user is still speaking. Carries the audio so far, for a partial transcript."""
 
     stretch: SpeechSegment
 
 
 @dataclass
 class SpeechResumedFrame(SystemFrame):
-    """The user went on after a hint: what was tried on `revision` is void.
+    """The user went on speaking after a hint of silence: work on `revision` is void.
 
-    With `commit` its words stay as the beginning of the turn, and the stretches that follow start
-    after them: so a long turn is never transcribed twice.
+    With `commit`, its words stay as the beginning of the turn and later segments start after them,
+    so that a long turn is never transcribed twice.
     """
 
     utterance: int
@@ -91,7 +91,7 @@ class SpeechResumedFrame(SystemFrame):
 
 @dataclass
 class CompletenessFrame(SystemFrame):
-    """Upstream, from hearing to the turn detector: how finished the words of a stretch are."""
+    """Sent upstream by hearing to the turn detector: how complete a segment's words are."""
 
     utterance: int
     revision: int
@@ -106,13 +106,13 @@ class TurnOverFrame(SystemFrame):
     revision: int
     decided: float
     forced: bool = False
-    """There was no end: the longest turn allowed was reached."""
+    """The speech did not end: it reached the longest turn allowed."""
 
 
 @dataclass
 class PartialFrame(SystemFrame):
-    """Words heard so far of an utterance that goes on. `own_voice` is how much of the sound is what
-    the loudspeaker played, in [0, 1]."""
+    """The words heard so far of an utterance still in progress. `own_voice` is how much of the
+    sound came from the loudspeaker, in [0, 1]."""
 
     utterance: int
     text: str
@@ -121,7 +121,7 @@ class PartialFrame(SystemFrame):
 
 @dataclass
 class SpeechDiscardedFrame(SystemFrame):
-    """What was heard is no turn: noise, nothing, or given up."""
+    """What was heard is not a turn: it was noise, empty or abandoned."""
 
     utterance: int
     reason: str
@@ -130,7 +130,7 @@ class SpeechDiscardedFrame(SystemFrame):
 
 @dataclass
 class AttemptFrame(DataFrame):
-    """Words to be answered, perhaps provisionally."""
+    """Words to answer, perhaps provisionally."""
 
     attempt: Attempt
 
@@ -148,8 +148,8 @@ class AnswerEndFrame(DataFrame):
 
 @dataclass
 class ClauseAudioFrame(DataFrame):
-    """A piece of a clause as sound. Each word that ends in it carries the sample at which it does
-    so, and where it ends in the text of the answer."""
+    """Part of a clause as audio. Each word that ends in it carries the sample at which it ends, and
+    where it ends in the answer's text."""
 
     attempt: Attempt
     samples: Samples
@@ -164,7 +164,7 @@ class TimedWord:
 
 @dataclass
 class CutOffFrame(InterruptionFrame):
-    """Words stopped the answer to `attempt`, or a remark where that is None.
+    """The user's words stopped the answer to `attempt`; None if it was a remark.
 
     Any other interruption only drops work on an attempt that was withdrawn before it was heard.
     """
@@ -174,11 +174,11 @@ class CutOffFrame(InterruptionFrame):
 
 @dataclass
 class TypedFrame(SystemFrame):
-    """A line typed by the user: a turn of its own, at once."""
+    """A line typed by the user: a complete turn in itself."""
 
     text: str
 
 
 @dataclass
 class StopSpeakingFrame(SystemFrame):
-    """The user asked for silence by a key or a command."""
+    """The user asked for silence with a key or a command."""

@@ -1,4 +1,4 @@
-"""barge in → *spoken command?*: what is obeyed at once and never reaches the model."""
+"""barge in → *spoken command?*: commands are obeyed at once and never reach the model."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -38,32 +38,32 @@ HANDLED_HERE = frozenset(
         CommandKind.ON_RECORD,
     }
 )
-"""What is done here; the others are about what is kept."""
+"""The commands carried out here; the others concern stored memories."""
 
 
 class MemoryCommandHandler(Protocol):
-    """What is kept, as far as commands are about it."""
+    """Carries out the commands that concern stored memories."""
 
     @property
     def waits_for_yes(self) -> bool:
-        """A question was asked, and not long ago."""
+        """A question was asked recently and still awaits an answer."""
 
     @property
     def may_be_undone(self) -> bool:
-        """Something was forgotten, and nothing said since."""
+        """Something was forgotten, and nothing has been said since."""
 
     async def answered(self, *, yes: bool) -> str:
-        """What was asked is agreed to, or not; returns what to say."""
+        """The user answered the open question with yes or no. Returns what to say."""
 
     async def carry_out(self, command: Command) -> str | None:
-        """Do it, and return what to say of it; None where the model is to answer."""
+        """Carry out `command`. Returns what to say, or None if the model is to answer."""
 
 
 class RouteIntents(FrameProcessor):
-    """Obeys commands, and lets nothing pass that was not meant for the assistant.
+    """Obeys commands, and passes on only what was addressed to the assistant.
 
     Args:
-        keeping: None where nothing is kept.
+        keeping: None if nothing is stored.
     """
 
     def __init__(self, dialogue: Dialogue, keeping: MemoryCommandHandler | None = None) -> None:
@@ -78,7 +78,7 @@ class RouteIntents(FrameProcessor):
 
     async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
         await super().process_frame(frame, direction)
-        if isinstance(frame, StartFrame):  # or the first turn would wait for it
+        if isinstance(frame, StartFrame):  # otherwise the first turn would wait for the loading
             self._waiting.start(self._learn())
         if isinstance(frame, AttemptFrame) and not frame.attempt.remark:
             await self._sort(frame)
@@ -101,7 +101,7 @@ class RouteIntents(FrameProcessor):
             if yes is not None:
                 self._later(attempt, lambda _: self._agree(keeping, yes=yes))
                 return
-        # Of the wake phrase alone nothing is left.
+        # The wake phrase by itself leaves an empty text.
         command = recognise(text, names) if text else Command(CommandKind.WAKE)
         if command is None and keeping is not None and keeping.may_be_undone:
             command = Command(CommandKind.UNDO) if sounds_like_undo(text) else None
@@ -116,12 +116,12 @@ class RouteIntents(FrameProcessor):
 
     async def _pass(self, frame: AttemptFrame, text: str) -> None:
         frame.attempt.text = text
-        if self._dialogue.asleep:  # let through since it was addressed, or typed
+        if self._dialogue.asleep:  # it got this far because it was addressed, or typed
             frame.attempt.when_confirmed(self._dialogue.wake)
         await self.push_frame(frame)
 
     def _later(self, attempt: Attempt, act: Callable[[Attempt], Awaitable[None]]) -> None:
-        """A command holds only once the turn is over: "stop" may go on as "stop by the shop"."""
+        """Act only once the turn is over: "stop" may go on as "stop by the shop"."""
 
         async def wait() -> None:
             if await attempt.may_be_heard():
@@ -143,7 +143,7 @@ class RouteIntents(FrameProcessor):
         elif kind is CommandKind.REPEAT:
             await self._remark(self._dialogue.last_answer or NOTHING_SAID)
         elif kind is CommandKind.OFF_RECORD:
-            await self._dialogue.settled()  # the turn before belongs to the record as it was
+            await self._dialogue.settled()  # the previous turn was still on the record
             self._dialogue.record(off=True)
             await self._remark(OFF)
         elif kind is CommandKind.ON_RECORD:

@@ -1,6 +1,6 @@
-"""The ledger: when each step of every turn happened, on one clock, and not a word of what was said.
+"""The ledger: when each step of every turn happened, on one clock, without any words.
 
-It lies in the home folder as JSON lines, so that a slow day can be looked into later.
+It is a JSON-lines file in the home folder, so that a slow day can be investigated later.
 """
 
 import json
@@ -12,7 +12,7 @@ from assistant.events import TurnEnded
 
 
 class LatencyLog:
-    """Appends one line a turn. Blocking, short; call it off the event loop."""
+    """Appends one line per turn. Blocking but short; call it off the event loop."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -1,4 +1,4 @@
-"""The path of a spoken sentence, as one list."""
+"""The path of a spoken sentence, as one list of processors."""
 
 import asyncio
 import time
@@ -27,22 +27,22 @@ from assistant.voice.turns.turn_detector import TurnDetector
 from models.interfaces import ModelSet
 
 SILENT_RATE = 22_050
-"""Hz of a loudspeaker that has nothing but the chime to play."""
+"""Sample rate in Hz of a loudspeaker that plays only the chime."""
 
 
 SETTLE_S = 0.5
-"""Without a sign of work for so long, nothing more will come of what was said."""
+"""Seconds without a sign of work after which everything said so far counts as answered."""
 
 
 @dataclass(frozen=True, slots=True)
 class AudioIO:
-    """The ears and the mouth of a session. Without a microphone turns are typed."""
+    """A session's audio devices. Without a microphone, turns are typed."""
 
     microphone: Microphone | None
     loudspeaker: Loudspeaker
     echo: EchoCanceller
     speaks: bool = True
-    """Without it the answers are written only."""
+    """If False, answers are only written."""
 
 
 class VoiceLoop:
@@ -109,10 +109,10 @@ class VoiceLoop:
         self.hears = sound.microphone is not None
 
     async def start(self) -> None:
-        """Begin to listen; returns when sound flows.
+        """Begin listening; returns once audio flows.
 
         Raises:
-            AudioError: a device is missing or taken.
+            AudioError: a device is missing or in use.
         """
         started = asyncio.Event()
 
@@ -133,20 +133,21 @@ class VoiceLoop:
         await self._microphone.open()
 
     def sound(self, *, works: bool) -> None:
-        """The devices were lost, or are back; what was being said then is given up."""
+        """The audio devices were lost, or are back. A turn in progress when they fail is
+        abandoned."""
         self._dialogue.sound(works=works)
         if not works:
             self._losing = asyncio.create_task(self.turns.give_up("sound was lost"))
 
     async def say(self, text: str) -> None:
-        """A typed turn."""
+        """Take a typed turn."""
         await self._worker.queue_frame(TypedFrame(text))
 
     async def stop_speaking(self) -> None:
         await self._worker.queue_frame(StopSpeakingFrame())
 
     async def settled(self) -> None:
-        """Wait until all that was said so far is answered; for recordings and tests."""
+        """Wait until everything said so far has been answered; for recordings and tests."""
         calm_since = time.monotonic()
         while time.monotonic() - calm_since < SETTLE_S:
             await asyncio.sleep(0.02)
@@ -155,7 +156,7 @@ class VoiceLoop:
                 calm_since = time.monotonic()
 
     async def close(self) -> None:
-        """End at once, whatever is under way."""
+        """End at once, whatever is in progress."""
         running, self._running = self._running, None
         if running is not None:
             await self._runner.cancel("closed")

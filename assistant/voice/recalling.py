@@ -1,7 +1,7 @@
-"""spoken command? → *recall*: memories for this turn, within their deadline.
+"""spoken command? → *recall*: memories for this turn, within the deadline.
 
-What takes longest, the encoding of the question, begins on the words that are heard while the user
-still speaks.
+The slowest part, encoding the question, starts on partial words while the user is still
+speaking.
 """
 
 import asyncio
@@ -22,22 +22,21 @@ from assistant.voice.frames import AttemptFrame, PartialFrame
 logger = logging.getLogger(__name__)
 
 HANG_TIMEOUT_S = 0.1
-"""A recaller keeps the deadline itself, and where this whole program was late it still has what the
-words say; one that hangs is left behind this much later."""
+"""Seconds. The recaller keeps the deadline itself, and even if the whole process ran late it can
+still return a search by words. One that hangs is abandoned this long after the deadline."""
 
 
 class Recaller(Protocol):
     def ahead(self, words: str) -> None:
-        """The user still speaks, and this is what was heard so far: prepare for it. Returns at
-        once."""
+        """Prepare for `words`, heard so far from a user who is still speaking. Returns at once."""
 
     async def recall(self, query: str, deadline_s: float) -> RecalledForTurn:
-        """The memories that matter for `query`, best first, and what was missed: what there is at
-        the deadline is what there is."""
+        """The memories relevant to `query`, best first, as found by the deadline; and what was
+        missed."""
 
 
 class NoMemories:
-    """Nothing is remembered beyond the conversation."""
+    """Stands for a session that remembers nothing beyond the conversation."""
 
     def ahead(self, words: str) -> None:
         del words
@@ -48,10 +47,10 @@ class NoMemories:
 
 
 class Recall(FrameProcessor):
-    """Once per attempt, never in the history, never in the way of the answer.
+    """Recalls once per attempt; never adds to the history or delays the answer.
 
     Args:
-        settings: the deadlines; of what is typed no word is known before all are.
+        settings: holds the deadlines. Typed turns have their own, as nothing can be prepared.
     """
 
     def __init__(self, recaller: Recaller, dialogue: Dialogue, settings: Memory) -> None:
@@ -87,7 +86,7 @@ class Recall(FrameProcessor):
                 found = await self._recaller.recall(attempt.text, deadline_s)
         except TimeoutError:
             logger.warning("recall missed its deadline")
-        except Exception:  # a memory that fails costs the memories, never the answer
+        except Exception:  # a memory failure costs the memories, never the answer
             logger.exception("recall failed")
         attempt.memories = found.memories
         attempt.marks.stamp("recall")

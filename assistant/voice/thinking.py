@@ -1,4 +1,4 @@
-"""recall → *think*: the prompt, and the answer as it is written."""
+"""recall → *think*: builds the prompt and streams the answer."""
 
 import asyncio
 import logging
@@ -22,7 +22,7 @@ APOLOGY = "Sorry, I lost my train of thought. Please say that again."
 
 
 class Think(FrameProcessor):
-    """Streams the language model. An interruption cancels it wherever it is."""
+    """Streams the language model's answer. An interruption cancels it at any point."""
 
     def __init__(self, llm: LanguageModel, dialogue: Dialogue, settings: Llm) -> None:
         super().__init__(name="think")
@@ -86,7 +86,7 @@ class Think(FrameProcessor):
         await self._write(attempt, text)
 
     async def _write(self, attempt: Attempt, text: str) -> None:
-        if not attempt.remark:  # that is told as a whole
+        if not attempt.remark:  # a remark is reported as a whole
             attempt.when_confirmed(lambda: self._dialogue.emit(AnswerText(attempt.turn, text)))
         await self.push_frame(AnswerTextFrame(attempt, text))
 
@@ -95,13 +95,14 @@ class Think(FrameProcessor):
             notice = Notice(str(error), Severity.ERROR, error.mend)
         elif not isinstance(error, TimeoutError):
             notice = Notice(
-                f"The answer failed ({type(error).__name__}); the log tells more.", Severity.ERROR
+                f"The answer failed ({type(error).__name__}). See the log for details.",
+                Severity.ERROR,
             )
         else:
             notice = Notice(
-                f"The language model gave no word for {self._settings.timeout_s:g} s.",
+                f"The language model produced no text for {self._settings.timeout_s:g} s.",
                 Severity.ERROR,
-                mend="Choose a smaller one (assistant models list), or raise llm.timeout_s.",
+                mend="Choose a smaller model (assistant models list), or raise llm.timeout_s.",
             )
         attempt.when_confirmed(lambda: self._dialogue.emit(notice))
         apology = f" {APOLOGY}" if attempt.answer else APOLOGY

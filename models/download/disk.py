@@ -1,4 +1,4 @@
-"""The cache's folder on disk: its lock, its space, and what a system's errors mean there."""
+"""The cache's folder on disk: its lock, its space, and what disk errors mean."""
 
 import errno
 import os
@@ -18,11 +18,11 @@ FULL = frozenset(
 """How systems say that a file can't grow."""
 
 SPARE_BYTES = 32 << 20
-"""Disk that a pull leaves free."""
+"""Bytes of disk that a pull leaves free."""
 
 
 def size_text(size: int) -> str:
-    """Bytes as a person reads them: 612 B, 4.8 kB, 75.5 MB, 1.12 GB."""
+    """Bytes in readable form: 612 B, 4.8 kB, 75.5 MB, 1.12 GB."""
     if size < 1000:
         return f"{size} B"
     if size < 1000**2:
@@ -41,7 +41,7 @@ def disk_full(cache: Path, name: str, need: int, free: int) -> StoreError:
 
 
 def unwritable(cache: Path, name: str, error: OSError) -> StoreError:
-    """What went wrong on the disk, in a sentence."""
+    """A disk error as a message for the user."""
     if error.errno in FULL:
         return StoreError(
             f"The disk of the model cache {cache} became full; what was downloaded so far is kept.",
@@ -58,7 +58,7 @@ def files(folder: Path) -> Iterator[tuple[str, Path]]:
 
 
 def folder_bytes(folder: Path) -> int:
-    """Bytes of all files below a folder; a file or folder that goes meanwhile counts nothing."""
+    """Bytes of all files below a folder; files that vanish meanwhile count as nothing."""
     total = 0
     for parent, _, names in os.walk(folder):
         for name in names:
@@ -71,14 +71,14 @@ def folder_bytes(folder: Path) -> int:
 def cache_lock(
     path: Path, stop: threading.Event | None, tell: Callable[[], None]
 ) -> Iterator[None]:
-    """Hold the lock of the cache; the system releases it when the process is killed.
+    """Hold the lock of the cache; the system releases it if the process is killed.
 
-    While another holds it, `tell` is called again and again until `stop` is set; without a `stop`
-    it doesn't wait.
+    While another process holds it, `tell` is called repeatedly until `stop` is set; without `stop`,
+    don't wait.
 
     Raises:
         PullStopped: `stop` was set while waiting.
-        StoreError: another holds it, and there is no `stop`.
+        StoreError: another process holds it, and there is no `stop`.
     """
     lock = FileLock(path)
     while True:
@@ -88,8 +88,8 @@ def cache_lock(
         except Timeout as taken:
             if stop is None:
                 raise StoreError(
-                    "Another process is changing the models just now.",
-                    mend="Try again when it is done.",
+                    "Another process is changing the models.",
+                    mend="Try again when it has finished.",
                 ) from taken
             if stop.is_set():
                 raise PullStopped("The download was stopped.") from taken

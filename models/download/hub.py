@@ -1,4 +1,4 @@
-"""Models from a hub that speaks Hugging Face's `resolve` URLs."""
+"""Downloads models from a hub with Hugging Face's `resolve` URLs."""
 
 import math
 import time
@@ -13,30 +13,30 @@ from models.download.sources import SourceFailed, Transfer, write_at_most
 PUBLIC = "https://huggingface.co"
 
 CONNECT_S = 5.0
-"""Seconds for a connection; an unreachable hub must not keep the user waiting."""
+"""Seconds to connect; an unreachable hub must not keep the user waiting."""
 
 READ_S = 20.0
-"""Seconds of silence after which a connection counts as cut."""
+"""Seconds without data after which a connection counts as lost."""
 
 ATTEMPTS = 3
-"""Tries in a row that may bring nothing, once the hub has been reached."""
+"""Consecutive tries without any data, once the hub has been reached."""
 
 REST_S = 60.0
-"""Seconds for which an unreachable hub isn't asked again: a profile has four models."""
+"""Seconds for which an unreachable hub isn't tried again: a profile has four models."""
 
 NO_CONNECTION = (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError)
 UNREACHABLE = "it can't be reached"
 
 
 class _Cut(Exception):
-    """The connection ended early, or the server is busy: worth another try."""
+    """The connection was lost, or the server is busy: worth another try."""
 
 
 @dataclass(slots=True)
 class HubSource:
-    """A hub at `endpoint`. Found unreachable, it isn't asked again for `REST_S` seconds.
+    """A hub at `endpoint`. If found unreachable, it isn't tried again for `REST_S` seconds.
 
-    `backoff_s` is the pause in seconds after a cut, doubled while nothing comes.
+    `backoff_s` is the pause in seconds after a lost connection, doubled while no data comes.
     """
 
     endpoint: str = PUBLIC
@@ -46,7 +46,7 @@ class HubSource:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> "HubSource":
-        """`HF_ENDPOINT` names another hub, as it does for the hub's own tools."""
+        """`HF_ENDPOINT` names another hub, as for the hub's own tools."""
         return cls(endpoint=environment.get("HF_ENDPOINT", "").rstrip("/") or PUBLIC)
 
     @property
@@ -62,7 +62,7 @@ class HubSource:
         with httpx.Client(
             timeout=httpx.Timeout(READ_S, connect=CONNECT_S),
             follow_redirects=True,
-            # A compressed body could not be resumed by byte offsets.
+            # A compressed body could not be resumed by byte offset.
             headers={"Accept-Encoding": "identity"},
         ) as client:
             for file in transfer.model.files:
@@ -75,27 +75,27 @@ class HubSource:
         self._complete(client, transfer, file)
         if transfer.accept(file):
             return
-        if resumed:  # the fault may lie in what was there before
+        if resumed:  # the fault may be in the part that was there before
             self._complete(client, transfer, file)
             if transfer.accept(file):
                 return
-        raise SourceFailed(f"it serves another {file.name} than the catalogue's")
+        raise SourceFailed(f"its {file.name} differs from the catalogue's")
 
     def _complete(self, client: httpx.Client, transfer: Transfer, file: ModelFile) -> None:
-        """Ask until the file has its full length, going on where the connection was cut."""
+        """Request until the file has its full length, resuming where the connection was lost."""
         idle = 0
         while (offset := transfer.have(file.name)) < file.bytes:
             try:
                 self._request(client, transfer, file, offset)
             except (httpx.UnsupportedProtocol, httpx.InvalidURL) as error:
-                raise SourceFailed(f"{self.endpoint!r} is no address ({error})") from error
+                raise SourceFailed(f"{self.endpoint!r} is not an address ({error})") from error
             except (_Cut, httpx.TransportError) as cut:
                 if isinstance(cut, NO_CONNECTION) and not self._reached:
                     self._resting_until = time.monotonic() + REST_S
                     raise SourceFailed(UNREACHABLE) from cut
                 idle = 0 if transfer.have(file.name) > offset else idle + 1
                 if idle == ATTEMPTS:
-                    raise SourceFailed(f"the connection broke off ({cut})") from cut
+                    raise SourceFailed(f"the connection was lost ({cut})") from cut
                 transfer.stop.wait(self.backoff_s * 2**idle)
                 transfer.check()
             except httpx.HTTPError as error:
@@ -106,7 +106,7 @@ class HubSource:
     ) -> None:
         hub = transfer.model.hub
         if hub is None:
-            raise SourceFailed("it is no source of this model")
+            raise SourceFailed("it is not a source for this model")
         url = f"{self.endpoint}/{hub.path(file.name)}"
         headers = {"Range": f"bytes={offset}-"} if offset else {}
         with client.stream("GET", url, headers=headers) as response:
@@ -115,7 +115,7 @@ class HubSource:
             with transfer.append(file.name, start, self.label) as out:
                 limit = file.bytes - start
                 if not write_at_most(out, self._blocks(response, transfer), limit):
-                    # Cut at the catalogue's length, the digest decides what it is worth.
+                    # More than the catalogue's length: cut here, and let the digest decide.
                     return
         if transfer.have(file.name) < file.bytes:
             raise _Cut("too few bytes")
@@ -127,7 +127,7 @@ class HubSource:
 
 
 def _start(response: httpx.Response, file: ModelFile, offset: int) -> int:
-    """The byte at which the body starts; 0 when the server ignored the range asked for."""
+    """The byte at which the body starts; 0 if the server ignored the requested range."""
     status = response.status_code
     if status == 429 or status >= 500:
         raise _Cut(f"status {status}")
@@ -135,12 +135,12 @@ def _start(response: httpx.Response, file: ModelFile, offset: int) -> int:
         start = offset
         expected, given = f"bytes {offset}-", response.headers.get("Content-Range", "")
         if not given.startswith(expected):
-            raise SourceFailed(f"it answered with another range ({given or 'none'})")
+            raise SourceFailed(f"it answered with the wrong range ({given or 'none'})")
     elif status == 200:
         start = 0
     else:
-        raise SourceFailed(f"it answers {status} to {response.request.url.path}")
+        raise SourceFailed(f"it answered {status} to {response.request.url.path}")
     length = response.headers.get("Content-Length")
     if length is not None and length != str(file.bytes - start):
-        raise SourceFailed(f"it serves another {file.name} than the catalogue's, by its size")
+        raise SourceFailed(f"its {file.name} differs in size from the catalogue's")
     return start

@@ -1,7 +1,7 @@
-"""What a complete model in the cache consists of: the record beside its files.
+"""The manifest beside a complete model's files: what the model consists of.
 
-The digests of the catalogue's files are those they were verified against; prepared files have
-been made on this machine, so theirs are recorded here alone.
+The catalogue's files were verified against the digests recorded here. Prepared files were made on
+this machine, so their digests are recorded nowhere else.
 """
 
 from pathlib import Path
@@ -12,7 +12,7 @@ from models.catalogue import Model, ModelFile
 
 NAME = "manifest.json"
 PREPARATION = 2
-"""Raised when other files are made of the same model."""
+"""Increased whenever different files are made from the same model."""
 
 
 class Manifest(BaseModel):
@@ -25,15 +25,15 @@ class Manifest(BaseModel):
     files: tuple[ModelFile, ...]
     prepared: tuple[ModelFile, ...] = ()
     preparation: int = 1
-    """Of what was prepared."""
+    """The value of `PREPARATION` for the prepared files."""
     adapter: str = ""
-    """The SHA-256 of what the published weights were adapted by; "" where they weren't."""
+    """SHA-256 of what the published weights were adapted with; "" if nothing."""
     distilled: str = ""
-    """That of what lets fewer layers encode questions; "" where all do."""
+    """SHA-256 of what lets fewer layers encode questions; "" if nothing."""
 
 
 def read(folder: Path) -> Manifest | None:
-    """None when there is none, or none that can be read."""
+    """The manifest; None if it is missing or unreadable."""
     try:
         return Manifest.model_validate_json((folder / NAME).read_text(encoding="utf-8"))
     except (OSError, ValidationError, UnicodeDecodeError):
@@ -41,8 +41,8 @@ def read(folder: Path) -> Manifest | None:
 
 
 def vectors_name(folder: Path) -> str:
-    """What an encoder's vectors are called: those of one name can be compared. It is the model's
-    name, and a mark of the adapter where there is one."""
+    """The name of an encoder's vectors; only vectors of the same name can be compared. It is the
+    model's name, plus a mark for its adapter, if it has one."""
     record = read(folder)
     mark = record.adapter[:6] if record else ""
     return f"{folder.name}+{mark}" if mark else folder.name
@@ -53,15 +53,15 @@ def write(folder: Path, manifest: Manifest) -> None:
 
 
 def fault(folder: Path, model: Model) -> str | None:
-    """Why the folder isn't this model, by names and sizes alone; None when it is.
+    """Why the folder isn't this complete model, by names and sizes alone; None if it is.
 
-    Costs a `stat` a file. An old copy counts as faulty when the catalogue has moved on.
+    Costs one `stat` per file. An old copy counts as faulty once the catalogue has changed.
     """
     manifest = read(folder)
     if manifest is None:
         return "its manifest is missing or damaged"
     if manifest.files != model.files:
-        return "it is another version than the catalogue's"
+        return "it is a different version from the catalogue's"
     for file in (*manifest.files, *manifest.prepared):
         try:
             size = folder.joinpath(*file.name.split("/")).stat().st_size
@@ -74,7 +74,7 @@ def fault(folder: Path, model: Model) -> str | None:
     if manifest.adapter != model.adapted_by:
         return "it was adapted by another version of this program"
     if manifest.distilled != model.distilled_by:
-        return "what encodes questions was prepared by another version of this program"
+        return "its question encoder was prepared by another version of this program"
     if absent := set(model.prepared) - {file.name for file in manifest.prepared}:
         return f"{min(absent)} was not prepared"
     return None

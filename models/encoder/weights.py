@@ -1,11 +1,11 @@
-"""The weights of a sentence encoder: as they were published, and as they were adapted.
+"""The weights of a sentence encoder, as published and as adapted.
 
-An adapter is a low-rank difference to some of the matrices (LoRA, Hu et al. 2021), in the form in
-which peft writes it. It is added to them once, when the model is prepared, and so costs nothing
-later. Those that the project ships lie in `models/adapters`; `scripts/train_encoder.py` makes them.
+An adapter is a low-rank difference to some of the matrices (LoRA, Hu et al. 2021), in peft's
+format. It is added to them once, when the model is prepared, and so costs nothing later. Those that
+ship with the project are in `models/adapters`; `scripts/train_encoder.py` makes them.
 
-A second one is for questions alone: with it some of the layers do what all do, at a fraction of the
-time (`scripts/distil_encoder.py`).
+A second adapter is for questions only: with it, some of the layers do the work of all, in a
+fraction of the time (`scripts/distil_encoder.py`).
 """
 
 import json
@@ -24,12 +24,12 @@ Array = NDArray[Any]
 CONFIG = "adapter_config.json"
 WRAPPED = "base_model.model."
 DOWN, UP = ".lora_A.weight", ".lora_B.weight"
-"""What peft puts before and behind the name of a matrix."""
+"""What peft puts before and after the name of a matrix."""
 
 
 @dataclass(frozen=True, slots=True)
 class Architecture:
-    """Where a kind of model keeps its weights, and from which position it counts."""
+    """The names of a kind of model's weights, and its first position."""
 
     query: str
     key: str
@@ -61,10 +61,10 @@ ARCHITECTURES = {
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """A model as it was published: its description and its weights by name.
+    """A model as published: its configuration and its weights by name.
 
-    `added` are the differences that adapters make, by the same names; `layers` those that it
-    consists of, by their numbers.
+    `added` are the adapters' differences, by the same names; `layers` are the numbers of the layers
+    in use.
     """
 
     config: dict[str, Any]
@@ -83,15 +83,15 @@ class Published:
 
 
 def read_published(folder: Path, adapter: Path | None = None) -> Published:
-    """The sentence-transformers model in `folder`, adapted by what is in the folder `adapter`.
+    """The sentence-transformers model in `folder`, adapted by the folder `adapter`.
 
     Raises:
-        ModelMissing: the published files aren't there.
-        ModelCorrupt: they can't be read, or the adapter can't, or is another model's.
+        ModelMissing: the published files are missing.
+        ModelCorrupt: they or the adapter can't be read, or the adapter is another model's.
         ModelFailed: it is of a kind that can't be prepared.
     """
     if not (folder / "modules.json").is_file():
-        raise ModelMissing(f"{folder} holds no sentence-transformers model.")
+        raise ModelMissing(f"{folder} contains no sentence-transformers model.")
     try:
         config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
         pooling = json.loads((folder / "1_Pooling" / "config.json").read_text(encoding="utf-8"))
@@ -109,15 +109,15 @@ def read_published(folder: Path, adapter: Path | None = None) -> Published:
 
 
 def distil(published: Published, folder: Path) -> Published:
-    """Those of its layers that the adapter in `folder` transforms, and with what it adds to them.
+    """Keep only the layers that the adapter in `folder` transforms, and add its differences.
 
     Raises:
-        ModelCorrupt: it can't be read, or is made for other layers.
+        ModelCorrupt: the adapter can't be read, or is made for other layers.
     """
     added = read_adapter(folder, published.weights)
     layers = read_layers(folder)
     if not layers or not set(layers) <= set(published.layers):
-        raise ModelCorrupt(f"The encoder's adapter in {folder} names no layers of it: {layers}.")
+        raise ModelCorrupt(f"The encoder's adapter in {folder} fits none of its layers: {layers}.")
     both = dict(published.added)
     for name, value in added.items():
         both[name] = both[name] + value if name in both else value
@@ -125,7 +125,7 @@ def distil(published: Published, folder: Path) -> Published:
 
 
 def read_layers(folder: Path) -> tuple[int, ...]:
-    """The numbers of the layers that peft's adapter in `folder` is limited to, from below.
+    """The numbers of the layers that peft's adapter in `folder` is limited to, ascending.
 
     Raises:
         ModelCorrupt: it can't be read.
@@ -141,7 +141,7 @@ def read_adapter(folder: Path, weights: Mapping[str, Array]) -> dict[str, Array]
     """What peft's adapter in `folder` adds to these weights, by their names.
 
     Raises:
-        ModelCorrupt: it can't be read, or is not made for them.
+        ModelCorrupt: it can't be read, or is made for other weights.
     """
     try:
         config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
@@ -153,7 +153,7 @@ def read_adapter(folder: Path, weights: Mapping[str, Array]) -> dict[str, Array]
                 continue
             up = np.asarray(factors[name.removesuffix(DOWN) + UP], np.float32)
             target = name.removesuffix(DOWN).removeprefix(WRAPPED) + ".weight"
-            # Not `@`, whose last bits depend on the number of threads: preparing is repeatable.
+            # Not `@`: its last bits depend on the number of threads, and this must be repeatable.
             product = np.einsum("or,ri->oi", up, np.asarray(down, np.float32))
             added[target] = np.float32(scale) * product
             if added[target].shape != weights[target].shape:
@@ -164,12 +164,12 @@ def read_adapter(folder: Path, weights: Mapping[str, Array]) -> dict[str, Array]
 
 
 def _safetensors(file: Path) -> dict[str, Array]:
-    """The tensors of a safetensors file, mapped: a JSON header (its length first), then bytes."""
+    """The tensors of a memory-mapped safetensors file: length, JSON header, then the bytes."""
     kinds = {"F32": np.float32, "F16": np.float16, "I64": np.int64}
     data = np.memmap(file, np.uint8, mode="r")
     length = int(data[:8].view("<u8")[0])
     if length > len(data) - 8:
-        raise ValueError(f"{file.name} is cut short")
+        raise ValueError(f"{file.name} is truncated")
     header = json.loads(data[8 : 8 + length].tobytes())
     tensors: dict[str, Array] = {}
     for name, entry in header.items():

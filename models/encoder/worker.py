@@ -1,7 +1,7 @@
-"""A sentence encoder in a process of its own, for as long as there is something to encode.
+"""A sentence encoder in a process of its own, which lives only while there is something to encode.
 
-The full weights of a strong encoder take half a gigabyte, and are needed now and then: a process
-gives all of it back when it ends, and is stopped in the middle of a text when somebody speaks.
+A strong encoder's full weights take half a gigabyte, and are needed only now and then. A process
+gives all of it back when it ends, and can be stopped in the middle of a text when somebody speaks.
 
     python -m models.encoder.worker FOLDER
 
@@ -28,12 +28,12 @@ Vectors = NDArray[np.float32]
 
 FULL = "encoder.onnx"
 NICE = 10
-"""It works while nobody waits for it."""
+"""Scheduling priority: nobody waits for this work."""
 _PROJECT = Path(__file__).resolve().parents[2]
 
 
 class EncoderProcess:
-    """A prepared model in `folder`, in full precision. Thread-safe; no two texts at once."""
+    """A prepared model in `folder`, in full precision. Thread-safe; encodes one text at a time."""
 
     def __init__(self, folder: Path) -> None:
         self.name = vectors_name(folder)
@@ -47,22 +47,22 @@ class EncoderProcess:
         return int(self.encode(["warm"]).shape[1])
 
     def load(self) -> None:
-        """Nothing is loaded before it is needed.
+        """Check the files; the model itself is loaded when needed.
 
         Raises:
-            ModelMissing: the folder isn't there, or isn't prepared.
+            ModelMissing: the folder is missing or not prepared.
         """
         if not (self._folder / FULL).is_file():
             raise ModelMissing(
-                f"The encoder {self.name} is not complete: {self._folder / FULL} is missing.",
+                f"The encoder {self.name} is incomplete: {self._folder / FULL} is missing.",
                 mend=f"assistant models pull {self._folder.name}",
             )
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """As `OnnxEncoder.encode`; the first time takes a second or two.
+        """Like `OnnxEncoder.encode`; the first call takes a second or two.
 
         Raises:
-            ModelFailed: the process ended, also by `rest`, or the engine gave up.
+            ModelFailed: the process ended (`rest` ends it too), or the engine failed.
         """
         with self._working:
             if self._process is not None and self._process.poll() is not None:
@@ -75,11 +75,11 @@ class EncoderProcess:
                 raise ModelFailed(f"The encoder {self.name} has ended.") from error
 
     def rest(self) -> None:
-        """End the process, whatever it does. Any thread; idempotent."""
+        """End the process, whatever it is doing. From any thread; idempotent."""
         process = self._process
         if process is not None:
             process.kill()
-        if self._working.acquire(blocking=False):  # else who encodes clears up
+        if self._working.acquire(blocking=False):  # otherwise `encode` cleans up
             try:
                 self._end()
             finally:
@@ -91,7 +91,7 @@ class EncoderProcess:
             return
         process.kill()
         for pipe in (process.stdin, process.stdout):
-            with suppress(OSError):  # what was to be written finds no reader
+            with suppress(OSError):  # unwritten data has no reader any more
                 if pipe is not None:
                     pipe.close()
         process.wait()
@@ -106,7 +106,7 @@ class EncoderProcess:
         )
 
     def _asked(self, process: "subprocess.Popen[bytes]", texts: Sequence[str]) -> Vectors:
-        """Raises OSError and ValueError: it is there no more."""
+        """Raises OSError or ValueError if the process has ended."""
         assert process.stdin is not None
         assert process.stdout is not None
         process.stdin.write(json.dumps(list(texts)).encode() + b"\n")
@@ -120,7 +120,7 @@ class EncoderProcess:
 
 
 def serve(folder: Path, asked: IO[bytes], answers: IO[bytes]) -> None:
-    """Until there are no more questions."""
+    """Answer questions until there are no more."""
     from models.encoder.onnx import OnnxEncoder
 
     encoder = OnnxEncoder(folder)

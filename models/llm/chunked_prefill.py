@@ -1,11 +1,11 @@
-"""Reading a prompt into a slot's KV cache a few tokens at a time, in the worker process.
+"""Reads a prompt into a slot's KV cache a few tokens at a time, in the worker process.
 
-The engine can be stopped between two steps only, and a step reads up to `batch` tokens: 32 of them
-take a model of half a billion weights 0.2 s on two cores. For the conversation that is right; what
-is done beside it has to be out of the way at once. So its prompt is handed to the engine in
-prefixes that grow by as many tokens as are read in `CHUNK_S`; each is read beyond what the cache
-holds of the one before. How many that are is only known by trying: a step has a cost of its own
-beside that of its tokens, and the same piece takes longer while the conversation goes on.
+The engine can only be stopped between two steps, and a step reads up to `batch` tokens: 32 of them
+take a model of half a billion weights 0.2 s on two cores. That is fine for the conversation, but
+background work has to stop at once. So its prompt is given to the engine in prefixes, each longer
+than the last by as many tokens as can be read in `CHUNK_S`; the cache holds the rest. How many that
+are is found by trial: a step has a fixed cost besides that of its tokens, and takes longer while
+the conversation runs.
 """
 
 import http.client
@@ -17,18 +17,18 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 CHUNK_S = 0.02
-"""What a step may take; one that makes a token takes about as long on a laptop."""
+"""Seconds that a step may take; generating one token takes about as long on a laptop."""
 FIRST = 4
-"""Tokens of the first piece, until it is known how long one takes. Where the processor is what
-limits reading, and not going through all the weights, it may come down to one."""
+"""Tokens in the first piece, until it is known how long one takes. If reading is limited by the
+processor, not by memory bandwidth, pieces may shrink to one token."""
 TRIED_AFTER, TRIED_AT_LAST = 8, 64
-"""Pieces in a row that kept their time, until one token more is tried though by its tokens alone it
-wouldn't. Half as many after each try that kept it, twice as many after one that did not."""
+"""Pieces in a row that kept the time before one more token is tried than their own times suggest.
+The number is halved after each such try that succeeds, and doubled after one that fails."""
 LOOK_S = 0.02
-"""Between two looks at whether a request was cancelled that waits for the slot."""
+"""Seconds between two checks whether a request waiting for the slot was cancelled."""
 FREE_LOOK_S = 0.002
 STEP_S = 0.5
-"""Longer than any step of a model that a laptop can talk with."""
+"""Longer than any step of a model fast enough to talk with on a laptop."""
 TALK_S = 30.0
 
 Post = Callable[[str, Mapping[str, Any]], dict[str, Any]]
@@ -36,14 +36,14 @@ PrefillStep = Callable[[dict[str, Any]], bool]
 
 
 class ChunkedPrefill:
-    """One slot, which nobody else may use.
+    """Reads prompts for one slot, which nothing else may use.
 
     Args:
-        complete: runs a completion of the engine: its request, and what is called with each chunk.
-        post: asks the engine's own HTTP interface; raises OSError, ValueError, LookupError.
-        busy: whether the engine is still in a step of what was cancelled.
-        context: tokens of the slot.
-        most: tokens of a step of the engine.
+        complete: runs a completion on the engine; takes its request and a callback for each chunk.
+        post: calls the engine's own HTTP interface; raises OSError, ValueError, LookupError.
+        busy: whether the engine is still in a step of a cancelled request.
+        context: size of the slot, in tokens.
+        most: most tokens per step of the engine.
     """
 
     def __init__(
@@ -60,21 +60,22 @@ class ChunkedPrefill:
         self._context = context
         self._size = _Size(most)
         self._held: list[int] = []
-        """What the slot's cache begins with, as far as it is known."""
+        """The tokens at the start of the slot's cache, as far as they are known."""
         self._slot = threading.Lock()
 
     def enter(self, cancelled: threading.Event) -> bool:
-        """Wait for the slot, which is to be left then; False: cancelled before it was free."""
+        """Wait for the slot; `leave` it afterwards. False if cancelled before it was free."""
         while not self._slot.acquire(timeout=LOOK_S):
             if cancelled.is_set():
                 return False
         return True
 
     def leave(self, *, in_midst: bool) -> None:
-        """
+        """Free the slot.
+
         Args:
-            in_midst: the request was cancelled. The engine learns of it when it gives a token, and
-                has begun the next step by then: that is waited for.
+            in_midst: the request was cancelled. The engine notices only when it emits a token, and
+                has started the next step by then; wait for that step to end.
         """
         try:
             until = time.monotonic() + STEP_S
@@ -86,11 +87,11 @@ class ChunkedPrefill:
     def read(
         self, body: Mapping[str, Any], cancelled: threading.Event, tell: Callable[[int], None]
     ) -> int:
-        """Read the prompt of a chat request but for its last piece, until it is cancelled; returns
-        how many tokens were read. Of what is wrong with it nothing is read.
+        """Read all but the last piece of a chat request's prompt, until cancelled. Returns how many
+        tokens were read: none if the request is invalid.
 
         Args:
-            tell: told after each piece how many tokens the cache holds.
+            tell: called after each piece with the number of tokens in the cache.
 
         Raises:
             OSError, RuntimeError, ValueError, LookupError: the engine failed.
@@ -111,7 +112,7 @@ class ChunkedPrefill:
         return read
 
     def _one(self, tokens: list[int], slot: int) -> int:
-        """Returns how many of these were not in the cache."""
+        """Read these tokens; returns how many were not in the cache."""
         counts = [0]
         errors: list[object] = []
 
@@ -138,7 +139,7 @@ class ChunkedPrefill:
         return counts[-1]
 
     def _tokens(self, body: Mapping[str, Any], cancelled: threading.Event) -> list[int]:
-        """Of the whole prompt; none where the engine refuses it, or it is wanted no more."""
+        """The tokens of the whole prompt; none if the engine refuses it, or it was cancelled."""
         asked = {key: value for key, value in body.items() if key != "stream"}
         prompt = self._post("/apply-template", asked).get("prompt")
         if not isinstance(prompt, str) or cancelled.is_set():
@@ -148,13 +149,13 @@ class ChunkedPrefill:
 
 
 class _Size:
-    """How many tokens a piece has, by what the last ones took."""
+    """Chooses the number of tokens per piece from the time that the last ones took."""
 
     def __init__(self, most: int) -> None:
         self.now = min(FIRST, most)
         self._most = most
         self._kept = 0
-        """Pieces in a row of this size that kept their time."""
+        """Pieces of this size in a row that kept the time."""
         self._tried_after = TRIED_AFTER
         self._tries = False
 
@@ -172,7 +173,7 @@ class _Size:
 
 
 def _common(one: Sequence[int], two: Sequence[int]) -> int:
-    """How many tokens both begin with."""
+    """The length of the common prefix."""
     for place, (a, b) in enumerate(zip(one, two, strict=False)):
         if a != b:
             return place
@@ -180,10 +181,11 @@ def _common(one: Sequence[int], two: Sequence[int]) -> int:
 
 
 def json_poster(address: str, secret: str) -> Post:
-    """
+    """Returns a function that posts JSON to the engine.
+
     Args:
         address: `unix://PATH` or `http://HOST:PORT`.
-        secret: the bearer token of the latter.
+        secret: the bearer token for the latter.
     """
 
     def post(path: str, body: Mapping[str, Any]) -> dict[str, Any]:

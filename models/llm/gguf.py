@@ -1,7 +1,8 @@
-"""The header of a GGUF file: what a model says of itself.
+"""Reads the header of a GGUF file: a model's own metadata.
 
-A reader of our own, since start-up counts: the reference package needs 5–13 s for a vocabulary of
-50 000–150 000 tokens, this one about 0.1 s. Format: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
+We have our own reader because start-up time matters: for a vocabulary of 50 000–150 000 tokens the
+reference package needs 5–13 s, this one about 0.1 s.
+Format: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
 """
 
 import mmap
@@ -36,7 +37,7 @@ _LENGTH = struct.Struct("<Q")
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """Metadata by key (strings, numbers, lists of them), and the file's size in bytes."""
+    """Metadata by key (strings, numbers and lists of them), and the file's size in bytes."""
 
     values: Mapping[str, Any]
     file_bytes: int
@@ -46,23 +47,23 @@ class Header:
         return str(self.values.get("general.architecture", ""))
 
     def number(self, key: str, default: int = 0) -> int:
-        """An integer of the architecture's own section, such as `block_count`.
+        """An integer from the architecture's own section, such as `block_count`.
 
-        Some models give one value per layer; the largest is taken.
+        Some models give one value per layer; then it is the largest.
         """
         value = self.values.get(f"{self.architecture}.{key}", default)
         return int(max(value)) if isinstance(value, list) else int(value)
 
     @property
     def context_tokens(self) -> int:
-        """The window the model was trained with; 0 where it doesn't say."""
+        """The window that the model was trained with; 0 if unknown."""
         return self.number("context_length")
 
     @property
     def kv_bytes_per_token(self) -> int:
-        """Bytes of a 16-bit KV cache for one token, over all layers.
+        """Bytes of a 16-bit KV cache per token, over all layers.
 
-        An upper bound: layers with a sliding window or without attention need less.
+        This is an upper bound: layers with a sliding window or without attention need less.
         """
         heads = self.number("attention.head_count", 1)
         kv_heads = self.number("attention.head_count_kv", heads)
@@ -77,7 +78,7 @@ def read_header(path: Path) -> Header:
 
     Raises:
         ModelMissing: there is no such file.
-        ModelCorrupt: it is no GGUF file, or ends before its header does.
+        ModelCorrupt: it is not a GGUF file, or its header is truncated.
     """
     try:
         with path.open("rb") as file:
@@ -97,7 +98,7 @@ def _mend() -> str:
 
 
 class _Cursor:
-    """Reads values one after the other; `struct.error` at the file's end."""
+    """Reads values one after another; raises `struct.error` at the end of the file."""
 
     def __init__(self, data: mmap.mmap, path: Path) -> None:
         self._data = data

@@ -1,4 +1,4 @@
-"""A language model that is loaded when it is first asked: work that turns out not to need it costs
+"""A language model that is loaded on first use, so that work that turns out not to need it costs
 nothing."""
 
 import asyncio
@@ -9,15 +9,15 @@ from models.interfaces import Chunk, Generation, LanguageModel, Message
 
 
 class LazyLanguageModel:
-    """A `LanguageModel` of which `stream` and `load` alone load anything.
+    """A `LanguageModel` that is loaded only by `stream` or `load`.
 
     Args:
-        build: makes the model; blocking. Raises ModelError, SettingsError.
+        build: creates the model; blocking. Raises ModelError, SettingsError.
     """
 
     def __init__(self, build: Callable[[], LanguageModel]) -> None:
         self.name = ""
-        """Empty until it is loaded."""
+        """Empty until loaded."""
         self._build = build
         self._llm: LanguageModel | None = None
         self._loading = asyncio.Lock()

@@ -1,4 +1,4 @@
-"""Language models in GGUF files, run by llama.cpp in a worker process of ours."""
+"""Language models in GGUF files, run by llama.cpp in a worker process."""
 
 import asyncio
 import os
@@ -32,21 +32,22 @@ SLOTS = {Lane.CONVERSATION: 0, Lane.BACKGROUND: 1}
 RESTARTS_PER_MINUTE = 3
 LOAD_SECONDS = 180.0
 BATCH_TOKENS = 32
-"""Prompt tokens at a time. A cancelled reading ends after one or two of these; most turns fit into
-one; and prompts are read at 85 to 90 % of the speed of 128."""
+"""Prompt tokens per step. A cancelled reading ends after one or two steps; most turns fit into one;
+and prompts are read at 85 to 90 % of the speed of 128."""
 HOLDS = sys.platform == "linux" and (os.cpu_count() or 1) <= 4
-"""With more cores there is one for everybody. Only Linux wakes a stopped child of a dead parent."""
+"""With more cores, one is always free. Only Linux can wake a stopped child whose parent died."""
 WORKING_BYTES = 200 << 20
-"""What the engine needs beside weights and KV cache: graph, logits, interpreter."""
+"""Memory that the engine needs besides weights and KV cache: graph, logits, interpreter."""
 
 
 class _Description:
-    """What the file says of its model. Its lists of tokens go once the counter is made of them."""
+    """The file's metadata. Its token lists are dropped once the counter is built from them."""
 
     def __init__(self, path: Path, wished_context: int) -> None:
-        """
+        """Read the metadata.
+
         Raises:
-            ModelMissing, ModelCorrupt: as `read_header`.
+            ModelMissing, ModelCorrupt: like `read_header`.
         """
         header = read_header(path)
         self.context_tokens = min(wished_context, header.context_tokens or wished_context)
@@ -62,7 +63,7 @@ class _Description:
         self._lock = threading.Lock()
 
     def counter(self) -> TokenCounter | None:
-        """None where only the engine can count. Takes 0.1 to 0.5 s the first time."""
+        """The token counter; None if only the engine can count. The first call takes 0.1–0.5 s."""
         with self._lock:
             header, self._header = self._header, None
             if header is not None and self._template:
@@ -73,8 +74,8 @@ class _Description:
 class LlamaCpp:
     """A `LanguageModel` on llama.cpp.
 
-    The engine lives in a child process that is started by `load`, restarted when it dies, and
-    ends with this one. A request that had not streamed anything when it died is run again.
+    The engine runs in a child process, which `load` starts, which is restarted when it dies, and
+    which ends with this one. A request that had streamed nothing when it died is run again.
     """
 
     counts_are_exact = True
@@ -93,26 +94,27 @@ class LlamaCpp:
         on_restart: Callable[[str], None] | None = None,
         available_memory: Callable[[], int] = lambda: int(psutil.virtual_memory().available),
     ) -> None:
-        """
+        """Describe the model; `load` starts it.
+
         Args:
             path: the GGUF file.
-            name: what the user calls it; default: the file's.
-            context_tokens: window wished for; smaller where the model's own is.
-            threads: for generation; default: one fewer than there are cores, since one busy core
-                beside it costs more than a thread brings.
-            batch_threads: for reading prompts; default: all cores. Nothing else has work to do in
-                that moment, and two cores read twice as fast as one (236 and 127 ms to the first
+            name: what the user calls it; default: the file's name.
+            context_tokens: desired window; capped at the model's own.
+            threads: for generation; default: one fewer than there are cores, as one other busy core
+                costs more than a thread gains.
+            batch_threads: for reading prompts; default: all cores. Nothing else has work at that
+                time, and two cores read twice as fast as one (127 instead of 236 ms to the first
                 token, SmolLM2, 18 new tokens).
-            batch_tokens: prompt tokens read between two looks at whether the request is cancelled.
-            log: file for what native code prints; default: nowhere.
-            on_restart: is told, in a sentence, when the process died and was started again.
-            available_memory: bytes that a new process may take.
+            batch_tokens: prompt tokens read between two checks whether the request was cancelled.
+            log: file for what native code prints; default: discarded.
+            on_restart: called with a sentence after the process died and was restarted.
+            available_memory: returns the bytes that a new process may use.
         """
         self.path = path
         self.name = name or path.stem
         self.on_restart = on_restart
         self._wished_context = context_tokens
-        # More threads than cores wait for each other by spinning.
+        # More threads than cores would spin while they wait for each other.
         self._threads = threads or max(1, usable_cores() - 1)
         self._batch_threads = batch_threads or usable_cores()
         self._batch_tokens = batch_tokens
@@ -133,15 +135,16 @@ class LlamaCpp:
 
     @property
     def worker_pid(self) -> int | None:
-        """The process that holds the model now."""
+        """The id of the process that holds the model now."""
         return self._worker.pid if self._worker else None
 
     async def load(self) -> None:
-        """
+        """Start the process and load the model.
+
         Raises:
-            ModelMissing, ModelCorrupt: there is no such file, or it is damaged.
-            ModelTooLarge: it needs more memory than there is.
-            ModelFailed: it did not come up in time, or its process died.
+            ModelMissing, ModelCorrupt: the file is missing or damaged.
+            ModelTooLarge: it needs more memory than is available.
+            ModelFailed: it was not ready in time, or its process died.
         """
         self._closed = False
         await self._running()
@@ -180,10 +183,10 @@ class LlamaCpp:
 
     @contextmanager
     def hold(self) -> Iterator[None]:
-        """Stop the worker process for the length of the block.
+        """Pause the worker process during the block.
 
-        Where two "cores" share one, a voice synthesizes half as fast while tokens are generated
-        (320 against 160 ms for a clause), and the first clause is what the user waits for.
+        If two "cores" share one, a voice takes twice as long while tokens are generated (320
+        instead of 160 ms for a clause), and the first clause is what the user waits for.
         """
         worker = self._worker if HOLDS else None
         if worker is None:
@@ -202,7 +205,7 @@ class LlamaCpp:
         return self._counting().count_messages(messages)
 
     def _body(self, request: Generation) -> dict[str, Any]:
-        """The request in llama.cpp's terms."""
+        """The request in llama.cpp's form."""
         body: dict[str, Any] = {
             "messages": engine_messages(request.messages),
             "max_tokens": request.max_tokens,
@@ -210,7 +213,7 @@ class LlamaCpp:
             "id_slot": SLOTS[request.lane],
             "cache_prompt": True,
             "stream": True,
-            # A sign of life after every batch of the prompt: the chance to cancel there.
+            # Makes it report after every batch of the prompt, when it can be cancelled.
             "return_progress": True,
         }
         if request.stop:
@@ -227,20 +230,20 @@ class LlamaCpp:
     def _explained(self, refusal: WorkerRefused) -> ModelFailed:
         if refusal.kind == "exceed_context_size_error":
             return ModelFailed(
-                f"The conversation ({refusal.prompt_tokens} tokens) is longer than what "
+                f"The conversation ({refusal.prompt_tokens} tokens) is longer than "
                 f"{self.name} can hold ({self.context_tokens} tokens)."
             )
         return ModelFailed(f"The language model {self.name} refused the request: {refusal}.")
 
     async def _running(self) -> Worker:
-        """The worker that runs, or the one being started, or a new one."""
+        """The running worker, the one being started, or a new one."""
         if self._closed:
             raise ModelFailed(f"The language model {self.name} is closed.")
         if self._worker is not None:
             return self._worker
         if self._starting is None:
             self._starting = self._begin()
-        # Shielded: one impatient caller must not end the start that others wait for.
+        # Shielded: one caller's cancellation must not abort the start that others wait for.
         return await asyncio.shield(self._starting)
 
     async def _start(self) -> Worker:
@@ -268,7 +271,7 @@ class LlamaCpp:
 
     async def _bring_up(self, worker: Worker, described: _Description) -> None:
         try:
-            # The vocabulary is read while the engine loads.
+            # Read the vocabulary while the engine loads.
             await asyncio.gather(
                 worker.start(self._load_timeout_s), asyncio.to_thread(described.counter)
             )
@@ -291,7 +294,7 @@ class LlamaCpp:
             ) from error
 
     def _on_end(self, worker: Worker) -> None:
-        """The process ended: start another, unless it was meant to end or dies all the time."""
+        """The process ended: start another, unless we ended it or it keeps dying."""
         if self._worker is worker:
             self._worker = None
         if self._closed or self._starting is not None:
@@ -299,7 +302,7 @@ class LlamaCpp:
         now = time.monotonic()
         full = len(self._restarts) == RESTARTS_PER_MINUTE
         if full and now - self._restarts[0] < 60:
-            self._tell(f"{_ended(worker)} again; it is started when it is next needed.")
+            self._tell(f"{_ended(worker)} again; it will be restarted when next needed.")
             return
         self._restarts.append(now)
         self._starting = self._begin()
@@ -307,15 +310,15 @@ class LlamaCpp:
 
     def _begin(self) -> asyncio.Task[Worker]:
         start = asyncio.create_task(self._start())
-        # Those who wait for it hear of its failure; where nobody does any more, asyncio must not
-        # complain that nobody listened.
+        # Waiting callers get its exception. If there are none, retrieve it here, or asyncio would
+        # complain that nobody did.
         start.add_done_callback(lambda done: done.cancelled() or done.exception())
         return start
 
     def _tell_of(self, start: asyncio.Task[Worker], worker: Worker) -> None:
         if not start.cancelled():
             error = start.exception()
-            outcome = "was started again" if error is None else f"can't be started again: {error}"
+            outcome = "was restarted" if error is None else f"can't be restarted: {error}"
             self._tell(f"{_ended(worker)} and {outcome.rstrip('.')}.")
 
     def _tell(self, told: str) -> None:
@@ -337,7 +340,8 @@ class LlamaCpp:
             )
 
     def _choose_counter(self, described: _Description, worker: Worker) -> None:
-        """Count in process where that agrees with the engine, else ask the engine."""
+        """Count in this process if the result agrees with the engine's; otherwise ask the
+        engine."""
         if self._engine_counter is not None:
             self._engine_counter.close()
         self._engine_counter = EngineCounter(worker.http(), NO_THINKING if described.thinks else {})
@@ -364,5 +368,5 @@ def _counter_from(header: Header, template: str) -> TokenCounter | None:
     try:
         rendered = ChatTemplate(template, bos=vocabulary.bos, eos=vocabulary.eos)
     except ModelFailed:
-        return None  # llama.cpp has a parser of its own, and the last word
+        return None  # llama.cpp has its own parser, and it decides
     return VocabularyCounter(vocabulary, rendered)

@@ -1,7 +1,8 @@
 """The parent's side of the llama.cpp worker: starts it, talks to it, notices its death.
 
-Why a process of its own: the engine's constructor holds the GIL for the whole load, a crash in
-native code must not end the conversation, and its memory goes back to the system at once.
+It is a separate process because the engine's constructor holds the GIL during the whole load, a
+crash in native code must not end the conversation, and its memory is returned to the system at
+once.
 """
 
 import asyncio
@@ -32,22 +33,22 @@ Reply = dict[str, Any]
 _PROJECT = Path(__file__).resolve().parents[2]
 STOP_SECONDS = 1.5
 FREE_S = 0.5
-"""How long closing waits until a request of the background has ended: some ten of its steps."""
+"""Seconds to wait, on closing, for a background request to end: about ten of its steps."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerConfig:
-    """What the worker is told at its start.
+    """The worker's configuration.
 
     Attributes:
-        path: of the GGUF file.
-        context_tokens: of one lane.
-        lanes: slots with a KV cache each.
-        threads: for one token at a time; batch_threads: for reading prompts.
-        batch: tokens of a prompt read between two looks at whether it was cancelled.
-        unix_socket: the engine's HTTP listens on a socket in a folder that only this user can
-            open. Where there is no such thing (Windows), it listens on 127.0.0.1,
-        secret: and asks for this bearer token.
+        path: the GGUF file.
+        context_tokens: size of one lane.
+        lanes: number of slots, each with its own KV cache.
+        threads: for generating tokens; batch_threads: for reading prompts.
+        batch: prompt tokens read between two checks whether the request was cancelled.
+        unix_socket: the engine's HTTP server listens on a socket in a folder that only this user
+            can open. If False (Windows), it listens on 127.0.0.1 and requires
+        secret: as a bearer token.
     """
 
     path: str
@@ -61,7 +62,7 @@ class WorkerConfig:
 
 
 class WorkerDied(Exception):
-    """The process ended by itself; `str` says how."""
+    """The process ended by itself; `str()` says how."""
 
 
 class WorkerRefused(Exception):
@@ -80,9 +81,9 @@ class LoadRefused(Exception):
 class Worker:
     """One child process. Belongs to the event loop that starts it.
 
-    Two threads carry the pipes: asyncio's own subprocesses hang for good on Python 3.11 when a
-    start is cancelled in its midst, and don't exist on every loop. The thread that reads owns the
-    process from its birth to its end, so that nothing is left over whenever one stops waiting.
+    Two threads serve the pipes: on Python 3.11, asyncio's own subprocesses hang for good if a start
+    is cancelled midway, and some event loops don't support them. The reading thread owns the
+    process from start to end, so that nothing is left over whenever somebody stops waiting.
     """
 
     def __init__(
@@ -93,12 +94,13 @@ class Worker:
         on_end: Callable[["Worker"], None],
         expendable: bool = False,
     ) -> None:
-        """
+        """Prepare a worker; `start` starts it.
+
         Args:
-            log: file for what native code prints; None: nowhere.
-            on_end: called when the process ends, once it was up.
-            expendable: `stop` kills the process, even while it loads, and doesn't wait until the
-                system has taken back its memory (0.1 to 0.2 s for a gigabyte).
+            log: file for what native code prints; None discards it.
+            on_end: called when the process ends after having been ready.
+            expendable: `stop` kills the process, even while it loads, without waiting for the
+                system to reclaim its memory (0.1 to 0.2 s per gigabyte).
         """
         self.address = ""
         self.ended = ""
@@ -121,7 +123,7 @@ class Worker:
         return self._process.pid if self._process else None
 
     def pause(self) -> None:
-        """Stop the process where it stands; nothing is lost. Always followed by `resume`."""
+        """Suspend the process; nothing is lost. Always followed by `resume`."""
         if self._process is not None:
             self._process.send_signal(signal.SIGSTOP)
 
@@ -132,11 +134,11 @@ class Worker:
     async def start(self, timeout: float) -> None:
         """Start the process and wait until the model is loaded; `timeout` in seconds.
 
-        `on_end` is called when it ends after that, whether it was asked to or not.
+        `on_end` is called when it ends after that, whether on request or not.
 
         Raises:
             LoadRefused: the engine could not load the model.
-            WorkerDied: it ended while loading.
+            WorkerDied: the process ended while loading.
             TimeoutError: it took too long.
         """
         self._begun = True
@@ -156,8 +158,8 @@ class Worker:
         """Run one chat request; closing the generator cancels it.
 
         Args:
-            in_pieces: its prompt is read a few tokens at a time, and closing returns when the
-                engine has stopped, or after `FREE_S`.
+            in_pieces: read the prompt a few tokens at a time; closing then returns once the engine
+                has stopped, or after `FREE_S`.
 
         Raises:
             WorkerDied: the process ended before the answer did.
@@ -191,7 +193,7 @@ class Worker:
                 del self._replies[number]
 
     async def _freed(self, replies: "asyncio.Queue[Reply | None]") -> None:
-        """Wait until a cancelled request is over; not for ever, the process may be paused."""
+        """Wait until a cancelled request has ended; not for ever, as the process may be paused."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(FREE_S):
                 while not (self.ended and replies.empty()):
@@ -200,7 +202,7 @@ class Worker:
                         return
 
     async def stop(self) -> None:
-        """End the process: by closing its input, and by force if that is not heard."""
+        """End the process by closing its input, or by force if it does not react."""
         if not self._begun:
             return
         self._outbox.put(None)
@@ -215,7 +217,7 @@ class Worker:
             await self._over.wait()
 
     def _kill(self) -> None:
-        self._killed = True  # for a process that is just being born
+        self._killed = True  # in case the process is just being started
         if self._process is not None:
             self._process.kill()
 
@@ -223,20 +225,20 @@ class Worker:
         self._outbox.put(json.dumps(message).encode() + b"\n")
 
     def _live(self) -> None:
-        """The reading thread: the whole life of the process."""
+        """The reading thread, which covers the whole life of the process."""
         how = "its pipe broke"
-        folder = tempfile.mkdtemp(prefix="assistant-")  # 0700, by mkdtemp's own promise
+        folder = tempfile.mkdtemp(prefix="assistant-")  # mkdtemp guarantees mode 0700
         try:
             code = self._follow(_spawn(folder, self._log))
             how = f"signal {-code}" if code < 0 else f"exit code {code}"
         except OSError as error:
             how = f"it can't be started: {error.strerror}"
         finally:
-            shutil.rmtree(folder, ignore_errors=True)  # after a kill -9 it is still there
+            shutil.rmtree(folder, ignore_errors=True)  # it is left over after a kill -9
             self._tell(self._finish, how)
 
     def _follow(self, process: subprocess.Popen[bytes]) -> int:
-        """Carry its replies until it ends; returns its exit code."""
+        """Deliver the process's replies until it ends; returns its exit code."""
         self._process = process
         if self._killed:
             process.kill()
@@ -253,14 +255,14 @@ class Worker:
         return process.returncode
 
     def _write(self, requests: IO[bytes]) -> None:
-        """The writing thread. A process that is gone is the reading thread's business."""
+        """The writing thread. If the process has ended, the reading thread deals with it."""
         with contextlib.suppress(OSError), requests:
             while (line := self._outbox.get()) is not None:
                 requests.write(line)
                 requests.flush()
 
     def _tell(self, function: Callable[..., None], argument: Any) -> None:
-        """Call on the event loop; where that is gone, the process is not needed either."""
+        """Call on the event loop. If the loop has ended, the process is not needed any more."""
         try:
             self._loop.call_soon_threadsafe(function, argument)
         except RuntimeError:
@@ -280,7 +282,7 @@ class Worker:
         if not self._first.done():
             self._first.set_exception(WorkerDied(how))
             return
-        self._on_end(self)  # before the requests hear of it, so that they find the next process
+        self._on_end(self)  # before the requests fail, so that their retries find the next process
         for replies in self._replies.values():
             replies.put_nowait(None)
 
@@ -297,11 +299,11 @@ class Worker:
 
 
 PATIENT = {"GOMP_SPINCOUNT": "30000"}
-"""Threads that have done their part of a step spin for a fraction of a millisecond until the others
-have, then sleep. By default they spin on, and on a busy machine the two of them spin away the very
-time that the other needs: with eight programs on two cores the first token took 5.0 s. Without any
-spinning the smallest model wrote 18 tokens a second instead of 68; so it writes 61, and beside six
-programs 34, its first token after 0.25 s."""
+"""Threads that finish their part of a step spin for a fraction of a millisecond, then sleep. By
+default they keep spinning, and on a busy machine they use up the very time that the others need:
+with eight other programs on two cores the first token took 5.0 s. With no spinning at all, the
+smallest model wrote 18 tokens per second instead of 68. Now it writes 61; beside six programs 34,
+with its first token after 0.25 s."""
 
 
 def _spawn(folder: str, log: Path | None) -> subprocess.Popen[bytes]:
@@ -313,5 +315,5 @@ def _spawn(folder: str, log: Path | None) -> subprocess.Popen[bytes]:
             stdout=subprocess.PIPE,
             stderr=errors,
             env=os.environ | PATIENT | {"PYTHONPATH": os.pathsep.join(paths)},
-            start_new_session=True,  # the terminal's Ctrl-C is the parent's business
+            start_new_session=True,  # the terminal's Ctrl-C is for the parent
         )

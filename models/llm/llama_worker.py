@@ -1,7 +1,7 @@
-"""The process in which llama.cpp runs: `python -m models.llm.llama_worker FOLDER`.
+"""The process that runs llama.cpp: `python -m models.llm.llama_worker FOLDER`.
 
-FOLDER is empty and open to this user alone: the engine's socket lies in it, and it goes when the
-process does. The process speaks JSON, one object a line. The first line on standard input is the
+FOLDER is empty and accessible only to this user; it holds the engine's socket, and is deleted with
+the process. The protocol is JSON, one object per line. The first line on standard input is the
 configuration (`WorkerConfig` in models/llm/llama_process.py); then:
 
     in   {"id": 7, "request": {…}}        an OpenAI-style chat request; with "pieces": true its
@@ -13,10 +13,10 @@ configuration (`WorkerConfig` in models/llm/llama_process.py); then:
          {"id": 7, "done": {"read": n, "cached": n, "generated": n}}
          {"id": 7, "error": {"type": …, "message": …}}
 
-Every request ends with one `done` or `error`, cancelled ones too, once its slot is free again.
-The process ends when its standard input does, so that it never outlives its parent, and leaves
-Ctrl-C to that parent. What native code prints goes where standard error does (the parent makes
-that a log file), never into the protocol.
+Every request, even a cancelled one, ends with one `done` or `error` once its slot is free again.
+The process ends when its standard input does, so that it never outlives its parent, and ignores
+Ctrl-C, which is for the parent. What native code prints goes to standard error (which the parent
+makes a log file), never into the protocol.
 """
 
 import contextlib
@@ -40,7 +40,7 @@ from models.unused_memory import release_zeros
 Reply = dict[str, Any]
 
 FAILURES = (ArithmeticError, ImportError, LookupError, OSError, RuntimeError, TypeError, ValueError)
-"""What the binding may raise; the parent is told, and says it in the user's words."""
+"""What the binding may raise; reported to the parent, which words it for the user."""
 
 
 PROCESSED = re.compile(r"^llamacpp:requests_processing (\d+)", re.MULTILINE)
@@ -49,10 +49,10 @@ PR_SET_PDEATHSIG = 1
 """From <sys/prctl.h>."""
 
 BACKGROUND_NICE = 5
-"""Nice value. What hears, recalls and speaks has some milliseconds of work at a time, and a
-deadline; the model has work for seconds. Of 1,250 recalls from 100,000 memories beside it 4 took
-longer than their deadline. With 10 fewer would, but beside another program that wants all it can
-get the model would have a tenth of the processor instead of a quarter."""
+"""Nice value. Hearing, recall and speaking need a few milliseconds at a time, by a deadline, while
+the model works for seconds. With 5, 4 of 1,250 recalls from 100,000 memories missed the deadline.
+With 10, fewer would, but next to another program that takes all it can get, the model would get a
+tenth of the processor instead of a quarter."""
 
 AUTOGROUP_TRIES = 3
 AUTOGROUP_EVERY_S = 0.11
@@ -70,49 +70,49 @@ def main() -> None:
     code = 1
     try:
         if config is not None:
-            # Held: to take a server down that has just begun may wait for its thread for ever.
+            # Keep a reference: shutting down a server that has just started may hang for ever.
             _server = serve(config, folder, requests, protocol)
         code = 0
     finally:
         if code:
             traceback.print_exc()
         shutil.rmtree(folder, ignore_errors=True)
-        # Not sys.exit: llama.cpp's threads may be in the middle of a batch; nothing is to be saved.
+        # Not sys.exit: llama.cpp's threads may be in the middle of a batch; nothing needs saving.
         os._exit(code)
 
 
 def wake_when_orphaned() -> None:
-    """A parent that dies while it holds this process must not leave it stopped for ever."""
+    """Ensure that this process is not left stopped if its parent dies while holding it."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGCONT)
 
 
 def lower_priority(nice: int) -> None:
-    """To programs with less of it, where both want the processor."""
+    """Let other programs have the processor first."""
     if not hasattr(os, "nice"):
         return
     os.nice(nice)
     if os.getsid(0) == os.getpid():
-        # Linux may share the processor among sessions first; then it counts only within this one.
+        # Linux may share the processor among sessions first; then the value counts only in ours.
         for _ in range(AUTOGROUP_TRIES):
             try:
                 Path("/proc/self/autogroup").write_text(f"{nice}", "ascii")
-            except BlockingIOError:  # it may be written ten times a second, by all together
+            except BlockingIOError:  # all processes together may write it ten times a second
                 time.sleep(AUTOGROUP_EVERY_S)
-            except OSError:  # there is no such thing here, or it is not for this user
+            except OSError:  # not supported here, or not permitted
                 break
             else:
                 break
 
 
 def serve(config: dict[str, Any], folder: str, requests: IO[bytes], protocol: IO[bytes]) -> Any:
-    """Load the model and answer requests until the parent closes its end; returns the server, or
-    None where it could not be loaded."""
+    """Load the model and answer requests until the parent closes its end. Returns the server; None
+    if it could not be loaded."""
     lock = threading.Lock()
 
     def send(reply: Reply) -> None:
         line = json.dumps(reply).encode() + b"\n"
-        # A parent that is gone is noticed by the end of `requests`.
+        # If the parent is gone, `requests` ends.
         with lock, contextlib.suppress(BrokenPipeError):
             protocol.write(line)
             protocol.flush()
@@ -168,7 +168,7 @@ def serve(config: dict[str, Any], folder: str, requests: IO[bytes], protocol: IO
 
 
 def _messages(requests: IO[bytes]) -> Iterator[dict[str, Any]]:
-    """Until the parent closes its end, or is gone in the midst of one."""
+    """The parent's messages, until it closes its end or dies in the middle of one."""
     for line in requests:
         if not line.endswith(b"\n"):
             return
@@ -176,7 +176,7 @@ def _messages(requests: IO[bytes]) -> Iterator[dict[str, Any]]:
 
 
 def active_requests(server: Any) -> int:
-    """How many requests; none where it can't tell, which the next one will."""
+    """How many requests the engine is running; 0 if it can't tell, as the next request will."""
     try:
         return processed(server.handle_metrics())
     except FAILURES:
@@ -184,13 +184,13 @@ def active_requests(server: Any) -> int:
 
 
 def processed(metrics: str) -> int:
-    """How many requests the engine works on, by what it tells of itself."""
+    """How many requests the engine is running, from its own metrics."""
     found = PROCESSED.search(metrics)
     return int(found[1]) if found else 0
 
 
 def _load(config: dict[str, Any], folder: str) -> Any:
-    import xllamacpp  # here, so that standard output has been taken from native code before
+    import xllamacpp  # here, once standard output has been taken away from native code
 
     parameters = xllamacpp.CommonParams()
     parameters.model.path = config["path"]
@@ -223,12 +223,12 @@ def run_request(
     send: Callable[[Reply], None],
     pieces: ChunkedPrefill | None = None,
 ) -> Reply:
-    """Run one request; streams `progress` and `text`, returns the closing `done` or `error`.
+    """Run one request: stream `progress` and `text`, return the final `done` or `error`.
 
-    A cancelled request is refused at its next step: a token, or a batch of the prompt.
+    A cancelled request ends at its next step: a token, or a batch of the prompt.
 
     Args:
-        pieces: reads the prompt, in smaller steps; its slot is waited for.
+        pieces: reads the prompt in smaller steps, once its slot is free.
     """
     if pieces is not None and not pieces.enter(cancelled):
         return {"done": {"read": 0, "cached": 0, "generated": 0}}
@@ -253,11 +253,12 @@ def _chat(
     send: Callable[[Reply], None],
     ahead: int,
 ) -> Reply:
-    """
+    """Run a chat completion.
+
     Args:
-        ahead: tokens of the prompt that were read for it already.
+        ahead: tokens of the prompt that have already been read for it.
     """
-    silent = body["max_tokens"] == 0  # reads the prompt; the one token it still makes is dropped
+    silent = body["max_tokens"] == 0  # only reads the prompt; drop the one token it still generates
     done = {"read": ahead, "cached": 0, "generated": 0}
     errors: list[Reply] = []
 

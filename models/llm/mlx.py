@@ -1,4 +1,4 @@
-"""Language models in MLX form, for Apple Silicon (and, slowly, any CPU): mlx-lm in a thread."""
+"""Language models in MLX format, for Apple Silicon (and, slowly, any CPU): mlx-lm in a thread."""
 
 import asyncio
 import threading
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from models.llm.mlx_engine import MlxEngine
 
 PREFILL_TOKENS = 256
-"""Prompt tokens read between two looks at whether the request is cancelled."""
+"""Prompt tokens read between two checks whether the request was cancelled."""
 FILES = ("config.json", "tokenizer.json", "tokenizer_config.json")
 WORKING_BYTES = 500 << 20
 JOIN_SECONDS = 1.5
@@ -29,7 +29,7 @@ Piece = Chunk | ModelError | None
 
 @dataclass(eq=False, slots=True)
 class _Job:
-    """A request on its way through the thread. `pieces` ends with None or an error."""
+    """A request being processed by the thread. `pieces` ends with None or an error."""
 
     request: Generation
     loop: asyncio.AbstractEventLoop
@@ -37,7 +37,7 @@ class _Job:
     cancelled: threading.Event = field(default_factory=threading.Event)
 
     def tell(self, piece: Piece) -> None:
-        """From the thread. A loop that is gone has nobody left to tell."""
+        """Called from the thread. If the loop has ended, nobody is listening any more."""
         try:
             self.loop.call_soon_threadsafe(self.pieces.put_nowait, piece)
         except RuntimeError:
@@ -47,8 +47,8 @@ class _Job:
 class MlxModel:
     """A `LanguageModel` on mlx-lm.
 
-    MLX has one queue of work for the device, so one thread serves both lanes; background work
-    gives way to the conversation after every token and every piece of a prompt.
+    MLX has a single work queue per device, so one thread serves both lanes; background work yields
+    to the conversation after every token and every piece of a prompt.
     """
 
     counts_are_exact = True
@@ -62,13 +62,14 @@ class MlxModel:
         prefill_tokens: int = PREFILL_TOKENS,
         available_memory: Callable[[], int] = lambda: int(psutil.virtual_memory().available),
     ) -> None:
-        """
+        """Describe the model; `load` loads it.
+
         Args:
-            folder: as mlx-community publishes them: config, safetensors, tokenizer.
-            name: what the user calls it; default: the folder's.
-            context_tokens: window to keep to; smaller where the model's own is.
+            folder: as published by mlx-community: config, safetensors, tokenizer.
+            name: what the user calls it; default: the folder's name.
+            context_tokens: window to keep to; capped at the model's own.
             prefill_tokens: prompt tokens read at a time.
-            available_memory: bytes that the model may take.
+            available_memory: returns the bytes that the model may use.
         """
         self.folder = folder
         self.name = name or folder.name
@@ -88,11 +89,12 @@ class MlxModel:
         return self._context_tokens
 
     async def load(self) -> None:
-        """
+        """Load the model.
+
         Raises:
-            ModelMissing, ModelCorrupt: the folder or a file in it is not there, or damaged.
-            ModelTooLarge: it needs more memory than there is.
-            ModelFailed: mlx-lm is not installed, or does not know this kind of model.
+            ModelMissing, ModelCorrupt: the folder or a file in it is missing or damaged.
+            ModelTooLarge: it needs more memory than is available.
+            ModelFailed: mlx-lm is not installed, or does not support this kind of model.
         """
         if self._loaded is None:
             await asyncio.to_thread(self._require_folder_and_memory)
@@ -108,7 +110,7 @@ class MlxModel:
             await asyncio.shield(loading)
         except ModelError:
             if self._loaded is loading:
-                self._loaded = None  # a next call tries again
+                self._loaded = None  # the next call tries again
             raise
 
     async def close(self) -> None:
@@ -138,7 +140,7 @@ class MlxModel:
             job.cancelled.set()
 
     def hold(self) -> AbstractContextManager[None]:
-        """Nothing is held: the work is done elsewhere, or beside the processor."""
+        """Does nothing: the work is done elsewhere, or not on the CPU."""
         return nullcontext()
 
     def count(self, text: str) -> int:
@@ -168,7 +170,7 @@ class MlxModel:
             )
 
     def _live(self, loop: asyncio.AbstractEventLoop, loaded: asyncio.Future[None]) -> None:
-        """The thread: MLX's arrays belong to the thread that made them."""
+        """The thread's main function. MLX's arrays belong to the thread that made them."""
         try:
             engine = self._open()
         except ModelError as error:
@@ -187,7 +189,7 @@ class MlxModel:
             from models.llm.mlx_engine import MlxEngine
         except ImportError as error:
             raise ModelFailed(
-                f"MLX models need mlx-lm, which is not there: {error}.",
+                f"MLX models need mlx-lm, which is not installed: {error}.",
                 mend="Choose a GGUF model (`llm.model`), or install mlx-lm.",
             ) from error
         try:
@@ -200,7 +202,7 @@ class MlxModel:
             ) from error
 
     def _next(self) -> _Job | None:
-        """The next job, the conversation's first; None when it is time to end."""
+        """The next job, the conversation's first; None once the model is closing."""
         with self._work:
             self._work.wait_for(lambda: self._closing or any(self._waiting.values()))
             if self._closing:
@@ -215,7 +217,7 @@ class MlxModel:
 
     def _run(self, engine: "MlxEngine", job: _Job) -> None:
         def goes_on() -> bool:
-            """Between two steps: let the conversation go first, and hear of a cancellation."""
+            """Between two steps: let the conversation go first, and check for cancellation."""
             if job.request.lane is Lane.BACKGROUND:
                 while (urgent := self._urgent()) is not None:
                     self._run(engine, urgent)

@@ -1,6 +1,6 @@
-"""mlx-lm itself: prompts into tokens, tokens into text, and a KV cache for each lane.
+"""Runs mlx-lm: prompts to tokens, tokens to text, and a KV cache for each lane.
 
-Made and used on one thread. Imported only where MLX is installed.
+Created and used on one thread. Imported only if MLX is installed.
 """
 
 import json
@@ -36,7 +36,7 @@ from models.llm.token_counting import (
 )
 
 TOP_P, TOP_K, MIN_P = 0.95, 40, 0.05
-"""llama.cpp's defaults, so that both engines speak alike."""
+"""llama.cpp's defaults, so that both engines write alike."""
 
 
 class _Stopped(Exception):
@@ -45,7 +45,7 @@ class _Stopped(Exception):
 
 @dataclass(slots=True)
 class _Kept:
-    """What a lane's KV cache holds."""
+    """The contents of a lane's KV cache."""
 
     cache: list[Any]
     tokens: list[int] = field(default_factory=list)
@@ -53,16 +53,17 @@ class _Kept:
 
 class MlxEngine:
     def __init__(self, folder: Path, prefill_tokens: int) -> None:
-        """
+        """Load the model.
+
         Raises:
             ModelFailed: the model is not made for chat.
-            Exception: of whatever kind, where mlx-lm or tokenizers can't load a file.
+            Exception: of any type, if mlx-lm or tokenizers can't load a file.
         """
         self._prefill_tokens = prefill_tokens
         self._model, config = load_model(folder)
         self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         self._tokenizer_config = _read(folder / "tokenizer_config.json")
-        maybe_set_recommended_wired_limit()  # weights stay in memory; nothing on a CPU
+        maybe_set_recommended_wired_limit()  # keeps weights in memory; no effect on a CPU
         self._eos = self._end_tokens(folder, config)
         self._grammar_vocabulary: llguidance.LLTokenizer | None = None
         self._vocabulary_size = max(
@@ -76,11 +77,11 @@ class MlxEngine:
     def generate(
         self, request: Generation, context_tokens: int, goes_on: Callable[[], bool]
     ) -> Generator[Chunk]:
-        """Generate; ends quietly, without usage, as soon as `goes_on` says no.
+        """Generate; ends without usage as soon as `goes_on` returns False.
 
         Raises:
-            ModelFailed: the messages are longer than `context_tokens`, the schema can't bind, or
-                mlx-lm broke off.
+            ModelFailed: the messages are longer than `context_tokens`, the schema can't be used, or
+                mlx-lm failed.
         """
         try:
             yield from self._generate(request, context_tokens, goes_on)
@@ -89,7 +90,7 @@ class MlxEngine:
         except _Stopped:
             return
         except Exception as error:
-            raise ModelFailed(f"The language model broke off: {error}.") from error
+            raise ModelFailed(f"The language model failed: {error}.") from error
 
     def _generate(
         self, request: Generation, context_tokens: int, goes_on: Callable[[], bool]
@@ -98,7 +99,7 @@ class MlxEngine:
         room = context_tokens - len(prompt)
         if room < 1:
             raise ModelFailed(
-                f"The conversation ({len(prompt)} tokens) is longer than what the model can hold "
+                f"The conversation ({len(prompt)} tokens) is longer than the model can hold "
                 f"({context_tokens} tokens)."
             )
         kept = self._kept[request.lane]
@@ -123,9 +124,9 @@ class MlxEngine:
         return tokens
 
     def _rewind(self, kept: _Kept, prompt: list[int]) -> int:
-        """Drop what the cache holds beyond `prompt`; leave at least one token to read.
+        """Drop what the cache holds beyond `prompt`, leaving at least one token to read.
 
-        Returns how many tokens stay.
+        Returns how many tokens stay in the cache.
         """
         pairs = zip(kept.tokens, prompt, strict=False)
         same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
@@ -147,8 +148,8 @@ class MlxEngine:
         room: int,
         goes_on: Callable[[], bool],
     ) -> Generator[int]:
-        """Generated tokens, one by one. `kept.tokens` follows what the cache holds: mlx-lm has
-        always fed a token to the model by the time that it yields it."""
+        """Generated tokens, one by one. `kept.tokens` mirrors the cache: by the time mlx-lm yields
+        a token, it has always fed it to the model."""
         new = prompt[len(kept.tokens) :]
         before = list(kept.tokens)
 
@@ -193,7 +194,7 @@ class MlxEngine:
         )
         matcher = llguidance.LLMatcher(self._grammar_vocabulary, grammar)
         if matcher.is_error():
-            raise ModelFailed(f"This JSON schema can't bind the model: {matcher.get_error()}.")
+            raise ModelFailed(f"This JSON schema can't be used: {matcher.get_error()}.")
         return [_Constraint(matcher, self._vocabulary_size, self._eos)]
 
     def _end_tokens(self, folder: Path, config: Mapping[str, Any]) -> set[int]:
@@ -217,8 +218,8 @@ class MlxEngine:
         )
 
     def _choose_counter(self) -> TokenCounter:
-        """Counting message by message is quicker; it is exact where nothing reaches over a
-        special token, which is tried."""
+        """Choose how to count. Counting message by message is faster, but exact only if no token
+        spans a special one; this is tested."""
         whole = _WholeCounter(self, self._template)
         special = frozenset(
             token.content for token in self._tokenizer.get_added_tokens_decoder().values()
@@ -256,7 +257,7 @@ class _WholeCounter:
 
 
 class _Constraint:
-    """A logits processor: only tokens that the grammar allows keep their logits."""
+    """A logits processor that keeps only the logits of tokens that the grammar allows."""
 
     def __init__(self, matcher: llguidance.LLMatcher, vocabulary_size: int, end: set[int]) -> None:
         self._matcher = matcher
@@ -283,7 +284,7 @@ class _Constraint:
 
 
 class _Text:
-    """Tokens into text, held back while a stop sequence may be on its way."""
+    """Turns tokens into text, holding it back while a stop sequence may be coming."""
 
     def __init__(self, tokenizer: Tokenizer, stop: Sequence[str]) -> None:
         self._tokenizer = tokenizer
@@ -293,7 +294,7 @@ class _Text:
         self.stopped = False
 
     def add(self, token: int) -> str:
-        """What can be said after this token."""
+        """Add a token; returns the text that is now certain."""
         self._held += self._decoder.step(self._tokenizer, token) or ""
         ends = [end for stop in self._stop if (end := self._held.find(stop)) >= 0]
         if ends:
@@ -308,18 +309,18 @@ class _Text:
         return said
 
     def rest(self) -> str:
-        """What was held back, at the end of an answer that did not stop there."""
+        """What was still held back at the end of an answer without a stop sequence."""
         return "" if self.stopped else self._held
 
 
 def _overlap(text: str, stop: str) -> int:
-    """Length of the longest end of `text` that begins `stop`."""
+    """Length of the longest end of `text` that is a beginning of `stop`."""
     longest = min(len(text), len(stop) - 1)
     return next((n for n in range(longest, 0, -1) if text.endswith(stop[:n])), 0)
 
 
 def _token(config: Mapping[str, Any], role: str) -> str:
-    """A named token; some files wrap it in an object."""
+    """A named token; in some files it is wrapped in an object."""
     named = config.get(role)
     return str(named.get("content", "") if isinstance(named, dict) else named or "")
 

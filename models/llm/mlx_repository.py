@@ -1,6 +1,6 @@
-"""An MLX model that the user names by its repository on the hub, such as mlx-community/NAME.
+"""MLX models that the user names by their repository on the hub, such as mlx-community/NAME.
 
-The catalogue's own models are pinned and verified; this one is as its publisher has it today.
+The catalogue's own models are pinned and verified; these come as their publishers have them today.
 """
 
 from contextlib import suppress
@@ -15,10 +15,10 @@ WANTED = ["*.json", "*.safetensors", "*.model", "*.jinja", "*.txt"]
 
 
 def repository(name: str) -> Path:
-    """The folder of `owner/name`, from the hub's own cache or, the first time, from the hub.
+    """The folder of `owner/name`: from the hub's local cache or, the first time, from the hub.
 
     Raises:
-        ModelUnavailable: it is not on this machine and can't be had.
+        ModelUnavailable: it is not on this machine and can't be downloaded.
     """
     try:
         with suppress(LocalEntryNotFoundError):
@@ -26,6 +26,6 @@ def repository(name: str) -> Path:
         return Path(snapshot_download(name, allow_patterns=WANTED))
     except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
         raise ModelUnavailable(
-            f"The model {name} is not on this machine, and the hub doesn't give it.",
+            f"The model {name} is not on this machine, and could not be downloaded from the hub.",
             mend="Check its name and the connection, or unset llm.model.",
         ) from error

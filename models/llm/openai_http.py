@@ -1,4 +1,4 @@
-"""Any server that speaks OpenAI's chat interface: Ollama, LM Studio, llama-server and others."""
+"""Any server with OpenAI's chat interface: Ollama, LM Studio, llama-server and others."""
 
 import ipaddress
 import json
@@ -16,9 +16,10 @@ from models.llm.server_token_count import NO_THINKING, EngineCounter
 from models.llm.special_tokens import engine_messages, without_special_tokens
 
 BYTES_PER_TOKEN = 3.6
-"""UTF-8 bytes; English prose has about 4.3, code 3, Chinese 3 to 4. Errs on the long side."""
+"""UTF-8 bytes per token: English prose has about 4.3, code 3, Chinese 3 to 4. Errs on the high
+side."""
 MESSAGE_TOKENS = 4
-"""What chat templates put around a message."""
+"""Tokens that chat templates add to a message."""
 CONNECT_SECONDS = 5.0
 COUNT_SECONDS = 0.5
 
@@ -35,9 +36,9 @@ class LlamaServer:
 class OpenAICompatible:
     """A `LanguageModel` behind an HTTP endpoint.
 
-    `counts_are_exact` is False where the endpoint can't count: then `count` and `count_messages`
-    are *estimates* from the length of the text, on the long side. llama-server counts exactly.
-    Closing a stream closes its connection, which is how such servers are cancelled.
+    `counts_are_exact` is False if the endpoint can't count: then `count` and `count_messages` are
+    *estimates* from the text's length, on the high side. llama-server counts exactly. Closing a
+    stream closes its connection, which cancels the request on such servers.
     """
 
     counts_are_exact = False
@@ -51,12 +52,13 @@ class OpenAICompatible:
         context_tokens: int = 8192,
         timeout_s: float = 30.0,
     ) -> None:
-        """
+        """Describe the endpoint; `load` connects to it.
+
         Args:
             endpoint: base URL, such as http://127.0.0.1:11434/v1.
-            model: as the endpoint calls it; None or `default` takes the first that it names.
-            context_tokens: the window to keep to; smaller where the endpoint tells its own.
-            timeout_s: longest wait for the next piece of an answer, the first one included.
+            model: the endpoint's name for it; None or `default` takes the first that it lists.
+            context_tokens: window to keep to; capped at the endpoint's own, if it reports one.
+            timeout_s: longest wait for the next piece of an answer, including the first.
         """
         self.endpoint = endpoint.rstrip("/")
         self.name = model or "default"
@@ -71,7 +73,7 @@ class OpenAICompatible:
         return self._context_tokens
 
     async def load(self) -> None:
-        """Ask the endpoint for its models, and for what it can do.
+        """Ask the endpoint for its models and its capabilities.
 
         Raises:
             ModelFailed: nobody answers there, the key is refused, or it has no such model.
@@ -83,7 +85,7 @@ class OpenAICompatible:
                 self._client = httpx.AsyncClient(
                     headers=self._headers,
                     timeout=httpx.Timeout(self._timeout_s, connect=CONNECT_SECONDS),
-                    trust_env=not self._is_here,  # no proxy for what stays on the machine
+                    trust_env=not self._is_here,  # no proxy for what stays on this machine
                 )
                 reply = await self._client.get(f"{self.endpoint}/models")
                 names = _names(self._accepted(reply, may_lack=True))
@@ -129,7 +131,7 @@ class OpenAICompatible:
         yield Chunk("", usage or Usage(self.count_messages(request.messages), 0, pieces))
 
     def hold(self) -> AbstractContextManager[None]:
-        """Nothing is held: the work is done elsewhere, or beside the processor."""
+        """Does nothing: the work is done elsewhere, or not on the CPU."""
         return nullcontext()
 
     def count(self, text: str) -> int:
@@ -137,7 +139,7 @@ class OpenAICompatible:
             try:
                 return self._llama.counter.count(text)
             except ModelFailed:
-                self.counts_are_exact = False  # a turn must not wait for a count time after time
+                self.counts_are_exact = False  # a turn must not wait for failing counts repeatedly
         return ceil(len(without_special_tokens(text).encode()) / BYTES_PER_TOKEN)
 
     def count_messages(self, messages: Sequence[Message]) -> int:
@@ -159,7 +161,7 @@ class OpenAICompatible:
 
     @property
     def _keeps_a_cache(self) -> bool:
-        """Whether reading ahead is of use: a service elsewhere may bill it and forget it."""
+        """Whether reading ahead is useful: a remote service may bill it and then discard it."""
         return self._is_here or self._llama is not None
 
     def _body(self, request: Generation) -> dict[str, Any]:
@@ -184,7 +186,7 @@ class OpenAICompatible:
         return body
 
     async def _find_llama_server(self) -> LlamaServer | None:
-        """llama-server is known by its own pages, which lie beside the common interface."""
+        """Recognise llama-server by its own endpoints, beside the common interface."""
         assert self._client is not None
         root = self.endpoint.removesuffix("/v1")
         probe = await self._client.post(f"{root}/tokenize", json={"content": "one two"})
@@ -206,9 +208,9 @@ class OpenAICompatible:
         return LlamaServer(counter, int(properties.get("total_slots", 1)), window)
 
     def _choose_model(self, names: list[str]) -> None:
-        """Take the first model there is when none was named; refuse one that isn't there.
+        """Take the first listed model if none was named; refuse one that is not listed.
 
-        llama-server answers with its one model to any name.
+        llama-server answers to any name with its one model.
         """
         if self.name == "default" and names:
             self.name = names[0]
@@ -220,7 +222,7 @@ class OpenAICompatible:
             )
 
     def _accepted(self, reply: httpx.Response, *, may_lack: bool = False) -> Mapping[str, Any]:
-        """The body of a good reply; `may_lack` takes a missing page for an empty one."""
+        """The body of a successful reply; with `may_lack`, a missing page counts as empty."""
         if reply.is_success:
             return _object(reply)
         if reply.status_code in {401, 403}:
@@ -248,7 +250,7 @@ class OpenAICompatible:
             ) from error
         except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
             raise ModelFailed(
-                f"{self.endpoint} is no address of a model server.",
+                f"{self.endpoint} is not the address of a model server.",
                 mend="assistant config set llm.endpoint http://127.0.0.1:11434/v1",
             ) from error
         except (httpx.HTTPError, json.JSONDecodeError) as error:
@@ -258,9 +260,9 @@ class OpenAICompatible:
         """The server-sent events of an answer.
 
         Raises:
-            ModelFailed: the request is refused, an event tells of an error, or they end before
-                the answer does.
-            json.JSONDecodeError: one is cut off.
+            ModelFailed: the request was refused, an event reports an error, or the events end
+                before the answer does.
+            json.JSONDecodeError: an event is truncated.
         """
         if not reply.is_success:
             await reply.aread()
@@ -283,7 +285,7 @@ class OpenAICompatible:
 
 
 def _object(reply: httpx.Response) -> Mapping[str, Any]:
-    """The JSON object of a reply; empty where it has none."""
+    """A reply's JSON object; empty if it has none."""
     try:
         found = reply.json()
     except ValueError:

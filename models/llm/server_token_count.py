@@ -1,4 +1,4 @@
-"""Token counts from a llama.cpp server, in our own process or anyone's."""
+"""Token counts from a llama.cpp server, whether ours or somebody else's."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,14 +11,14 @@ from models.llm.special_tokens import engine_messages, without_special_tokens
 from models.llm.token_counting import CountCache
 
 NO_THINKING = {"enable_thinking": False}
-"""What a template that knows of thinking is told."""
+"""Arguments for templates that support thinking."""
 
 
 class EngineCounter:
     """Counts by asking the engine, for vocabularies that tiktoken can't express.
 
-    Blocking, about a millisecond a question on the same machine. `client` is bound to the address
-    of a llama.cpp server; it is closed with this.
+    Blocking; about a millisecond per question on the same machine. `client` must be bound to the
+    address of a llama.cpp server, and is closed with this.
     """
 
     def __init__(self, client: httpx.Client, template_arguments: Mapping[str, Any]) -> None:

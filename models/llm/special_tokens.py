@@ -1,18 +1,19 @@
-"""Words that are only words: nothing in a message is read as structure by any model.
+"""Keeps special tokens out of messages, so that no model reads anything in them as structure.
 
-A chat template sets messages between marks (`<|im_end|>`, `[/INST]`, `</s>`), and engines look for
-these marks in the whole rendered prompt, so in what somebody said too. Here a blank goes into each
-sequence that some template or tokenizer takes for a mark: a special token is found by its exact
-spelling alone. What is stored and shown is not changed, only what an engine is given.
+A chat template puts messages between marks (`<|im_end|>`, `[/INST]`, `</s>`), and engines look for
+these marks in the whole rendered prompt, including what somebody said. So here a blank is inserted
+into each sequence that some template or tokenizer takes for a mark: a special token is recognised
+by its exact spelling only. What is stored and shown is unchanged; only what an engine receives
+differs.
 
-Marks are known by their shape, since there are more of them than any list holds:
+Marks are recognised by shape, since there are more of them than any list holds:
 
     < or [ beside |, and lookalikes    ChatML, Llama 3, Phi, Zephyr, Command R, DeepSeek, EXAONE …
     <word>, </word>, <start_of_turn>   SentencePiece's own, Gemma, Ling, thinking, tools; one plain
                                        word is ordinary writing unless some model knows it
     [INST], [/TOOL_CALLS], [gMASK]     Llama 2, Mistral, ChatGLM: a word with capitals or _
     >>QUESTION<<, ]~b]                 Falcon, MiniMax
-    ### Instruction:, USER:            templates that have words for marks
+    ### Instruction:, USER:            templates that use words as marks
 """
 
 import re
@@ -21,7 +22,7 @@ from collections.abc import Sequence
 from models.interfaces import Message
 
 _LINE_END = re.compile("\r\n?|[\x0b\x0c\x1c-\x1f\x85\u2028\u2029]")
-"""All that some program takes for the end of a line."""
+"""Everything that some program takes for a line end."""
 
 _INVISIBLE = re.compile(
     "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e"
@@ -31,15 +32,15 @@ _INVISIBLE = re.compile(
     + "".join(chr(plane << 16 | end) for plane in range(1, 17) for end in (0xFFFE, 0xFFFF))
     + "]"
 )
-"""Control, format and direction characters, halves of pairs, and what is no character at all.
-Spaces, tabs and line feeds stay."""
+"""Control, format and direction characters, lone surrogates and non-characters. Spaces, tabs and
+line feeds are kept."""
 
 _BARS = "|｜∣￨❘│┃¦ǀ"
 _OPEN, _CLOSE = r"<＜﹤‹〈⟨\[［", r">＞﹥›〉⟩\]］"
 _ALONE = rf"\x00-\x7f{_BARS}{_OPEN}{_CLOSE}"
 _JOINERS = re.compile(rf"(?<![^{_ALONE}])[\u200c\u200d]+|[\u200c\u200d]+(?![^{_ALONE}])")
-"""Zero-width joiners belong between letters of scripts that join, and into emoji; in ASCII and
-beside a bracket they only hide something."""
+"""Zero-width joiners belong between letters of scripts that join, and in emoji; in ASCII and next
+to a bracket they only serve to hide something."""
 _BESIDE_BAR = re.compile(rf"(?<=[{_OPEN}])(?=[{_BARS}])|(?<=[{_BARS}])(?=[{_CLOSE}])")
 _TILDE = re.compile(r"(?<=[\[\]])(?=~)|(?<=~)(?=[\[\]])|(?<=~!b)(?=\[)")
 _TAG = re.compile(r"(?<=[<＜﹤])(?=/?([^\s<>＜＞﹤﹥/]{1,64})/?[>＞﹥])")
@@ -67,17 +68,17 @@ TAG_WORDS = frozenset(
         *("filename", "reponame", "commit"),
     }
 )
-"""Tags of one plain word that some vocabulary or template knows, or that say who speaks."""
+"""Tags of one plain word that some vocabulary or template uses, or that name a speaker."""
 
 
 def without_special_tokens(text: str) -> str:
-    """`text` without marks and without invisible characters; each line end is one line feed.
+    """`text` without marks or invisible characters; each line end becomes one line feed.
 
-    Done twice, it changes nothing more.
+    Idempotent.
     """
     if not text.replace("\n", " ").isprintable():
         text = _JOINERS.sub("", _INVISIBLE.sub("", _LINE_END.sub("\n", text)))
-    # Not a loop: this is done to each message of a prompt.
+    # Written out, not a loop: this runs for every message of a prompt.
     if "##" in text or "USER" in text or "ASSISTANT" in text or "SYSTEM" in text or "HUMAN" in text:
         text = _WORD_MARK.sub(r"\1,", text)
     if _BRACKET.search(text):
@@ -88,7 +89,7 @@ def without_special_tokens(text: str) -> str:
 
 
 def engine_messages(messages: Sequence[Message]) -> list[dict[str, str]]:
-    """Messages in the form that chat interfaces and templates take. The only way to an engine."""
+    """Messages in the form of chat interfaces and templates. The only way to an engine."""
     return [
         {"role": each.role, "content": without_special_tokens(each.content)} for each in messages
     ]

@@ -1,12 +1,12 @@
-"""Exact token counts without asking the engine: the model's own vocabulary and chat template.
+"""Exact token counts without asking the engine, from the model's own vocabulary and chat template.
 
-A GGUF file carries its vocabulary, its merges and its template. From them come a tiktoken
-`Encoding` and a Jinja template, and with these a prompt is counted in microseconds, in process,
-to the token. Vocabularies of another kind (SentencePiece, WordPiece) have no tiktoken form;
-`vocabulary_from` says so by None, and the caller asks the engine.
+A GGUF file contains its vocabulary, merges and template. They give a tiktoken `Encoding` and a
+Jinja template, with which a prompt is counted exactly, in this process, within microseconds. Other
+kinds of vocabulary (SentencePiece, WordPiece) have no tiktoken form; for those, `vocabulary_from`
+returns None and the caller asks the engine.
 
-Which regular expression cuts text into words is named by `tokenizer.ggml.pre`; the expressions are
-the published ones of each tokenizer, as llama.cpp applies them.
+`tokenizer.ggml.pre` names the regular expression that splits text into words; the expressions are
+each tokenizer's published ones, as llama.cpp applies them.
 """
 
 import datetime
@@ -31,8 +31,8 @@ _GPT2 = (
     r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"  # OpenAI GPT-2
 )
 _SMOLLM = (
-    # Single digits first, then GPT-2 on what lies between: white space before a digit ends a
-    # stretch, so it stays whole.
+    # Single digits first, then GPT-2 on the text in between: white space before a digit ends a
+    # stretch of it, so it is not split.
     r"\p{N}|'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?[^\s\p{L}\p{N}]+|\s+(?![^\s\p{N}])|\s+"
 )
 _AFTER_WORDS = r" ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
@@ -64,7 +64,7 @@ SPLITS: Mapping[str, str] = {
     **dict.fromkeys(("gpt-4o", "llama4"), _GPT4O),
     "tekken": _TEKKEN,
 }
-"""`tokenizer.ggml.pre` → the expression that cuts text into words."""
+"""`tokenizer.ggml.pre` → the expression that splits text into words."""
 
 _CONTROL, _USER_DEFINED = 3, 4
 _BOS_BY_DEFAULT = frozenset({"llama3", "llama-v3", "llama-bpe", "falcon3", "tekken"})
@@ -74,11 +74,11 @@ PROBE = (
     "It's 3:07 p.m. on 2024-11-05, and I'll say: \"naïve café\" — 漢字, дом, 🙂!\n\n"
     "def f(x_1):\n\tif x_1 >= 10_000:\n        return {'a': [1, 22, 333, 4444]}  # ok?\r\n   \n"
 )
-"""Every class of character that tokenizers cut differently."""
+"""Contains every class of character that tokenizers split differently."""
 
 
 class TokenCounter(Protocol):
-    """Counts tokens as the engine does."""
+    """Counts tokens like the engine does."""
 
     def count(self, text: str) -> int: ...
 
@@ -87,10 +87,10 @@ class TokenCounter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """How plain text is counted, and the special tokens that stand outside of it.
+    """How plain text is counted, and the special tokens outside it.
 
-    `special` are cut out of a rendered prompt, `literal` (the user-defined ones) out of any text;
-    each counts one.
+    `special` tokens are cut out of a rendered prompt, `literal` (user-defined) ones out of any
+    text; each counts as one.
     """
 
     count_plain: Callable[[str], int]
@@ -102,7 +102,7 @@ class Vocabulary:
 
 
 def vocabulary_from(header: Header) -> Vocabulary | None:
-    """The vocabulary of a GGUF file; None where tiktoken has no form for its kind."""
+    """The vocabulary of a GGUF file; None if tiktoken can't express its kind."""
     values = header.values
     pre = str(values.get("tokenizer.ggml.pre", ""))
     tokens: list[str] = values.get("tokenizer.ggml.tokens", [])
@@ -141,10 +141,10 @@ def vocabulary_from(header: Header) -> Vocabulary | None:
 
 
 def _ranks(merges: Sequence[str]) -> dict[bytes, int]:
-    """Bytes → order of merging, which is what decides a BPE encoding.
+    """Bytes → merge order, which determines a BPE encoding.
 
-    Numbers are places in the list of merges, not the model's token ids: ids need not follow that
-    order, and only the number of tokens is asked for.
+    The numbers are positions in the list of merges, not the model's token ids: these need not
+    follow that order, and only the number of tokens matters.
     """
     alphabet = _byte_alphabet()
     ranks = {bytes([byte]): byte for byte in alphabet.values()}
@@ -153,14 +153,14 @@ def _ranks(merges: Sequence[str]) -> dict[bytes, int]:
         try:
             joined = bytes([alphabet[letter] for letter in left + right])
         except KeyError:
-            continue  # a merge of added tokens: their text is outside of the byte alphabet
+            continue  # a merge of added tokens: their text is outside the byte alphabet
         ranks.setdefault(joined, len(ranks))
     return ranks
 
 
 def _byte_alphabet() -> dict[str, int]:
-    """GPT-2's printable letter for each of the 256 bytes: those that print stand for themselves,
-    the others take the letters from U+0100 on."""
+    """GPT-2's printable letter for each of the 256 bytes: printable ones stand for themselves, the
+    others are mapped to letters from U+0100 on."""
     own = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     letters = {chr(byte): byte for byte in own}
     others = [byte for byte in range(256) if byte not in set(own)]
@@ -168,7 +168,7 @@ def _byte_alphabet() -> dict[str, int]:
 
 
 class _Sandbox(ImmutableSandboxedEnvironment):
-    """Quicker for what templates ask of each message: whether the loop is at its first or last."""
+    """A faster sandbox for what templates ask per message: whether it is the first or last."""
 
     def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
         if isinstance(obj, LoopContext) and not attr.startswith("_"):
@@ -180,9 +180,10 @@ class ChatTemplate:
     """A model's own Jinja template, run in a sandbox."""
 
     def __init__(self, source: str, *, bos: str, eos: str) -> None:
-        """
+        """Parse the template.
+
         Raises:
-            ModelFailed: the template does not parse.
+            ModelFailed: it can't be parsed.
         """
         environment = _Sandbox(
             trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"]
@@ -198,10 +199,10 @@ class ChatTemplate:
             raise ModelFailed(f"The model's chat template can't be read: {error}.") from error
 
     def render(self, messages: Sequence[Message]) -> str:
-        """The prompt as the model reads it, the answer's opening included.
+        """The prompt as the model reads it, including the answer's opening.
 
         Raises:
-            ModelFailed: the template refuses these messages (roles in an order it doesn't know).
+            ModelFailed: the template refuses these messages (an order of roles it doesn't support).
         """
         try:
             return self._template.render(
@@ -227,7 +228,7 @@ def _strftime_now(form: str) -> str:
 
 
 class VocabularyCounter:
-    """Counts in process. What it has counted is remembered by a hash, never by its words."""
+    """Counts in this process. Counts are cached by a hash of the text, never by its words."""
 
     def __init__(self, vocabulary: Vocabulary, template: ChatTemplate) -> None:
         self._vocabulary = vocabulary
@@ -247,7 +248,7 @@ class VocabularyCounter:
         return int(vocabulary.adds_bos) + self._sum(self._split_special(prompt))
 
     def _sum(self, pieces: list[str]) -> int:
-        """Tokens of a text cut at special tokens: the odd pieces are those, and count one each."""
+        """Tokens of a text cut at special tokens: every odd piece is one, and counts as one."""
         count = self._vocabulary.count_plain
         return len(pieces) // 2 + sum(self._known.get(text, count) for text in pieces[::2])
 
@@ -255,8 +256,8 @@ class VocabularyCounter:
 class CountCache:
     """Counts by hash of the text, so that no forgotten word stays here.
 
-    Python's string hash has 64 bits and a random key for each process; with the length beside it
-    two texts of one conversation never meet.
+    Python's string hash has 64 bits and a random key per process; together with the length, two
+    texts of one conversation never collide.
     """
 
     def __init__(self, size: int = 4096) -> None:
@@ -264,7 +265,7 @@ class CountCache:
         self._counts: dict[tuple[int, int], int] = {}
 
     def get(self, text: str, count: Callable[[str], int]) -> int:
-        """The known count, else `count(text)`. Thread-safe: at worst it is counted twice."""
+        """The cached count, otherwise `count(text)`. Thread-safe: at worst it is counted twice."""
         if not text:
             return 0
         key = (hash(text), len(text))
@@ -278,7 +279,7 @@ class CountCache:
 
 
 def _splitter(words: frozenset[str]) -> Callable[[str], list[str]]:
-    """Cuts a text at any of `words`, the longest first: text, word, text, word, … text."""
+    """Splits a text at any of `words`, longest first: text, word, text, word, … text."""
     if not words:
         return lambda text: [text]
     longest_first = sorted(words, key=len, reverse=True)
@@ -286,7 +287,8 @@ def _splitter(words: frozenset[str]) -> Callable[[str], list[str]]:
 
 
 def agree(ours: TokenCounter, engine: TokenCounter) -> bool:
-    """Whether both count a text of all kinds alike, alone and in a conversation.
+    """Whether both count the same for a text with all kinds of characters, alone and in a
+    conversation.
 
     Raises:
         ModelFailed: the engine does not count at all.
@@ -302,7 +304,7 @@ def agree(ours: TokenCounter, engine: TokenCounter) -> bool:
 
 
 def _count_or_refusal(counter: TokenCounter, messages: Sequence[Message]) -> int | None:
-    """None where the template refuses: not every one knows a system message."""
+    """None if the template refuses: not all of them support a system message."""
     try:
         return counter.count_messages(messages)
     except ModelFailed:

@@ -1,4 +1,4 @@
-"""Which models suit this machine."""
+"""Chooses the models that suit this machine."""
 
 from typing import TYPE_CHECKING
 

@@ -1,9 +1,9 @@
 """Measures how fast a language model runs on this machine, in a process of its own.
 
-The model of a running conversation is not asked for that, though it may be the same one. Its
-background lane reads a few tokens at a time, so that it can be interrupted, and is far slower at
-that than the conversation's lane: on two cores a 1.5B model reads 28 tokens a second in the one and
-65 in the other. And a process of its own is killed as soon as somebody speaks.
+A running conversation's model would not do, even if it is the same one. Its background lane reads a
+few tokens at a time, so that it can be interrupted, and is far slower than the conversation's lane:
+on two cores a 1.5B model reads 28 tokens per second in the former and 65 in the latter. Also, a
+separate process can be killed as soon as somebody speaks.
 """
 
 import asyncio
@@ -33,33 +33,33 @@ logger = logging.getLogger(__name__)
 CONTEXT_TOKENS = 512
 WRITTEN_TOKENS = 32
 LONGEST_S = 90.0
-"""For loading and measuring together. Nothing is learnt from what takes longer: the machine is
+"""Seconds for loading and measuring together. A longer run would tell us nothing: the machine is
 busy, or so slow that the estimate alone rules the model out."""
 WARM_UP = "Hello."
-"""Brings the weights into memory, and the beginning of the prompt into the cache."""
+"""Gets the weights into memory, and the beginning of the prompt into the cache."""
 PROMPT = (
     "The keeper of the lighthouse climbed the stairs every evening before sunset, carrying a can "
     "of oil and a clean cloth. He wiped the lenses, trimmed the wick, and waited for the first "
     "ships to pass the headland on their way home. Count from one to a hundred."
 )
-"""About `READ_TOKENS`, with an answer that doesn't end before `WRITTEN_TOKENS`."""
+"""About `READ_TOKENS` long, with an answer longer than `WRITTEN_TOKENS`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """Both in seconds: the wall clock's, and the processor time of the model's process so far."""
+    """A point in time, in seconds: wall clock, and the model process's processor time so far."""
 
     wall: float
     processor: float
 
 
 class Benchmark:
-    """Measures the better model of the profile `default`, when it is due.
+    """Measures the better model of the profile `default`, when due.
 
     Args:
         threads: for writing, as in a conversation; None: what suits the machine.
-        log: file for what native code prints; None: nowhere.
-        available_memory: bytes that a new process may take.
+        log: file for what native code prints; None discards it.
+        available_memory: returns the bytes that a new process may use.
     """
 
     def __init__(
@@ -80,8 +80,8 @@ class Benchmark:
         self._available_memory = available_memory
 
     def due(self, now: datetime) -> str | None:
-        """The model that is to be measured, by its name in the catalogue; None: there is nothing to
-        learn now, or not enough free memory. Blocking.
+        """The model to measure, by its name in the catalogue; None if there is nothing to learn
+        now, or too little free memory. Blocking.
 
         Args:
             now: in UTC.
@@ -96,11 +96,11 @@ class Benchmark:
         return model
 
     async def run(self, model: str) -> bool:
-        """Measure a model; returns whether the machine was calm, so that the result was kept.
-        Cancelling it kills the model's process at once.
+        """Measure a model. Returns whether the result was kept, which means that the machine was
+        not busy. Cancelling kills the model's process at once.
 
         Raises:
-            ModelMissing, ModelCorrupt: the model's file is not there, or is damaged.
+            ModelMissing, ModelCorrupt: the model's file is missing or damaged.
             ModelFailed: its process failed.
         """
         weights = self._store.weights(model)
@@ -124,11 +124,11 @@ class Benchmark:
 async def measure(
     weights: Path, *, threads: int, log: Path | None = None, longest_s: float = LONGEST_S
 ) -> Measurement:
-    """Load a GGUF file into a new process, time one prompt and its answer, and end the process.
+    """Load a GGUF file in a new process, time one prompt and its answer, and end the process.
 
     Args:
         threads: for writing. Prompts are read with all cores.
-        log: file for what native code prints; None: nowhere.
+        log: file for what native code prints; None discards it.
 
     Raises:
         ModelCorrupt: llama.cpp can't load the file.
@@ -160,7 +160,7 @@ async def measure(
 
 
 async def _timed(worker: Worker, prompt: str, tokens: int) -> tuple[list[Moment], Usage]:
-    """Ask for an answer; returns when the request, its first token and its last one were."""
+    """Ask for an answer; returns the times of the request, its first token and its last one."""
     process = psutil.Process(worker.pid)
 
     def now() -> Moment:
@@ -199,4 +199,4 @@ def _measurement(config: WorkerConfig, moments: list[Moment], usage: Usage) -> M
 
 
 def _nothing(_worker: Worker) -> None:
-    """Requests hear of the end of the process themselves."""
+    """Nothing to do: requests notice the end of the process themselves."""

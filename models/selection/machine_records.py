@@ -1,4 +1,4 @@
-"""What is known of the machines that share a cache of models."""
+"""What is known about the machines that share a cache of models."""
 
 import json
 import logging
@@ -13,23 +13,23 @@ from models.selection.speed import Measurement, Speed, typical
 logger = logging.getLogger(__name__)
 
 KEPT = 3
-"""Measurements kept for each model. All of them are needed before they outweigh the estimate: one
-may still have been made under conditions that nobody noticed."""
+"""Measurements kept per model. All of them are needed to outweigh the estimate, as any one may have
+been made under conditions that nobody noticed."""
 UNSETTLED = timedelta(hours=1)
-"""Time between measurements while some are lacking, or while the newest contradicts the others."""
+"""Time between measurements while some are missing, or the newest contradicts the others."""
 TOO_SLOW_AGAIN = timedelta(days=1)
 RENEWED = timedelta(days=7)
-"""A model found too slow is measured again sooner than one that is fast enough: a needlessly small
-model costs the user more."""
+"""Time between measurements of a fast enough model. One found too slow is measured again sooner,
+because an unnecessarily small model costs the user more."""
 OBSOLETE = frozenset({"speeds"})
-"""Keys of earlier versions. The speeds were noted without the load of the machine, so they say
+"""Keys of earlier versions. These speeds were recorded without the machine's load, so they say
 nothing about the model."""
 
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """A JSON file with one object for each machine. Losing it costs a probe of the processor, and
-    the measurements are made again."""
+    """A JSON file with one object per machine. If it is lost, the processor is probed and the model
+    measured again."""
 
     path: Path
 
@@ -38,7 +38,7 @@ class Notes:
         return notes if isinstance(notes, dict) else {}
 
     def add(self, hardware: Hardware, **facts: Any) -> None:
-        """Where the file can't be written, a line in the log says so, and nothing else happens."""
+        """Record facts about a machine. If the file can't be written, this is only logged."""
         everything = self._all() | {hardware.key: self.of(hardware) | facts}
         fresh = self.path.with_suffix(".new")
         try:
@@ -46,7 +46,7 @@ class Notes:
             fresh.write_text(json.dumps(everything, indent=2), encoding="utf-8")
             fresh.replace(self.path)
         except OSError as error:
-            logger.warning("Notes on this machine could not be kept: %s", error)
+            logger.warning("Facts about this machine could not be stored: %s", error)
 
     def _all(self) -> dict[str, Any]:
         try:
@@ -73,7 +73,7 @@ class Notes:
         return True
 
     def measurements(self, hardware: Hardware, model: str) -> list[Measurement]:
-        """The last calm ones, oldest first."""
+        """The latest measurements on a calm machine, oldest first."""
         noted = self._measured(hardware).get(model)
         read = [Measurement.from_json(each) for each in noted] if isinstance(noted, list) else []
         return [each for each in read if each is not None and each.calm]
@@ -87,7 +87,7 @@ class Notes:
         return None
 
     def due(self, hardware: Hardware, model: str, now: datetime) -> bool:
-        """Whether the model is to be measured (again); `now` in UTC."""
+        """Whether the model should be measured (again); `now` in UTC."""
         kept = self.measurements(hardware, model)
         if not kept:
             return True

@@ -1,4 +1,4 @@
-"""Profiles: which model plays which role, and which language model suits this machine."""
+"""Profiles: the model for each role, and the language model that suits this machine."""
 
 import math
 import threading
@@ -15,13 +15,13 @@ from models.selection.machine_records import Notes
 from models.selection.speed import FIRST_CLAUSE_S, SPEECH_TOKENS_PER_S, Speed
 
 ENOUGH_RAM_BYTES = 7 << 30
-"""For a model of the 1.5B class. Machines sold with 8 GB report somewhat less."""
+"""Memory for a model of the 1.5B class. Machines sold with 8 GB report somewhat less."""
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """Names in the catalogue, by role. `stand_in` is a quicker encoder, by which recall goes where
-    the other one is late; None has one encoder alone."""
+    """Names in the catalogue, by role. `stand_in` is a faster encoder, which recall uses when the
+    other one is late; None if there is only one."""
 
     name: str
     stt: str
@@ -32,7 +32,7 @@ class Profile:
 
     @property
     def encoders(self) -> tuple[str, ...]:
-        """The quick one first."""
+        """The faster one first."""
         return (self.encoder,) if self.stand_in is None else (self.stand_in, self.encoder)
 
     @property
@@ -60,8 +60,8 @@ SMALL = Profile(
     "all-mpnet-base-v2",
     stand_in="all-minilm-l6-v2",
 )
-"""The stronger encoder finds a third more paraphrases; its questions take five times as long,
-which on two cores is past the time of a recall unless it begins while the user still speaks."""
+"""The stronger encoder finds a third more paraphrases, but takes five times as long for a question.
+On two cores that exceeds a recall's deadline, unless it starts while the user is still speaking."""
 PROFILE_NAMES = ("tiny", "small", "default")
 
 STRONG = ("qwen2.5-1.5b-instruct", "qwen2.5-coder-1.5b-instruct")
@@ -71,7 +71,7 @@ APPLE_MODELS = ("qwen2.5-1.5b-instruct-mlx", *STRONG)
 
 
 class Ground(StrEnum):
-    """What a choice rests on, as far as users are told when it changes."""
+    """What a choice is based on; a change of it is reported to the user."""
 
     FIXED = "fixed"
     """The profile names the model."""
@@ -86,12 +86,12 @@ class Ground(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A profile for this machine and why.
+    """A profile for this machine, and why.
 
     Attributes:
-        reason: one or two sentences, with what a better model would need.
+        reason: one or two sentences, including what a better model would need.
         candidates: language models that suit this machine, best first. The profile has one of them,
-            unless none is on this machine and another one is.
+            unless none of them is on this machine and another one is.
     """
 
     profile: Profile
@@ -101,12 +101,11 @@ class Choice:
 
     @property
     def absent(self) -> str | None:
-        """The more suitable model that is not on this machine."""
+        """The more suitable model that is missing on this machine; None if there is none."""
         return None if self.profile.llm in self.candidates else self.candidates[0]
 
     def is_news(self, hardware: Hardware, notes: Notes) -> bool:
-        """Whether the user has not been told of this choice, or was told of another one since. From
-        now on it counts as told."""
+        """True if this choice differs from the one last reported to the user; records it."""
         told = f"{self.profile.llm} {self.ground}"
         if notes.of(hardware).get("told") == told:
             return False
@@ -126,14 +125,14 @@ def choose_profile(
 ) -> Choice:
     """The models of a profile. Needs no network; `default` probes the processor once.
 
-    Of equally suitable language models it names the best that is on the machine, else the one
-    that was taken last time, else the best. Where none of them is on the machine, but another
-    language model of `default` is, it names that one: nothing that worked yesterday needs a
-    download today. `engine` keeps to the language models of one engine.
+    Among equally suitable language models, it takes the best that is on the machine, otherwise the
+    one chosen last time, otherwise the best. If none of them is on the machine, but another
+    language model of `default` is, it takes that one, so that what worked yesterday needs no
+    download today. With `engine`, only that engine's language models are considered.
 
     Args:
         anew: for a download. Probes again, in case the machine was busy the first time (the better
-            probe counts), and names a suitable model whatever is on the machine.
+            result counts), and takes a suitable model whatever is on the machine.
 
     Raises:
         SettingsError: there is no such profile.
@@ -165,14 +164,14 @@ def choose_profile(
 
 
 def _substitute(store: ModelStore, ground: Ground) -> str | None:
-    """A language model of `default` that is on this machine, where those that suit it are not."""
+    """A language model of `default` that is on this machine when no suitable one is."""
     models = (SMALL.llm,) if ground is Ground.MEMORY else (*STRONG, SMALL.llm)
     return next(iter(_ready(store, models)), None)
 
 
 def to_measure(hardware: Hardware, store: ModelStore) -> str | None:
-    """The model on this machine whose measured speed decides what `default` takes: the better one,
-    whether it is in use or was found too slow. None where nothing depends on speed."""
+    """The model on this machine whose measured speed decides the choice for `default`: the better
+    one, whether in use or found too slow. None if speed does not matter."""
     if hardware.ram_bytes < ENOUGH_RAM_BYTES or hardware.apple_silicon:
         return None
     ready = _ready(store, STRONG)
@@ -233,7 +232,7 @@ def _too_slow(measured: Speed) -> str:
 
 
 def _rate(tokens_per_s: float) -> str:
-    """Rounded down: what just misses a limit must not look as if it met it."""
+    """Rounded down, so that what just misses a limit doesn't seem to meet it."""
     tenths = math.floor(10 * tokens_per_s)
     return f"{tenths // 10}" if tokens_per_s >= 10 else f"{tenths / 10:g}"
 
@@ -247,9 +246,9 @@ def pull_choice(
     stop: threading.Event | None = None,
     arrived: Callable[[PullResult], None] = lambda _pulled: None,
 ) -> Choice:
-    """Bring a profile's models; of its language models, the best that a source serves.
+    """Download a profile's models; as language model, the best that a source serves.
 
-    Returns the choice as it came out; `arrived` is told of each model. Raises as
+    Returns the resulting choice; `arrived` is called with each model. Raises like
     `ModelStore.pull`.
     """
     others = [name for name in choice.profile.models if name != choice.profile.llm]
@@ -277,5 +276,5 @@ def _as_it_came(
         title = store.catalogue.get(choice.profile.llm).title
         reason = store.catalogue.get(llm).title + reason.removeprefix(title)
     if refused:
-        reason = f"{reason} A better one was not to be had. {refused[0]}"
+        reason = f"{reason} A better one could not be downloaded. {refused[0]}"
     return replace(choice, profile=replace(choice.profile, llm=llm), reason=reason)

@@ -17,7 +17,7 @@ from models.selection.profiles import Choice, Profile, choose_profile
 
 @dataclass(frozen=True, slots=True)
 class ModelSelection:
-    """What is needed to build models: the cache, this machine, and what was chosen for it."""
+    """What is needed to build models: the cache, this machine, and the choice for it."""
 
     store: ModelStore
     hardware: Hardware
@@ -54,7 +54,7 @@ def select_models(settings: Settings) -> ModelSelection:
 
 
 def engine_for(shop: ModelSelection, settings: Settings, wanted: str) -> str:
-    """The engine that what is named needs."""
+    """The engine that the named model needs."""
     if settings.llm.endpoint is not None:
         return "openai"
     if shop.knows(wanted):
@@ -66,7 +66,7 @@ def engine_for(shop: ModelSelection, settings: Settings, wanted: str) -> str:
 def model_path(
     shop: ModelSelection, wanted: str, role: ModelRole, find: Callable[[ModelStore, str], Path]
 ) -> Path:
-    """The path of a model that is named in the catalogue, or is the user's own file or folder."""
+    """The path of a model named in the catalogue, or of the user's own file or folder."""
     if shop.knows(wanted):
         if shop.store.catalogue.get(wanted).role is not role:
             raise SettingsError(
@@ -84,7 +84,8 @@ def model_path(
 
 
 def wanted_models(settings: Settings, shop: ModelSelection) -> list[str]:
-    """Names in the catalogue; the user's own files and servers need no download."""
+    """Names in the catalogue to have on this machine; the user's own files and servers need no
+    download."""
     served = settings.llm.endpoint is not None or settings.llm.engine == "openai"
     named = (
         settings.stt.model or shop.profile.stt,

@@ -7,25 +7,25 @@ from datetime import datetime
 from typing import Any, Self
 
 SPEECH_TOKENS_PER_S = 5.0
-"""Writing at this rate keeps up with speaking. At its normal pace the Piper voice speaks 4.0 to 4.3
-tokens of Qwen2.5 a second."""
+"""Writing at this rate keeps up with speaking: at its normal pace, the Piper voice speaks 4.0 to
+4.3 tokens of Qwen2.5 per second."""
 FIRST_CLAUSE_S = 4.0
-"""Longest wait for the first clause, in seconds. Generous on purpose: a model that answers twice as
-many questions correctly is worth waiting for."""
+"""Longest acceptable wait for the first clause, in seconds. Generous on purpose: a model that
+answers twice as many questions correctly is worth waiting for."""
 READ_TOKENS = 60
-"""What a turn typically adds to a prompt whose beginning is cached."""
+"""Tokens that a turn typically adds to a prompt whose beginning is cached."""
 CLAUSE_TOKENS = 10
-"""Written before the voice has something to say."""
+"""Tokens written before the voice can start."""
 CALM_SHARE = 0.8
-"""A measurement counts if the model got at least this share of the processor time it could use.
-On two cores it gets 0.94 to 0.98 when nothing else is running, and less than 0.5 beside one or two
-programs that take all they can get, where it writes 2 tokens a second instead of 28."""
+"""A measurement counts if the model got at least this share of the processor time it could use. On
+two cores it gets 0.94 to 0.98 when nothing else is running, and less than 0.5 next to one or two
+programs that take all they can get; there it writes 2 tokens per second instead of 28."""
 
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """Tokens a second. `reading` counts up to the first token written, with the batches and threads
-    that a conversation uses."""
+    """Tokens per second. `reading` covers the time up to the first token written, with the batches
+    and threads that a conversation uses."""
 
     reading: float
     writing: float
@@ -38,15 +38,16 @@ class Speed:
 
     @property
     def keeps_up(self) -> bool:
-        """Fast enough for a conversation."""
+        """Whether this is fast enough for a conversation."""
         return self.writing >= SPEECH_TOKENS_PER_S and self.first_clause_s <= FIRST_CLAUSE_S
 
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """
+    """A measured speed.
+
     Args:
-        share: processor time that the model's process got, of what its threads could have used.
+        share: processor time that the model's process got, relative to what its threads could use.
         at: when it was made, in UTC.
     """
 
@@ -56,7 +57,7 @@ class Measurement:
 
     @property
     def calm(self) -> bool:
-        """Nothing else wanted the processor at the same time."""
+        """Whether nothing else wanted the processor at the same time."""
         return self.share >= CALM_SHARE
 
     def as_json(self) -> dict[str, Any]:
@@ -69,7 +70,7 @@ class Measurement:
 
     @classmethod
     def from_json(cls, values: Any) -> Self | None:
-        """None if `values` is not what `as_json` makes."""
+        """None if `values` was not made by `as_json`."""
         try:
             speed = Speed(float(values["reading"]), float(values["writing"]))
             made = cls(speed, float(values["share"]), datetime.fromisoformat(values["at"]))

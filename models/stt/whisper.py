@@ -1,14 +1,14 @@
-"""Speech-to-text: Whisper on CTranslate2, int8 on the CPU, cut down for short spoken turns.
+"""Speech-to-text: Whisper on CTranslate2, int8 on the CPU, tuned for short spoken turns.
 
 Whisper always encodes 30 s, of which a spoken turn fills three. The encoder's cost falls with its
-window, so the window here is just long enough, and greedy decoding without timestamps follows.
-Two things keep that safe:
+window, so the window here is just long enough; decoding is greedy and without timestamps. Two
+things keep that safe:
 
-- The *features* are padded with zeros, never cut to the real length: a decoder that doesn't see
-  the silence after the words repeats them without end.
-- What looks like a runaway, or isn't sure, is decoded again with a beam, which costs little since
-  the encoding is there; if that leaves a runaway or a guess, the way faster-whisper does it as
-  shipped: 30 s window, beam, rising temperature.
+- The *features* are padded with zeros, never cut to the real length: a decoder that doesn't see the
+  silence after the words repeats them endlessly.
+- A result that seems to run on, or is unsure, is decoded again with a beam, which costs little as
+  the encoding is there. If it still runs on or is a guess, it is decoded with faster-whisper's
+  defaults: 30 s window, beam, rising temperature.
 """
 
 import logging
@@ -37,27 +37,28 @@ SHORTEST_SAMPLES = 400
 """One analysis window of the spectrogram; shorter audio is padded with silence."""
 
 COMPRESSION_LIMIT = 2.4
-"""Text that zlib shrinks more than this repeats itself (faster-whisper's own limit)."""
+"""Text that zlib compresses by more than this repeats itself (faster-whisper's own limit)."""
 DOUBT_LIMIT = -1.0
 """Mean log probability below which the text is a guess (faster-whisper's own limit)."""
 SILENCE_LIMIT = 0.6
-"""With so much probability of silence a guess isn't worth a second try (the same)."""
+"""Probability of silence above which a guess isn't worth a second try (faster-whisper's own)."""
 UNSURE_LIMIT = -0.5
-"""Below this a beam is worth its 30–60 ms: a third of the recordings, and a point of word error
-less with tiny.en."""
+"""Mean log probability below which a beam is worth its 30–60 ms: a third of the recordings, and one
+point less word error with tiny.en."""
 SECOND_TRY_BEAM = 5
 LONG_S = 8.0
-"""Longer audio is decoded with timestamps: without them a pause may end the text for good. With
-them the decoder says how far it came, and the rest is decoded by itself."""
+"""Seconds above which audio is decoded with timestamps: without them, the decoder may stop at a
+pause. With them it says how far it came, and the rest is decoded separately."""
 LEAST_REST_S = 1.5
-"""Less isn't worth another look: it is the silence after the words, mostly."""
+"""Seconds below which the rest isn't decoded: usually it is silence after the words."""
 TIMESTAMP_S = 0.02
 LEISURE_S = 4
-"""Past so many seconds there is a token a second at least, or the decoder stopped at a pause."""
+"""Beyond this many seconds there is at least one token per second, or the decoder stopped at a
+pause."""
 
 LAST_TRY_TEMPERATURES = (0.0, 0.4)
 SENTENCE_WORDS = 4
-"""Fewer are said twice in earnest: "come on, come on"."""
+"""Shorter phrases are repeated on purpose: "come on, come on"."""
 
 AUTO = "auto"
 REQUIRED_FILES = ("model.bin", "config.json", "tokenizer.json")
@@ -65,7 +66,7 @@ REQUIRED_FILES = ("model.bin", "config.json", "tokenizer.json")
 
 @dataclass(frozen=True, slots=True)
 class _Window:
-    """How far the features are padded, in frames."""
+    """How far features are padded, in frames."""
 
     least: int
     after_speech: int
@@ -81,7 +82,7 @@ class FasterWhisper:
 
     Args:
         folder: holds model.bin, config.json, tokenizer.json and the vocabulary.
-        threads: CPU threads of one transcription.
+        threads: CPU threads per transcription.
         language: ISO 639-1 code, or `auto` to detect it in every utterance.
     """
 
@@ -93,10 +94,10 @@ class FasterWhisper:
         self._engine: _Engine | None = None
 
     def load(self) -> None:
-        """Read the model and transcribe a moment of silence, so that the first turn is quick.
+        """Load the model and transcribe some silence, so that the first turn is fast.
 
         Raises:
-            ModelMissing, ModelCorrupt: the folder's files are absent or unreadable.
+            ModelMissing, ModelCorrupt: the folder's files are missing or unreadable.
             SettingsError: the model doesn't know the language.
         """
         if self._engine is not None:
@@ -109,7 +110,7 @@ class FasterWhisper:
         """See `SpeechToText.transcribe`. Empty audio gives empty text.
 
         Raises:
-            ModelFailed: not loaded, or the engine gave up.
+            ModelFailed: not loaded, or the engine failed.
             ValueError: more than 30 s of audio.
         """
         if self._engine is None:
@@ -129,7 +130,7 @@ def _open(folder: Path, threads: int) -> WhisperModel:
     absent = [name for name in REQUIRED_FILES if not (folder / name).is_file()]
     if absent:
         raise ModelMissing(
-            f"The speech model {folder.name} is not complete: {folder / absent[0]} is missing.",
+            f"The speech model {folder.name} is incomplete: {folder / absent[0]} is missing.",
             mend=f"assistant models pull {folder.name}",
         )
     logging.getLogger("faster_whisper").setLevel(logging.WARNING)
@@ -141,7 +142,7 @@ def _open(folder: Path, threads: int) -> WhisperModel:
             cpu_threads=threads,
             local_files_only=True,
         )
-    except Exception as error:  # ctranslate2 and tokenizers raise many kinds, Exception itself too
+    except Exception as error:  # ctranslate2 and tokenizers raise many types, even Exception
         raise ModelCorrupt(
             f"The speech model in {folder} can't be read: {error}.",
             mend=f"assistant models pull {folder.name}",
@@ -150,10 +151,10 @@ def _open(folder: Path, threads: int) -> WhisperModel:
 
 @dataclass(frozen=True, slots=True)
 class _Length:
-    """How many tokens a stretch of audio can hold.
+    """How many tokens a segment of audio can contain.
 
-    Among the recordings no true transcript has more than 6.1 tokens a second in English, spelled
-    letters included; other languages are cut into more and smaller tokens.
+    No true transcript of the recordings has more than 6.1 tokens per second in English, spelled
+    letters included; other languages are split into more and smaller tokens.
     """
 
     least: int
@@ -175,14 +176,14 @@ class _Decoded:
     log_probability: float
     no_speech: float
     until_s: float | None = None
-    """How far into the audio the text reaches, where the decoder said so."""
+    """How far into the audio the text reaches; None if the decoder didn't say."""
 
     @property
     def compression_ratio(self) -> float:
         return compression_ratio(self.text)
 
     def is_doubtful(self, length: _Length) -> bool:
-        """A runaway, an early end, or a guess where there seems to be speech."""
+        """Whether it runs on, ends early, or is a guess where there seems to be speech."""
         if not length.least <= self.tokens <= length.likely:
             return True
         if self.compression_ratio > COMPRESSION_LIMIT:
@@ -192,14 +193,14 @@ class _Decoded:
         return self.log_probability < DOUBT_LIMIT and self.no_speech <= SILENCE_LIMIT
 
     def is_unsure(self, length: _Length) -> bool:
-        """Doubtful, or worth a second look."""
+        """Whether it is doubtful, or worth a second look."""
         if self.is_doubtful(length) or repetition_count(self.text) > 1:
             return True
         return self.log_probability < UNSURE_LIMIT and self.no_speech <= SILENCE_LIMIT
 
 
 class _Engine:
-    """The loaded model and what depends on it alone. Thread-safe: nothing changes after it."""
+    """The loaded model and what depends only on it. Thread-safe, since nothing changes later."""
 
     def __init__(self, model: WhisperModel, language: str, name: str) -> None:
         if language != AUTO and language not in model.supported_languages:
@@ -246,7 +247,7 @@ class _Engine:
     def _in_parts(
         self, audio: Samples, encoded: ctranslate2.StorageView, language: str
     ) -> _Decoded:
-        """Decode, go on after the last word, and so on to the end of the audio."""
+        """Decode, continue after the last word, and so on to the end of the audio."""
         parts: list[_Decoded] = []
         while True:
             seconds = len(audio) / STT_SAMPLE_RATE
@@ -262,7 +263,7 @@ class _Engine:
         return _joined(parts)
 
     def _features(self, audio: Samples) -> Features:
-        """Shape (80, frames); 2 ms for 5 s, so there is nothing to gain here."""
+        """Shape (80, frames). Takes 2 ms for 5 s of audio, so there is nothing to gain here."""
         waveform = audio.astype(np.float32) / 32768.0
         if len(waveform) < SHORTEST_SAMPLES:
             waveform = np.pad(waveform, (0, SHORTEST_SAMPLES - len(waveform)))
@@ -277,7 +278,7 @@ class _Engine:
         return padded
 
     def _detect(self, encoded: ctranslate2.StorageView) -> str:
-        """The most probable language, such as `de` out of `<|de|>`."""
+        """The most probable language, such as `de` from `<|de|>`."""
         token, _ = self._model.model.detect_language(encoded)[0][0]
         return str(token).strip("<|>")
 
@@ -303,7 +304,7 @@ class _Engine:
         )[0]
         tokens = result.sequences_ids[0]
         text = self._tokenizer.decode(tokens).strip()
-        # The score is the mean over the tokens alone; Whisper's thresholds count the end token too.
+        # The score is the mean over the text's tokens; Whisper's thresholds include the end token.
         mean = result.scores[0] * len(tokens) / (len(tokens) + 1)
         marks = [token for token in tokens if token >= self._tokenizer.timestamp_begin]
         ended = bool(marks) and tokens[-1] == marks[-1] and len(marks) > 1
@@ -321,10 +322,10 @@ class _Engine:
     def _as_shipped(
         self, audio: Samples, language: str, length: _Length, before: _Decoded
     ) -> Transcription:
-        """Once more with faster-whisper's own window, beam, and the first of its temperatures.
+        """Decode again with faster-whisper's own window, beam, and its first temperatures.
 
-        The hotter ones cost seconds and seldom help. It drops what it takes for silence; then the
-        doubts of the try before are reported.
+        Higher ones cost seconds and seldom help. It drops what it considers silence; in that case
+        the previous try's doubts are reported.
         """
         waveform = audio.astype(np.float32) / 32768.0
         found, _ = self._model.transcribe(
@@ -347,7 +348,7 @@ class _Engine:
 
 
 def _joined(parts: list[_Decoded]) -> _Decoded:
-    """The parts of one stretch; doubts are averaged over the tokens, silence is the first's."""
+    """Join the parts of one segment; doubt is averaged over tokens, silence is the first part's."""
     tokens = sum(part.tokens for part in parts)
     doubt = sum(part.log_probability * (part.tokens + 1) for part in parts) / (tokens + len(parts))
     text = " ".join(part.text for part in parts if part.text)
@@ -355,9 +356,9 @@ def _joined(parts: list[_Decoded]) -> _Decoded:
 
 
 def repetition_count(text: str) -> int:
-    """How often the text says the same: 3 for "Repeat. Repeat. Repeat.", 1 as a rule.
+    """How often the text repeats the same words: 3 for "Repeat. Repeat. Repeat.", usually 1.
 
-    People do say "no, no, no"; so it is a reason to listen again, not to disbelieve.
+    People do say "no, no, no", so it is a reason to listen again, not to disbelieve.
     """
     words = re.findall(r"\w+", text.lower())
     count = len(words)
@@ -372,7 +373,7 @@ def repetition_count(text: str) -> int:
 
 
 def repeats_itself(text: str) -> bool:
-    """A whole sentence, and the same once more, perhaps broken off: a decoder that ran on."""
+    """Whether a whole sentence occurs twice, perhaps broken off: the decoder ran on."""
     words = re.findall(r"\w+", text.lower())
     return any(
         words[:unit] == words[unit : 2 * unit]
@@ -382,6 +383,6 @@ def repeats_itself(text: str) -> bool:
 
 
 def compression_ratio(text: str) -> float:
-    """Bytes of the text over its bytes compressed; below 1 for a few words."""
+    """Bytes of the text divided by its compressed bytes; below 1 for a few words."""
     raw = text.encode()
     return len(raw) / len(zlib.compress(raw))

@@ -1,8 +1,8 @@
-"""Which sounds of a synthesized clause belong to which written word.
+"""Finds which sounds of a synthesized clause belong to which written word.
 
-A voice reports the length of every phoneme, and phonemes in groups that espeak made of the text.
-Groups are mostly words, but not always: "of the" becomes one, "24" becomes two. The most plausible
-assignment in order is found by dynamic programming over the number of sounds.
+A voice reports the length of every phoneme, in groups that espeak made from the text. Groups are
+usually words, but not always: "of the" becomes one, "24" becomes two. Dynamic programming over the
+number of sounds finds the most plausible assignment that keeps the order.
 """
 
 import re
@@ -21,15 +21,15 @@ class PhonemeGroup:
 
 
 MOST_WORDS = 3
-"""In one group."""
+"""Most words in one group."""
 MOST_GROUPS = 12
-"""Of one word: a long number."""
+"""Most groups of one word: a long number."""
 UNEVEN = 0.8
-"""What it costs to leave one word, one group."""
+"""The cost of each deviation from one word per group."""
 
 
 def estimated_phonemes(word: str) -> float:
-    """About how many sounds an English word has. Digits are whole words; capitals are spelled."""
+    """Roughly how many sounds an English word has. Each digit is a word; capitals are spelled."""
     letters = re.sub(r"[^\w]", "", word)
     digits = sum(character.isdigit() for character in letters)
     if digits:
@@ -41,7 +41,7 @@ def estimated_phonemes(word: str) -> float:
 
 
 def align_words(text: str, groups: list[PhonemeGroup]) -> list[WordTime]:
-    """Times of the words of `text`, in order; empty when nothing was spoken of it."""
+    """Times of the words of `text`, in order; empty if nothing was spoken."""
     words = list(re.finditer(r"\S+", text))
     if not words or not groups:
         return []
@@ -62,7 +62,7 @@ AlignmentStep = tuple[int, int, int, int]
 
 
 def _path(expected: list[float], groups: list[PhonemeGroup]) -> list[AlignmentStep]:
-    """Steps (first word, end word, first group, end group) that cover all of both."""
+    """Steps (first word, end word, first group, end group) that together cover all."""
     rows, columns = len(expected), len(groups)
     best: dict[tuple[int, int], tuple[float, AlignmentStep | None]] = {(0, 0): (0.0, None)}
     for i in range(rows + 1):
@@ -85,7 +85,7 @@ def _path(expected: list[float], groups: list[PhonemeGroup]) -> list[AlignmentSt
 
 
 def _steps(i: int, j: int, rows: int, columns: int) -> list[AlignmentStep]:
-    """One word and some groups, or some words and one group."""
+    """One word with some groups, or some words with one group."""
     if i == rows or j == columns:
         return []
     one_word = [(i, i + 1, j, j + n) for n in range(1, MOST_GROUPS + 1) if j + n <= columns]

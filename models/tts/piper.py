@@ -1,7 +1,7 @@
-"""Text-to-speech: a Piper voice, in process.
+"""Text-to-speech: a Piper voice, in this process.
 
-The time to the first sample is what counts: a sentence is sounded piece by piece, and the silence
-that Piper puts before the first word is cut.
+The time to the first sample matters most. So a sentence is synthesized piece by piece, and the
+silence that Piper puts before the first word is cut.
 """
 
 import itertools
@@ -21,14 +21,14 @@ from models.tts.trimming import Trimmer
 from models.tts.word_times import estimate_word_times
 
 PAUSES_S = {".": 0.22, "!": 0.22, "?": 0.22, ",": 0.12, ";": 0.16, ":": 0.16}
-"""At most so much silence is kept after the last sound, by the mark on which the text ends."""
+"""Most seconds of silence kept after the last sound, by the mark that ends the text."""
 RUN_ON_S = 0.05
-"""The same where the text goes on without a mark."""
+"""The same if the text goes on without a mark."""
 PEAK = 0.75
-"""Of full scale, reached by the warm-up. One gain for all that a voice says: to level every clause
-by itself, as Piper does, makes neighbours differ by 4 dB."""
+"""Peak of the warm-up, as a fraction of full scale. It sets one gain for everything the voice says:
+levelling every clause by itself, as Piper does, makes neighbours differ by 4 dB."""
 QUIET = 0.008
-"""Of the peak; less is silence."""
+"""Fraction of the peak below which sound counts as silence."""
 WARM_UP = "Hello, I am listening."
 _STRESS = frozenset("ˈˌːˑ")
 _PUNCTUATION = frozenset('.,;:!?¡¿—…"«»()')
@@ -36,19 +36,19 @@ _PUNCTUATION = frozenset('.,;:!?¡¿—…"«»()')
 
 @dataclass(frozen=True, slots=True)
 class _Sentence:
-    """One sentence of a text: its phonemes, and what the first half of the voice made of them."""
+    """One sentence of a text: its phonemes, and the output of the voice's first half."""
 
     phonemes: list[str]
     frames: Frames
 
 
 class Piper:
-    """A Piper voice: `onnx_path`, and its description at the same path with `.json` added.
+    """A Piper voice: `onnx_path`, and its description at the same path plus `.json`.
 
     Args:
         speed: 1.0 is the voice's own pace, 2.0 twice as fast.
-        threads: one is the fastest whenever another core is busy, and while the assistant speaks
-            the language model is.
+        threads: one is fastest whenever another core is busy; while the assistant speaks, the
+            language model keeps it busy.
     """
 
     def __init__(self, onnx_path: Path, speed: float = 1.0, *, threads: int = 1) -> None:
@@ -63,11 +63,11 @@ class Piper:
         return self._ready().rate
 
     def load(self) -> None:
-        """Read the voice and say a word to nobody, so that the first answer is quick.
+        """Load the voice and synthesize a word, so that the first answer is fast.
 
         Raises:
-            ModelMissing: one of the two files is absent.
-            ModelCorrupt: one of them can't be read, or is no Piper voice.
+            ModelMissing: one of the two files is missing.
+            ModelCorrupt: one of them can't be read, or is not a Piper voice.
         """
         if self._voice is not None:
             return
@@ -75,12 +75,12 @@ class Piper:
         for file in (self._path, description):
             if not file.is_file():
                 raise ModelMissing(
-                    f"The voice {self.name} is not complete: {file} is missing.",
+                    f"The voice {self.name} is incomplete: {file} is missing.",
                     mend=f"assistant models pull {self._path.parent.name}",
                 )
         try:
             self._voice = _Voice(self._path, description, self._speed, self._threads)
-        except Exception as error:  # onnx, onnxruntime, json and piper raise kinds of their own
+        except Exception as error:  # onnx, onnxruntime, json and piper have their own exceptions
             raise ModelCorrupt(
                 f"The voice {self._path} can't be read: {_first_line(error)}.",
                 mend=f"assistant models pull {self._path.parent.name}",
@@ -90,7 +90,7 @@ class Piper:
         """See `TextToSpeech.synthesize`.
 
         Raises:
-            ModelFailed: not loaded, or the engine gave up.
+            ModelFailed: not loaded, or the engine failed.
         """
         voice = self._ready()
         if not any(character.isalnum() for character in text):
@@ -107,7 +107,7 @@ class Piper:
 
 
 class _Voice:
-    """A loaded voice. A network that can't be split speaks a sentence at a time."""
+    """A loaded voice. A network that can't be split synthesizes whole sentences."""
 
     def __init__(self, path: Path, description: Path, speed: float, threads: int) -> None:
         config = PiperConfig.from_dict(json.loads(description.read_text(encoding="utf-8")))
@@ -119,7 +119,7 @@ class _Voice:
             session = None
         except NotSplittable:
             session = open_session(str(path), threads)
-        # Without a session it still makes phonemes of text, and numbers of phonemes.
+        # Even without a session it turns text into phonemes, and phonemes into ids.
         self._piper = PiperVoice(config=config, session=session)
         self._gain = 1.0
         loudest = max(int(np.abs(piece.samples).max()) for piece in self.speak(WARM_UP))
@@ -140,7 +140,7 @@ class _Voice:
             yield trimmer.finish()
 
     def _streamed(self, text: str, voice: SplitVoice) -> Iterator[SpokenPiece]:
-        """All sentences are laid out first: the words' times come from all of them."""
+        """Encode all sentences first, since word times are aligned over all of them."""
         sentences = [
             _Sentence(phonemes, voice.encode(self._piper.phonemes_to_ids(phonemes), self._pace))
             for phonemes in self._piper.phonemize(text)
@@ -171,7 +171,7 @@ class _Voice:
         spoken_s: float,
         voice: SplitVoice,
     ) -> Iterator[SpokenPiece]:
-        """A sentence without the silence around it; its words move along."""
+        """Synthesize a sentence without the silence around it, shifting its word times to match."""
         trimmer = self._trimmer(sentence.phonemes)
         said_s = spoken_s
         pieces = (trimmer.feed(self._loud(wave)) for wave in voice.decode(sentence.frames))
@@ -197,7 +197,7 @@ class _Voice:
         return Trimmer(self.rate, QUIET * PEAK * 32767, PAUSES_S.get(mark, RUN_ON_S))
 
     def _groups(self, sentence: _Sentence, start_s: float, hop_s: float) -> list[PhonemeGroup]:
-        """The sentence's phonemes between spaces, with their times."""
+        """The sentence's phonemes, grouped by spaces, with their times."""
         known = self._piper.config.phoneme_id_map
         pad = len(known.get("_", []))
         ends = np.cumsum(sentence.frames.lengths) * hop_s + start_s

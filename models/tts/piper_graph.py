@@ -1,8 +1,8 @@
-"""A Piper voice cut in two, so that it begins to sound before it is done.
+"""A Piper voice cut in two, so that sound starts before a sentence is done.
 
-A voice is one network of two halves: text to frames (the pronunciation and the melody of the whole
+A voice is one network of two halves: text to frames (pronunciation and melody of the whole
 sentence) and frames to sound. The second half takes two thirds of the time and looks only a few
-frames around, so it can be run piece by piece, and the pieces are the very samples of the whole.
+frames around, so it can run piece by piece, with exactly the samples that the whole would have.
 """
 
 from collections.abc import Iterator
@@ -21,21 +21,21 @@ Waveform = NDArray[np.float32]
 """Mono, shape (n,), within ±1."""
 
 DECODER = "/dec/"
-"""How the nodes of the second half are named in every voice that Piper's own exporter made."""
+"""Prefix of the second half's nodes in every voice that Piper's own exporter made."""
 FIRST_OF_DECODER = "/dec/conv_pre/Conv"
 CONTEXT_FRAMES = 13
-"""How far the decoder looks to either side: 10 frames in medium voices, 13 in high ones."""
+"""Frames that the decoder sees to either side: 10 in medium voices, 13 in high ones."""
 PIECES = (20, 40, 80, 160)
-"""Frames of the pieces (a frame is 12 ms), the last one again and again. The first is short, since
-it is waited for; each is decoded well within the time that the one before it sounds."""
+"""Frames per piece (a frame is 12 ms); the last value repeats. The first is short, since somebody
+waits for it; each is decoded well within the time that the previous one plays."""
 
 
 @dataclass(frozen=True, slots=True)
 class Frames:
-    """A sentence between the halves.
+    """A sentence between the two halves.
 
-    `lengths` tells for each phoneme id how many frames it takes; `conditions` are what else the
-    decoder is given, such as the speaker.
+    `lengths` has the number of frames of each phoneme id; `conditions` are further inputs of the
+    decoder, such as the speaker.
     """
 
     latent: NDArray[np.float32]
@@ -47,11 +47,11 @@ class Frames:
 
 
 class NotSplittable(ValueError):
-    """The network isn't built as Piper's exporter builds it."""
+    """The network isn't structured as Piper's exporter does it."""
 
 
 class SplitVoice:
-    """The two halves of the voice at `path`, each a session of its own.
+    """The two halves of the voice at `path`, each in its own session.
 
     Raises:
         NotSplittable: it can only be run as a whole.
@@ -69,7 +69,7 @@ class SplitVoice:
         ]
 
     def encode(self, ids: list[int], pace: float) -> Frames:
-        """`pace` stretches every phoneme: 2.0 is half as fast."""
+        """Run the first half. `pace` stretches every phoneme: 2.0 is half as fast."""
         config = self._config
         given = {
             "input": np.array([ids], np.int64),
@@ -85,7 +85,7 @@ class SplitVoice:
         return Frames(latent, conditions, lengths.reshape(-1).astype(np.int64))
 
     def decode(self, frames: Frames) -> Iterator[Waveform]:
-        """The sound of a sentence, in pieces."""
+        """Run the second half: the sound of a sentence, in pieces."""
         start, number = 0, 0
         while start < len(frames):
             stop = min(len(frames), start + PIECES[min(number, len(PIECES) - 1)])
@@ -93,7 +93,7 @@ class SplitVoice:
             start, number = stop, number + 1
 
     def part(self, frames: Frames, start: int, stop: int) -> Waveform:
-        """The samples of the frames `start` to `stop`."""
+        """The samples of frames `start` to `stop`."""
         first = max(0, start - CONTEXT_FRAMES)
         last = min(len(frames), stop + CONTEXT_FRAMES)
         given = {self._latent: frames.latent[:, :, first:last], **frames.conditions}
@@ -107,12 +107,12 @@ def open_session(model: bytes | str, threads: int) -> onnxruntime.InferenceSessi
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
-    # Planning the reuse of memory takes 1.6 s of a voice's loading, and runs no faster for it.
+    # Planning memory reuse takes 1.6 s while loading a voice, and makes it no faster.
     options.enable_mem_reuse = False
-    # A layout of its own would be kept for every length of a sentence: 60 MB after a dozen.
+    # A memory layout would be kept for every sentence length: 60 MB after a dozen.
     options.enable_mem_pattern = False
     session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-    # It keeps the network as it was given, in case it is to be loaded anew on another processor.
+    # It keeps the network's bytes in case it is reloaded for another processor: drop them.
     session._model_bytes = None
     return session
 
@@ -125,7 +125,7 @@ class _Halves:
 
 
 def _split(model: onnx.ModelProto) -> _Halves:
-    """The graph cut before the decoder, with the phonemes' lengths as an output."""
+    """Cut the graph before the decoder, and add the phonemes' lengths as an output."""
     graph = model.graph
     first = [node for node in graph.node if node.name == FIRST_OF_DECODER]
     try:

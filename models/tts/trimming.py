@@ -1,21 +1,21 @@
-"""The silence around a sentence, cut while the sentence streams by."""
+"""Trims the silence around a sentence while it streams."""
 
 import numpy as np
 
 from models.interfaces import Samples
 
 LEAD_S = 0.015
-"""Kept before the first sound, so that no onset is clipped. Piper puts 40–70 ms there."""
+"""Seconds kept before the first sound, so that no onset is clipped. Piper puts 40–70 ms there."""
 _FRAME_S = 0.005
 
 
 class Trimmer:
-    """Lets the samples of one sentence through from its first sound to a pause after its last.
+    """Passes on one sentence's samples from its first sound to a pause after its last.
 
     Args:
         rate: Hz.
-        quiet: root mean square of 5 ms below which they are silence.
-        pause_s: silence kept after the last sound, at most.
+        quiet: root mean square over 5 ms below which sound counts as silence.
+        pause_s: most seconds of silence kept after the last sound.
     """
 
     def __init__(self, rate: int, quiet: float, pause_s: float) -> None:
@@ -29,7 +29,7 @@ class Trimmer:
         """Samples cut from the beginning so far."""
 
     def feed(self, samples: Samples) -> Samples:
-        """What is certain to be wanted; silence is held until a sound follows it."""
+        """The samples that are certain to be needed; silence is held until a sound follows it."""
         known = np.concatenate((self._held, samples))
         loud = self._loud_frames(known)
         if not len(loud):
@@ -45,7 +45,7 @@ class Trimmer:
         return known[:end]
 
     def finish(self) -> Samples:
-        """The pause after the last sound; a sentence without any sound comes whole."""
+        """End the sentence; returns the pause after its last sound."""
         held, self._held = self._held, np.empty(0, np.int16)
         return held[: self._pause]
 

@@ -1,4 +1,4 @@
-"""When each word of a spoken clause is heard, estimated from its text and its sound."""
+"""Estimates when each word of a spoken clause is heard, from its text and its audio."""
 
 import re
 
@@ -8,16 +8,16 @@ from models.interfaces import Samples, WordTime
 from models.tts.alignment import estimated_phonemes
 
 PAUSES = {",": 3.5, ";": 4.5, ":": 4.5, ".": 6.0, "!": 6.0, "?": 6.0}
-"""What punctuation adds, in sounds."""
+"""The length of the pause at each mark, in sounds."""
 BETWEEN_WORDS = 0.7
 _FRAME_S = 0.01
 
 
 def estimate_word_times(text: str, samples: Samples, sample_rate: int) -> list[WordTime]:
-    """Times of the words of `text`, which are separated by white space, in `samples`.
+    """Times in `samples` of the words of `text`, which are separated by white space.
 
-    The duration without leading and trailing silence is shared out by how many sounds each word
-    has. Boundaries after punctuation then move to the nearest gap in the sound.
+    The duration, without leading and trailing silence, is divided in proportion to each word's
+    number of sounds. Boundaries after punctuation then move to the nearest gap in the audio.
     """
     words = list(re.finditer(r"\S+", text))
     if not words or not len(samples):

@@ -95,7 +95,7 @@ def forgetting(full: Full, count: int) -> Figures:
         "needles", lambda: patterns_of(full.transcript, USER, going, full.table, ids)
     )
     began = time.perf_counter()
-    watch.time("transcript", lambda: full.transcript.forget(USER, going))
+    watch.time("transcript", lambda: full.transcript.delete_exchanges(USER, going))
     gone = watch.time("delete", lambda: full.table.delete(USER, ids))
     rewritten = watch.time("rewrite", full.table.rewrite)
     receipt = watch.time(

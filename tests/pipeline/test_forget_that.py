@@ -122,7 +122,7 @@ async def test_off_the_record_nothing_is_kept(tmp_path: Path) -> None:
 
 async def test_the_last_answer_is_said_again(tmp_path: Path) -> None:
     async with talking(tmp_path, ScriptedLlm("It is a beagle.")) as talk:
-        assert await say(talk, "Repeat that.") == ["I have not said anything yet."]
+        assert await say(talk, "Repeat that.") == ["I haven't said anything yet."]
         assert await say(talk, "What is it?", "Repeat that.") == ["It is a beagle."]
 
 

@@ -27,7 +27,7 @@ REMEMBERING = {
     "ASSISTANT_LLM__TIMEOUT_S": "300",
     "ASSISTANT_LLM__CONTEXT_TOKENS": "1024",  # so much of the megabyte is read
 }
-TOO_LONG = "That was too long to read as a whole; I went by its beginning and its end."
+TOO_LONG = "That was too long to read in full; I used its beginning and its end."
 NAMED = ("dog is called Max", "cat is called Kim", "fish is called Tom", "bird is called Pip")
 MEGABYTE = "My dog is called Max. " * 50_000
 LINES: tuple[tuple[bytes, str], ...] = (

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from assistant.errors import AudioError, DeviceMissing
-from assistant.voice.audio.devices import SoundDevices, find_input, find_output, list_devices
+from assistant.voice.audio import SoundDevices, find_input, find_output, list_devices
 from assistant.voice.audio.echo import WebRtcCanceller
 from assistant.voice.audio.interfaces import BLOCK, Loudspeaker, Microphone, dbfs
 from assistant.voice.audio.portaudio import reinitialise

@@ -164,7 +164,7 @@ def test_what_is_wrong_with_a_folder_is_told(
     tmp_path: Path, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["prepare", str(tmp_path)]) == ModelMissing.exit_code
-    assert "holds no sentence-transformers model" in capsys.readouterr().err
+    assert "contains no sentence-transformers model" in capsys.readouterr().err
     assert main([]) == 2
     for name in ("tokenizer.json", "config.json", "modules.json"):
         shutil.copy(folder / name, tmp_path / name)

@@ -139,4 +139,4 @@ def test_what_was_said_is_forgotten_and_brought_back_by_voice(
     assert "dog" in told["user"]
     forgotten, back = [row["text"] for row in talk.of("remark")]
     assert forgotten.startswith("Forgotten: your dog is called")
-    assert back.startswith("Brought back: your cat is called")
+    assert back.startswith("Brought back: your dog is called")

@@ -154,7 +154,7 @@ async def test_stops_before_a_stop_sequence(llm: LlamaCpp) -> None:
 
 async def test_too_long_a_conversation_is_refused_in_a_sentence(llm: LlamaCpp) -> None:
     huge = [Message("user", PAGE * 25)]
-    with pytest.raises(ModelFailed, match=r"tokens\) is longer than what .* can hold"):
+    with pytest.raises(ModelFailed, match=r"tokens\) is longer than .* can hold"):
         await collect(llm, Generation(huge))
 
 
@@ -179,7 +179,7 @@ async def test_killed_before_the_first_token_the_answer_still_comes(
     assert chunks[-1].usage is not None
     assert chunks[-1].usage.generated_tokens == 4
     assert llm.worker_pid != first
-    assert told == ["The language model's process ended (signal 9) and was started again."]
+    assert told == ["The language model's process ended (signal 9) and was restarted."]
 
 
 async def test_killed_in_the_middle_of_an_answer_it_says_so_and_runs_again(llm: LlamaCpp) -> None:
@@ -212,9 +212,9 @@ async def test_a_process_that_always_dies_is_not_restarted_for_ever(path: Path) 
     try:
         for _ in range(3):
             kill(llm)
-            assert "was started again" in await asyncio.wait_for(heard.get(), 60)
+            assert "was restarted" in await asyncio.wait_for(heard.get(), 60)
         kill(llm)
-        assert "started when it is next needed" in await asyncio.wait_for(heard.get(), 60)
+        assert "will be restarted when next needed" in await asyncio.wait_for(heard.get(), 60)
         assert llm.worker_pid is None
         _, usage = await collect(llm, Generation(STORY, max_tokens=1))
         assert usage.generated_tokens == 1

@@ -134,7 +134,7 @@ async def test_a_schema_binds_to_its_last_brace(llm: MlxModel) -> None:
 
 async def test_a_schema_that_means_nothing_is_refused(llm: MlxModel) -> None:
     request = Generation(SHORT, json_schema={"type": "no such type"})
-    with pytest.raises(ModelFailed, match="can't bind the model"):
+    with pytest.raises(ModelFailed, match="can't be used"):
         await collect(llm, request)
 
 
@@ -148,7 +148,7 @@ async def test_stops_before_a_stop_sequence(llm: MlxModel) -> None:
 
 async def test_too_long_a_conversation_is_refused_in_a_sentence(llm: MlxModel) -> None:
     huge = [Message("user", "word " * 600)]
-    with pytest.raises(ModelFailed, match=r"tokens\) is longer than what the model can hold"):
+    with pytest.raises(ModelFailed, match=r"tokens\) is longer than the model can hold"):
         await collect(llm, Generation(huge))
 
 

@@ -58,7 +58,7 @@ def test_apart_it_encodes_the_same_and_begins_again_after_a_rest(store: ModelSto
 
 def test_apart_what_is_wrong_is_told(tmp_path: Path) -> None:
     apart = EncoderProcess(tmp_path / "nothing")
-    with pytest.raises(ModelMissing, match="not complete"):
+    with pytest.raises(ModelMissing, match="incomplete"):
         apart.load()
     with pytest.raises(ModelFailed, match="missing"):
         apart.encode(["word"])

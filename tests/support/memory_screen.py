@@ -114,7 +114,7 @@ class Stage:
         return [str(row["text"]) for row in self.rows()]
 
     async def press(self, *keys: str) -> None:
-        """One after the other: a key ends what the one before it began, where both change marks."""
+        """One after the other, each once what the one before it began is drawn."""
         for key in keys:
             await self.pilot.press(key)
             await self.settled()

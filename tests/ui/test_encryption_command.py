@@ -55,7 +55,7 @@ def test_the_recovery_key_is_shown_once_and_opens_what_was_lost(
     code, out, told = run("memory", "list")
     assert (code, out) == (5, "")
     assert told.splitlines()[0] == (
-        "The system's keyring holds no key of this data; nothing was touched."
+        "The system's keyring has no key for this data; nothing was touched."
     )
     assert "assistant encryption recover" in told.splitlines()[1]
 

@@ -201,7 +201,7 @@ def test_but_not_while_somebody_speaks_nor_for_others(run: Run, home: Home, work
         request = {"act": "idle", "do": "run", "user": "me"}
         assert list(send_request(home.door, request) or ()) == [{"event": "begun"}]
         assert asked(run) == {"goes_on": True, "done": 0, "failed": None}
-        with pytest.raises(RequestRefused, match="worked on already"):
+        with pytest.raises(RequestRefused, match="already running"):
             list(send_request(home.door, request) or ())
         assert work.runs == []
         tell(SpeechIgnored("noise"))

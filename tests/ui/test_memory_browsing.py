@@ -145,7 +145,7 @@ def test_what_is_being_forgotten_is_shown_where_it_is_asked_for(
     assert ask(desk, "list")[-1]["total"] == 4
     assert texts(ask(desk, "grep", text="dog", light=True)) == []
     assert texts(ask(desk, "list", state="being-forgotten", light=True)) == ["Max is a dog."]
-    desk._open_transcript().show_again("me", hidden.id)
+    desk._open_transcript().unhide("me", hidden.id)
     assert ask(desk, "list")[-1]["total"] == 5
 
 

@@ -154,6 +154,22 @@ async def test_a_look_meanwhile_does_not_stop_the_cursor_on_its_way(tmp_path: Pa
         await here.until(lambda: here.here == DOG)
 
 
+async def test_marks_in_quick_succession_are_all_made_on_what_was_chosen_then(
+    tmp_path: Path,
+) -> None:
+    async with stage(tmp_path, told=TOLD) as here:
+        await at(here, DOG)
+        here.tab.action_pin()
+        here.tab.action_never_recall()
+        here.tab.action_wrong()
+        here.table.go(here.texts().index(TEA))
+        await here.until(lambda: here.desk.stats().pinned == 1)
+        await at(here, DOG)
+        await here.until(
+            lambda: all(mark in detail(here) for mark in ("[pinned]", "[never recalled]", "-1"))
+        )
+
+
 async def test_one_is_forgotten_and_brought_back_and_others_come_in(tmp_path: Path) -> None:
     async with stage(tmp_path, told=TOLD) as here:
         await at(here, LISBON)

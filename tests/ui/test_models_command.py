@@ -165,7 +165,8 @@ def test_verifying(store: ModelStore) -> None:
     (store.folder("whisper-tiny.en") / "a").write_bytes(b"another content"[:15])
     code, text = run(store, "models", "verify")
     assert code == ModelCorrupt.exit_code
-    assert "a has another SHA-256 than it should. To fix it: assistant models pull" in text
+    expected = "a has a different SHA-256 from the catalogue's. To fix it: assistant models pull"
+    assert expected in text
     code, text = run(store, "--json", "models", "verify", "whisper-tiny.en")
     [row] = lines(text)
     assert (code, row["ok"], row["mend"]) == (3, False, "assistant models pull whisper-tiny.en")

@@ -166,7 +166,7 @@ async def test_v_checks_every_byte(home: Home, store: ModelStore) -> None:
         await pilot.press("v")
         await until(pilot, lambda: len(app.troubles) == 1)
 
-        assert "another SHA-256" in str(app.troubles[0])
+        assert "different SHA-256" in str(app.troubles[0])
 
 
 async def test_removing_asks_first_with_the_focus_on_cancel(home: Home, store: ModelStore) -> None:

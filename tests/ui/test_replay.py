@@ -250,7 +250,7 @@ def test_what_is_being_forgotten_is_not_shown(run: Run, home: Home) -> None:
         _, out, _ = run(path.stem)
         assert "Answer 1." in out
         assert "2" not in out
-        transcript.show_again("user", transcript.hidden("user")[0].id)
+        transcript.unhide("user", transcript.hidden("user")[0].id)
     assert "Answer 2." in run(path.stem)[1]
 
 

@@ -76,7 +76,7 @@ async def test_the_most_wanted_come_first_and_all_are_there(home: Home) -> None:
         assert ids[: len(MOST_WANTED)] == [f"wanted:{key}" for key in MOST_WANTED]
         assert set(ids[len(MOST_WANTED) :]) == set(load(home.settings_file).sources)
         assert "persona.name" in shown(app)
-        assert "How the assistant calls itself." in shown(app)
+        assert "The assistant's name." in shown(app)
 
 
 async def test_the_one_under_the_cursor_is_explained(home: Home) -> None:
@@ -86,7 +86,7 @@ async def test_the_one_under_the_cursor_is_explained(home: Home) -> None:
         await pilot.pause()
 
         assert "turn.stop_s = 0.5   default: 0.35" in shown(app)
-        assert "Silence that ends a turn" in shown(app)
+        assert "Seconds of silence that end a turn" in shown(app)
 
 
 def test_a_row_fits_a_narrow_terminal(home: Home) -> None:

@@ -190,5 +190,5 @@ def test_no_device_at_all() -> None:
 def test_a_device_that_is_taken_is_called_so() -> None:
     error = explained(RuntimeError("Device unavailable", UNAVAILABLE), "microphone", DEVICES[0])
     assert isinstance(error, DeviceBusy)
-    assert "taken by another program" in str(error)
+    assert "in use by another program" in str(error)
     assert error.mend

@@ -156,7 +156,7 @@ async def test_a_merge_that_was_interrupted_is_finished_and_counts_once(
         memory = at.bench.memory
         memory.mark_used([f"{newer.id}-user"], START)
         with monkeypatch.context() as patch:
-            patch.setattr(memory, "drop", fail)
+            patch.setattr(memory, "delete", fail)
             with pytest.raises(StoreError):
                 await at.consolidate()
         assert len(at.said()) == 2

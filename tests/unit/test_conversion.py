@@ -66,7 +66,7 @@ def test_there_and_back_again(plain: Home, keyring: Path, by: KeyProtection) -> 
     with closing(open_vault(plain, settings(), ask)) as vault:
         assert vault.key == key
         assert whole(plain, vault)
-    with pytest.raises(SettingsError, match="encrypted already"):
+    with pytest.raises(SettingsError, match="already encrypted"):
         build_rekeying(plain, settings()).enable(by, ask, shown.append, quietly)
 
     build_rekeying(plain, settings()).disable(ask, quietly)

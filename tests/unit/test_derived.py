@@ -54,7 +54,7 @@ def test_it_goes_with_any_of_its_sources_and_is_due_again(
     first, second, third = talked(transcript, 3)
     keep(derived, second, "It quotes the first.", second, first)
     keep(derived, third, "It stands alone.", third)
-    transcript.forget("me", [first])
+    transcript.delete_exchanges("me", [first])
     assert derived.of("describe") == {third: "It stands alone."}
     assert derived.missing("describe", 1, 10) == [second]
     assert "It quotes the first." not in transcript.texts()
@@ -66,7 +66,7 @@ def test_nothing_is_kept_of_what_is_gone_hidden_or_anothers(
 ) -> None:
     first, second = talked(transcript, 2)
     (others,) = talked(transcript, 1, user="you")
-    transcript.forget("me", [first])
+    transcript.delete_exchanges("me", [first])
     hidden = HiddenItems("h", "me", NOW, NOW + timedelta(minutes=1), (second,), ())
     transcript.hide(hidden)
     for sources in ((first,), (second,), (others,), ("never",)):
@@ -84,7 +84,7 @@ def test_what_is_hidden_is_neither_shown_nor_missing_until_it_is_back(
     transcript.hide(HiddenItems("h", "me", NOW, NOW + timedelta(minutes=1), (first,), ()))
     assert derived.of("describe") == {}
     assert derived.missing("describe", 1, 10) == []
-    transcript.show_again("me", "h")
+    transcript.unhide("me", "h")
     assert derived.of("describe") == {second: "It quotes the first."}
 
 

@@ -80,7 +80,7 @@ def test_a_keyring_that_stays_locked_is_told_and_stops_nobody(home: Home, keyrin
     with closing(open_vault(home, settings(), create=True)) as vault:
         assert vault.key is None
         assert "unencrypted" in str(vault.told)
-    with pytest.raises(StoreLocked, match="does not take the key"):
+    with pytest.raises(StoreLocked, match="does not accept the key"):
         open_vault(home, settings("keyring"), create=True)
 
 
@@ -120,8 +120,8 @@ def key_file_of_another(home: Home, keyring: Path) -> None:
 @pytest.mark.parametrize(
     ("fault", "sentence"),
     [
-        (lose_entry, "holds no key of this data"),
-        (lock_keyring, "does not give the key"),
+        (lose_entry, "has no key for this data"),
+        (lock_keyring, "does not return the key"),
         (other_entry, "is not the right one"),
         (damage_key_file, "is damaged"),
         (lose_key_file, "key file is missing"),
@@ -204,7 +204,7 @@ def test_a_store_elsewhere_is_opened_with_the_key_that_it_has(
             pass
         with pytest.raises(StoreLocked, match="encrypted and there is no key"):
             open_store(store_location(second, shared), print)
-    with pytest.raises(SettingsError, match="outside of the data folder"):
+    with pytest.raises(SettingsError, match="outside the data folder"):
         build_rekeying(second, shared).enable(None, knowing(), print, print)
     before = content(second)
     other = knowing(recovery_key=MasterKey.new().recovery())
@@ -216,7 +216,7 @@ def test_a_store_elsewhere_is_opened_with_the_key_that_it_has(
     with closing(open_vault(second, shared)) as vault:
         open_store(store_location(second, shared, vault.key), print).close()
         Transcript.open(second.transcript, vault.key).close()
-    with pytest.raises(SettingsError, match="outside of the data folder"):
+    with pytest.raises(SettingsError, match="outside the data folder"):
         build_rekeying(second, shared).disable(knowing(), print)
 
 

@@ -54,7 +54,7 @@ def test_stores_that_were_set_aside_are_named_and_stay(plain: Home) -> None:
 
     told = enable(plain)
 
-    assert told[-1].startswith("Not encrypted with the rest is what was set aside as damaged")
+    assert told[-1].startswith("Files set aside as damaged were not encrypted")
     assert told[-1].endswith(": memories.damaged-20260101-000000, transcript.sqlite3.damaged")
     assert "transcript.sqlite3.damaged" in holds(plain.root, SAID)
     with closing(open_vault(plain, settings(), ASK)) as vault:
@@ -85,7 +85,7 @@ def test_a_conversion_that_cannot_be_settled_keeps_no_lock(
 
     with monkeypatch.context() as patch:
         patch.setattr(shutil, "rmtree", refused)
-        with pytest.raises(StoreError, match="can't be brought to its end") as caught:
+        with pytest.raises(StoreError, match="can't be completed") as caught:
             open_vault(plain, settings(), encryption.ask_nobody)
     HomeLock(plain, alone=True).release()  # else it raises: somebody has the home
     assert caught.value.mend is not None

@@ -74,32 +74,32 @@ def test_words_add_to_what_was_said() -> None:
 def test_what_rests_on_veiled_exchanges_does_not_count_until_they_are_not() -> None:
     made = extras()
     for _ in range(2):
-        made.veil(["before", "elsewhere"])
+        made.hide(["before", "elsewhere"])
     assert made.words("heron ferry", NOTHING).tolist() == [0, 0, 0]
     assert made.words("kettle", NOTHING)[2] > 0
     assert (near(made, 1), cosines(made, 1)[0]) == ([], 0.5)
-    made.veil(["one"])
+    made.hide(["one"])
     assert not made.words("heron", NOTHING).any()
-    made.veil([])
+    made.hide([])
     assert made.words("heron", NOTHING)[0] > 0
     assert cosines(made, 1)[0] == pytest.approx(0.656, abs=0.01)
 
 
 def test_what_comes_while_it_is_veiled_is_too() -> None:
     made = DocumentExpansion(TextAnalyzer("en"), DIMENSIONS, ALL)
-    made.veil(["one"])
+    made.hide(["one"])
     made.put({0: Expansion("", "a heron", (), UNIT[1:2], ("one",))})
     assert not made.words("heron", NOTHING).any()
-    made.veil([])
+    made.hide([])
     assert made.words("heron", NOTHING)[0] > 0
 
 
 def test_of_what_is_veiled_nothing_is_left_after_a_purge() -> None:
     made = extras()
-    made.veil(["before"])
-    made.drop_veiled()
+    made.hide(["before"])
+    made.delete_hidden()
     made.purge()
-    made.veil([])
+    made.hide([])
     assert len(made) == 1
     assert not made.words("heron ferry", NOTHING).any()
     assert cosines(made, 1)[0] == 0.5

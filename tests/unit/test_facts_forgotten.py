@@ -207,7 +207,7 @@ async def test_what_has_expired_is_not_made_again(tmp_path: Path, what: str) -> 
         await at.extract(exchange)
         expired = fact_id(exchange.id, 0) if what == "fact" else f"{exchange.id}-user"
         at.bench.transcript.note_expired("ada", [(exchange.id, expired)], START)
-        await asyncio.to_thread(at.bench.memory.drop, at.facts())
+        await asyncio.to_thread(at.bench.memory.delete, at.facts())
         asked = len(at.llm.requests)
         at.work.version += 1
         await at.extract(exchange)

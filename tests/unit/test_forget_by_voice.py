@@ -8,7 +8,7 @@ import pytest
 
 from assistant.context.conversation import Conversation
 from assistant.errors import StoreError
-from assistant.events import Latency, MemoryUsed, TurnEnded
+from assistant.events import ForgettingUndone, Latency, MemoryUsed, TurnEnded
 from assistant.intents.command import Command, CommandKind
 from assistant.memory.records.hidden import HiddenItems
 from assistant.memory.records.memory import Memory, MemoryKind, new_id
@@ -104,8 +104,24 @@ async def test_undo_claims_nothing_that_is_not_there(tmp_path: Path) -> None:
         dog = here.tell(DOG)
         await here.memory.settled()
         await here.forgetting.hide([dog.id], ())
-        here.transcript.forget("ada", [dog.id])
+        here.transcript.delete_exchanges("ada", [dog.id])
         assert await here.obeying.carry_out(UNDO) == "There is nothing left to bring back."
+
+
+async def test_what_is_back_is_told_though_its_memories_cannot_be_read_yet(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unread(_: object) -> tuple[Memory, ...]:
+        raise StoreError("The memories are still being read.")
+
+    async with bench(tmp_path, Conversation.begin("ada")) as here:
+        here.tell(DOG)
+        await here.memory.settled()
+        await here.obeying.carry_out(FORGET_THAT)
+        monkeypatch.setattr(here.forgetting, "_memories", unread)
+        assert await here.obeying.carry_out(UNDO) == "Brought back: your dog is called Max."
+        assert any(isinstance(each, ForgettingUndone) for each in here.events)
+        assert await here.recalled("What is my dog called?") == {DOG}
 
 
 async def test_an_exchange_that_was_not_stored_yet_comes_back_by_name(tmp_path: Path) -> None:

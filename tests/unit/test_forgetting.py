@@ -282,13 +282,13 @@ async def test_undo_and_purge_at_one_moment_do_not_cross(
         dog = here.tell(DOG)
         await here.memory.settled()
         await here.forgetting.hide([dog.id], ())
-        quickly = here.transcript.show_again
+        quickly = here.transcript.unhide
 
         def slowly(user: str, key: str) -> None:
             time.sleep(0.2)
             quickly(user, key)
 
-        monkeypatch.setattr(here.transcript, "show_again", slowly)
+        monkeypatch.setattr(here.transcript, "unhide", slowly)
         here.pass_time(59.9)
         undoing = asyncio.create_task(here.forgetting.undo())
         await asyncio.sleep(0.05)

@@ -177,7 +177,7 @@ async def test_a_purge_that_is_killed_after_its_mark_is_finished_by_whoever_star
 
     with closing(Transcript.open(shared.a / "transcript.sqlite3")) as transcript:
         with closing(MemoryTable.open(str(shared.store))) as table, monkeypatch.context() as deadly:
-            deadly.setattr(owner, "forget" if owner is Transcript else "delete", die)
+            deadly.setattr(owner, "delete_exchanges" if owner is Transcript else "delete", die)
             desk = MemoryAdmin("ada", table, lambda: transcript, lambda: pytest.fail("unasked"))
             with pytest.raises(Killed):
                 await asyncio.to_thread(forget_now, desk, [f"{shared.told[SECRET]}-{USER}"])
@@ -208,7 +208,7 @@ async def test_what_is_just_being_removed_is_not_recalled_where_it_cannot_be_fin
     def busy(*_: object) -> int:
         raise StoreError("The transcript is busy.")
 
-    monkeypatch.setattr(Transcript, "forget", busy)
+    monkeypatch.setattr(Transcript, "delete_exchanges", busy)
     async with shared.on_b() as here:
         assert await here.recalled(SECRET) <= {KEPT}
         assert await here.recalled(DERIVED) <= {KEPT}

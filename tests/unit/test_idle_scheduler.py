@@ -146,7 +146,7 @@ async def test_what_is_being_forgotten_is_let_go_of_at_once_and_not_taken_up(
         assert work.cancelled == 1
         work.holds = False
         await until(lambda: work.made == ids[1:])
-        transcript.forget("me", ids[:1])
+        transcript.delete_exchanges("me", ids[:1])
         assert await bench.scheduler.run_until_empty() == 0
     assert work.runs == [tuple(ids), (ids[1],)]
     assert bench.queue.counts() == []

@@ -57,7 +57,7 @@ def test_who_forgets_waits_for_a_piece_of_what_is_taken_in_and_not_for_all(
 
     def paused(seconds: float) -> None:
         if not held:
-            within.veil(["x0"], ())  # would wait for ever, were the lock held between pieces
+            within.hide(["x0"], ())  # would wait for ever, were the lock held between pieces
             forgotten.set()
         held.append(True)
         breath(seconds)
@@ -72,10 +72,10 @@ def test_who_forgets_waits_for_a_piece_of_what_is_taken_in_and_not_for_all(
 
 def test_what_comes_while_it_is_to_be_forgotten_is_never_found() -> None:
     within = index()
-    within.veil(["x1"], ["m2"])
+    within.hide(["x1"], ["m2"])
     within.add([said(1, "My red bicycle."), said(2, "A red bicycle."), said(3, "The bicycle.")])
     assert found(within, "bicycle") == ["m3"]
-    within.veil((), ())
+    within.hide((), ())
     assert len(found(within, "bicycle")) == 3
 
 
@@ -93,7 +93,7 @@ def test_who_is_looked_through_for_a_role_is_bounded(monkeypatch: pytest.MonkeyP
     clients = [said(n, f"My client {'ABCDEFGHIJ'[n // 26 % 10]}{chr(97 + n % 26)}o called.")
                for n in range(200)]  # fmt: skip
     within = index(*clients)
-    within.veil([f"x{n}" for n in range(200)], ())
+    within.hide([f"x{n}" for n in range(200)], ())
     asked = list[int]()
     real = RowMetadata.eligible
 

@@ -194,7 +194,7 @@ def test_what_leaves_the_transcript_takes_its_work_along(
     queue.add("summary", 1, [conversation], NOW)
     batch = queue.take({"facts": 2}, NOW)
     assert batch is not None
-    transcript.forget("me", [first])
+    transcript.delete_exchanges("me", [first])
     assert states(queue) == {
         ("describe", "waiting"): 3,
         ("facts", "running"): 1,
@@ -218,7 +218,7 @@ def test_in_the_very_transaction(transcript: Transcript, queue: JobQueue) -> Non
 
     watch(transcript, full)
     with pytest.raises(StoreError):
-        transcript.forget("me", ids[:1])
+        transcript.delete_exchanges("me", ids[:1])
     watch(transcript, lambda _: None)
     assert transcript.exchange_ids("me") == set(ids)
     assert states(queue) == {("describe", "waiting"): 2}
@@ -234,7 +234,7 @@ def test_nothing_is_made_of_what_is_hidden(transcript: Transcript, queue: JobQue
     transcript.hide(hidden)
     assert states(queue) == {("describe", "waiting"): 1}
     assert drained(queue) == [ids[2]]
-    transcript.show_again("me", hidden.id)
+    transcript.unhide("me", hidden.id)
     assert drained(queue) == [ids[1], ids[0]]
 
 
@@ -273,7 +273,7 @@ def test_a_file_of_an_earlier_version_gets_a_queue(tmp_path: Path) -> None:
     with closing(Transcript.open(path)) as transcript:
         queue = JobQueue(transcript, "me")
         assert queue.add("describe", 1, ids, NOW) == 1
-        transcript.forget("me", ids)
+        transcript.delete_exchanges("me", ids)
         assert queue.counts() == []
 
 
@@ -293,7 +293,7 @@ def whole_life(transcript: Transcript, ids: list[str]) -> None:
     queue.take(ALL, NOW + LONG)
     queue.release()
     queue.pause(NOW)
-    transcript.forget("me", ids[:1])
+    transcript.delete_exchanges("me", ids[:1])
     queue.renew("describe", 2)
     queue.retry()
     queue.resume()

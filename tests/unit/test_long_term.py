@@ -88,7 +88,7 @@ async def test_their_number_is_told_as_it_changes(tmp_path: Path) -> None:
         hidden = HiddenItems.of("ada", [told.id], (), datetime.now(UTC))
         memory.hide(hidden)
         memory.unhide(hidden)
-        await asyncio.to_thread(memory.drop, list(memory.index.outlines().values()))
+        await asyncio.to_thread(memory.delete, list(memory.index.outlines().values()))
         await asyncio.sleep(0)
     counts = [e.count for e in home.events if isinstance(e, MemoriesRead | MemoriesCounted)]
     assert counts == [0, 2, 0, 2, 0]

@@ -347,16 +347,16 @@ def test_the_transcript_forgets_summaries_with_what_they_cover(
         summary = Summary("s", "A dog called Maximilian.", tuple(ids[:2]), START)
         transcript.store_summary(conversation, summary)
 
-        assert transcript.forget("kim", ids) == 0
+        assert transcript.delete_exchanges("kim", ids) == 0
         assert transcript.exchange_ids("me") == set(ids)
-        assert transcript.forget("me", [ids[1], "unknown"]) == 1
+        assert transcript.delete_exchanges("me", [ids[1], "unknown"]) == 1
         assert transcript.exchange_ids("me") == {ids[0], ids[2]}
         resumed = transcript.resume("me", timedelta(days=9), START)
         assert resumed is not None
         assert resumed.summary is None
         for file in home.root.glob("transcript*"):
             assert b"Maximilian" not in file.read_bytes()
-        assert transcript.forget("me", ids) == 2
+        assert transcript.delete_exchanges("me", ids) == 2
         assert transcript.resume("me", timedelta(days=9), START) is None
     finally:
         transcript.close()

@@ -93,7 +93,7 @@ async def test_what_a_fault_left_twice_in_the_table_is_one_and_is_forgotten(tmp_
         assert memory.count() == 1
         hidden = HiddenItems.of("ada", [said.id], (), datetime.now(UTC))
         memory.hide(hidden)
-        await asyncio.to_thread(memory.drop, materialize_exchange("ada", talk.id, said))
+        await asyncio.to_thread(memory.delete, materialize_exchange("ada", talk.id, said))
         memory.unhide(hidden)
         assert await recalled(memory, "Where is my diary?") == []
         assert memory.table.count("ada") == 0
@@ -115,7 +115,7 @@ async def test_what_was_told_twice_is_recalled_after_one_telling_is_forgotten(
         transcript.hide(hidden)
         assert await recalled(memory, "Where is my bicycle?") == []
         await asyncio.to_thread(purge, hidden, transcript, memory.table, memory)
-        transcript.show_again("ada", hidden.id)
+        transcript.unhide("ada", hidden.id)
         memory.unhide(hidden)
         assert await recalled(memory, "Where is my bicycle?") == [
             "My bicycle is behind the bakery."

@@ -45,6 +45,7 @@ def test_what_is_no_single_number_is_none(text: str) -> None:
         ("5 hundred 250 thousand", "500 250000"),
         ("room 007 on the 3rd", "room 007 on the 3"),
         ("2.5 million", "2.5 million"),
+        ("the first hundred of the second million", "the 1 100 of the 2 1000000"),
         ("this one", "this one"),
         ("one of them", "1 of them"),
         ("the second", "the second"),

@@ -203,7 +203,7 @@ async def test_nobody_there() -> None:
 
 @pytest.mark.parametrize("endpoint", ["127.0.0.1:1234/v1", "ftp://127.0.0.1/v1", ""])
 async def test_no_address(endpoint: str) -> None:
-    with pytest.raises(ModelFailed, match="is no address of a model server"):
+    with pytest.raises(ModelFailed, match="is not the address of a model server"):
         await OpenAICompatible(endpoint).load()
 
 

@@ -245,7 +245,7 @@ def test_in_brief_what_is_hidden_shown_or_expired_does_not_come_up(
     assert "m2" not in find(index, "Where do I live?", cut())
     index.update(TOLD[2])
     assert "m2" in find(index, "Where do I live?", cut())
-    index.veil(["x1", "x2"], [])
+    index.hide(["x1", "x2"], [])
     assert not {"m1", "m2"} & set(find(index, "Where do I live?", cut()))
 
 

@@ -239,7 +239,7 @@ async def test_pins_come_and_go_while_it_runs(tmp_path: Path) -> None:
     ):
         await asyncio.to_thread(long_term.change, [plain.id], partial(changed, change))
         assert texts(long_term) == expected
-    await asyncio.to_thread(long_term.drop, [plain])
+    await asyncio.to_thread(long_term.delete, [plain])
     assert texts(long_term) == []
     await asyncio.sleep(0)
     told = [event.count for event in events if isinstance(event, ProfileChanged)]
@@ -273,6 +273,6 @@ async def test_what_can_not_be_written_changes_nothing(
 
     monkeypatch.setattr(long_term.table, "delete", fails)
     with pytest.raises(StoreError):
-        await asyncio.to_thread(long_term.drop, [pin])
+        await asyncio.to_thread(long_term.delete, [pin])
     assert texts(long_term) == ["Likes tea."]
     await long_term.close()

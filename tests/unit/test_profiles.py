@@ -213,7 +213,7 @@ def test_pulling_falls_back_and_the_next_start_knows(
 
     assert choice.profile.llm == STRONG[1]
     assert choice.reason.startswith("Qwen2.5-Coder 1.5B Instruct: ")
-    assert "A better one was not to be had. The model Qwen2.5 1.5B Instruct" in choice.reason
+    assert "A better one could not be downloaded. The model Qwen2.5 1.5B Instruct" in choice.reason
     again = choose_profile("default", LAPTOP, store, notes, never)
     assert again.profile == choice.profile
     assert store.missing(again.profile.models) == []

@@ -55,7 +55,7 @@ class House:
         self.vector = batch.stored_vectors(E)[0][0].tobytes()
 
     def forget(self) -> None:
-        self.transcript.forget("ada", [self.exchanges[0].id])
+        self.transcript.delete_exchanges("ada", [self.exchanges[0].id])
         self.table.delete("ada", [self.told[0].id])
 
     def purge(self) -> None:
@@ -158,7 +158,7 @@ def test_a_free_page_is_found(house: House) -> None:
     assert house.transcript.pages().free > 0
     assert places(house.prove()) == ["transcript.sqlite3"]
     assert any("free pages" in sentence for sentence in house.verify().unprovable)
-    house.transcript.tidy()
+    house.transcript.rewrite()
     assert house.prove().clean
     assert house.transcript.pages() == vacuum.FreePages(0, 0)
 

@@ -29,7 +29,7 @@ def test_files_of_a_like_name_stay(recordings: Recordings, tmp_path: Path, name:
     mine.write_text("precious")
 
     assert recordings.purge(gone([SECRET], ["e1"])) == 1
-    recordings.drop_turns(path, {2})
+    recordings.delete_turns(path, {2})
 
     assert recordings.read(path).rows == ()
     assert mine.read_text() == "precious"

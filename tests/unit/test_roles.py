@@ -121,9 +121,9 @@ def test_the_assistants_words_tell_nothing_of_who_is_who() -> None:
 
 def test_what_is_to_be_forgotten_links_nothing_and_what_is_forgotten_neither() -> None:
     within = index(SAID, Ranking())
-    within.veil(["e0"], ())
+    within.hide(["e0"], ())
     assert linked(within) == set()
-    within.veil((), ())
+    within.hide((), ())
     assert linked(within) != set()
     within.remove(["e0-user"])
     within.purge()

@@ -224,7 +224,7 @@ async def test_what_another_process_took_back_is_not_purged(
         dog = here.tell(DOG)
         await here.memory.settled()
         hidden = await here.forgetting.hide([dog.id], ())
-        here.transcript.show_again("ada", hidden.id)
+        here.transcript.unhide("ada", hidden.id)
         here.pass_time(60)
         assert await here.forgetting.purge_due()
         assert here.forgetting.hidden == ()

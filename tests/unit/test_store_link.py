@@ -117,7 +117,7 @@ async def test_a_store_that_is_away_at_the_start_is_read_later(
     async with home.memory(transcript=transcript) as memory:
         assert await recalled(memory, "What is the dog called?") == ["My dog is called Max."]
         with pytest.raises(StoreError, match="can't be reached"):
-            memory.drop([])
+            memory.delete([])
         second = exchange(talk, "My cat is called Kim.")
         transcript.store(talk, second)
         memory.remember(talk.id, second)

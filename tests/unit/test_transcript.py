@@ -357,7 +357,7 @@ def test_what_is_forgotten_leaves_no_page_gap_or_log(tmp_path: Path) -> None:
         ids.append(say(transcript, conversation, words, "I see.", at=NOW - number % 5 * HOURS))
     before = file_in(tmp_path).stat().st_size
     for start in (0, 1, 2):
-        transcript.forget("ada", ids[start::4])
+        transcript.delete_exchanges("ada", ids[start::4])
         assert (transcript.pages().free, transcript.pages().log) == (0, 0)
     content = file_in(tmp_path).read_bytes()
     found = {number for number in range(300) if f"secret-{number:03}".encode() in content}

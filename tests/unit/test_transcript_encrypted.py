@@ -45,7 +45,7 @@ def test_nothing_is_readable_while_it_is_open_nor_afterwards(tmp_path: Path) -> 
     with closing(Transcript.open(path, KEY)) as transcript:
         found = dict.fromkeys(e for _, e in transcript.exchanges("ada", {e.id for e in exchanges}))
         assert [e.id for e in found] == [e.id for e in exchanges]
-        assert transcript.forget("ada", [exchanges[0].id]) == 1
+        assert transcript.delete_exchanges("ada", [exchanges[0].id]) == 1
         assert len(transcript.exchange_ids("ada")) == 38
 
 

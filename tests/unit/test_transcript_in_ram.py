@@ -45,7 +45,7 @@ def test_a_transcript_sorts_in_ram(home: Home, key: MasterKey | None) -> None:
     with closing(Transcript.open(home.transcript, key)) as transcript:
         with transcript.reading() as db:
             assert where(db) == IN_RAM
-        transcript.tidy()
+        transcript.rewrite()
         with transcript.reading() as db:
             assert where(db) == IN_RAM
 

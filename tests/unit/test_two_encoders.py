@@ -205,7 +205,7 @@ async def test_words_that_change_while_they_are_encoded_keep_no_old_vector(tmp_p
         working = asyncio.create_task(memory.strengthening.some(8))
         await asyncio.to_thread(begun.wait, WAIT_S)
         [old] = memory.table.get("ada", [key])
-        await asyncio.to_thread(memory.drop, [old])
+        await asyncio.to_thread(memory.delete, [old])
         may_go_on.set()
         assert await working == 1
         assert memory.table.count("ada") == 0

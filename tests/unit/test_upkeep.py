@@ -290,7 +290,7 @@ def test_a_note_of_a_clock_that_ran_ahead_does_not_count(home: Home) -> None:
         transcript.note_expired("bob", [(key, f"{key}-user")], now)
         assert transcript.expired(USER, now) == set()
         assert transcript.expired(USER, now + timedelta(days=100)) == {f"{key}-user"}
-        transcript.forget(USER, [key])
+        transcript.delete_exchanges(USER, [key])
         assert transcript.expired(USER, now + timedelta(days=100)) == set()
 
 

@@ -87,7 +87,7 @@ async def test_what_was_dropped_though_that_failed_is_out_of_ram_too(
         await memory.settled()
         failing_once_it_is_done(monkeypatch)
         dog = [each for each in memory.index.outlines().values() if each.text == SAID]
-        await asyncio.to_thread(memory.drop, dog)
+        await asyncio.to_thread(memory.delete, dog)
         assert memory.count() == memory.table.count(USER) == 1
 
 

@@ -32,7 +32,7 @@ NAMES_NO_USER = {
         "close",
         "path",
         "pages",
-        "tidy",
+        "rewrite",  # all rows, into the same file
         *("reading", "writing"),  # for the modules that own tables of the file
         "texts",  # for the proof that nothing is left
         "hiding",  # ids alone

@@ -1,4 +1,4 @@
-"""Keeping the memories quick, before a turn has to bear it."""
+"""Keeps the memory fast, so that no turn has to wait for maintenance."""
 
 import math
 import time
@@ -6,15 +6,15 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 FOLDED = 250
-"""New memories that recall goes through one by one. Folding them takes 0.1 s where there are
-100,000; the conversation itself does it at a thousand."""
+"""New memories that recall scans one by one before they are merged into the index. Merging takes
+0.1 s for 100,000 memories; during a conversation it happens only at a thousand."""
 IN_VAIN_S = 300.0
-"""Until what could not be put in order is tried again."""
+"""Seconds before another try at maintenance that had no effect."""
 ALL = "all"
 
 
 class Compactable(Protocol):
-    """The long-term memory, as far as it gets untidy."""
+    """The part of long-term memory that needs maintenance."""
 
     def untidy(self, unmerged: int) -> bool: ...
 
@@ -22,9 +22,9 @@ class Compactable(Protocol):
 
 
 class CompactionJob:
-    """Folds what is new into the large index of words, and joins the store's many small writes. Its
-    output is the order itself: it is missing when there is disorder. It goes first, since whatever
-    else is done is slowed by that, and makes more of it."""
+    """Merges new memories into the large word index, and compacts the store's many small writes. It
+    has no output of its own: it is missing whenever maintenance is needed. It runs first, because
+    everything else is slowed by its absence and adds to its work."""
 
     kind = "tidy"
     priority = 10
@@ -36,7 +36,7 @@ class CompactionJob:
         self._memory = memory
         self._clock = clock
         self._again = -math.inf
-        """Not before this it is tried again: the last time was in vain."""
+        """Earliest time of the next try, if the last one had no effect."""
 
     async def missing(self, limit: int) -> Sequence[str]:
         wanted = self._memory.untidy(FOLDED) and self._clock() >= self._again
@@ -45,5 +45,5 @@ class CompactionJob:
     async def run(self, subjects: Sequence[str]) -> None:
         if subjects:
             await self._memory.tidy(FOLDED)
-            if self._memory.untidy(FOLDED):  # a store that can only be read stays as it is
+            if self._memory.untidy(FOLDED):  # a read-only store stays as it is
                 self._again = self._clock() + IN_VAIN_S

@@ -1,8 +1,9 @@
-"""What upkeep left undecided among memories that are about the same: told again in a looser form,
-or changed without a word that says so.
+"""Merges or supersedes memories about the same thing that duplicate detection left undecided: said
+again in looser words, or changed without a word that says so.
 
-Rules say first what the words allow at all; only of that a model is asked, in one word. What is
-taken is what upkeep would have done, and is undone in the same way (`assistant memory split`).
+Rules first decide what the words allow; only then is a model asked to confirm it, in one word. The
+effect is what duplicate detection would have done, and is undone in the same way (`assistant memory
+split`).
 """
 
 import asyncio
@@ -30,7 +31,7 @@ from assistant.memory.curation import (
 )
 
 CONSOLIDATED = "consolidate"
-"""The kind of output: what was decided of an exchange, as lists of two memories' ids and a word."""
+"""The kind of output: an exchange's decisions, as lists of two memory ids and a verdict."""
 VERDICTS = ("same", "changed", "both")
 Verdict = Literal["same", "changed", "both"]
 SCHEMA: Mapping[str, Any] = {
@@ -40,9 +41,9 @@ SCHEMA: Mapping[str, Any] = {
     "additionalProperties": False,
 }
 TOKENS = 16
-"""Of the answer."""
+"""Most tokens of the answer."""
 NEAR = 16
-"""Nearest memories that each is compared with."""
+"""How many of the nearest memories each one is compared with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,17 +55,17 @@ class Decided:
 
 @dataclass(slots=True)
 class Decisions:
-    """What was decided of an exchange's memories, and the exchanges whose words were compared."""
+    """The decisions about an exchange's memories, and the exchanges whose words were compared."""
 
     decided: list[Decided]
     read: set[str]
 
 
-# -- what is asked, and what is made of the answer; pure ------------------------------------------
+# -- the question, and parsing the answer; pure ---------------------------------------------------
 
 
 def allowed(older: Memory, newer: Memory, lexicon: TextAnalyzer) -> Verdict | None:
-    """The one proposal that the words allow; None where a model need not be asked."""
+    """The one verdict that the words allow; None if a model need not be asked."""
     if not comparable(older, newer):
         return None
     if may_be_same(older, newer, lexicon):
@@ -73,7 +74,7 @@ def allowed(older: Memory, newer: Memory, lexicon: TextAnalyzer) -> Verdict | No
 
 
 def by_rules(older: Memory, newer: Memory, lexicon: TextAnalyzer) -> Verdict:
-    """What needs no model: upkeep's own rules, for what is less alike than it looks at."""
+    """The verdict without a model: the usual rules, applied to less similar memories too."""
     if not comparable(older, newer):
         return "both"
     decision = reconcile.reconcile(newer, [(older, 1.0)], lexicon, NEAREST)
@@ -87,19 +88,20 @@ def question(older: str, newer: str) -> str:
 
 
 def proposed(answered: object) -> Verdict:
-    """
+    """Parse the model's verdict.
+
     Raises:
-        ModelFailed: that is no answer to the question.
+        ModelFailed: the answer has another form.
     """
     verdict = answered.get("verdict") if isinstance(answered, Mapping) else None
     for known in ("same", "changed", "both"):
         if verdict == known:
             return known
-    raise ModelFailed("The model did not say what it was asked to.")
+    raise ModelFailed("The model's answer is not one of the verdicts it was asked for.")
 
 
 def prompt() -> FewShotPrompt:
-    """What ships with the project."""
+    """The prompt that ships with the project."""
     return shipped("consolidate", _example)
 
 
@@ -107,7 +109,7 @@ def _example(raw: Mapping[str, str]) -> tuple[str, str]:
     return question(raw["before"], raw["now"]), json.dumps({"verdict": raw["verdict"]})
 
 
-# -- the work -----------------------------------------------------------------------------------
+# -- the job ------------------------------------------------------------------------------------
 
 
 class ConsolidationJob(ModelJob[str, Decisions]):
@@ -116,7 +118,7 @@ class ConsolidationJob(ModelJob[str, Decisions]):
     schema = SCHEMA
     max_tokens = TOKENS
     rules = 0
-    """It is never done without a model, so its versions count from one."""
+    """It never runs without a model, so its versions count from one."""
     asked = 0
     """Pairs that the model was asked about in this process."""
 
@@ -135,15 +137,15 @@ class ConsolidationJob(ModelJob[str, Decisions]):
 
     async def keep(self, source: str, made: Decisions) -> None:
         if not await asyncio.to_thread(self._derived.readable, made.read):
-            return  # something of it was forgotten meanwhile
+            return  # some of it was forgotten meanwhile
         await asyncio.to_thread(self._carry_out, made.decided)
         content = [[each.older.id, each.newer.id, each.verdict] for each in made.decided]
         await self.note(DerivedOutput(source, content, tuple(sorted(made.read))))
 
-    # -- inside ---------------------------------------------------------------------------------
+    # -- internals ------------------------------------------------------------------------------
 
     def _pairs(self, exchange: str) -> list[tuple[Memory, list[Memory]]]:
-        """The exchange's memories, each with older ones that are about the same, nearest first.
+        """The exchange's memories, each with older ones about the same thing, nearest first.
 
         Raises:
             ModelFailed: one has no vector yet.
@@ -153,7 +155,7 @@ class ConsolidationJob(ModelJob[str, Decisions]):
         near = {
             own: [key for key, cosine in index.alike(own, NEAR) if cosine >= NEAREST] for own in ids
         }
-        # All at once: each query of the table takes its time.
+        # In one query, since each takes its time.
         rows = table.get(self._user, list(dict.fromkeys(chain(ids, *near.values()))))
         found = {each.id: each for each in rows}
         own = [found[key] for key in ids if key in found]
@@ -162,16 +164,16 @@ class ConsolidationJob(ModelJob[str, Decisions]):
             if not (may_be_merged(newer) and _is_of_turn(newer, exchange)):
                 continue
             if not index.has_vector(newer.id):
-                raise ModelFailed("What is to be compared has no vector yet.")
+                raise ModelFailed("A memory to be compared has no vector yet.")
             older = [found[key] for key in near[newer.id] if key in found]
             pairs.append((newer, [each for each in older if comparable(each, newer)]))
         return pairs
 
     async def _decide(self, newer: Memory, near: Sequence[Memory], made: Decisions) -> None:
-        """At most one thing is said of each."""
+        """Decide about `newer` and the first of `near` with a verdict; at most one."""
         for older in near:
             if not await asyncio.to_thread(self._derived.readable, older.sources):
-                continue  # what rests on them could not be taken apart again
+                continue  # a merge based on these could not be undone
             verdict = by_rules(older, newer, self._lexicon)
             if verdict == "both" and (may := allowed(older, newer, self._lexicon)) is not None:
                 self.asked += 1
@@ -191,10 +193,11 @@ class ConsolidationJob(ModelJob[str, Decisions]):
                 self._supersede(each.older, each.newer)
 
     def _merge(self, older: Memory, newer: Memory) -> None:
-        """In this order: whatever interrupts it, the new one is there or among the sources."""
+        """Merge in this order, so that after any interruption the new memory still exists, or is
+        among the sources."""
         [now] = self._memory.change([older.id], lambda old: _told_again(old, newer)) or [older]
         if set(newer.sources) <= set(now.sources):
-            self._memory.drop([newer])
+            self._memory.delete([newer])
 
     def _supersede(self, older: Memory, newer: Memory) -> None:
         def how(memory: Memory) -> Memory:
@@ -214,7 +217,7 @@ def _told_again(old: Memory, new: Memory) -> Memory:
 
 
 def _is_of(key: str, exchange: str) -> bool:
-    """By its id: a turn of the exchange, or a fact of it."""
+    """Whether an id belongs to a turn of the exchange, or to one of its facts."""
     fact = exchange_of(key)
     return fact[0] == exchange if fact is not None else key.startswith(f"{exchange}-")
 

@@ -1,8 +1,8 @@
-"""What the user told, described and asked for in other words, for the index alone.
+"""Describes what the user said in other words, and in questions, for the index alone.
 
-Each exchange in its conversation: what is seen of it besides are the few lines before, and all
-whose words are seen are sources of what is made. It is checked against them, since small models
-make things up; what is left is only ever searched.
+Each exchange is described in its context: the model sees it with the few lines before it, and all
+exchanges it sees are sources of the output. The output is checked against them, since small models
+make things up; what passes is only ever searched, never shown.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from assistant.memory.curation import DerivedOutput, exchange_rows, fingerprint,
 from models.interfaces import LanguageModel
 
 USER, ASSISTANT = "User", "Assistant"
-"""As the lines begin."""
+"""Speakers, at the start of each line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +34,14 @@ class ExpansionInput:
     before: tuple[SpokenLine, ...]
     new: SpokenLine
     sources: tuple[str, ...]
-    """The exchanges whose words these are, its own first."""
+    """The exchanges whose words are shown, this one first."""
 
 
 class DocumentExpansionJob(ModelJob[ExpansionInput, stored_expansions.Description]):
-    """
+    """Writes descriptions and questions for the index.
+
     Args:
-        parts: what is made.
+        parts: which of the two to write.
     """
 
     kind = stored_expansions.DESCRIBED
@@ -58,7 +59,7 @@ class DocumentExpansionJob(ModelJob[ExpansionInput, stored_expansions.Descriptio
         super().__init__(transcript, memory, llm, now)
         self.schema = expansion_prompt.schema(parts)
         self.max_tokens = expansion_prompt.tokens(parts)
-        # Of the vectors too: they are of no use to another encoder.
+        # The encoder is included because its vectors are useless to another one.
         made_by = [self.rules, expansion_prompt.PROMPT_VERSION, parts, str(memory.encoder)]
         self.version = zlib.crc32(json.dumps(made_by).encode())
 
@@ -95,7 +96,7 @@ class DocumentExpansionJob(ModelJob[ExpansionInput, stored_expansions.Descriptio
         ):
             self._memory.enrich([exchange])
 
-    # -- inside ---------------------------------------------------------------------------------
+    # -- internals ------------------------------------------------------------------------------
 
     def _seen(self, exchange: Exchange) -> ExpansionInput:
         before = exchange_rows.before(
@@ -118,7 +119,7 @@ class DocumentExpansionJob(ModelJob[ExpansionInput, stored_expansions.Descriptio
         return expansion_prompt.grounded(made, (*seen.before, seen.new), on, self._lexicon)
 
     def _made_before(self, exchange: str, key: str) -> Made | None:
-        """By the same model, from the same words."""
+        """Output of the same model for the same words, if stored."""
         content = self._derived.of(self.kind, [exchange]).get(exchange)
         if content is None or content["key"] != key:
             return None
@@ -129,6 +130,6 @@ class DocumentExpansionJob(ModelJob[ExpansionInput, stored_expansions.Descriptio
         return Made(about, stored.questions if QUESTIONS in self._parts else ())
 
     def _key(self, asked: str) -> str:
-        """Not of the prompt for other parts: their words don't change what is made of these."""
+        """Does not depend on which parts are wanted: each part's output is the same either way."""
         parts = [self.model, self.rules, expansion_prompt.PROMPT_VERSION, asked]
         return sha256(json.dumps(parts).encode()).hexdigest()

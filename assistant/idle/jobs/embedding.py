@@ -1,20 +1,20 @@
-"""What is remembered gets the stronger encoder's vectors: recall has the quick one's until then."""
+"""Adds the stronger encoder's vectors to memories; until then recall uses the quick encoder's."""
 
 from collections.abc import Sequence
 from math import ceil
 from typing import Protocol
 
 IN_A_PART = 64
-"""Memories of one subject: some seconds on one core."""
+"""Memories per subject: some seconds on one core."""
 AT_ONCE = 8
-"""Each time is a write."""
+"""Memories per write."""
 FEW = 32
-"""So many may be done on battery."""
+"""Up to this many memories may be done on battery."""
 OUTDATED = "outdated"
 
 
 class VectorBackfill(Protocol):
-    """A long-term memory, as far as it has two encoders."""
+    """The part of a long-term memory that has two encoders."""
 
     def missing(self) -> int: ...
 
@@ -28,9 +28,9 @@ class VectorBackfill(Protocol):
 
 
 class EmbeddingJob:
-    """Encodes what lacks a vector, the newest first; when nothing does, the vectors of encoders
-    that are chosen no more are dropped. The subjects are numbers of parts, whichever memories these
-    are then: ids could be somebody's words, where they were imported."""
+    """Encodes memories that lack a vector, newest first; then drops the vectors of encoders no
+    longer in use. The subjects are part numbers, whichever memories these contain at the time:
+    memory ids may be somebody's words if they were imported."""
 
     kind = "embed"
     priority = 20

@@ -1,7 +1,7 @@
-"""What a model is asked to say about a line of a conversation, and what is made of its answer: a
-description, and questions that the line answers. Pure.
+"""The prompt that makes a model describe a line of a conversation and write questions that the line
+answers, and how its answer is parsed. Pure.
 
-One call gives either or both, since reading the lines costs a model as much as writing them.
+One call gives either or both, since reading the lines costs a model as much as writing the answer.
 """
 
 import json
@@ -31,21 +31,21 @@ PARTS: Mapping[str, Mapping[str, Any]] = {
 }
 PROMPTS = {ABOUT: "describe", QUESTIONS: "expand"}
 TOKENS = {ABOUT: 80, QUESTIONS: 100}
-"""Of each part of the answer, if it has all the letters that it may."""
+"""Most tokens of each part of the answer, if it uses all the characters allowed."""
 PROMPT_VERSION = 1
-"""Of what is in the files."""
+"""Version of the prompt files."""
 SHOWN_BEFORE = 2
-"""Lines before a new one that leans on them. Where none are needed, none are shown: small models
-mix them up with the new one, and they cost as much to read as a description to write."""
+"""Lines shown before one that refers back to them. Other lines are shown alone: small models mix up
+the context and the new line, and it costs as much to read as a description to write."""
 LEANS = re.compile(
     r"\b(?:he|she|it|they|him|her|his|hers|its|them|theirs?|there|that|this|those|these|ones?|"
     r"same|too|both)\b",
     re.IGNORECASE,
 )
 LONGEST_BEFORE, LONGEST_NEW = 240, 600
-"""Characters of a line."""
+"""Most characters of a line."""
 LEAST_STATED = 4
-"""Words outside of questions: of what has fewer there is nothing to tell."""
+"""Fewest words outside of questions for a description to make sense."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,35 +61,36 @@ class SpokenLine:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """As the model gave it."""
+    """The model's answer."""
 
     about: str = ""
     questions: tuple[str, ...] = ()
 
 
 def tells(text: str) -> bool:
-    """Whether there is anything to describe in it."""
+    """Whether there is anything to describe."""
     return stated(text) >= LEAST_STATED
 
 
 def needs_context(text: str) -> bool:
-    """Whether it takes the lines before it to know who and what is meant."""
+    """Whether who or what is meant becomes clear only from the lines before it."""
     return LEANS.search(text) is not None
 
 
 def shown(before: Sequence[SpokenLine], new: SpokenLine) -> Sequence[SpokenLine]:
-    """The lines that are shown before a new one.
+    """The lines to show before a new one.
 
     Args:
-        before: all of the conversation before it.
+        before: all lines of the conversation before it.
     """
     return before[-SHOWN_BEFORE:] if needs_context(new.text) else ()
 
 
 def question(before: Sequence[SpokenLine], new: SpokenLine) -> str:
-    """
+    """The question to the model.
+
     Args:
-        before: those that are shown.
+        before: the lines to show.
     """
     return _asked([line.shown(LONGEST_BEFORE) for line in before], new.shown(LONGEST_NEW))
 
@@ -112,7 +113,7 @@ def tokens(wanted: Sequence[str] = EVERYTHING) -> int:
 
 
 def prompt(wanted: Sequence[str] = EVERYTHING) -> FewShotPrompt:
-    """What ships with the project."""
+    """The prompt that ships with the project."""
     parts = [load_prompt(PROMPTS[part]) for part in wanted]
     shown = [_example(each, wanted) for each in examples("describe")]
     return FewShotPrompt("\n".join([load_prompt("describe_frame"), *parts]), shown)
@@ -123,21 +124,22 @@ def _example(raw: Mapping[str, Any], wanted: Sequence[str]) -> tuple[str, str]:
 
 
 def made(answered: object) -> Made:
-    """
+    """Parse the model's answer.
+
     Raises:
-        ModelFailed: that is no answer to the question.
+        ModelFailed: the answer has another form.
     """
     if not isinstance(answered, Mapping) or answered.keys().isdisjoint((ABOUT, QUESTIONS)):
-        raise ModelFailed("The model did not describe what it was asked to.")
+        raise ModelFailed("The model's description is not in the form it was asked for.")
     about, questions = answered.get(ABOUT, ""), answered.get(QUESTIONS, [])
     if not isinstance(about, str) or not isinstance(questions, list):
-        raise ModelFailed("The model did not describe what it was asked to.")
+        raise ModelFailed("The model's description is not in the form it was asked for.")
     asked = tuple(dict.fromkeys(each.strip() for each in questions if isinstance(each, str)))
     return Made(about.strip(), tuple(each for each in asked if each))
 
 
 def grounded(made: Made, said: Sequence[SpokenLine], on: date, lexicon: TextAnalyzer) -> Made:
-    """Without what the lines don't bear out."""
+    """Remove everything that the lines don't support."""
     sources = [f"{line.speaker} {line.text}" for line in said]
     about = description_check.borne_out(made.about, sources, on, lexicon)
     kept = (description_check.borne_out(each, sources, on, lexicon) for each in made.questions)
@@ -145,5 +147,5 @@ def grounded(made: Made, said: Sequence[SpokenLine], on: date, lexicon: TextAnal
 
 
 def texts(made: Made) -> list[str]:
-    """What has a vector, in its order: the description, if there is one, and the questions."""
+    """The texts that get a vector, in order: the description, if any, then the questions."""
     return [*([made.about] if made.about else []), *made.questions]

@@ -1,8 +1,8 @@
-"""Facts, preferences, events and what the user is, taken from what the user said.
+"""Extracts facts, preferences, events and profile facts from what the user said.
 
-Rules find the statements, write them in the third person and check that the words support them; a
-model only judges which of them are worth remembering, if it is asked at all. So nothing can be made
-up, and a bad judge costs a memory too few or too many. The assistant's words are never read.
+Rules find the statements, put them in the third person and check that the words support them; a
+model, if used at all, only judges which are worth remembering. So nothing can be made up, and a bad
+judge only keeps a few memories too many or too few. The assistant's words are never read.
 """
 
 import asyncio
@@ -40,14 +40,14 @@ from assistant.memory.curation import (
 )
 
 IMPORTANCE_BY_WORTH = {"no": None, "some": 0.5, "much": 0.8}
-"""What the model may say of a fact, and how important it is then; None is not worth remembering."""
+"""The model's possible answers, and the importance that each gives a fact; None drops the fact."""
 BY_RULE = {
     MemoryKind.PROFILE: 0.8,
     MemoryKind.PREFERENCE: 0.6,
     MemoryKind.FACT: 0.6,
     MemoryKind.EVENT: 0.5,
 }
-"""Importance, where no model is asked."""
+"""Importance by kind, if no model is asked."""
 SCHEMA: Mapping[str, Any] = {
     "type": "object",
     "properties": {"worth": {"enum": list(IMPORTANCE_BY_WORTH)}},
@@ -55,24 +55,26 @@ SCHEMA: Mapping[str, Any] = {
     "additionalProperties": False,
 }
 TOKENS = 16
-"""Of the answer."""
+"""Most tokens of the answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """What may be remembered, and how much was dropped since the words don't support it."""
+    """Facts that may be remembered, and how many were dropped because the words don't support
+    them."""
 
     kept: tuple[Fact, ...] = ()
     unsupported: int = 0
 
 
-# -- what is asked, and what is made of the answer; pure ------------------------------------------
+# -- the question, and parsing the answer; pure ---------------------------------------------------
 
 
 def candidates(said: str, started: datetime, lexicon: TextAnalyzer) -> Candidates:
-    """
+    """The facts in what was said.
+
     Args:
-        started: when it was said; days are reckoned in this machine's time zone.
+        started: when it was said; dates are in this machine's time zone.
     """
     on = started.astimezone().date()
     found: dict[str, Fact] = {}
@@ -95,20 +97,20 @@ def question(said: str, text: str) -> str:
 
 
 def judged(fact: Fact, answered: object) -> Fact | None:
-    """The fact with the importance that the model gives it; None where it gives it none.
+    """The fact with the importance that the model gives it; None if it is not worth remembering.
 
     Raises:
-        ModelFailed: that is no answer to the question.
+        ModelFailed: the answer has another form.
     """
     worth = answered.get("worth") if isinstance(answered, Mapping) else None
     if not isinstance(worth, str) or worth not in IMPORTANCE_BY_WORTH:
-        raise ModelFailed("The model did not judge what it was asked to.")
+        raise ModelFailed("The model's judgement is not one of those it was asked for.")
     importance = IMPORTANCE_BY_WORTH[worth]
     return None if importance is None else replace(fact, importance=importance)
 
 
 def prompt() -> FewShotPrompt:
-    """What ships with the project."""
+    """The prompt that ships with the project."""
     return shipped("extract", _example)
 
 
@@ -116,7 +118,7 @@ def _example(raw: Mapping[str, str]) -> tuple[str, str]:
     return question(raw["said"], raw["note"]), json.dumps({"worth": raw["worth"]})
 
 
-# -- the work -----------------------------------------------------------------------------------
+# -- the job ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,14 +128,14 @@ class ToldExchange:
 
 
 class FactExtractionJob(ModelJob[ToldExchange, list[Fact]]):
-    """Its model, if there is one, judges what the rules find."""
+    """Extracts facts by rules; a model, if there is one, judges them."""
 
     kind = EXTRACTED
     priority = 40
     schema = SCHEMA
     max_tokens = TOKENS
     unsupported = 0
-    """Statements that were dropped in this process, since the words don't support them."""
+    """Statements dropped in this process because the words don't support them."""
 
     def prompt(self) -> FewShotPrompt:
         return prompt()
@@ -148,7 +150,7 @@ class FactExtractionJob(ModelJob[ToldExchange, list[Fact]]):
         said = source.exchange.user_text
         found = candidates(said, source.exchange.started, self._lexicon)
         self.unsupported += found.unsupported
-        # Wishes were taken at once, and need no judge.
+        # Standing requests were stored right away, and need no judge.
         facts = [fact for fact in found.kept if not is_wish(fact.quote)]
         if self._llm is None:
             return facts
@@ -163,14 +165,14 @@ class FactExtractionJob(ModelJob[ToldExchange, list[Fact]]):
             marked = [_marked(each, before.pop(each.id, None)) for each in new]
             await asyncio.to_thread(self._memory.put, marked, told=True)
         if before:
-            await asyncio.to_thread(self._memory.drop, list(before.values()))
+            await asyncio.to_thread(self._memory.delete, list(before.values()))
         await self.note(DerivedOutput(exchange.id, content, (exchange.id,)), _fact_ids(exchange.id))
 
-    # -- inside ---------------------------------------------------------------------------------
+    # -- internals ------------------------------------------------------------------------------
 
     def _put_right(self, exchange: str) -> bool:
-        """The user has deleted or changed some of its facts, or what was said has expired: what
-        there is of it stays as it is, or it would come back in other words."""
+        """Whether the user has deleted or changed some of the exchange's facts, or what was said
+        has expired. Then its facts stay as they are, or they would come back in other words."""
         earlier = fact_rows.read(self._transcript, self._user, [exchange]).get(exchange, [])
         expired = self._transcript.expired(self._user, self._now())
         if None not in earlier and expired.isdisjoint(
@@ -181,21 +183,21 @@ class FactExtractionJob(ModelJob[ToldExchange, list[Fact]]):
         return True
 
     def _before(self, exchange: str) -> dict[str, Memory]:
-        """The facts of an exchange that are remembered, by their ids."""
+        """The exchange's facts now in memory, by id."""
         resting = self._memory.index.outlines([exchange])
         ids = [each for each in resting if (of := exchange_of(each)) and of[0] == exchange]
         return {each.id: each for each in self._memory.table.get(self._user, ids)} if ids else {}
 
 
 def _fact_ids(exchange: str) -> list[str]:
-    """All that it may have."""
+    """All ids that the exchange's facts may have."""
     return [fact_id(exchange, number) for number in range(statements.MOST)]
 
 
 def _marked(new: Memory, before: Memory | None) -> Memory:
-    """With what was marked on the one that it takes the place of."""
+    """Copy what was marked on the fact that this one replaces."""
     if before is None:
         return new
-    # What another exchange told too is found in none of it any more.
+    # If the text is new, other exchanges don't support it, so their sources are not copied.
     names = MARKS if before.text != new.text else (*MARKS, "sources")
     return replace(new, **{name: getattr(before, name) for name in names})

@@ -1,9 +1,9 @@
-"""Keeps the importance of memories up with what became of them; `memory/curation/importance.py` has
-the rules.
+"""Updates the importance of memories by how they are used; `memory/curation/importance.py` has the
+rules.
 
-What was given is noted beside the exchange (ids and numbers, no words), so that what somebody set
-by hand is told from what was given here. The note comes first: after a kill in between it is done
-again, and comes to the same.
+The values given are recorded beside the exchange (ids and numbers, no words), so that values set by
+hand can be told from one given here. They are recorded first: if the process is killed in between,
+the job runs again, with the same result.
 """
 
 import asyncio
@@ -23,15 +23,15 @@ from assistant.memory.curation import (
 )
 
 AGAIN = timedelta(hours=1)
-"""Between two times of looking through all memories."""
+"""Time between two passes over all memories."""
 AT_ONCE = 200
-"""Exchanges that are looked through in one go: five milliseconds."""
+"""Exchanges checked per call: five milliseconds."""
 TOLERANCE = 0.01
-"""Less is what rounding makes of a number in the store."""
+"""Smaller differences are rounding in the store."""
 
 
 class ImportanceJob:
-    """One user's.
+    """Updates one user's memories.
 
     Args:
         now: wall time, UTC.
@@ -55,14 +55,14 @@ class ImportanceJob:
         self._derived = DerivedOutputs(transcript, memory.user_id)
         self._now = now
         self._left: list[str] = []
-        """Exchanges that are still to be looked through this time."""
+        """Exchanges still to be checked in this pass."""
         self._due: list[str] = []
-        """Found, and not asked for yet; kept over a cancellation."""
+        """Found but not yet returned; kept across a cancellation."""
         self._next: datetime | None = None
 
     async def missing(self, limit: int) -> Sequence[str]:
         now = self._now()
-        # A clock that was set back begins anew.
+        # If the clock was set back, start a new pass.
         if not self._left and (self._next is None or not self._next - AGAIN <= now < self._next):
             self._left = sorted(await asyncio.to_thread(self._transcript.exchange_ids, self._user))
             self._next = now + AGAIN
@@ -78,18 +78,18 @@ class ImportanceJob:
         if given:
             await asyncio.to_thread(self._memory.change, list(given), lambda old: _with(old, given))
 
-    # -- inside ---------------------------------------------------------------------------------
+    # -- internals ------------------------------------------------------------------------------
 
     def _unbalanced(self, exchanges: Collection[str]) -> list[str]:
-        """Those of whose memories one weighs otherwise by now."""
+        """The exchanges with a memory whose importance has changed."""
         return [exchange for exchange, given in self._weighed(exchanges).items() if given]
 
     def _weighed(self, exchanges: Collection[str]) -> dict[str, dict[str, ImportanceRecord]]:
-        """By exchange what its memories are to be given, as far as that is news."""
+        """By exchange, the new importance of those of its memories where it has changed."""
         now, before = self._now(), self._before(exchanges)
         found: dict[str, dict[str, ImportanceRecord]] = {each: {} for each in exchanges}
         for memory in self._memory.index.outlines(exchanges).values():
-            # Where it was told again it has several sources: its own gave it its name.
+            # A merged memory has several sources; its id starts with that of its own exchange.
             exchange = next((each for each in memory.sources if memory.id.startswith(each)), "")
             if exchange not in found:
                 continue
@@ -108,7 +108,7 @@ class ImportanceJob:
         }
 
     def _note(self, exchanges: Sequence[str]) -> dict[str, float]:
-        """Returns what each memory is to be given, of all that could be noted."""
+        """Record the new values; returns those that could be recorded, by memory."""
         given: dict[str, float] = {}
         for exchange, news in self._weighed(exchanges).items():
             if not news:

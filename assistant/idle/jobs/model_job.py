@@ -1,15 +1,15 @@
-"""What a job that asks the language model has in common with every other such job.
+"""The base of all jobs that ask the language model.
 
-For each subject, one after the other:
+For each subject, one after another:
 
-    read    what there is of it; None where nothing is to be made
-    make    ask the model, check what it says
-    read    again: what was forgotten or put right meanwhile is let be
-    keep    change the memories first, then note that it was done
+    read    load it; None if there is nothing to do
+    make    ask the model and check its answer
+    read    again, and skip the subject if it was forgotten or corrected meanwhile
+    keep    first change the memories, then record that it is done
 
-A job adds its `prompt`, its `schema` and these three steps; `fact_extraction.py` is an example.
-It may be cancelled at any `await` and begins the subject anew then. So `keep` has to come to the
-same when it is repeated: what is noted last is what makes the subject done.
+A job adds its `prompt`, its `schema` and these three steps; `fact_extraction.py` is an example. It
+may be cancelled at any `await`, and then starts the subject again. So `keep` must be idempotent:
+the record at its end is what marks the subject as done.
 """
 
 import asyncio
@@ -33,22 +33,22 @@ def utc_now() -> datetime:
 
 
 class ModelJob(ABC, Generic[Source, Made]):
-    """One user's. Needs English: of other languages nothing is taken.
+    """A job for one user's memories. English only; with other languages it does nothing.
 
     Args:
-        llm: None leaves to the rules what they can do alone.
+        llm: None limits it to what rules can do alone.
         now: wall time, UTC.
     """
 
     kind: str
     priority: int
     schema: Mapping[str, Any]
-    """Of the model's answer."""
+    """JSON schema of the model's answer."""
     max_tokens: int
-    """Of the model's answer."""
+    """Most tokens of the model's answer."""
     recurs = False
     rules = 1
-    """The version of the job's rules and its prompt."""
+    """The version of the job's rules and prompt."""
 
     def __init__(
         self,
@@ -66,22 +66,23 @@ class ModelJob(ABC, Generic[Source, Made]):
         self._lexicon = TextAnalyzer("en")
         self._now = now
         self.version = 2 * self.rules + (llm is not None)
-        """With a model it is another one than without."""
+        """Differs with and without a model."""
 
-    # -- what a job adds ------------------------------------------------------------------------
+    # -- to be implemented by a job -------------------------------------------------------------
 
     @abstractmethod
     def prompt(self) -> FewShotPrompt:
-        """Before every question, the same from one to the next."""
+        """The prompt before every question; always the same."""
 
     @abstractmethod
     def read(self, subject: str) -> Source | None:
-        """What there is of it now, of which nothing is hidden; None where nothing is to be made of
-        it, or it was made. Equal to what was read before as long as nothing has changed. Blocks."""
+        """Load what the subject's output is made from, without hidden parts; None if there is
+        nothing to make, or it is made already. Returns an equal value as long as nothing has
+        changed. Blocks."""
 
     @abstractmethod
     async def make(self, source: Source) -> Made:
-        """What becomes of it, as far as the words bear it out. Changes nothing.
+        """Make the output, limited to what the words support. Has no side effects.
 
         Raises:
             ModelFailed: the model failed, or did not answer the question.
@@ -89,9 +90,9 @@ class ModelJob(ABC, Generic[Source, Made]):
 
     @abstractmethod
     async def keep(self, source: Source, made: Made) -> None:
-        """Change the memories, then `note` it. Raises StoreError."""
+        """Change the memories, then record the output with `note`. Raises StoreError."""
 
-    # -- what it has ----------------------------------------------------------------------------
+    # -- provided -------------------------------------------------------------------------------
 
     @property
     def light(self) -> bool:
@@ -105,7 +106,7 @@ class ModelJob(ABC, Generic[Source, Made]):
         return await asyncio.to_thread(self.lacking, limit)
 
     def lacking(self, limit: int) -> Sequence[str]:
-        """Exchanges; a job of other subjects has its own. Blocks."""
+        """The exchanges without output; a job with other subjects overrides it. Blocks."""
         return self._derived.missing(self.kind, self.version, limit)
 
     async def run(self, subjects: Sequence[str]) -> None:
@@ -118,25 +119,25 @@ class ModelJob(ABC, Generic[Source, Made]):
                 await self.keep(source, made)
 
     async def ask(self, question: str) -> Any:
-        """What the model answers, in the form of `schema`. Raises ModelFailed."""
+        """The model's answer, in the form of `schema`. Raises ModelFailed."""
         assert self._llm is not None
         return await ask_for_json(self._llm, self._prompt, question, self.schema, self.max_tokens)
 
     async def note(self, output: DerivedOutput, memories: Sequence[str] = ()) -> bool:
-        """It was done. Says whether that was kept: where something of it was forgotten meanwhile it
-        is not, and the memories with these ids are taken back. Raises StoreError."""
+        """Record that it is done. Returns False if some of it was forgotten meanwhile: then nothing
+        is recorded, and the memories with these ids are removed. Raises StoreError."""
         if await asyncio.to_thread(self.noted, output, self.model):
             return True
         await asyncio.to_thread(self._take_back, memories)
         return False
 
     def noted(self, output: DerivedOutput, model: str) -> bool:
-        """Blocks; raises StoreError."""
+        """Record the output; returns whether it was kept. Blocks; raises StoreError."""
         return self._derived.keep(self.kind, self.version, model, output, self._now())
 
     def _take_back(self, memories: Sequence[str]) -> None:
-        """Nothing of them stays, not in the store's older versions either."""
+        """Remove the memories completely, from the store's older versions too."""
         made = self._memory.table.get(self._user, memories) if memories else []
         if made:
-            self._memory.drop(made)
+            self._memory.delete(made)
             rewrite(self._memory.table)

@@ -1,7 +1,7 @@
-"""How fast the language model is on this machine, measured while nobody needs it.
+"""Measures how fast the language model is on this machine, while nobody needs it.
 
-What the profile `default` takes rests on this. A turn says little about it: the recogniser, the
-voice and whatever else the user runs want the processor at the same moment.
+The profile `default` chooses its model by the result. Turns are no measure of it: the recogniser,
+the voice and the user's other programs compete for the processor at the same time.
 """
 
 import asyncio
@@ -12,14 +12,14 @@ from datetime import UTC, datetime
 from typing import Protocol
 
 AGAIN_S = 600.0
-"""After a measurement, whatever came of it: the machine may have been too busy, or the result could
-not be written."""
+"""Seconds between two measurements, whatever came of the first: the machine may have been too busy,
+or the result could not be written."""
 LOOK_S = 300.0
-"""Between two looks at whether a measurement is due: each reads some files."""
+"""Seconds between two checks whether a measurement is due; each reads some files."""
 
 
 class Measured(Protocol):
-    """What there is to measure; see `models.selection.benchmark.Benchmark`."""
+    """What is measured; see `models.selection.benchmark.Benchmark`."""
 
     def due(self, now: datetime) -> str | None: ...
 
@@ -27,12 +27,12 @@ class Measured(Protocol):
 
 
 class Measuring:
-    """Its subjects are names of the catalogue. A measurement made while the machine was busy is
-    thrown away.
+    """Runs measurements. Its subjects are the catalogue's model names. A measurement made while the
+    machine was busy is discarded.
 
     Args:
         now: wall time, UTC.
-        clock: in seconds, never set back.
+        clock: monotonic seconds.
     """
 
     kind = "measure"

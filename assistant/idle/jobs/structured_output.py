@@ -1,4 +1,4 @@
-"""One answer of a language model on the background lane, in a form that is fixed beforehand."""
+"""Asks a language model for one JSON answer of a given form, on the background lane."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -12,12 +12,12 @@ from assistant.errors import ModelFailed
 from models.interfaces import Generation, Lane, LanguageModel, Message
 
 MOST_PIECES = 4
-"""For each token that was asked for: a server that heeds no limit would go on for ever."""
+"""Most chunks per requested token: a server that ignores the limit might go on for ever."""
 
 
 @dataclass(frozen=True, slots=True)
 class FewShotPrompt:
-    """What stands before every question: the same bytes, so that the lane's KV cache holds them
+    """What precedes every question: always the same bytes, so that the lane's KV cache holds them
     from one question to the next.
 
     Args:
@@ -38,13 +38,13 @@ def shipped(name: str, example: Callable[[dict[str, Any]], tuple[str, str]]) -> 
     """The prompt of that name that ships with the project.
 
     Args:
-        example: the question and the answer that one of its examples stands for.
+        example: converts an example to a question and its answer.
     """
     return FewShotPrompt(load_prompt(name), [example(each) for each in examples(name)])
 
 
 def examples(name: str) -> list[dict[str, Any]]:
-    """What ships with the project of a prompt of that name."""
+    """The examples that ship with the prompt of that name."""
     lines = (files("data") / "prompts" / f"{name}_examples.jsonl").read_text("utf-8").splitlines()
     return [json.loads(line) for line in lines]
 
@@ -56,10 +56,10 @@ async def ask_for_json(
     schema: Mapping[str, Any],
     max_tokens: int,
 ) -> Any:
-    """What the model answers, read as JSON. Cancelling it stops the model at once.
+    """The model's answer, parsed as JSON. Cancelling stops the model at once.
 
     Raises:
-        ModelFailed: the model failed, or its answer is none: cut off, or no JSON.
+        ModelFailed: the model failed, or its answer was cut off or is not JSON.
     """
     request = Generation(
         messages=prompt.messages(question),
@@ -73,16 +73,18 @@ async def ask_for_json(
         async for chunk in chunks:
             pieces.append(chunk.text)
             if len(pieces) > MOST_PIECES * max_tokens:
-                raise ModelFailed("The model's answer does not end.")
+                raise ModelFailed("The model did not stop after the answer's allowed length.")
     return read("".join(pieces))
 
 
 def read(text: str) -> Any:
-    """
+    """Parse a JSON answer.
+
     Raises:
-        ModelFailed: it is no JSON. The sentence holds nothing of it: it may quote the user.
+        ModelFailed: it is not JSON. The message quotes none of it, as it may contain the user's
+            words.
     """
     try:
         return json.loads(text)
     except ValueError:
-        raise ModelFailed("The model's answer was cut off, or not of the form asked for.") from None
+        raise ModelFailed("The model's answer was cut off or not in the form requested.") from None

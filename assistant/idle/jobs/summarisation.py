@@ -1,9 +1,9 @@
-"""What a stretch of conversation was about, in a few sentences, from what the user said there.
+"""Summarises a stretch of conversation in a few sentences, from what the user said in it.
 
-Rules find what may be told, and write it in the third person; where a model is asked, it puts that
-in fewer words, and every sentence is checked against the words that it names: one with a word, a
-name, a number or a `not` that isn't there is dropped. Where none is left the rules' own sentences
-stand. The assistant's words are never read.
+Rules find the points and put them in the third person. A model, if used, shortens them, and each of
+its sentences is checked against the points that it cites: it is dropped if it has a word, a name, a
+number or a `not` that they lack. If none is left, the rules' sentences are used. The assistant's
+words are never read.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ from assistant.memory.curation import (
 from models.interfaces import LanguageModel
 
 OFFERED = 12
-"""Points that a model chooses from."""
+"""Points that a model can choose from."""
 SENTENCE: Mapping[str, Any] = {
     "type": "object",
     "properties": {
@@ -65,23 +65,23 @@ SCHEMA: Mapping[str, Any] = {
     "additionalProperties": False,
 }
 TOKENS = 320
-"""Of the answer."""
+"""Most tokens of the answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenSummary:
-    """A summary, empty where there is nothing to tell, and how many sentences were dropped since
-    the words don't support them."""
+    """A summary, empty if there is nothing to say, and how many sentences were dropped because the
+    words don't support them."""
 
     text: str
     unsupported: int = 0
 
 
-# -- what is asked, and what is made of the answer; pure ------------------------------------------
+# -- the question, and parsing the answer; pure ---------------------------------------------------
 
 
 def offered(every: Sequence[SummarySentence]) -> list[SummarySentence]:
-    """What was told, the most telling of it, as a model is shown it; questions are added later."""
+    """The most informative statements, as shown to the model; questions are added afterwards."""
     return select_sentences([each for each in every if not each.asked], 2 * MOST_WORDS)[:OFFERED]
 
 
@@ -92,11 +92,11 @@ def question(shown: Sequence[SummarySentence]) -> str:
 def composed(
     every: Sequence[SummarySentence], answered: object, lexicon: TextAnalyzer
 ) -> WrittenSummary:
-    """The model's sentences that the words bear out, and what was asked; the rules' summary where
-    none is left.
+    """The model's sentences that the words support, plus the user's questions; or the rules'
+    summary, if no sentence is left.
 
     Raises:
-        ModelFailed: that is no answer to the question.
+        ModelFailed: the answer has another form.
     """
     shown, told, dropped = offered(every), list[str](), 0
     for sentence, numbers in _sentences(answered):
@@ -114,7 +114,7 @@ def composed(
 
 
 def prompt() -> FewShotPrompt:
-    """What ships with the project."""
+    """The prompt that ships with the project."""
     return shipped("summarise", _example)
 
 
@@ -133,10 +133,10 @@ def _sentences(answered: object) -> list[tuple[str, list[int]]]:
             for each in listed
         ]
     except (TypeError, KeyError, ValueError):
-        raise ModelFailed("The model did not sum up what it was asked to.") from None
+        raise ModelFailed("The model's summary is not in the form it was asked for.") from None
 
 
-# -- the work -----------------------------------------------------------------------------------
+# -- the job ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,10 +146,10 @@ class ToldSpan:
 
 
 class SummarisationJob(ModelJob[ToldSpan, WrittenSummary]):
-    """Its model, if there is one, puts in fewer words what the rules find.
+    """Summarises by rules; a model, if there is one, shortens the result.
 
     Args:
-        turns: of one span.
+        turns: per span.
     """
 
     kind = SUMMARISED
@@ -157,7 +157,7 @@ class SummarisationJob(ModelJob[ToldSpan, WrittenSummary]):
     schema = SCHEMA
     max_tokens = TOKENS
     unsupported = 0
-    """Sentences that were dropped in this process, since the words don't support them."""
+    """Sentences dropped in this process because the words don't support them."""
 
     def __init__(
         self,
@@ -180,7 +180,7 @@ class SummarisationJob(ModelJob[ToldSpan, WrittenSummary]):
         span = self._spans.span(subject)
         if span is None:
             return None
-        if self._spans.put_right(span):
+        if self._spans.suppressed(span):
             self.noted(DerivedOutput(subject, None, span.exchanges), "")
             return None
         if self._spans.has_summary(span, self.version):
@@ -205,13 +205,13 @@ class SummarisationJob(ModelJob[ToldSpan, WrittenSummary]):
             new = replace(new, **{name: getattr(marks, name) for name in MARKS})
         changed = [each for each in old if not made.text or each != new]
         if changed:
-            await asyncio.to_thread(self._memory.drop, changed)
+            await asyncio.to_thread(self._memory.delete, changed)
         if made.text:
             await asyncio.to_thread(self._memory.put, [new])
         output = DerivedOutput(span.subject, made.text or None, span.exchanges)
         await self.note(output, [span.subject])
 
-    # -- inside ---------------------------------------------------------------------------------
+    # -- internals ------------------------------------------------------------------------------
 
     async def _written(self, every: Sequence[SummarySentence]) -> WrittenSummary:
         shown = offered(every)

@@ -109,7 +109,7 @@ def verify(
                 f"The memory {table.uri} can't be written anew: it is being read.",
                 mend="Try again in a moment.",
             )
-        transcript.tidy()
+        transcript.rewrite()
     home = Home(transcript.path.parent)
     unknown = tuple(
         path.relative_to(home.root).as_posix() if path.is_relative_to(home.root) else str(path)

@@ -5,7 +5,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from assistant.memory.curation.merges import without_tellings
-from assistant.memory.records.ids import ADDED_BY_USER
 from assistant.memory.records.memory import Memory, MemoryKind
 from assistant.memory.transcript import fact_rows
 from assistant.memory.transcript.database import Transcript
@@ -24,17 +23,6 @@ class Cascade:
     changed: Sequence[Memory]
     ids: tuple[str, ...]
     named: Sequence[Memory]
-
-
-def exchanges_of_turns(memories: Iterable[Memory]) -> set[str]:
-    """The exchanges that verbatim memories are of."""
-    return {
-        source
-        for memory in memories
-        if memory.kind is MemoryKind.EXCHANGE
-        for source in memory.sources
-        if source != ADDED_BY_USER
-    }
 
 
 def cascade(

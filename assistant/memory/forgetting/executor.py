@@ -242,8 +242,12 @@ class ForgettingExecutor:
         exchanges = {each.id: each for _, each in found}
         for one in self._hides:
             exchanges |= {each.id: each for each in one.unhide(items, found)}
-        memories = await asyncio.to_thread(self._memories, items.memories)
         self._emit(ForgettingUndone(items.id))
+        try:
+            memories = await asyncio.to_thread(self._memories, items.memories)
+        except StoreError as error:  # they are back all the same
+            logger.warning("what was brought back can't be read yet: %s", error)
+            memories = ()
         return UndoResult(items, tuple(exchanges.values()), tuple(memories))
 
     async def run(self) -> None:
@@ -306,14 +310,14 @@ class ForgettingExecutor:
         if items.id not in self._unnoted and all(each.id != items.id for each in noted):
             return None
         result = self._purge(items)
-        self._transcript().show_again(self._user, items.id)
+        self._transcript().unhide(self._user, items.id)
         return result
 
     def _bring_back(self, items: HiddenItems) -> list[tuple[str, Exchange]]:
         """Returns what the transcript has of it."""
         transcript = self._transcript()
         found = list(transcript.exchanges(self._user, set(items.exchanges)))
-        transcript.show_again(self._user, items.id)
+        transcript.unhide(self._user, items.id)
         return found
 
     def _read_notes(self) -> list[HiddenItems]:

@@ -90,7 +90,7 @@ def purge(
     marks = table.forgotten.during(user, going, plan.deleted) if table is not None else None
     with marks or nullcontext():
         if going:
-            transcript.forget(user, going)
+            transcript.delete_exchanges(user, going)
         _suppress(transcript, user, plan, going)
         if table is not None:
             _delete(user, plan, table, memory)
@@ -122,17 +122,19 @@ def purge_locations(transcript: Transcript, words: RemovesWords) -> None:
 def _suppress(transcript: Transcript, user: str, plan: Cascade, going: Collection[str]) -> None:
     """No fact or summary that goes is made again of what stays."""
     lexicon = TextAnalyzer("en")  # no others are derived
-    fact_rows.withdraw(
+    fact_rows.suppress(
         transcript, user, plan.named, lambda a, b: a == b or same_words(a, b, lexicon)
     )
-    fact_rows.unmake(transcript, user, fact_rows.told_elsewhere(plan.deleted, plan.named, going))
+    fact_rows.delete_derived(
+        transcript, user, fact_rows.told_elsewhere(plan.deleted, plan.named, going)
+    )
 
 
 def _delete(user: str, plan: Cascade, table: MemoryTable, memory: UserMemory | None) -> None:
     if memory is not None:
         if plan.changed:
             memory.put(plan.changed)
-        memory.drop(plan.deleted)
+        memory.delete(plan.deleted)
         memory.index.purge()
     else:
         table.import_(map(serialization.to_json, plan.changed))

@@ -14,7 +14,7 @@ from assistant.memory.forgetting.attribution import stems
 from assistant.memory.forgetting.cascade import cascade
 from assistant.memory.forgetting.memory_reader import MemoryReader
 from assistant.memory.forgetting.selection import ForgetPlan
-from assistant.memory.records.hidden import Veil
+from assistant.memory.records.hidden import HiddenSet
 from assistant.memory.records.ids import ADDED_BY_USER, resolve_id
 from assistant.memory.records.memory import Memory, said
 from assistant.memory.records.validation import validated_text
@@ -106,8 +106,8 @@ class Resolver:
         """What a request means, and what would go with it, from the table. Raises as `resolve`."""
         found = self._like(request.about) if request.about is not None else None
         everything = {each.id: each for each in self._memories.rows()}
-        veil = Veil(self._transcript().hidden(self._user))
-        visible = {k: each for k, each in everything.items() if not veil.covers(k, each.sources)}
+        hidden = HiddenSet(self._transcript().hidden(self._user))
+        visible = {k: each for k, each in everything.items() if not hidden.covers(k, each.sources)}
         plan = self._plan(request, visible, live, found)
         transcript = self._transcript()
         going = set(plan.exchanges)
@@ -118,7 +118,7 @@ class Resolver:
         return ForgetPreview(
             plan,
             tuple(sorted(gone, key=said, reverse=True)),
-            tuple(each for each in removed.changed if not veil.covers(each.id, each.sources)),
+            tuple(each for each in removed.changed if not hidden.covers(each.id, each.sources)),
             tuple(sorted(told, key=lambda each: each.started, reverse=True)),
             tuple(sorted(sources - going)),
         )

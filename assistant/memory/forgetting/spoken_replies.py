@@ -15,7 +15,6 @@ from assistant.memory.records.memory import Memory
 
 NAMED = 3
 """As many things are named one by one."""
-NOTHING_TO_FORGET = "There is nothing to forget."
 NOTHING_TO_UNDO = "There is nothing left to bring back."
 KEPT = "All right, I'll keep it."
 UNCLEAR = "I'm not sure what you want me to forget."

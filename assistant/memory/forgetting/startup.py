@@ -35,7 +35,7 @@ def purge_due_at_start(
             for hidden in transcript.hidden(user):
                 if hidden.over(now()):
                     result = purge(hidden, transcript, table)
-                    transcript.show_again(user, hidden.id)
+                    transcript.unhide(user, hidden.id)
                     done(hidden, result.receipt)
         for user in table.forgotten.users():
             if gone := _forgotten_elsewhere(user, table, transcript):
@@ -54,7 +54,7 @@ def _forgotten_elsewhere(user: str, table: MemoryTable, transcript: Transcript) 
         if held:
             patterns = patterns_of(transcript, user, held)
             purge_locations(transcript, Redaction.of(transcript, user, held, (), patterns))
-            transcript.forget(user, held)
+            transcript.delete_exchanges(user, held)
         return held
     if not held and not marks.unfinished:
         return held

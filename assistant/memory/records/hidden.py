@@ -39,8 +39,8 @@ class HiddenItems:
         return now >= self.due or now < self.asked - timedelta(minutes=1)
 
 
-class Veil:
-    """Tells which memories are hidden."""
+class HiddenSet:
+    """Everything that is hidden for a user."""
 
     def __init__(self, hidden: Iterable[HiddenItems]) -> None:
         every = list(hidden)

@@ -114,9 +114,9 @@ class DocumentExpansion:
         """By memory."""
         self._resting: dict[str, set[int]] = {}
         """By exchange: the memories whose expansion is based on it."""
-        self._withheld: frozenset[str] = frozenset()
+        self._hidden_exchanges: frozenset[str] = frozenset()
         """Exchanges that are hidden."""
-        self._veiled: set[int] = set()
+        self._hidden: set[int] = set()
         """Memories whose expansion is based on hidden exchanges."""
 
     def __len__(self) -> int:
@@ -147,7 +147,7 @@ class DocumentExpansion:
             [each.about if weights.describe_words else "" for each in every],
             [" ".join(each.questions) if weights.expand_words else "" for each in every],
         )
-        self._veil()
+        self._find_hidden()
 
     def remove(self, rows: Iterable[int]) -> None:
         """Remove the expansions of these rows."""
@@ -160,16 +160,16 @@ class DocumentExpansion:
                 resting.discard(row)
                 if not resting:
                     del self._resting[source]
-        self._veiled.difference_update(found)
+        self._hidden.difference_update(found)
 
-    def veil(self, exchanges: Collection[str]) -> None:
+    def hide(self, exchanges: Collection[str]) -> None:
         """Ignore what is based on these exchanges, and nothing else."""
-        self._withheld = frozenset(exchanges)
-        self._veil()
+        self._hidden_exchanges = frozenset(exchanges)
+        self._find_hidden()
 
-    def drop_veiled(self) -> None:
-        """Remove for good what is ignored now."""
-        self.remove(list(self._veiled))
+    def delete_hidden(self) -> None:
+        """Delete what is hidden now."""
+        self.remove(list(self._hidden))
 
     def purge(self) -> None:
         """Leave no trace of removed words. Needs no lock."""
@@ -214,7 +214,7 @@ class DocumentExpansion:
         pairs = [
             (at, each)
             for at, row in enumerate(rows.tolist())
-            if row in self._places and row not in self._veiled
+            if row in self._places and row not in self._hidden
             for each in self._places[row].vectors
         ]
         if not pairs:
@@ -231,10 +231,12 @@ class DocumentExpansion:
 
     # -- inside ---------------------------------------------------------------------------------
 
-    def _veil(self) -> None:
-        self._veiled = {row for each in self._withheld for row in self._resting.get(each, ())}
+    def _find_hidden(self) -> None:
+        self._hidden = {
+            row for each in self._hidden_exchanges for row in self._resting.get(each, ())
+        }
 
     def _shown(self, rows: Rows) -> NDArray[np.bool_]:
-        if not self._veiled:
+        if not self._hidden:
             return np.ones(len(rows), np.bool_)
-        return ~np.isin(rows, list(self._veiled))
+        return ~np.isin(rows, list(self._hidden))

@@ -49,11 +49,11 @@ class RowMetadata:
         self.after: Rows = np.empty(0, np.int64)
         """The rows said just before and after in the same conversation, or `NONE`."""
         self._living = np.empty(0, np.bool_)
+        self._never_recalled = np.empty(0, np.bool_)
         self._hidden = np.empty(0, np.bool_)
-        self._veiled = np.empty(0, np.bool_)
         """Hidden rows: those based on these exchanges, and these memories."""
-        self._veiled_exchanges: frozenset[str] = frozenset()
-        self._veiled_ids: frozenset[str] = frozenset()
+        self._hidden_exchanges: frozenset[str] = frozenset()
+        self._hidden_ids: frozenset[str] = frozenset()
         self._lifetimes = lifetimes
         self._ends = np.empty(0)
         self._numbers = np.empty((0, STATEMENT + 1))
@@ -91,8 +91,8 @@ class RowMetadata:
         if memory.speaker not in self.all_speakers:
             self.all_speakers |= {memory.speaker}
         self._write_sources(row, memory.sources)
-        veiled = memory.id in self._veiled_ids
-        self._veiled[row] = veiled or not self._veiled_exchanges.isdisjoint(memory.sources)
+        hidden = memory.id in self._hidden_ids
+        self._hidden[row] = hidden or not self._hidden_exchanges.isdisjoint(memory.sources)
         self.superseded_by.pop(row, None)
         self._retold.pop(row, None)
         if memory.refreshed is not None:
@@ -107,7 +107,7 @@ class RowMetadata:
         created = memory.told.timestamp()
         end = self._lifetimes.end(memory)
         self._ends[row] = np.inf if end is None else end.timestamp()
-        self._hidden[row] = memory.never_recall
+        self._never_recalled[row] = memory.never_recall
         used = memory.last_used.timestamp() if memory.last_used is not None else created
         known = (memory.importance, memory.confidence, memory.uses, memory.feedback)
         self._numbers[row] = (created, used, *known, memory.pinned, stated(memory.text))
@@ -136,22 +136,22 @@ class RowMetadata:
             self.standing.discard(row)
             self.summaries.discard(row)
             self.before[row] = self.after[row] = NONE
-            self._hidden[row], self._veiled[row] = True, False
+            self._never_recalled[row], self._hidden[row] = True, False
             self._numbers[row], self._ends[row] = 0.0, np.inf
             self.times.clear(row)
             self.roles.clear(row)
 
-    def veil(self, exchanges: Collection[str], ids: Collection[str]) -> None:
+    def hide(self, exchanges: Collection[str], ids: Collection[str]) -> None:
         """Hide memories based on these exchanges, and these memories, and nothing else."""
-        self._veiled_exchanges, self._veiled_ids = frozenset(exchanges), frozenset(ids)
-        self._veiled[:] = False
-        self._veiled[list(self.resting_on(exchanges, ids))] = True
+        self._hidden_exchanges, self._hidden_ids = frozenset(exchanges), frozenset(ids)
+        self._hidden[:] = False
+        self._hidden[list(self.resting_on(exchanges, ids))] = True
 
-    def veiled(self, row: int) -> bool:
-        return bool(self._veiled[row])
+    def is_hidden(self, row: int) -> bool:
+        return bool(self._hidden[row])
 
-    def all_veiled(self) -> Rows:
-        return np.flatnonzero(self._veiled)
+    def all_hidden(self) -> Rows:
+        return np.flatnonzero(self._hidden)
 
     def forget_speakers(self) -> None:
         """Drop speakers of whom nothing is left."""
@@ -179,7 +179,7 @@ class RowMetadata:
                 **self._marks_of(row),
             )
             for row in rows
-            if self._living[row] and not self._veiled[row]
+            if self._living[row] and not self._hidden[row]
         }
 
     def _marks_of(self, row: int) -> Mapping[str, Any]:
@@ -240,13 +240,14 @@ class RowMetadata:
                 float(self._numbers[row, CREATED]),
             )
             for row in self.standing
-            if not (self._hidden[row] or row in self.superseded_by or self._veiled[row])
+            if not (self._never_recalled[row] or row in self.superseded_by or self._hidden[row])
         )
 
     def eligible(self, rows: Rows, exclude: Collection[str], now: datetime) -> NDArray[np.bool_]:
         """Which of the rows may be found: not hidden, not expired, and not based on excluded
         exchanges."""
-        allowed = ~(self._hidden[rows] | self._veiled[rows]) & (self._ends[rows] > now.timestamp())
+        out = self._never_recalled[rows] | self._hidden[rows]
+        allowed = ~out & (self._ends[rows] > now.timestamp())
         shown = [row for source in exclude for row in self._rows_of_source.get(source, ())]
         if shown:
             allowed &= ~np.isin(rows, shown)
@@ -309,8 +310,9 @@ class RowMetadata:
         self.speakers = _grown(self.speakers, room)
         self.before, self.after = _grown(self.before, room), _grown(self.after, room)
         self._living = _grown(self._living, room)
-        self._hidden, self._ends = _grown(self._hidden, room), _grown(self._ends, room)
-        self._veiled = _grown(self._veiled, room)
+        self._never_recalled = _grown(self._never_recalled, room)
+        self._ends = _grown(self._ends, room)
+        self._hidden = _grown(self._hidden, room)
         self._numbers = _grown(self._numbers, room)
         self.times.reserve(room)
 

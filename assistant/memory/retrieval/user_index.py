@@ -83,7 +83,7 @@ class UserIndex:
     def shown(self) -> int:
         """Number of memories that are not hidden."""
         with self._lock:
-            return len(self) - len(self._columns.all_veiled())
+            return len(self) - len(self._columns.all_hidden())
 
     def __contains__(self, key: str) -> bool:
         return key in self._columns.row_of
@@ -212,20 +212,20 @@ class UserIndex:
                 self._columns.remove(rows)
                 self.profile = self._columns.profile()
 
-    def veil(self, exchanges: Collection[str], ids: Collection[str]) -> None:
+    def hide(self, exchanges: Collection[str], ids: Collection[str]) -> None:
         """Hide what is based on these exchanges, and these memories, including later additions;
         show everything else. Takes some 0.1 ms for a hundred."""
         with self._lock:
-            self._columns.veil(exchanges, ids)
-            self._extras.veil(exchanges)
+            self._columns.hide(exchanges, ids)
+            self._extras.hide(exchanges)
             self.profile = self._columns.profile()
 
     def outlines(
         self, exchanges: Collection[str] | None = None, ids: Collection[str] = ()
     ) -> dict[str, Memory]:
         """Memories by id, as far as RAM knows them: those based on these exchanges, and these
-        memories; default: all. Hidden ones are left out. Blocking; searches wait for one piece at a
-        time."""
+        memories; default: all. Hidden ones are left out. Blocking; searches wait for one piece at
+        a time."""
         with self._lock:
             columns = self._columns
             if exchanges is None:
@@ -253,7 +253,7 @@ class UserIndex:
     def purge(self) -> None:
         """Remove every word that only removed memories, or their expansions, had."""
         with self._lock:
-            self._extras.drop_veiled()
+            self._extras.delete_hidden()
             self._columns.forget_speakers()
         self._lexical.purge()
         self._extras.purge()
@@ -297,9 +297,9 @@ class UserIndex:
         with self._lock:
             quick = self._vectors.quick
             hot, warm = len(quick.hot), len(quick.warm)
-            veiled = Counter(quick.tiers(self._columns.all_veiled().tolist()))
+            hidden = Counter(quick.tiers(self._columns.all_hidden().tolist()))
             all_of_them = {Tier.HOT: hot, Tier.WARM: warm, Tier.COLD: len(self) - hot - warm}
-            return {tier: count - veiled[tier] for tier, count in all_of_them.items()}
+            return {tier: count - hidden[tier] for tier, count in all_of_them.items()}
 
     def without_vectors(self, limit: int, *, stronger: bool = False) -> tuple[list[str], list[str]]:
         """Ids and texts of memories without a vector, newest first."""
@@ -334,7 +334,7 @@ class UserIndex:
             quick = self._vectors.quick
             rows, cosines = quick.search(quick.about([row])[0], k + 1)
             found = zip(rows.tolist(), cosines.tolist(), strict=True)
-            shown = ((each, cosine) for each, cosine in found if not self._columns.veiled(each))
+            shown = ((each, cosine) for each, cosine in found if not self._columns.is_hidden(each))
             return [(self._columns.ids[each], cosine) for each, cosine in shown if each != row][:k]
 
     def newest(self, count: int) -> list[str]:

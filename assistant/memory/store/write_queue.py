@@ -176,7 +176,7 @@ class WriteQueue:
                 table.import_(map(serialization.to_json, waiting))
             else:
                 table.add(waiting)
-            self.drop([memory.id for memory in waiting])
+            self.discard([memory.id for memory in waiting])
             self._may_be_there = False
 
         self.write(act)
@@ -184,10 +184,10 @@ class WriteQueue:
     def may_have(self, ids: Iterable[str]) -> None:
         """These were written to the store some other way, and the queue may contain them too: write
         the queue without duplicates."""
-        self.drop(list(ids))
+        self.discard(list(ids))
         self._may_be_there = True
 
-    def drop(self, ids: Collection[str]) -> None:
+    def discard(self, ids: Collection[str]) -> None:
         """Remove memories from the queue."""
         with self._lock:
             for key in ids:

@@ -129,7 +129,7 @@ class Recordings:
         """Recording has ended. A file outside the home now belongs to the user."""
         self._elsewhere.discard(path)
 
-    def drop_turns(self, path: Path, turns: Collection[int]) -> None:
+    def delete_turns(self, path: Path, turns: Collection[int]) -> None:
         """Remove the events of these turns. Raises StoreError."""
         with self._locked():
             found = self._read(path)

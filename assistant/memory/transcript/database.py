@@ -188,10 +188,10 @@ class Transcript:
             asked, due = microseconds(hidden.asked), microseconds(hidden.due)
             hidden_rows.hide(self._db, hidden, asked, due)
 
-    def show_again(self, user: str, key: str) -> None:
+    def unhide(self, user: str, key: str) -> None:
         """Undo `hide`. Raises as `hide`."""
         with self.writing():
-            hidden_rows.show_again(self._db, user, key)
+            hidden_rows.unhide(self._db, user, key)
 
     def hidden(self, user: str) -> list[HiddenItems]:
         """All that is hidden, oldest first.
@@ -253,7 +253,7 @@ class Transcript:
         with self._lock, explained(self._path):
             return suppressions.noted(self._db, user, microseconds(now))
 
-    def forget(self, user: str, exchange_ids: Collection[str]) -> int:
+    def delete_exchanges(self, user: str, exchange_ids: Collection[str]) -> int:
         """Delete these exchanges of the user, and the summaries that cover one of them; returns how
         many existed. Their words leave the file and its log.
 
@@ -267,12 +267,12 @@ class Transcript:
             step = hidden_rows.LOOKED_UP
             gone = sum(self._delete(user, ids[i : i + step]) for i in range(0, len(ids), step))
             self._drop_covering(user, frozenset(ids))
-        self.tidy()
+        self.rewrite()
         return gone
 
     def expire(self, user: str, before: datetime, limit: int, but: str = "") -> int:
         """Delete up to `limit` exchanges of conversations that ended before a moment, except the
-        conversation `but`; returns how many. Deletes and raises as `forget`."""
+        conversation `but`; returns how many. Raises as `delete_exchanges`."""
         with self.writing():
             rows = self._db.execute(
                 "SELECT id FROM exchange WHERE user = ?1 AND conversation != ?2 AND conversation IN"
@@ -285,12 +285,12 @@ class Transcript:
         if gone == limit:
             self._empty_log()
         elif gone or self.pages().free:
-            self.tidy()
+            self.rewrite()
         return gone
 
-    def tidy(self) -> None:
+    def rewrite(self) -> None:
         """Rewrite the file, so that it contains nothing deleted, and empty its log. Storing waits
-        meanwhile: some 60 ms for ten thousand exchanges. Raises as `forget`."""
+        meanwhile: some 60 ms for ten thousand exchanges. Raises as `delete_exchanges`."""
         with self._lock, explained(self._path):
             vacuum.write_anew(self._db)
         self._empty_log()

@@ -116,11 +116,11 @@ class DerivedOutputs:
         with self._transcript.reading() as db:
             hidden = hidden_exchanges(db, self._user)
             rows = derived_rows.contents(db, self._user, kind, subjects)
-            veiled = derived_rows.resting_on(db, hidden)
+            resting = derived_rows.resting_on(db, hidden)
         return {
             subject: json.loads(content)
             for number, subject, content in rows
-            if number not in veiled
+            if number not in resting
         }
 
     def counts(self) -> dict[str, int]:

@@ -93,7 +93,7 @@ def read(
     return {subject: json.loads(content) for _, subject, content in rows}
 
 
-def withdraw(
+def suppress(
     transcript: Written,
     user: str,
     memories: Collection[Memory],
@@ -118,7 +118,7 @@ def withdraw(
     if not wanted and not told:
         return
     with transcript.writing() as db:
-        changed = span_summaries.withdraw(db, user, told)
+        changed = span_summaries.suppress(db, user, told)
         for number, subject, content in derived_rows.contents(db, user, EXTRACTED, wanted):
             facts = json.loads(content)
             left = [
@@ -130,7 +130,7 @@ def withdraw(
                 db.execute("UPDATE derived SET content = ? WHERE number = ?", (text, number))
                 changed = True
     if changed:
-        transcript.tidy()
+        transcript.rewrite()
 
 
 def _is_one(
@@ -148,8 +148,8 @@ def _is_one(
     )
 
 
-def unmake(transcript: Written, user: str, exchanges: Collection[str]) -> None:
-    """Drop what was derived from these exchanges, so that it is derived again: a fact that stood
+def delete_derived(transcript: Written, user: str, exchanges: Collection[str]) -> None:
+    """Delete what was derived from these exchanges, so that it is derived again: a fact that stood
     for theirs is gone.
 
     Raises:

@@ -38,7 +38,7 @@ def hide(db: sqlite3.Connection, hidden: HiddenItems, asked: int, due: int) -> N
     db.execute("INSERT OR REPLACE INTO hidden VALUES (?, ?, ?, ?, ?, ?)", row)
 
 
-def show_again(db: sqlite3.Connection, user: str, key: str) -> None:
+def unhide(db: sqlite3.Connection, user: str, key: str) -> None:
     db.execute("DELETE FROM hidden WHERE user = ? AND id = ?", (user, key))
 
 

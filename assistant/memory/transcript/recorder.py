@@ -162,7 +162,7 @@ class Recorder:
         self._partials.clear()
         turns, writer = frozenset(self._open), self._writer
         if writer is not None and turns:
-            writer.put(lambda path: writer.recordings.drop_turns(path, turns))
+            writer.put(lambda path: writer.recordings.delete_turns(path, turns))
         self._write(event)
 
     def _take(self, event: Event) -> None:

@@ -80,7 +80,7 @@ def stored_summaries(
     return made
 
 
-def withdraw(db: sqlite3.Connection, user: str, subjects: Collection[str]) -> bool:
+def suppress(db: sqlite3.Connection, user: str, subjects: Collection[str]) -> bool:
     """The user deleted or changed these summaries: delete their words here, and never create
     others in their place. Returns whether there were any."""
     rows = derived_rows.contents(db, user, SUMMARISED, subjects) if subjects else []
@@ -110,9 +110,9 @@ class ConversationSpans:
                 " SELECT conversation, (turn - 1) / ?3 AS part, count(*) AS size,"
                 "  max(ended) AS ended, max(turn) AS last,"
                 "  max(id IN (SELECT value FROM hidden, json_each(hidden.exchanges)"
-                "   WHERE hidden.user = ?1)) AS veiled"
+                "   WHERE hidden.user = ?1)) AS hiding"
                 "  FROM exchange WHERE user = ?1 GROUP BY conversation, part) AS span"
-                " WHERE size >= ?5 AND NOT veiled"
+                " WHERE size >= ?5 AND NOT hiding"
                 " AND (last % ?3 = 0 OR ended < ?6 OR EXISTS (SELECT 1 FROM exchange AS later"
                 "  WHERE later.user = ?1 AND later.conversation = span.conversation"
                 "  AND later.turn > (part + 1) * ?3))"
@@ -151,7 +151,7 @@ class ConversationSpans:
             return None
         return Span(subject, match["conversation"], first, ids)
 
-    def put_right(self, span: Span) -> bool:
+    def suppressed(self, span: Span) -> bool:
         """Whether the user deleted or changed a summary of these words, or it expired: it must not
         come back in any form."""
         with self._transcript.reading() as db:

@@ -1,4 +1,4 @@
-"""Devices, streams, resampling, echo, and audio files in their place."""
+"""Devices, streams, resampling, echo cancellation, and audio files in place of devices."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""The soft sound that tells: I heard that you are done."""
+"""The soft sound that signals: I heard you, and you're done."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from models.interfaces import Samples
 
 SECONDS = 0.07
 LOUDNESS = 0.06
-"""Peak, of full scale: noticed, not startling."""
+"""Peak, as a fraction of full scale: noticeable, not startling."""
 
 
 def chime(sample_rate: int) -> Samples:

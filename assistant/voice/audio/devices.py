@@ -1,4 +1,4 @@
-"""The manager of the sound devices: opens them, and brings them back when they are lost."""
+"""Opens the sound devices, and reopens them after they are lost."""
 
 import asyncio
 import sys
@@ -6,51 +6,35 @@ import time
 from collections.abc import Callable, Sequence
 
 from assistant.errors import AudioError, DeviceMissing
-from assistant.voice.audio.portaudio import (
-    Device,
-    PortAudioThread,
-    find_input,
-    find_output,
-    list_devices,
-    reinitialise,
-)
+from assistant.voice.audio.portaudio import PortAudioThread, reinitialise
 from assistant.voice.audio.streams import SoundDeviceLoudspeaker, SoundDeviceMicrophone, Stream
 
-__all__ = [
-    "Device",
-    "SoundDeviceLoudspeaker",
-    "SoundDeviceMicrophone",
-    "SoundDevices",
-    "find_input",
-    "find_output",
-    "list_devices",
-]
-
 OnState = Callable[[str, bool], None]
-"""Takes a sentence for the user, and whether sound works now."""
+"""Called with a sentence for the user, and whether sound works now."""
 
 WATCH_S = 0.5
 SLEPT_S = 10.0
-"""The wall clock ran so much ahead of the monotonic one: the computer was asleep."""
+"""If the wall clock gains this many seconds on the monotonic one, the computer was asleep."""
 RETRY_S = (0.3, 0.5, 1.0, 2.0)
 CLOSE_S = 1.0
-"""A driver that takes longer to close is left to itself."""
+"""Seconds after which a driver that is still closing is abandoned."""
 REST_AFTER_S = 10.0 if sys.platform == "linux" else None
-"""An idle output stream costs about 1 % of a core. Stopping it is worth it where starting again is
-immediate (1 ms on Linux), not where it delays the first word (Bluetooth on macOS); and not within
-a conversation, since every start moves the echo by some milliseconds."""
+"""Seconds after which an idle output stream is stopped; None keeps it running. It costs about 1 %
+of a core. Stopping pays off where restarting is immediate (1 ms on Linux), not where it delays the
+first word (Bluetooth on macOS), and not within a conversation, since every start shifts the echo's
+delay by some milliseconds."""
 
 
 class SoundDevices:
-    """Owns the streams, and the watch over them.
+    """Owns the streams and watches over them.
 
-    Unplugging, a changed default device and the computer's sleep show only in that callbacks stop.
-    Then all streams are closed, PortAudio starts again (it looks for devices only then), and the
-    streams are opened on what is there now, again and again until that succeeds.
+    Unplugging, a new default device and the computer's sleep have one symptom: callbacks stop. Then
+    all streams are closed, PortAudio is restarted (it looks for devices only at start), and the
+    streams are opened on the devices found, again and again until that succeeds.
 
     Args:
-        on_state: told when sound is lost and when it is back; on the event loop.
-        rest_after_s: stop an idle output stream after so long; None never does.
+        on_state: called when sound is lost and when it is back; on the event loop.
+        rest_after_s: seconds after which an idle output stream is stopped; None never does.
     """
 
     def __init__(
@@ -75,7 +59,7 @@ class SoundDevices:
         return stream in self._streams
 
     async def attach(self, stream: SoundDeviceMicrophone | SoundDeviceLoudspeaker) -> None:
-        """Open `stream` and watch over it."""
+        """Open `stream` and start watching it."""
         async with self._changing:
             if stream in self._streams:
                 return
@@ -85,7 +69,7 @@ class SoundDevices:
                 self._watch = asyncio.create_task(self._run_watch())
 
     async def detach(self, stream: SoundDeviceMicrophone | SoundDeviceLoudspeaker) -> None:
-        """Close `stream`; the last one ends the watch."""
+        """Close `stream`; the watch ends with the last one."""
         if stream in self._streams:
             self._streams.remove(stream)
         if not self._streams and self._watch is not None:
@@ -95,7 +79,7 @@ class SoundDevices:
             async with asyncio.timeout(CLOSE_S):
                 await self.calls.run(stream.abort)
         except TimeoutError:
-            self._tell(f'The {stream.kind} "{stream.name}" does not close.', ok=False)
+            self._tell(f'The {stream.kind} "{stream.name}" is not closing.', ok=False)
 
     def _start(self, stream: Stream) -> None:
         try:
@@ -125,7 +109,8 @@ class SoundDevices:
             gone = " and ".join(f'the {stream.kind} "{stream.name}"' for stream in lost)
             verb = "does" if len(lost) == 1 else "do"
             self._tell(
-                f"{gone[0].upper()}{gone[1:]} {verb} not answer; waiting for sound.", ok=False
+                f"{gone[0].upper()}{gone[1:]} {verb} not answer; waiting for it to come back.",
+                ok=False,
             )
         attempt = 0
         while self._streams:

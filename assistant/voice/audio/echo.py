@@ -1,10 +1,11 @@
-"""The assistant's own voice, kept out of what it hears.
+"""Keeps the assistant's own voice out of what it hears.
 
-Of the bindings of WebRTC's echo canceller (AEC3), LiveKit's was chosen by what the voice detector
-makes of double talk: at equal loudness in a room of 250 ms it still found 60 to 80 of 110 windows
-of the user's speech, `pywebrtc-audio` 6 to 55, and neither took the echo for speech. It costs
-0.12 s at start, 23 MB and 0.1 ms of CPU per 10 ms of sound. Noise suppression and automatic gain
-stay off: they change what the recogniser was trained on and did not help the detector reliably.
+Of the bindings for WebRTC's echo canceller (AEC3), LiveKit's was chosen by how well the voice
+detector still works during double talk. At equal loudness, in a room with 250 ms of reverberation,
+it found 60 to 80 of 110 windows of the user's speech (`pywebrtc-audio`: 6 to 55); neither took the
+echo for speech. It costs 0.12 s at start, 23 MB, and 0.1 ms of CPU per 10 ms of sound. Noise
+suppression and automatic gain control are off: they produce sound unlike what the recogniser was
+trained on, and did not reliably help the detector.
 """
 
 import time
@@ -23,52 +24,52 @@ from models.interfaces import Samples
 Wave = NDArray[np.float32]
 
 FRAME = 160
-"""Samples of the 10 ms frames that AEC3 takes."""
+"""Samples in the 10 ms frames that AEC3 takes."""
 QUIET_AFTER_S = 1.0
-"""Nothing played for so long: no echo can be left, and the canceller rests."""
+"""Seconds of silence after which no echo can be left; the canceller then rests."""
 RESERVE = 0.4
-"""Part of the devices' latency for which the reference waits, so that lateness does no harm."""
+"""Fraction of the devices' latency by which the reference is delayed to absorb jitter."""
 SURPLUS = 4 * FRAME
-"""The reference may wait this long (40 ms) beyond the reserve, then silence is dropped from it."""
+"""Samples (40 ms) that may queue beyond the reserve before silence is dropped."""
 LIMIT = 20 * FRAME
-"""And no longer than this (200 ms) whatever it holds: the microphone stood still."""
+"""Most samples queued (200 ms), silent or not: beyond that, the microphone must have stalled."""
 FEW_LAPSES = 2
-"""Late more often than this within a second, the reference moves."""
+"""If the reference is late more often than this within a second, its delay is adjusted."""
 LATEST = 10 * FRAME
-"""A reference that is later than this (100 ms) has stopped."""
+"""A reference later than this many samples (100 ms) has stopped."""
 HANGOVER_S = 0.15
-"""Room and buffers go on sounding a little after the last sample was given to the device."""
+"""Seconds that the room and buffers keep sounding after the device got its last sample."""
 
 
 class EchoCanceller(Protocol):
     @property
     def played(self) -> Samples | None:
-        """What the loudspeaker played beside the last block of `near`; None while it is quiet."""
+        """What the loudspeaker played during the last block of `near`; None if it was silent."""
 
     def far(self, samples: Samples, rate: int) -> None:
-        """What goes to the loudspeaker, zeros included; called from the audio thread."""
+        """Take what goes to the loudspeaker, zeros included; called from the audio thread."""
 
     def near(self, block: Samples) -> Samples:
-        """A microphone block of BLOCK samples at 16 kHz; returns it cleaned, as long."""
+        """Clean a microphone block of BLOCK samples at 16 kHz; returns the same number."""
 
 
 class NoEcho:
-    """For headphones: the microphone passes as it is."""
+    """For headphones: passes the microphone's signal through unchanged."""
 
     played = None
 
     def far(self, samples: Samples, rate: int) -> None:
-        """Nothing to remember."""
+        """Nothing to do."""
 
     def near(self, block: Samples) -> Samples:
         return block
 
 
 class HalfDuplex:
-    """Closes the microphone while the loudspeaker sounds.
+    """Mutes the microphone while the loudspeaker is playing.
 
     Args:
-        latency_s: of both devices together, from `far` to the echo's arrival in `near`.
+        latency_s: both devices' latency, from `far` to the echo's arrival in `near`.
         clock: monotonic seconds.
     """
 
@@ -88,13 +89,13 @@ class HalfDuplex:
 
 
 class FarEnd:
-    """The loudspeaker's sound, handed to the microphone's side in step with it.
+    """The reference signal: what the loudspeaker played, aligned with the microphone's blocks.
 
-    AEC3 takes one frame of each side in turn, and needs a second or two to follow when the delay
-    between them jumps. Audio threads call in bursts, and late. So the reference waits here for a
-    part of the latency that the devices are known to have (more, and it would arrive behind its
-    own echo), what comes later still is cut by as much as was made up for with zeros, and a
-    surplus is taken away in silence only.
+    AEC3 takes one frame of each side in turn, and needs a second or two to adapt when the delay
+    between them jumps. But audio threads call in bursts, and late. So the reference is delayed by
+    part of the devices' known latency (any more, and it would arrive after its own echo). Gaps are
+    filled with zeros, and as much is cut from what arrives late. A surplus is dropped only from
+    silence.
     """
 
     def __init__(self, latency_s: float = 0.1, clock: Callable[[], float] = time.monotonic) -> None:
@@ -121,13 +122,13 @@ class FarEnd:
         return len(self._waiting) / MIC_RATE
 
     def put(self, samples: Samples, rate: int) -> None:
-        """From the audio thread: an append, which needs no lock."""
+        """Called from the audio thread; only an append, which needs no lock."""
         if samples.any():
             self._sounded_at = self._clock()
         self._arrived.append((samples, rate))
 
     def take(self) -> Samples:
-        """BLOCK samples at 16 kHz, zeros where nothing has come."""
+        """The next BLOCK samples at 16 kHz, with zeros for what has not arrived."""
         self._collect()
         missing = BLOCK - len(self._waiting)
         self._least = min(self._least, max(0, -missing))
@@ -150,7 +151,7 @@ class FarEnd:
             if not self._running:
                 self._running = True
                 parts.append(np.zeros(self._reserve, np.int16))
-            if quiet:  # all zeros: count them, and spare the work
+            if quiet:  # all zeros: count them instead of resampling
                 self._resampler.reset()
                 parts.append(np.zeros(len(samples) * MIC_RATE // rate, np.int16))
             else:
@@ -160,7 +161,7 @@ class FarEnd:
             self._pay()
 
     def _pay(self) -> None:
-        """Cut what came late, unless lateness is the rule: then this is its place from now on."""
+        """Cut what came late; but if lateness is the rule, keep the new alignment."""
         if self._lapses > FEW_LAPSES:
             self._debt = 0
         late = min(self._debt, len(self._waiting) - BLOCK)
@@ -177,7 +178,7 @@ class FarEnd:
         self._waiting = np.concatenate([self._waiting, np.zeros(missing, np.int16)])
 
     def _judge(self) -> None:
-        """Once a second: by how much the reference waits too long; and what is owed no more."""
+        """Once a second: measure by how much the reference is delayed too long; clear the debt."""
         excess = self._least - self._reserve
         self._excess = excess if excess > SURPLUS else 0
         self._taken, self._least, self._debt, self._lapses = 0, LIMIT, 0, 0
@@ -191,10 +192,10 @@ class FarEnd:
 
 
 class WebRtcCanceller:
-    """AEC3 and its high-pass filter, through LiveKit's binding; idle while nothing is played.
+    """AEC3 and its high-pass filter, through LiveKit's binding; rests while nothing is played.
 
     Args:
-        latency_s: of both devices together; a first guess, the canceller finds the rest itself.
+        latency_s: of both devices together; a first guess that the canceller refines.
         clock: monotonic seconds.
 
     Raises:
@@ -228,7 +229,7 @@ class WebRtcCanceller:
         if quiet and self._resting:
             return block
         cleaned = self._cancel(block, reference, max(0.0, self._delay_s - waited))
-        if quiet != self._resting:  # the two differ by the filter's 8 ms: cross over, don't click
+        if quiet != self._resting:  # the filter delays by 8 ms: cross-fade, so as not to click
             fade = np.linspace(0, 1, len(block), dtype=np.float32)
             old, new = (cleaned, block) if quiet else (block, cleaned)
             cleaned = (old * (1 - fade) + new * fade).astype(np.int16)
@@ -250,23 +251,23 @@ class WebRtcCanceller:
 
 
 LIKENESS_SPAN = 2 * MIC_RATE
-"""Samples compared at once: within them the delay between the devices hardly changes."""
+"""Samples compared at once: within that span the delay between the devices hardly changes."""
 LIKENESS_LONGEST = 6 * MIC_RATE
 LONGEST_DELAY = MIC_RATE // 2
 
 
 def echo_similarity(heard: Samples, played: Samples) -> float:
-    """How much of `heard` is `played` come back, as far as the canceller has left it; of longer
-    ones the last six seconds are compared.
+    """How much of `heard` is an echo of `played` that the canceller left; only the last six seconds
+    are compared.
 
-    The greatest correlation over the delays up to half a second, in parts of two seconds that
-    weigh by their energy. Speech of the user over a voice that is cancelled, or comes back at half
-    its loudness, has up to 0.17; the voice itself, let through while the canceller has yet to
-    follow, 0.3 to 1 from a sound server and 0.2 to 0.5 from a room that reverberates.
+    It is the greatest correlation over delays of up to half a second, in spans of two seconds,
+    weighted by energy. The user's speech over a voice that is cancelled, or comes back at half its
+    loudness, scores up to 0.17. The assistant's voice itself, while the canceller is still
+    adapting, scores 0.3 to 1 through a sound server and 0.2 to 0.5 in a reverberant room.
 
     Args:
         heard: 16 kHz, after the canceller.
-        played: as long; zeros where the loudspeaker was quiet.
+        played: same length; zeros where the loudspeaker was silent.
 
     Returns:
         In [0, 1].
@@ -286,8 +287,9 @@ def echo_similarity(heard: Samples, played: Samples) -> float:
 
 
 def _greatest_correlation(part: Wave, before: Wave) -> float:
-    """Of `part`, n samples, with every run of n in `before`, which has LONGEST_DELAY more."""
-    size = 1 << (len(before) - 1).bit_length()  # a circle of it: the delays asked for don't wrap
+    """The correlation of `part` (n samples) with the best n-sample window of `before`, which is
+    LONGEST_DELAY samples longer."""
+    size = 1 << (len(before) - 1).bit_length()  # circular, but the delays in question don't wrap
     products = np.fft.irfft(np.fft.rfft(before, size) * np.conj(np.fft.rfft(part, size)), size)
     sums = np.concatenate([[0.0], np.cumsum(before.astype(np.float64) ** 2)])
     runs = sums[len(part) :] - sums[: -len(part)]

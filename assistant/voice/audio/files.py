@@ -1,6 +1,6 @@
-"""Files instead of devices: a microphone that plays recordings, loudspeakers that write or count.
+"""Files in place of devices: a microphone that plays recordings, loudspeakers that write or count.
 
-They keep real time as devices do, so that the pipeline behind them behaves the same.
+They run in real time as devices do, so that the pipeline behaves the same.
 """
 
 import asyncio
@@ -29,20 +29,20 @@ from assistant.voice.turns.endpointing import WINDOW
 from models.interfaces import Samples
 
 FLOOR_DBFS = -80.0
-"""Noise between recordings: a real room is never digital zero, and detectors know it."""
+"""Level of the noise between recordings: a real room is never digital zero, as detectors know."""
 STEP = math.lcm(BLOCK, WINDOW) // BLOCK
-"""Blocks. A recording begins at a multiple of so many: then a detector cuts it into the same
-windows each time that it is played, and judges it alike."""
+"""Blocks. A recording starts at a multiple of this many, so that a detector cuts it into the same
+windows, and judges it alike, each time it is played."""
 TICK_S = 0.01
-"""How often a loudspeaker without a device takes from its queue."""
+"""Seconds between two reads of its queue by a loudspeaker without a device."""
 FORMATS = "WAV, FLAC, OGG, MP3 or AIFF"
 
 
 def read_recording(path: Path) -> Samples:
-    """Read an audio file of any rate and number of channels; returns 16 kHz mono.
+    """Read an audio file of any sample rate and channel count; returns 16 kHz mono.
 
     Raises:
-        RecordingUnreadable: there is no such file, it is not audio, or it holds no sound.
+        RecordingUnreadable: the file is missing, is not audio, or holds no sound.
     """
     if not path.exists():
         raise RecordingUnreadable(f"There is no recording {path}.")
@@ -69,9 +69,9 @@ def read_recording(path: Path) -> Samples:
 
 
 class FileMicrophone:
-    """Plays recordings at the pace of a microphone, with the noise of a silent room around them.
+    """Plays recordings in real time, surrounded by the noise of a silent room.
 
-    The first begins `lead_in_s` after `open`; each further one waits for `next()`.
+    The first starts `lead_in_s` after `open`; each later one waits for `next()`.
     """
 
     def __init__(
@@ -80,13 +80,13 @@ class FileMicrophone:
         self._sounds = [read_recording(r) if isinstance(r, Path) else r for r in recordings]
         self.name = ", ".join(r.name for r in recordings if isinstance(r, Path)) or "recording"
         self.starts: list[float] = []
-        """`time.monotonic()` of the first sample of each recording."""
+        """`time.monotonic()` at the first sample of each recording."""
         self.ends: list[float] = []
-        """`time.monotonic()` of the last sample of each recording that was played to its end."""
+        """`time.monotonic()` at the last sample of each recording that has ended."""
         self.waiting = asyncio.Event()
-        """Set while a recording has ended and the next one waits for `next()`."""
+        """Set when a recording has ended and the next one waits for `next()`."""
         self.exhausted = asyncio.Event()
-        """Set when the last recording has ended; silence goes on."""
+        """Set when the last recording has ended; silence follows."""
         self._lead_in_s = lead_in_s
         self._noise = _room_noise(seed)
         self._allowed = 1
@@ -108,7 +108,7 @@ class FileMicrophone:
                 await pump
 
     def next(self) -> None:
-        """Let the next recording begin."""
+        """Let the next recording start."""
         self._allowed += 1
         self.waiting.clear()
 
@@ -120,7 +120,7 @@ class FileMicrophone:
             number += 1
             captured = start + number * BLOCK / MIC_RATE
             late = captured - time.monotonic()
-            # Yield even when late: after a stall blocks arrive in a burst, as from a device.
+            # Sleep even when late: after a stall, blocks arrive in a burst, as from a device.
             await asyncio.sleep(max(0.0, late))
             block = self._silence(number)
             if number > lead_in and (self._position >= 0 or number % STEP == 1):
@@ -128,12 +128,12 @@ class FileMicrophone:
             deliver(block, captured)
 
     def _silence(self, number: int) -> Samples:
-        """The same in every `STEP`."""
+        """A block of noise; the sequence repeats every `STEP` blocks."""
         offset = number % STEP * 7919 % (len(self._noise) - BLOCK)
         return self._noise[offset : offset + BLOCK].copy()
 
     def _mix_in(self, block: Samples, captured: float) -> None:
-        """Replace the silence in `block` by what is due of the recordings."""
+        """Overwrite the silence in `block` with the current recording's next samples."""
         index = len(self.ends)
         if index >= len(self._sounds) or index >= self._allowed:
             return
@@ -161,7 +161,7 @@ def _room_noise(seed: int) -> Samples:
 
 
 class NullLoudspeaker:
-    """Takes sound at the pace of a device, and lets it vanish."""
+    """Takes sound in real time and discards it."""
 
     name = "no loudspeaker"
     latency_s = 0.0
@@ -210,7 +210,7 @@ class NullLoudspeaker:
         if clock is not None:
             clock.cancel()
             self._room.set()
-            # An error in it was already raised by `play`; here it must not hide the closing.
+            # `play` has already raised any error of the task; it must not keep us from closing.
             await asyncio.gather(clock, return_exceptions=True)
 
     def set_reference(self, sink: OnPlayed | None) -> None:
@@ -239,14 +239,14 @@ class NullLoudspeaker:
             self._room.set()
 
     def _rendered(self, block: Samples, sounding: int) -> None:
-        """What was just played; the first `sounding` samples of `block` came from `play`."""
+        """Hook, called after playing; the first `sounding` samples of `block` came from `play`."""
 
 
 class WavLoudspeaker(NullLoudspeaker):
-    """Writes what a device would have made audible: gain, interruptions and silences included.
+    """Writes what a device would have played: gain, interruptions and silences included.
 
-    The file appears, whole and valid, when the loudspeaker is closed or its event loop cancelled.
-    With `timeline=False` the silences in which nothing was played are left out.
+    The file appears, complete and valid, when the loudspeaker is closed or its task is cancelled.
+    With `timeline=False`, silences in which nothing was played are left out.
     """
 
     def __init__(self, path: Path, *, timeline: bool = True) -> None:
@@ -298,7 +298,7 @@ class WavLoudspeaker(NullLoudspeaker):
 
 
 class InstantLoudspeaker:
-    """Takes everything at once, for typed conversation: an answer is heard when it is written."""
+    """Takes everything at once, for typed conversation: an answer counts as heard once written."""
 
     name = "no loudspeaker"
     latency_s = 0.0
@@ -328,7 +328,7 @@ class InstantLoudspeaker:
         await asyncio.sleep(0)
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """Nothing to release."""
 
     def set_reference(self, sink: OnPlayed | None) -> None:
         self._reference = sink

@@ -1,6 +1,6 @@
-"""What the spoken loop knows of sound: a microphone, a loudspeaker, and the pieces they share.
+"""The interfaces of the sound devices: a microphone, a loudspeaker, and what both share.
 
-All sound is mono int16. Devices live in `devices`, files in `recordings`.
+All sound is mono int16. Devices are in `streams`, file-based stand-ins in `files`.
 """
 
 import math
@@ -13,16 +13,16 @@ from numpy.typing import NDArray
 from models.interfaces import Samples
 
 MIC_RATE = 16_000
-"""Hz of everything that a microphone delivers."""
+"""Sample rate, in Hz, of everything that a microphone delivers."""
 BLOCK = 320
-"""Samples of one delivered block: 20 ms."""
+"""Samples per delivered block: 20 ms."""
 WRITE_AHEAD_S = 0.06
-"""How far ahead of the device a caller of `play` may be: bounds what an interruption loses."""
+"""Seconds that a caller of `play` may be ahead of the device; limits what an interruption drops."""
 
 Deliver = Callable[[Samples, float], None]
-"""Takes a block of BLOCK samples, and `time.monotonic()` of its end as it was captured."""
+"""Called with a block of BLOCK samples, and `time.monotonic()` when its last one was captured."""
 OnPlayed = Callable[[Samples, int], None]
-"""Takes what goes to the loudspeaker, zeros included, and its rate in Hz."""
+"""Called with what goes to the loudspeaker, zeros included, and its sample rate in Hz."""
 
 
 class Microphone(Protocol):
@@ -31,18 +31,18 @@ class Microphone(Protocol):
     name: str
 
     async def open(self, deliver: Deliver) -> None:
-        """Begin; `deliver` is called on the event loop.
+        """Start; `deliver` is called on the event loop.
 
         Raises:
             DeviceMissing, DeviceBusy, AudioError.
         """
 
     async def close(self) -> None:
-        """End; idempotent. `deliver` is not called any more once it returns."""
+        """Stop; idempotent. `deliver` is not called any more once this returns."""
 
 
 class Loudspeaker(Protocol):
-    """Plays what it is given, and accounts for every sample of it.
+    """Plays what it is given, and accounts for every sample.
 
     At any moment: accepted by `play` = `played()` + dropped by `flush` + still queued.
     """
@@ -53,30 +53,30 @@ class Loudspeaker(Protocol):
     gain: float
 
     async def open(self, sample_rate: int) -> None:
-        """Begin; `play` takes `sample_rate` whatever the device's own is.
+        """Start; `play` takes sound at `sample_rate`, whatever the device's own rate.
 
         Raises:
             DeviceMissing, DeviceBusy, AudioError.
         """
 
     async def play(self, samples: Samples) -> None:
-        """Accept all of `samples`; returns when less than WRITE_AHEAD_S is queued, so that the
-        caller is paced, or after a second at most when the device stands still."""
+        """Accept all of `samples`. Returns once less than WRITE_AHEAD_S is queued, so that the
+        caller is paced, or after a second at most if the device has stalled."""
 
     def played(self) -> int:
-        """Accepted samples handed to the device since `open`. What is heard lags `latency_s`."""
+        """Samples handed to the device since `open`. What is heard lags behind by `latency_s`."""
 
     def flush(self) -> int:
-        """Drop what is queued, at once; returns how many accepted samples that were."""
+        """Drop what is queued, at once; returns how many samples that were."""
 
     async def drain(self) -> None:
-        """Wait until all that is queued has been handed to the device."""
+        """Wait until everything queued has been handed to the device."""
 
     async def close(self) -> None:
-        """End; idempotent."""
+        """Stop; idempotent."""
 
     def set_reference(self, sink: OnPlayed | None) -> None:
-        """Send exactly what goes to the device to `sink`, called from the audio thread."""
+        """Send exactly what goes to the device to `sink`; called from the audio thread."""
 
 
 def dbfs(samples: Samples) -> float:
@@ -89,5 +89,5 @@ def dbfs(samples: Samples) -> float:
 
 
 def to_int16(samples: NDArray[np.float32]) -> Samples:
-    """Samples in int16's range, rounded and clipped."""
+    """Round and clip samples to int16."""
     return np.clip(np.rint(samples), -32768, 32767).astype(np.int16)

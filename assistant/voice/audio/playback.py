@@ -1,4 +1,4 @@
-"""What a loudspeaker still has to play, and how it fades and lowers it."""
+"""The queue of what a loudspeaker has yet to play, with its gain and fades."""
 
 import math
 import threading
@@ -11,17 +11,17 @@ from assistant.voice.audio.resampling import Resampler
 from models.interfaces import Samples
 
 GAIN_RAMP_S = 0.02
-"""Time in which the gain crosses its whole range; quicker is heard as a click."""
+"""Seconds in which the gain crosses its full range; anything faster is heard as a click."""
 
 
 FADE_S = 0.004
-"""What `flush` leaves, faded out, for the same reason."""
+"""Seconds of sound that `flush` keeps and fades out, so that it does not click."""
 
 
 class PlayQueue:
     """Sound between the event loop, which pushes and flushes, and the audio thread, which takes.
 
-    The gain is applied on taking, so that it acts within one block and not after the queue.
+    The gain is applied on taking, so that it acts within one block instead of after the queue.
     """
 
     def __init__(self, rate: int) -> None:
@@ -48,7 +48,7 @@ class PlayQueue:
                 self._queued += len(samples)
 
     def flush(self, *, fade: bool = True) -> int:
-        """Drop all but, if `fade`, a few faded milliseconds; returns how many were dropped."""
+        """Drop everything, except a few faded milliseconds if `fade`; returns how many samples."""
         keep = int(FADE_S * self.rate) if fade else 0
         with self._lock:
             tail = self._pop(keep)
@@ -62,7 +62,7 @@ class PlayQueue:
         return dropped
 
     def take(self, count: int) -> Samples | None:
-        """The next `count` samples, filled up with zeros; None when there are none at all."""
+        """The next `count` samples, padded with zeros; None if nothing is queued."""
         with self._lock:
             samples = self._pop(count)
             self._played += len(samples)
@@ -101,7 +101,7 @@ class PlayQueue:
 
 
 class Renderer:
-    """Makes the blocks that a device asks for, at the device's own rate, out of a `PlayQueue`."""
+    """Produces the blocks that a device asks for, at the device's rate, from a `PlayQueue`."""
 
     def __init__(self, queue: PlayQueue, device_rate: int) -> None:
         self.queue = queue
@@ -111,7 +111,7 @@ class Renderer:
         self._idle = True
 
     def render(self, frames: int) -> Samples:
-        """A fresh block of exactly `frames` samples; zeros where nothing is queued."""
+        """A new block of exactly `frames` samples; zeros when nothing is queued."""
         if self.device_rate == self.queue.rate:
             block = self.queue.take(frames)
             return np.zeros(frames, np.int16) if block is None else block
@@ -123,7 +123,7 @@ class Renderer:
                 self._ready = np.concatenate([self._ready, np.zeros(short, np.int16)])
                 break
             self._idle = block is None
-            if block is None:  # the end of a sound: push what the resampler holds through, once
+            if block is None:  # the end of a sound: flush the resampler, once
                 block = np.zeros(max(wanted, 2 * Resampler.HALF_WIDTH), np.int16)
             self._ready = np.concatenate([self._ready, self._resampler.process(block)])
         out, self._ready = self._ready[:frames], self._ready[frames:]

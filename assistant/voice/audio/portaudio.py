@@ -1,7 +1,7 @@
-"""PortAudio, narrowed: which devices there are, opening a stream, and a thread for its calls.
+"""A narrow interface to PortAudio: listing devices, opening streams, and a thread for its calls.
 
 PortAudio is loaded on first use. Its calls may block for tenths of a second and are not
-thread-safe, so while streams are in use all of them run on one `PortAudioThread`.
+thread-safe, so while streams are in use they all run on one `PortAudioThread`.
 """
 
 import asyncio
@@ -20,7 +20,8 @@ T = TypeVar("T")
 
 INVALID_RATE, INVALID_CHANNELS, HOST_ERROR = -9997, -9998, -9999
 UNAVAILABLE, INVALID_DEVICE, BAD_COMBINATION = -9985, -9996, -9993
-"""Of PaErrorCode in portaudio.h. Under ALSA the first means EBUSY, the last any other refusal."""
+"""From PaErrorCode in portaudio.h. Under ALSA, UNAVAILABLE means EBUSY, and BAD_COMBINATION any
+other refusal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +45,10 @@ class Device:
 
 
 def library() -> Any:
-    """The `sounddevice` module; initialises PortAudio the first time (0.3 s).
+    """The `sounddevice` module; initialises PortAudio on first use (0.3 s).
 
     Raises:
-        AudioError: PortAudio is not installed, or does not start.
+        AudioError: PortAudio is not installed, or fails to start.
     """
     try:
         import sounddevice
@@ -56,8 +57,8 @@ def library() -> Any:
             "The sound library PortAudio is not installed.", mend="apt-get install libportaudio2"
         ) from error
     except Exception as error:
-        # Its own PortAudioError: a class of the module whose import has just failed.
-        raise AudioError(f"The sound library PortAudio does not start: {error}.") from error
+        # Its own PortAudioError: a class in the module whose import has just failed.
+        raise AudioError(f"The sound library PortAudio failed to start: {error}.") from error
     return sounddevice
 
 
@@ -90,21 +91,21 @@ def list_devices() -> list[Device]:
 
 
 def find_input(wanted: str | None) -> Device:
-    """The microphone with that number or part of a name; None means the system's default.
+    """The microphone with that number, or `wanted` in its name; None means the system's default.
 
     Raises:
-        DeviceMissing: there is none; the sentence lists those that exist.
+        DeviceMissing: there is none; the message lists those that exist.
     """
     return choose_device(list_devices(), "microphone", wanted)
 
 
 def find_output(wanted: str | None) -> Device:
-    """The loudspeaker with that number or part of a name; see `find_input`."""
+    """The loudspeaker with that number, or `wanted` in its name; see `find_input`."""
     return choose_device(list_devices(), "loudspeaker", wanted)
 
 
 def choose_device(devices: list[Device], kind: DeviceKind, wanted: str | None) -> Device:
-    """Pick from `devices`: by number, else the exact name before a part of one, default first."""
+    """Pick by number, else by exact name, else by part of a name; the default device wins ties."""
     usable = [device for device in devices if device.channels(kind)]
     usable.sort(key=lambda device: not device.is_default(kind))
     if not usable:
@@ -128,7 +129,7 @@ def choose_device(devices: list[Device], kind: DeviceKind, wanted: str | None) -
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A running stream, and what the device agreed to."""
+    """A running stream, and the rate and channels that the device accepted."""
 
     stream: Any
     device: Device
@@ -146,11 +147,11 @@ def open_stream(
     block_s: float,
     latency: float | str,
 ) -> Opened:
-    """Open and start an int16 stream at `rate`, or at the device's own where it refuses.
+    """Open and start an int16 stream at `rate`, or at the device's own rate if it refuses that.
 
     Args:
-        callback: makes PortAudio's callback from what was agreed.
-        ended: called when the stream ends by itself, from PortAudio's thread.
+        callback: makes PortAudio's callback for the accepted rate and channels.
+        ended: called from PortAudio's thread when the stream ends by itself.
 
     Raises:
         DeviceBusy, DeviceMissing, AudioError.
@@ -188,10 +189,10 @@ def open_stream(
 
 
 def start_stream(opened: Opened, kind: DeviceKind) -> None:
-    """Start a stream that is open.
+    """Start an open stream.
 
     Raises:
-        DeviceBusy, DeviceMissing, AudioError: and the stream is closed.
+        DeviceBusy, DeviceMissing, AudioError: it failed; the stream is closed.
     """
     try:
         opened.stream.start()
@@ -201,11 +202,11 @@ def start_stream(opened: Opened, kind: DeviceKind) -> None:
 
 
 def explained(error: Exception, kind: DeviceKind, device: Device) -> AudioError:
-    """PortAudio's error as one for the user."""
+    """Turn PortAudio's error into one for the user."""
     code = _code(error)
     if code == UNAVAILABLE:
         return DeviceBusy(
-            f'The {kind} "{device.name}" is taken by another program.',
+            f'The {kind} "{device.name}" is in use by another program.',
             mend="Close the program that uses it, or choose another: assistant devices",
         )
     if code == INVALID_DEVICE:
@@ -213,7 +214,7 @@ def explained(error: Exception, kind: DeviceKind, device: Device) -> AudioError:
     if code == BAD_COMBINATION:
         return AudioError(
             f'The {kind} "{device.name}" does not answer.',
-            mend="Check that the sound server runs, or choose another: assistant devices",
+            mend="Check that the sound server is running, or choose another: assistant devices",
         )
     reason = str(error.args[0]).rstrip(".") if error.args else "no reason was given"
     if len(error.args) > 2 and error.args[2][2]:
@@ -228,13 +229,13 @@ def _code(error: Exception) -> int:
 
 
 def reinitialise() -> None:
-    """Look at the hardware anew; PortAudio does so only when it starts. Ends all streams.
+    """Restart PortAudio, which looks for devices only when it starts. Ends all streams.
 
     Raises:
         AudioError: it does not start again.
     """
     sounddevice = library()
-    # It may be down already, from an attempt that failed between these two calls.
+    # An earlier attempt that failed between these two calls may have terminated it already.
     with contextlib.suppress(sounddevice.PortAudioError):
         sounddevice._terminate()
     try:
@@ -244,9 +245,9 @@ def reinitialise() -> None:
 
 
 class PortAudioThread:
-    """Runs blocking calls one after the other on a daemon thread.
+    """Runs blocking calls one after another on a daemon thread.
 
-    A daemon, since a driver that hangs must not keep the process from ending.
+    A daemon thread, so that a hanging driver can't keep the process from ending.
     """
 
     def __init__(self) -> None:
@@ -265,7 +266,7 @@ class PortAudioThread:
                 return
             try:
                 future.set_result(function(*arguments))
-            except BaseException as error:  # noqa: BLE001 - raised again where it is awaited
+            except BaseException as error:  # noqa: BLE001 - re-raised where it is awaited
                 future.set_exception(error)
 
         self._calls.put(call)

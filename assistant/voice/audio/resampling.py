@@ -1,4 +1,4 @@
-"""Sound at another sample rate."""
+"""Streaming conversion between sample rates."""
 
 import math
 
@@ -11,14 +11,14 @@ from models.interfaces import Samples
 
 
 class Resampler:
-    """Streaming polyphase resampler that holds back under a millisecond.
+    """Streaming polyphase resampler with a delay below one millisecond.
 
-    soxr's streams hold back 10 to 40 ms (measured), which an echo canceller's reference, the first
-    sound of an answer and the end of a turn can't afford. Kaiser-windowed sinc, about 70 dB.
+    soxr's streams delay by 10 to 40 ms (measured): too much for an echo canceller's reference, the
+    first sound of an answer or the end of a turn. Kaiser-windowed sinc, about 70 dB.
     """
 
     HALF_WIDTH = 16
-    """Zero crossings on either side of the kernel."""
+    """Zero crossings on each side of the kernel."""
 
     def __init__(self, rate_in: int, rate_out: int) -> None:
         divisor = math.gcd(rate_in, rate_out)
@@ -37,12 +37,12 @@ class Resampler:
         self.reset()
 
     def reset(self) -> None:
-        """Forget what was held back."""
+        """Discard buffered input."""
         self._held = np.zeros(self._half - 1, np.float32)
         self._position = 0
 
     def process(self, samples: Samples) -> Samples:
-        """As many output samples as the input until now determines."""
+        """All output samples that the input so far determines."""
         if self._same:
             return samples
         data = np.concatenate([self._held, samples.astype(np.float32)])

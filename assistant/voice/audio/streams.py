@@ -1,6 +1,6 @@
-"""One microphone and one loudspeaker, each a callback stream of PortAudio.
+"""A microphone and a loudspeaker, each a callback stream of PortAudio.
 
-Who opens them, watches over them and brings them back is `devices.SoundDevices`.
+`devices.SoundDevices` opens them, watches them and reopens them.
 """
 
 import asyncio
@@ -30,15 +30,15 @@ from models.interfaces import Samples
 
 BLOCK_S = BLOCK / MIC_RATE
 OUTPUT_LATENCY_S = 0.06
-"""Asked of the loudspeaker. With less, sound servers that wake every 50 ms run dry."""
+"""Seconds requested of the loudspeaker. With less, sound servers that wake every 50 ms run dry."""
 STALL_S = 1.0
-"""`play` waits no longer for a device that stands still."""
+"""Longest that `play` waits for a stalled device, in seconds."""
 LOST_AFTER_S = 1.5
-"""A device that has not called for so long is gone: PortAudio raises nothing."""
+"""Seconds without a callback after which a device is gone: PortAudio reports nothing."""
 
 
 class StreamOwner(Protocol):
-    """What a stream needs of the manager that holds it."""
+    """What a stream needs from the manager that owns it."""
 
     calls: PortAudioThread
     rest_after_s: float | None
@@ -51,7 +51,7 @@ class StreamOwner(Protocol):
 
 
 class Stream(ABC):
-    """What both ends share: a stream, the device it was opened on, and a sign of life."""
+    """What both directions share: a stream, its device, and the time of its last callback."""
 
     kind: DeviceKind
 
@@ -66,7 +66,7 @@ class Stream(ABC):
         self._ended = False
 
     def lost(self, now: float) -> bool:
-        """The stream should run and does not."""
+        """The stream should be running, but isn't."""
         if self._ended:
             return True
         if self._opened is None or self.resting:
@@ -74,7 +74,7 @@ class Stream(ABC):
         return now - self._sign_of_life > LOST_AFTER_S
 
     def start(self) -> None:
-        """Blocking, on PortAudio's thread: open on the device as it is found now."""
+        """Open the device as it is found now. Blocking; runs on PortAudio's thread."""
         device = choose_device(list_devices(), self.kind, self._wanted)
         self._ended = False
         opened = self._open(device)
@@ -84,7 +84,7 @@ class Stream(ABC):
         self._opened = opened
 
     def abort(self) -> None:
-        """Blocking, on PortAudio's thread: end the stream, dead or alive."""
+        """End the stream, dead or alive. Blocking; runs on PortAudio's thread."""
         opened, self._opened = self._opened, None
         self.resting = self._ended = False
         if opened is not None:
@@ -93,16 +93,16 @@ class Stream(ABC):
 
     @abstractmethod
     def _open(self, device: Device) -> Opened:
-        """Blocking: a running stream on this device."""
+        """Open a running stream on this device. Blocking."""
 
     def _on_end(self) -> None:
-        """From PortAudio's thread: the stream ended, by itself unless it was put down before."""
+        """Called from PortAudio's thread: the stream ended, by itself unless we stopped it."""
         if self._opened is not None and not self.resting:
             self._ended = True
 
 
 class SoundDeviceMicrophone(Stream):
-    """A microphone; see `audio.Microphone`. Made by `SoundDevices.microphone`."""
+    """A microphone; see `interfaces.Microphone`. Created by `SoundDevices.microphone`."""
 
     kind: DeviceKind = "microphone"
 
@@ -141,7 +141,7 @@ class SoundDeviceMicrophone(Stream):
 
         def captured(data: Any, frames: int, times: Any, _status: Any) -> None:
             now = self._sign_of_life = time.monotonic()
-            # Age of the block's end. Some drivers leave the times empty, or count from elsewhere.
+            # Age of the block's end. Some drivers leave times empty, or use another time base.
             age = times.currentTime - times.inputBufferAdcTime - frames * duration
             if not 0 < age < 0.5:
                 age = 0.0
@@ -151,7 +151,7 @@ class SoundDeviceMicrophone(Stream):
         return captured
 
     def _arrived(self, data: bytes, channels: int, end: float) -> None:
-        """On the event loop: cut what came into blocks. `end` is the time of the last sample."""
+        """On the event loop: cut incoming data into blocks. `end` is the last sample's time."""
         samples: Samples = np.frombuffer(data, np.int16)
         if channels > 1:
             samples = samples.reshape(-1, channels).mean(axis=1).astype(np.int16)
@@ -166,7 +166,7 @@ class SoundDeviceMicrophone(Stream):
 
 
 class SoundDeviceLoudspeaker(Stream):
-    """A loudspeaker; see `audio.Loudspeaker`. Made by `SoundDevices.loudspeaker`."""
+    """A loudspeaker; see `interfaces.Loudspeaker`. Created by `SoundDevices.loudspeaker`."""
 
     kind: DeviceKind = "loudspeaker"
 
@@ -226,7 +226,7 @@ class SoundDeviceLoudspeaker(Stream):
         await asyncio.sleep(self.latency_s)
 
     async def rest(self) -> None:
-        """Stop the stream when nothing was played for a while; `play` starts it again."""
+        """Stop the stream if nothing was played for a while; `play` restarts it."""
         after = self._devices.rest_after_s
         async with self._switch:
             idle = time.monotonic() - self._used_at
@@ -246,7 +246,7 @@ class SoundDeviceLoudspeaker(Stream):
             try:
                 await self._devices.calls.run(start_stream, opened, self.kind)
             except AudioError:
-                self._ended = True  # the watch reopens it; what was queued is kept until then
+                self._ended = True  # the watch reopens it; the queue is kept until then
             self.resting = False
 
     async def _wait_below(self, level: int, timeout: float) -> None:

@@ -1,10 +1,10 @@
-"""From the text of an answer, as it streams in, to clauses that can be spoken.
+"""Cuts the text of an answer, as it streams in, into clauses that can be spoken.
 
-    deltas ─ SourceReader → written words ─ pronounce.read → readings ─ ClauseSplitter → clauses
+    deltas ─ WordStream → written words ─ read → spoken forms ─ ClauseSplitter → clauses
 
-Every decision is taken at a written word, when it is complete, from what stands before it. So it
-doesn't matter how the text was cut into deltas. Each spoken word remembers where in the answer it
-ends: after an interruption `heard_text` gives the answer up to the last word that was heard.
+Every decision is made when a written word is complete, and depends only on the text before it. So
+the boundaries of the deltas don't matter. Each spoken word knows where in the answer it ends: after
+an interruption, `heard_text` returns the answer up to the last word that was heard.
 """
 
 import re
@@ -27,8 +27,8 @@ CODE_REMARK = ("Code", "omitted.")
 
 @dataclass(frozen=True, slots=True)
 class SpokenWord:
-    """`text` is `clause.spoken[spoken_start:spoken_end]`. When it has been heard, so has the
-    answer up to `source_end`."""
+    """`text` is `clause.spoken[spoken_start:spoken_end]`. Once it has been heard, so has the answer
+    up to `source_end`."""
 
     text: str
     source_end: int
@@ -51,9 +51,9 @@ class ClauseLength:
     """How long a clause may get, in spoken words.
 
     Attributes:
-        least: at a comma it ends with so many words.
-        long: with so many it ends before a conjunction.
-        most: with so many it ends anywhere.
+        least: from this many on, it ends at a comma.
+        long: from this many on, it ends before a conjunction.
+        most: at this many it ends anywhere.
     """
 
     least: int
@@ -62,8 +62,8 @@ class ClauseLength:
 
 
 PACES = (ClauseLength(2, 5, 8), ClauseLength(5, 10, 16), ClauseLength(9, 18, 30))
-"""Of the first clause, the second, and all others: the first is wanted at once; the next has the
-time in which the first is spoken; the rest is better in whole sentences."""
+"""For the first clause, the second, and all others. The first is needed at once; there is time for
+the second while the first is spoken; the rest sound better as whole sentences."""
 
 _CONJUNCTIONS = (
     "and but or so because since although though while when where which who that if unless until "
@@ -73,7 +73,7 @@ _CONJUNCTIONS = (
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """A written word with its reading."""
+    """A written word and how it is spoken."""
 
     start: int
     end: int
@@ -82,7 +82,7 @@ class _Piece:
 
 @dataclass(slots=True)
 class ClauseSplitter:
-    """Fed with an answer's deltas, gives clauses as early as is sensible; for one answer.
+    """Turns the deltas of one answer into clauses, as early as is sensible.
 
     `language` as in the settings; symbols are read out in English only.
     """
@@ -94,11 +94,11 @@ class ClauseSplitter:
     _clauses: int = 0
 
     def feed(self, delta: str) -> list[Clause]:
-        """The clauses that are complete now."""
+        """Add `delta`; returns the clauses that are now complete."""
         return [clause for found in self._reader.feed(delta) for clause in self._take(found)]
 
     def finish(self) -> list[Clause]:
-        """What is left, at the end of the answer."""
+        """End the answer; returns what is left of it."""
         clauses = [clause for found in self._reader.finish() for clause in self._take(found)]
         return [*clauses, *self._cut()]
 
@@ -131,8 +131,8 @@ class ClauseSplitter:
         self._spoken += len(reading.words)
 
     def _punctuate(self, mark: str) -> None:
-        """A dash that stands alone is heard as a comma after the word before it, a full stop after
-        an emoji as one after that word."""
+        """Add a mark to the last spoken word: a comma for a dash that stands alone, a full stop for
+        one that follows an emoji."""
         for index in range(len(self._pieces) - 1, -1, -1):
             piece = self._pieces[index]
             if piece.words:
@@ -142,9 +142,9 @@ class ClauseSplitter:
                 return
 
     def _cut(self) -> list[Clause]:
-        """The clause made of the words so far; none when there is nothing to say.
+        """The clause made of the words so far; none if there is nothing to say.
 
-        Silent words wait for the next clause, so that its source follows on the last one's.
+        Silent words wait for the next clause, so that its source starts where the last one ended.
         """
         if not self._spoken:
             return []
@@ -170,7 +170,7 @@ def _clause(pieces: list[_Piece]) -> Clause:
 
 
 def speakable(text: str, language: str = "en") -> str:
-    """What is read aloud of a whole text."""
+    """The part of a complete text that is read aloud."""
     splitter = ClauseSplitter(language)
     return " ".join(clause.spoken for clause in [*splitter.feed(text), *splitter.finish()])
 

@@ -1,4 +1,11 @@
-"""Whether what the recogniser wrote was said at all, or made up of noise."""
+"""Judges whether a transcription was really spoken, or made up from noise.
+
+Whisper writes something for every sound; for noise usually "Thank you." or "You", which people say
+too. So no phrase is suspicious in itself: the sound and the decoder's own doubts decide. The limits
+were set on recordings of rooms, music, animals, a sneeze, clocks and keyboards, on synthetic hums,
+clicks, coughs and breath, and on people, down to a single "Help" (figures in
+tests/real/test_judgement.py).
+"""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -8,34 +15,35 @@ import numpy as np
 from models.interfaces import Samples, Transcription
 
 LEAST_VOICE_S = 0.1
-"""The shortest words, "you" and "help", hold 0.2 s of windows with a voice."""
+"""Seconds of voiced windows; even the shortest words, "you" and "help", have 0.2 s."""
 
 
 CLEAR_VOICE = 0.83
-"""Mean probability of a voice over the voiced windows: people 0.89 and more, babble 0.74–0.80."""
+"""Mean voice probability over voiced windows: people have 0.89 or more, babble 0.74–0.80."""
 
 
 CERTAIN_VOICE = 0.9
-"""With so much even a mumbled "you", that Whisper takes for silence and guesses at, is speech."""
+"""Mean voice probability from which even a mumbled "you" is speech, though Whisper calls it
+silence."""
 
 
 SILENCE_LIKELY = 0.6
 
 
 GUESSED = -1.0
-"""Mean log probability of the text: people down to -0.99, noise from -0.5 to -2.2."""
+"""Mean log probability of the text: people go down to -0.99, noise has -0.5 to -2.2."""
 
 
 MOST_CHARACTERS_PER_S = 45.0
-"""Of text per second of voice: quick speech has 25, and 31 when the voice is scant."""
+"""Characters of text per second of voice: fast speech has 25, and 31 if few windows are voiced."""
 
 
 ABOVE_NOISE = 1.4
-"""Of the sound's loud parts over the noise before it, as a ratio of amplitudes (3 dB)."""
+"""Least ratio of the sound's loud parts to the noise before it, in amplitude (3 dB)."""
 
 
 class HeardStretch(Protocol):
-    """A stretch of 16 kHz audio with what the voice detector made of it."""
+    """A segment of 16 kHz audio with the voice detector's measurements."""
 
     @property
     def samples(self) -> Samples: ...
@@ -51,11 +59,12 @@ class HeardStretch(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SpeechEvidence:
-    """All that speaks for or against a transcription.
+    """Everything that speaks for or against a transcription.
 
-    `voiced_s` are the seconds of windows that the detector takes for voice, `mean_voice` its
-    probability over them, `max_voice` over all. `level` and `noise_floor` are root mean squares of
-    16-bit samples: of the loud parts of the stretch, and of the time before it.
+    `voiced_s` is the total length of the windows that the detector considers voice; `mean_voice` is
+    the mean probability over those windows, `max_voice` the highest of all. `level` and
+    `noise_floor` are root mean squares of 16-bit samples: of the segment's loud parts, and of the
+    time before it.
     """
 
     text: str
@@ -83,14 +92,14 @@ class SpeechEvidence:
 
 @dataclass(frozen=True, slots=True)
 class SpeechVerdict:
-    """`reason` is for the user: why it was, or wasn't, taken for speech."""
+    """Whether it was speech; `reason` tells the user why, or why not."""
 
     is_speech: bool
     reason: str
 
 
 def loudness(samples: Samples, window: int = 512) -> float:
-    """Root mean square of the loud parts: the 90th percentile over windows of 32 ms."""
+    """Root mean square of the loud parts: the 90th percentile over 32 ms windows."""
     count = len(samples) // window
     if not count:
         return 0.0
@@ -99,7 +108,7 @@ def loudness(samples: Samples, window: int = 512) -> float:
 
 
 def judge(evidence: SpeechEvidence) -> SpeechVerdict:
-    """Whether `evidence.text` was really said."""
+    """Judge whether `evidence.text` was really spoken."""
     characters = sum(character.isalnum() for character in evidence.text)
     if not characters:
         return SpeechVerdict(False, "no words")
@@ -108,7 +117,7 @@ def judge(evidence: SpeechEvidence) -> SpeechVerdict:
     if characters > MOST_CHARACTERS_PER_S * evidence.voiced_s:
         return SpeechVerdict(False, "more words than voice")
     doubts = [doubt for doubt, holds in _doubts(evidence) if holds]
-    # One alone is no proof: a whispered word is unclear, a short one looks like silence.
+    # One alone proves nothing: a whispered word is unclear, a short one looks like silence.
     if len(doubts) >= (3 if evidence.mean_voice >= CERTAIN_VOICE else 2):
         return SpeechVerdict(False, " and ".join(doubts))
     return SpeechVerdict(True, "speech")

@@ -1,9 +1,9 @@
-"""turn → *hear*: speech becomes words, ahead of the turn detector's decision.
+"""turn → *hear*: turns speech into words, ahead of the turn detector's decision.
 
-Each hint of silence starts a transcription. When its words are there an attempt goes downstream,
-provisional until the turn is over. When the user goes on, the attempt is withdrawn and all work
-done on it is interrupted. So every turn has exactly one transcript, of all of its audio, and can
-be split by nothing that arrives late.
+Each hint of silence starts a transcription. Once its words are known, an attempt goes downstream,
+provisional until the turn is over. If the user goes on speaking, the attempt is withdrawn and all
+work on it is interrupted. So every turn has exactly one transcript, of all its audio, and nothing
+that arrives late can split it.
 """
 
 import asyncio
@@ -39,31 +39,31 @@ from assistant.voice.speech.hallucination import SpeechEvidence, judge
 from assistant.voice.turns.semantic_endpointing import completeness_of
 from models.interfaces import SpeechToText, Transcription
 
-TOO_LONG = "You spoke very long without a pause; I answer what I have heard so far."
+TOO_LONG = "You spoke for very long without a pause, so I'll answer what I have heard so far."
 
 
 @dataclass
 class UtteranceTranscription:
-    """What is known of the utterance that is being heard."""
+    """The state of the utterance now being heard."""
 
     utterance: int
     words: dict[int, "asyncio.Task[str]"] = field(default_factory=dict)
-    """What each revision said; empty where it was no speech."""
+    """The words of each revision; empty if it was not speech."""
     beginning: list["asyncio.Task[str]"] = field(default_factory=list)
-    """The words that come before the newest stretch."""
+    """The words before the newest segment."""
     void: set[int] = field(default_factory=set)
     over: float | None = None
-    """When the turn was decided, once it is."""
+    """When the turn was decided; None before that."""
     attempt: Attempt | None = None
     wordless: bool = False
-    """The newest stretch is transcribed, and the turn has no words so far."""
+    """The newest segment has been transcribed, and the turn still has no words."""
     reason: str = "nothing was said"
     own_voice: float = 0.0
-    """How much of the newest stretch is the assistant's own voice."""
+    """How much of the newest segment is the assistant's own voice."""
 
 
 class Hear(FrameProcessor):
-    """Runs the recogniser beside the pipeline; one stretch at a time, the newest wins."""
+    """Runs the recogniser beside the pipeline, one segment at a time."""
 
     def __init__(
         self, stt: SpeechToText, dialogue: Dialogue, *, language: str, partials: bool
@@ -80,7 +80,7 @@ class Hear(FrameProcessor):
 
     @property
     def busy(self) -> bool:
-        """Something is being made into words."""
+        """Whether anything is being transcribed."""
         return len(self._jobs) > 0
 
     async def cleanup(self) -> None:
@@ -110,7 +110,7 @@ class Hear(FrameProcessor):
             await self.push_frame(frame, direction)
 
     def _begin(self, utterance: int) -> UtteranceTranscription:
-        """A new utterance; one that was decided but not yet transcribed becomes its beginning."""
+        """Start an utterance. One decided but not yet transcribed becomes its beginning."""
         hearing, previous = UtteranceTranscription(utterance), self._hearing
         if previous is not None and previous.over is not None:
             hearing.beginning = [*previous.beginning, *list(previous.words.values())[-1:]]
@@ -119,7 +119,7 @@ class Hear(FrameProcessor):
         return hearing
 
     async def _recognise(self, stretch: SpeechSegment) -> tuple[Transcription, float]:
-        """What is said, and how much of the sound is the assistant's own voice."""
+        """The transcription, and how much of the sound is the assistant's own voice."""
         self._recognising += 1
         try:
             loop = asyncio.get_running_loop()
@@ -150,7 +150,7 @@ class Hear(FrameProcessor):
         return heard.text.strip()
 
     def _paused(self, stretch: SpeechSegment) -> None:
-        """Begin to transcribe a finished stretch, once."""
+        """Start transcribing a finished segment, once per revision."""
         hearing = self._hearing
         if hearing is None or hearing.utterance != stretch.utterance:
             return
@@ -162,7 +162,7 @@ class Hear(FrameProcessor):
     async def _attempt(
         self, hearing: UtteranceTranscription, stretch: SpeechSegment, job: "asyncio.Task[str]"
     ) -> None:
-        """When the words are there, try an answer."""
+        """Once the words are known, try an answer."""
         await job
         if self._hearing is not hearing or stretch.revision in hearing.void:
             return
@@ -183,18 +183,18 @@ class Hear(FrameProcessor):
         await self.push_frame(AttemptFrame(attempt))
 
     async def _tell_words(self, stretch: SpeechSegment, text: str) -> None:
-        """The turn detector judges by the words as well."""
+        """Tell the turn detector how complete the words are."""
         phrase = completeness_of(text, self._language)
         frame = CompletenessFrame(stretch.utterance, stretch.revision, phrase)
         await self.push_frame(frame, FrameDirection.UPSTREAM)
 
     async def _earlier(self, hearing: UtteranceTranscription) -> str:
-        """The turn's beginning. Stretches are recognised in order, so this hardly waits."""
+        """The turn's beginning. Segments are recognised in order, so this hardly waits."""
         parts = [await job for job in hearing.beginning]
         return " ".join(part for part in parts if part)
 
     async def _peek(self, stretch: SpeechSegment) -> None:
-        """A partial transcript while the user still speaks."""
+        """Make a partial transcript while the user is still speaking."""
         hearing = self._hearing
         try:
             heard, own_voice = await self._recognise(stretch)
@@ -252,7 +252,7 @@ class Hear(FrameProcessor):
         await self.push_frame(SpeechDiscardedFrame(hearing.utterance, hearing.reason))
 
     async def _discard(self, frame: SpeechDiscardedFrame) -> None:
-        """The detector gave the utterance up, as when the microphone was muted."""
+        """The detector abandoned the utterance, for example because the microphone was muted."""
         hearing, self._hearing = self._hearing, None
         if hearing is not None:
             await self._withdraw(hearing)
@@ -261,7 +261,7 @@ class Hear(FrameProcessor):
 
     async def _typed(self, text: str) -> None:
         hearing = self._hearing
-        if hearing is not None and hearing.over is None:  # what is being said gives way
+        if hearing is not None and hearing.over is None:  # typing replaces what is being said
             self._hearing = None
             await self._withdraw(hearing)
         marks = TurnTimes(speech_ended=time.monotonic())

@@ -1,11 +1,11 @@
 """How one written word is read aloud.
 
-A language model writes for the eye, even when asked not to: markdown, links, units, emoji. A voice
-must not read those as symbols. Here a word is what stands between two spaces; sentences and
-clauses are in speech_text.py.
+Language models write for the eye, even when told not to: markdown, links, units, emoji. A voice
+must not read these out as symbols. Here, a word is what stands between two spaces; `clauses` puts
+words together to clauses.
 
-The readings of symbols are English ("%" → "percent"). In other languages only what nobody would
-read aloud is dropped, and the rest is left to the voice's own rules.
+Symbols are read in English ("%" → "percent"). In other languages only what nobody would read aloud
+is dropped, and the rest is left to the voice's own rules.
 """
 
 import re
@@ -18,7 +18,7 @@ from assistant.language.sentences import MARKS, is_abbreviation
 
 
 class Pause(IntEnum):
-    """How strongly speech may pause after a word."""
+    """How long speech may pause after a word."""
 
     NONE = 0
     CLAUSE = 1
@@ -27,7 +27,7 @@ class Pause(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class SpokenForm:
-    """The words to say, with their punctuation; none where the written word is silent."""
+    """The words to say, with their punctuation; empty if the written word is silent."""
 
     words: tuple[str, ...]
     ending: Pause = Pause.NONE
@@ -39,7 +39,7 @@ COMMA = SpokenForm((), Pause.CLAUSE)
 _CLAUSE_MARKS = ",;:、，；：—–"
 _CLOSERS = "\"'”’»)]}*_~`」』"
 _SPOKEN_SIGNS = "%&+=€$£°"
-"""In English they have become words before they are looked at; elsewhere the voice reads them."""
+"""In English these have become words before they are tested; elsewhere the voice reads them."""
 _DASHES = {"-", "--", "–", "—", "―"}
 
 _SPELLED_OUT = {
@@ -109,12 +109,12 @@ _NUMBER_RANGE = re.compile(r"(?<=[\d%])\s*[-–—]\s*(?=[$€£]?\d)")
 
 
 def needs_next_word(word: str) -> bool:
-    """Whether the next word may belong to the reading: "$5" before "million"."""
+    """Whether the next word may belong to this one: "$5" before "million"."""
     return _MONEY_ALONE.fullmatch(word) is not None
 
 
 def read(word: str, language: str = "en") -> SpokenForm:
-    """The reading of one written word, or of an amount of money with its magnitude."""
+    """How one written word is spoken, or an amount of money with its magnitude."""
     if word in _DASHES:
         return COMMA
     ending = _ending(word)
@@ -145,7 +145,7 @@ def _ending(word: str) -> Pause:
 
 
 def _plain(word: str) -> str:
-    """Without markdown, tags, and the marks of LaTeX."""
+    """Remove markdown, tags and LaTeX markup."""
     text = word.removeprefix("!") if word.startswith("![") else word
     text = text.replace("’", "'").replace("‘", "'")
     text = _URL.sub(lambda found: _domain(found[0]), _LINK_TARGET.sub("", text))
@@ -219,7 +219,7 @@ def _plural(small: str) -> str:
 
 
 def _cleaned(piece: str) -> str:
-    """Without emoji, brackets, quotes and the marks of markdown; em dashes become commas."""
+    """Remove emoji, brackets, quotes and markdown; turn em dashes into commas."""
     kept = "".join(c for c in piece if not _is_unspoken(c))
     kept = re.sub(r"[—―]+", ", ", kept).strip()
     return kept.strip("*_~")
@@ -235,7 +235,7 @@ def _is_unspoken(character: str) -> bool:
 
 
 def _punctuated(words: tuple[str, ...], written: str, ending: Pause) -> tuple[str, ...]:
-    """The last word carries the mark on which the written one ended, so that the voice falls."""
+    """Put the written word's final mark on the last spoken word, so that the voice falls."""
     bare = _LINK_TARGET.sub("", written).rstrip(_CLOSERS)
     last = words[-1].rstrip(MARKS + _CLAUSE_MARKS)
     if ending is Pause.NONE:

@@ -1,4 +1,4 @@
-"""think → *speak*: the answer's first clause is sound while the rest is still being written."""
+"""think → *speak*: turns an answer's first clause into sound while the rest is being written."""
 
 import asyncio
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from models.interfaces import LanguageModel, SpokenPiece, TextToSpeech
 
 
 class Speak(FrameProcessor):
-    """Cuts the answer into clauses and synthesizes each; without a voice, passes words alone."""
+    """Cuts the answer into clauses and synthesizes each; without a voice, passes on words alone."""
 
     def __init__(
         self, tts: TextToSpeech | None, llm: LanguageModel, dialogue: Dialogue, language: str
@@ -61,17 +61,17 @@ class Speak(FrameProcessor):
             except ModelError as error:
                 logger.error("speech failed: {}", type(error).__name__)
                 self._dialogue.emit(Notice(str(error), Severity.ERROR, error.mend))
-        # Words that no sound was found for are said when all the others are.
+        # Words without audio of their own count as spoken once all the others have been.
         rest = tuple(TimedWord(word, 0) for word in clause.words[said:])
         if rest:
             await self.push_frame(ClauseAudioFrame(attempt, np.empty(0, dtype=np.int16), rest))
 
     async def _synthesize(self, tts: TextToSpeech, attempt: Attempt, clause: Clause) -> int:
-        """Sounds the clause piece by piece; returns how many of its words have been said."""
+        """Synthesize the clause piece by piece; returns how many words were passed on."""
         pieces = tts.synthesize(clause.spoken)
         before, said = 0, 0
         while True:
-            # The answer's first sound has the processor for itself: it is what the user waits for.
+            # The answer's first sound gets the processor to itself: the user is waiting for it.
             hold = self._llm.hold() if self._first else nullcontext()
             self._first = False
             with hold:
@@ -87,9 +87,9 @@ class Speak(FrameProcessor):
 def _timed(
     words: Sequence[SpokenWord], piece: SpokenPiece, before: int, rate: int
 ) -> tuple[TimedWord, ...]:
-    """The next of a clause's words, as far as they end in this piece, `before` samples into it.
+    """The first of `words` that end in this piece, which starts `before` samples into the clause.
 
-    A time of a stretch of text counts for every word that ends within it.
+    A time given for a span of text applies to every word that ends within it.
     """
     timed: list[TimedWord] = []
     for word in words:

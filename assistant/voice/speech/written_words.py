@@ -1,8 +1,8 @@
-"""The written words of an answer, found in its deltas, each with its place in the answer.
+"""Splits an answer's deltas into written words, each with its position in the answer.
 
-A word is what stands between two white spaces, and is handed on when the second is there. Thoughts
-(`<think>…</think>`), fenced code, and the marks at the beginning of a line that belong to markdown
-are recognised here, since they reach over words; everything within a word is read in pronounce.py.
+A word is what stands between two white spaces; it is passed on when the second one arrives.
+Thoughts (`<think>…</think>`), fenced code and markdown at the start of a line are recognised here,
+since they span several words; everything inside a word is left to `pronunciation`.
 """
 
 import re
@@ -17,14 +17,14 @@ _FENCE = re.compile(r"(`{3,}|~{3,})")
 _LINE_MARK = re.compile(r"#{1,6}|[-*+•>]+|([-*_=])\1{2,}|\[[ xX]\]|[|:\-]+")
 _NUMBERED = re.compile(r"(\d{1,3})[.)]")
 _WIDE_STOPS = "。！？"
-"""Sentence ends of scripts that put no space after them."""
+"""Sentence ends in scripts that put no space after them."""
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenWord:
-    """A word, `answer[start:end]`; `text` is what is to be read of it.
+    """The word `answer[start:end]`; `text` is the part to be read aloud.
 
-    `is_code` stands for a whole block of code.
+    With `is_code` it stands for a whole block of code.
     """
 
     text: str
@@ -35,16 +35,16 @@ class WrittenWord:
 
 @dataclass(frozen=True, slots=True)
 class Break:
-    """The end of a line: of a paragraph, a heading, an item."""
+    """The end of a line, such as a paragraph, a heading or a list item."""
 
 
 class WordStream:
-    """Takes deltas, gives words. Offsets count characters from the first delta on."""
+    """Takes deltas and yields words. Offsets count characters from the start of the answer."""
 
     def __init__(self) -> None:
         self._text = ""
         self._at = 0
-        """Everything before it is dealt with."""
+        """Everything before this offset has been processed."""
         self._ended = False
         self._line_begins = True
         self._in_table = False
@@ -55,7 +55,7 @@ class WordStream:
         return self._read()
 
     def finish(self) -> Iterator[WrittenWord | Break]:
-        """The last word, which no white space follows."""
+        """End the answer; yields the last word, which no white space follows."""
         self._ended = True
         return self._read()
 
@@ -69,7 +69,7 @@ class WordStream:
                 return
 
     def _step(self) -> WrittenWord | Break | None:
-        """Deal with one thing at `_at`. Without progress, more text is needed."""
+        """Process one item at `_at`. If `_at` does not move, more text is needed."""
         character = self._text[self._at]
         if self._thinking:
             self._skip_thought()
@@ -91,9 +91,9 @@ class WordStream:
         return self._word()
 
     def _tag(self, at: int, tags: tuple[str, ...]) -> str | None:
-        """The tag at `at`; "" when there is none, None when it takes more text to know.
+        """The tag at `at`; "" if there is none, None if more text is needed to tell.
 
-        In code ("`<think>`") it is a word about the tag.
+        In code ("`<think>`") it is an ordinary word.
         """
         if at and self._text[at - 1] == "`":
             return ""
@@ -146,7 +146,7 @@ class WordStream:
         return WrittenWord(self._without_line_mark(word), start, end)
 
     def _word_end(self, start: int) -> int | None:
-        """Where the word ends that begins at `start`; None while that isn't known."""
+        """Where the word that begins at `start` ends; None while that isn't known."""
         at = start
         while at < len(self._text):
             character = self._text[at]
@@ -162,12 +162,12 @@ class WordStream:
         return at if self._ended else None
 
     def _in_link(self, start: int, at: int) -> bool:
-        """A link's target may hold a space, before its title."""
+        """Whether `at` is inside a link's target, which may contain a space before its title."""
         target = self._text.rfind("](", start, at)
         return target >= 0 and self._text.find(")", target, at) < 0
 
     def _with_magnitude(self, end: int) -> int | None:
-        """The end of "$5 million", when `end` is that of "$5"; None while that isn't known."""
+        """The end of "$5 million", given that of "$5"; None while that isn't known."""
         if self._text[end : end + 1] != " ":
             return end
         after = self._word_end(end + 1)
@@ -178,7 +178,7 @@ class WordStream:
         )
 
     def _without_line_mark(self, word: str) -> str:
-        """Nothing is read of "##", "-", ">" and the like that begin a line."""
+        """Drop "##", "-", ">" and the like at the start of a line."""
         if self._line_begins:
             if _LINE_MARK.fullmatch(word):
                 self._in_table = self._in_table or word.startswith("|")
@@ -193,7 +193,7 @@ class WordStream:
 
     @staticmethod
     def _cell(word: str) -> str:
-        """In a table the bars are pauses."""
+        """In a table, bars are pauses."""
         if not word.strip("|:-"):
             return "—" if "|" in word else ""
         return word.strip("|").replace("|", ", ")

@@ -1,1 +1,1 @@
-"""Where a turn of the user begins and ends, and what interrupts an answer."""
+"""Where the user's turns begin and end, and what interrupts an answer."""

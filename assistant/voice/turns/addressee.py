@@ -1,4 +1,4 @@
-"""Whether what is said is said to the assistant: asleep, awake, wake phrase, follow-up."""
+"""Decides whether speech is addressed to the assistant: asleep, awake, wake phrase, follow-up."""
 
 import time
 from dataclasses import dataclass
@@ -18,12 +18,13 @@ JOINED_LIKENESS = 0.85
 
 
 SINGLE_LIKENESS = 0.9
-"""How alike what was heard and the wake phrase must be, letter by letter: names are misheard."""
+"""Least similarity, letter by letter, between what was heard and the wake phrase: names are often
+misheard."""
 
 
 @dataclass(frozen=True, slots=True)
 class Addressed:
-    """Speech that began with the wake phrase; `rest` is what followed it."""
+    """Speech that began with the wake phrase; `rest` is what followed."""
 
     rest: str
 
@@ -40,9 +41,9 @@ def addressed(text: str, wake_phrase: str) -> Addressed | None:
 
 
 def _alike(heard: list[str], phrase: list[str]) -> bool:
-    """Word by word. Short words are told apart by a letter ("Ada", "add"), long ones are not.
+    """Compare word by word. One letter sets short words apart ("Ada", "add"), but not long ones.
 
-    A phrase of one word has nothing else to be known by, so it must be nearly right.
+    A phrase of one word has nothing else to go by, so it must be nearly right.
     """
     return len(heard) == len(phrase) > 1 and all(
         likeness(one, other) >= (SHORT_LIKENESS if len(other) <= 3 else LONG_LIKENESS)
@@ -51,7 +52,7 @@ def _alike(heard: list[str], phrase: list[str]) -> bool:
 
 
 def _joined_alike(heard: list[str], phrase: list[str]) -> bool:
-    """One word, or heard as fewer words than it has: "Heyada"."""
+    """Compare a phrase of one word, or one that was heard as fewer words than it has: "Heyada"."""
     one, other = "".join(heard), "".join(phrase)
     if len(phrase) == 1:  # not "compute" or "commuter" for "computer"
         same_ends = one[:1] == other[:1] and one[-1:] == other[-1:]
@@ -60,8 +61,10 @@ def _joined_alike(heard: list[str], phrase: list[str]) -> bool:
 
 
 class AddresseeDetector:
-    """Awake, it heeds all speech, or with a wake phrase set, that which begins with it or follows
-    an answer. Asleep, only the wake phrase ("hey" and its name, where none is set)."""
+    """Decides what speech to act on.
+
+    Awake: all speech or, if a wake phrase is set, only speech that begins with it or follows an
+    answer. Asleep: only the wake phrase ("hey" and the assistant's name if none is set)."""
 
     def __init__(self, settings: Settings) -> None:
         self._required = settings.turn.wake_phrase
@@ -76,7 +79,7 @@ class AddresseeDetector:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What may stand before or after a command: "stop, Ada"."""
+        """What may precede or follow a command: "stop, Ada"."""
         return (self.wake_phrase, f"hey {self._name}", self._name)
 
     def answered(self) -> None:
@@ -84,9 +87,9 @@ class AddresseeDetector:
         self._last_answer = time.monotonic()
 
     def meant_for_me(self, text: str, *, answering: bool) -> str | None:
-        """What was said to the assistant, without the wake phrase; None when it wasn't meant.
+        """The words addressed to the assistant, without the wake phrase; None if there are none.
 
-        An empty string is the wake phrase alone.
+        An empty string means the wake phrase alone.
         """
         call = addressed(text, self.wake_phrase)
         if call is not None and (self.asleep or self._required):

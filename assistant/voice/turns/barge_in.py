@@ -1,6 +1,6 @@
-"""hear → *barge in*: does this sound mean to stop the voice?
+"""hear → *barge in*: decides whether a sound should stop the assistant's voice.
 
-The voice is lowered the moment someone seems to speak, and stopped when there are words. A cough,
+The voice is lowered the moment someone seems to speak, and stopped once there are words. A cough,
 a "mm-hmm" or the assistant's own echo only lowers it, for half a second at most.
 """
 
@@ -26,7 +26,7 @@ DUCKING_S = 0.5
 
 
 class BargeIn(FrameProcessor):
-    """Decides over the voice by what was said into it."""
+    """Lowers or stops the voice, depending on what is said while it speaks."""
 
     def __init__(self, dialogue: Dialogue, *, duck: float, echoes: bool) -> None:
         super().__init__(name="barge-in")
@@ -36,7 +36,7 @@ class BargeIn(FrameProcessor):
         """Whether the microphone may hear the loudspeaker."""
         self._restoring: asyncio.TimerHandle | None = None
         self._spoken_into: Attempt | None = None
-        """The answer that was aloud when the present utterance began: it may be its echo."""
+        """The answer being played when the current utterance began, which may be its echo."""
         self._considering = TaskSet(dialogue.failed)
 
     async def cleanup(self) -> None:
@@ -78,7 +78,7 @@ class BargeIn(FrameProcessor):
         await self.push_frame(frame)
 
     async def _consider(self, frame: AttemptFrame, reason: str) -> None:
-        """A backchannel into the voice is nothing; the same word after its end is an answer."""
+        """A backchannel during the answer is ignored; the same word after it ends is a turn."""
         attempt = frame.attempt
         if not await attempt.may_be_heard():
             return
@@ -90,7 +90,7 @@ class BargeIn(FrameProcessor):
             await self.push_frame(frame)
 
     def _reason(self, text: str, own_voice: float) -> str | None:
-        """Why these words don't stop the voice; None when they do."""
+        """Why these words don't stop the voice; None if they do."""
         if self._spoken_into is not None and is_echo(text, self._spoken_into.answer, own_voice):
             return "echo"
         if is_backchannel(text):

@@ -1,7 +1,7 @@
-"""The two small models that listen all the time: is there a voice, and is its owner done?
+"""The two small models that always listen: is there a voice, and is the speaker done?
 
-Both come with pipecat. In a quiet room the voice detector is spared: as long as nothing is louder
-than the room itself, there is no voice to be found.
+Both come with pipecat. In a quiet room the voice detector is not run: as long as nothing is louder
+than the room itself, there can be no voice.
 """
 
 from collections import deque
@@ -16,16 +16,17 @@ from models.interfaces import STT_SAMPLE_RATE, Samples
 
 class VoiceDetector(Protocol):
     def probability(self, window: Samples) -> float:
-        """That there is a voice in the next 512 samples of 16 kHz audio."""
+        """The probability of a voice in the next 512 samples of 16 kHz audio."""
 
 
 class EndOfTurn(Protocol):
     def probability(self, samples: Samples) -> float:
-        """That the speaker is done, given 16 kHz audio of at most 8 s, silence included."""
+        """The probability that the speaker is done, given at most 8 s of 16 kHz audio, silence
+        included."""
 
 
 class SmartTurn(LocalSmartTurnAnalyzerV3):
-    """pipecat's bundled model, asked directly about a stretch of audio."""
+    """pipecat's bundled model, called directly on a segment of audio."""
 
     def probability(self, samples: Samples) -> float:
         audio = samples.astype(np.float32) / 32768.0
@@ -44,16 +45,16 @@ class SileroVoice(SileroVADAnalyzer):
 
 
 class GatedVoiceDetector:
-    """Asks `model` only about what stands out of the room's noise.
+    """Runs `model` only on what stands out from the room's noise.
 
-    What was passed over just before is shown to the model first, so that it hears the beginning of
-    a word in its context.
+    When it starts, `model` first gets the last skipped windows, so that it hears the beginning of
+    a word in context.
     """
 
     LOUDER = 1.5
-    """Over the room's level, as a ratio of amplitudes (3.5 dB): a voice is more than that."""
+    """Least ratio to the room's level, in amplitude (3.5 dB); a voice exceeds it."""
     CALM_WINDOWS = 16
-    """Without a voice for so long (0.5 s), before the model rests."""
+    """Windows without a voice (0.5 s) before the model rests."""
     CONTEXT_WINDOWS = 3
     SLOWLY = 0.05
 

@@ -1,4 +1,4 @@
-"""Where speech begins and ends, from the voice probability of each 32 ms window.
+"""Finds where speech begins and ends, from the voice probability of each 32 ms window.
 
 Pure logic on audio time: no clock, no model, no pipecat.
 """
@@ -7,33 +7,33 @@ from dataclasses import dataclass
 from enum import Enum, auto
 
 WINDOW = 512
-"""Samples of a Silero window at 16 kHz."""
+"""Samples per Silero window at 16 kHz."""
 WINDOW_S = WINDOW / 16_000
 
 
 class Signal(Enum):
     STARTED = auto()
-    """A voice for `start_s`."""
+    """There was a voice for `start_s`."""
     HINT = auto()
-    """Silence for `hint_s`: worth starting to transcribe, and asking the turn detector."""
+    """Silence for `hint_s`: time to start transcribing and to ask the turn detector."""
     RESUMED = auto()
-    """A voice again after a hint."""
+    """There is a voice again after a hint."""
     STOPPED = auto()
-    """Silence for `stop_s`: over if both the sound and the words say so."""
+    """Silence for `stop_s`: the turn is over if both sound and words are finished."""
     DOUBTFUL_SILENCE = auto()
-    """Silence for `doubtful_wait_s`: over if either the sound or the words say so."""
+    """Silence for `doubtful_wait_s`: the turn is over if either sound or words are finished."""
     LONG_SILENCE = auto()
-    """Silence for `incomplete_wait_s`: over, whatever the detector thinks."""
+    """Silence for `incomplete_wait_s`: the turn is over, whatever the detector thinks."""
     ABANDONED = auto()
-    """What looked like the beginning of speech was too short."""
+    """What looked like the start of speech was too short."""
 
 
 @dataclass(slots=True)
 class Endpointer:
-    """Folds voice probabilities into signals.
+    """Turns voice probabilities into signals.
 
-    Once there is a voice, `release` (below `confidence`) keeps it: the soft end of a word belongs
-    to it, also after a hint.
+    Once there is a voice, a probability of `release` (below `confidence`) sustains it, even after a
+    hint: the soft end of a word is part of it.
     """
 
     confidence: float
@@ -51,11 +51,11 @@ class Endpointer:
 
     @property
     def sensing(self) -> bool:
-        """There may be a voice; it is not long enough yet to be sure."""
+        """There may be a voice, but it has not lasted long enough to be sure."""
         return self._voiced_run_s > 0 and not self.speaking
 
     def feed(self, probability: float) -> list[Signal]:
-        """Take the next window's probability; returns what it means, in order."""
+        """Take the next window's probability; returns the resulting signals, in order."""
         if not self.speaking:
             return self._before_speech(probability)
         if probability >= self.release:
@@ -63,7 +63,7 @@ class Endpointer:
         return self._silence()
 
     def reset(self) -> None:
-        """The turn is over or given up: wait for the next."""
+        """The turn is over or abandoned: wait for the next."""
         self.speaking = self._hinted = False
         self.silence_s = self._voiced_run_s = self._gap_s = 0.0
 

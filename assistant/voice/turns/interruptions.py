@@ -1,11 +1,4 @@
-"""Was it said, or did the recogniser make it up? And does it mean to interrupt?
-
-Whisper writes something for every sound: on noise it is "Thank you." or "You" as a rule, both of
-which people say as well. So no phrase is suspect here; the sound and the decoder's own doubts
-decide. The limits were set on recordings of rooms, music, animals, a sneeze, clocks and keyboards,
-on synthetic hums, clicks, coughs and breath, and on people, down to a single "Help" (figures in
-tests/real/test_judgement.py).
-"""
+"""Tells backchannels and echoes of the assistant's own voice from real interruptions."""
 
 import re
 from collections.abc import Sequence
@@ -25,7 +18,7 @@ _MOST_BACKCHANNEL_WORDS = 4
 
 
 def is_backchannel(text: str) -> bool:
-    """A listener's "mm-hmm", "yeah", "okay, right": goes with the voice, doesn't stop it."""
+    """A listener's "mm-hmm", "yeah", "okay, right": accompanies the answer, doesn't stop it."""
     words = _words(text)
     if not 0 < len(words) <= _MOST_BACKCHANNEL_WORDS:
         return False
@@ -37,23 +30,25 @@ def is_backchannel(text: str) -> bool:
 
 ECHO_LEAST_WORDS = 2
 ECHO_ERRORS = 0.4
-"""Share of words that may differ: what comes back through a room is recognised badly."""
+"""Share of words that may differ: an echo through a room is recognised poorly."""
 ALIKE = 0.72
 OWN_VOICE = 0.22
-"""Of `echo.likeness`, which tells where the figures are from."""
+"""Least `echo_similarity` at which the sound resembles the assistant's own voice; see there."""
 SURELY_OWN_VOICE = 0.33
-"""What slips through is misheard as anything, and has 0.33 to 0.86; people over it up to 0.3."""
+"""Least `echo_similarity` at which it is the assistant's voice, whatever the words: an echo that
+gets through is often misheard, and scores 0.33 to 0.86; people speaking over it score up to 0.3."""
 OTHER_WORDS = 4
 OTHER_SHARE = 0.6
-"""Over its own voice, let through, the user is heard by so many words that it does not speak."""
+"""Over an echo that gets through, the user is recognised by this many words, or this share of them,
+that are not in the answer."""
 
 
 def is_echo(text: str, speaking_text: str, own_voice: float = 0.0) -> bool:
-    """Whether `text` is (mostly) a run of the words that the assistant itself speaks, or else,
-    where the sound is like its own voice, hardly more than a misheard piece of them.
+    """Whether `text` is (mostly) a run of the words that the assistant is speaking. If the sound
+    resembles its voice, a misheard piece of them counts too.
 
     Args:
-        own_voice: how much of the sound is what the loudspeaker played; see `echo.likeness`.
+        own_voice: how much of the sound came from the loudspeaker; see `echo_similarity`.
     """
     heard, spoken = _words(text), _words(speaking_text)
     if not spoken:
@@ -73,7 +68,7 @@ def _words(text: str) -> list[str]:
 
 
 def _distance_within(heard: Sequence[str], spoken: Sequence[str]) -> float:
-    """Edit distance of `heard` to the nearest run of `spoken`; alike words differ by a half."""
+    """Edit distance from `heard` to the nearest run of `spoken`; similar words count a half."""
     row = [0.0] * (len(spoken) + 1)
     for i, word in enumerate(heard, 1):
         previous, row[0] = row[0], float(i)

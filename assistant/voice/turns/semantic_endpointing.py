@@ -1,7 +1,7 @@
-"""Whether words sound finished: a second judge of the end of a turn, beside the sound of it.
+"""Judges whether words sound finished: a second opinion on the end of a turn, beside its sound.
 
-"To lock the conference" with a falling voice is done by its sound, and by its words it waits for
-the rest. Small on purpose: only what hardly ever ends a turn counts as dangling.
+"To lock the conference" with a falling tone sounds finished, but its words wait for the rest. The
+lists are short on purpose: a word counts as dangling only if it hardly ever ends a turn.
 """
 
 import re
@@ -16,27 +16,27 @@ _NO_END = frozenset(
     " ".join((_ARTICLES, _PREPOSITIONS, _CONJUNCTIONS, _BEGINNINGS, _NAMING)).split(" ")
 )
 _NO_QUESTION_END = frozenset(f"{_ARTICLES} {_CONJUNCTIONS}".split(" "))
-"""The others may end a question: "Who is it from?", "What is she called?"."""
+"""Unlike the other endings, these can't end a question either; "Who is it from?" can."""
 _OPENERS = frozenset(("if", "although", "though", "because", "unless", "while", "whereas", "once"))
 _INFINITIVE = re.compile(
     r"to (?!(?:me|you|him|her|it|us|them|the|a|an|my|your|this|that)\b)\w+ \w+"
 )
 _MAIN_CLAUSE_AFTER = re.compile(r",\s*\w+\s+\w+")
 LONGEST_OPENING = 14
-"""Words; a longer sentence probably holds its main clause, comma or not."""
+"""Words; a longer sentence probably contains its main clause, comma or not."""
 
 
 class Completeness(Enum):
     FINISHED = auto()
-    """Ends as a sentence does."""
+    """Ends like a sentence."""
     OPEN = auto()
-    """Says nothing either way: "stop", "nineteen eighty"."""
+    """Could be either: "stop", "nineteen eighty"."""
     DANGLING = auto()
     """Something must follow."""
 
 
 def completeness_of(text: str, language: str = "en") -> Completeness:
-    """How finished `text` is, as the recogniser wrote it."""
+    """How complete `text` is, as written by the recogniser."""
     stripped = text.strip()
     if stripped.endswith(("...", "…", ",", "-", "–", "—", ":")):
         return Completeness.DANGLING

@@ -1,11 +1,11 @@
-"""microphone → *turn*: who speaks when, and when a turn is over.
+"""microphone → *turn*: detects when someone speaks, and when a turn is over.
 
-Silero gives a voice probability for each 32 ms; the endpointer makes signals of them; Smart Turn
-listens to the last seconds at each pause and says whether the user is done. Both models come with
-pipecat. Its second judge are the words. Both are asked at the first hint of silence, side by side,
-so that the answer is prepared while the silence is still short. When both say that the turn is
-over it is over soon, when one does it is over after a while, and when neither does, after a long
-silence.
+Silero gives a voice probability for every 32 ms, which the endpointer turns into signals. At each
+pause there are two judges of whether the user is done: Smart Turn listens to the last seconds, and
+the transcribed words are checked for completeness. (Silero and Smart Turn come with pipecat.) Both
+are asked at the first hint of silence, side by side, so that the answer is being prepared while the
+silence is still short. If both say that the turn is over, it ends soon; if only one does, after a
+while; if neither does, after a long silence.
 """
 
 import asyncio
@@ -37,18 +37,18 @@ from assistant.voice.turns.semantic_endpointing import Completeness
 from models.interfaces import STT_SAMPLE_RATE, Samples
 
 PREROLL_WINDOWS = 12
-"""Windows kept from before the voice was certain (0.38 s): the first consonant is in there."""
+"""Windows kept from before the voice was certain (0.38 s); they contain the first consonant."""
 SMART_TURN_WINDOWS = int(8 / WINDOW_S)
 SEGMENT_S = 10.0
-"""A pause after so much speech commits the words before it."""
+"""Seconds of speech after which a pause commits the words before it."""
 LONGEST_SEGMENT_S = 24.0
-"""Whisper's window is 30 s; without a pause the cut is made at the weakest voice by then."""
+"""Seconds of speech after which it is cut even without a pause: Whisper's window is 30 s."""
 PARTIAL_EVERY_S = 0.48
 
 
 @dataclass(frozen=True, slots=True)
 class AudioWindow:
-    """32 ms of the microphone, what was played meanwhile, and how likely there is a voice."""
+    """32 ms from the microphone, what was played meanwhile, and the probability of a voice."""
 
     samples: Samples
     played: Samples
@@ -56,7 +56,7 @@ class AudioWindow:
 
 
 class UtteranceAudio:
-    """The audio of the current utterance, cut into segments, with the detector's figures."""
+    """The current utterance's audio, cut into segments, with the voice detector's measurements."""
 
     def __init__(self, number: int, preroll: list[AudioWindow], noise_floor: float) -> None:
         self.number = number
@@ -64,9 +64,9 @@ class UtteranceAudio:
         self.seconds = 0.0
         self.last_voice = 0.0
         self.sound_done: bool | None = None
-        """Smart Turn's word on the present revision, once it is there."""
+        """Smart Turn's verdict on the current revision; None until it is there."""
         self.phrase: Completeness | None = None
-        """How finished the words of the present revision are, once they are known."""
+        """How complete the current revision's words are; None until they are known."""
         self.noise_floor = noise_floor
         self._windows = preroll
 
@@ -96,17 +96,17 @@ class UtteranceAudio:
         )
 
     def next_revision(self) -> None:
-        """The user went on: what was judged is void."""
+        """The user went on speaking: verdicts so far are void."""
         self.revision += 1
         self.sound_done = self.phrase = None
 
     def commit(self) -> None:
-        """Begin the next segment, keeping a little of the pause."""
+        """Start the next segment, keeping a little of the pause."""
         self._windows = self._windows[-3:]
 
 
 class TurnDetector(FrameProcessor):
-    """Listens to the microphone's frames and says where speech and turns begin and end."""
+    """Listens to the microphone's frames and reports where speech and turns begin and end."""
 
     def __init__(
         self,
@@ -119,7 +119,7 @@ class TurnDetector(FrameProcessor):
     ) -> None:
         """
         Args:
-            on_voice: called at the first window of what may be a voice, ahead of all else.
+            on_voice: called at the first window that may be a voice, before anything else.
         """
         super().__init__(name="turn", enable_direct_mode=True)
         self._settings = settings
@@ -136,7 +136,7 @@ class TurnDetector(FrameProcessor):
             incomplete_wait_s=settings.incomplete_wait_s,
         )
         self._pending = np.empty((2, 0), dtype=np.int16)
-        """Less than a window of the microphone, and of what was played."""
+        """Less than one window: the microphone's samples, and what was played."""
         self._preroll: deque[AudioWindow] = deque(maxlen=PREROLL_WINDOWS)
         self._tail: deque[Samples] = deque(maxlen=SMART_TURN_WINDOWS)
         self._utterance: UtteranceAudio | None = None
@@ -145,7 +145,7 @@ class TurnDetector(FrameProcessor):
         self._level_windows = 0
         self._asking: asyncio.Task[None] | None = None
         self.open = True
-        """False while muted or, in push-to-talk, while the key is up."""
+        """False while muted or, with push-to-talk, while the key is up."""
 
     async def cleanup(self) -> None:
         await super().cleanup()
@@ -170,11 +170,11 @@ class TurnDetector(FrameProcessor):
 
     @property
     def hearing(self) -> bool:
-        """Someone is speaking, or may not have finished."""
+        """Whether someone is speaking, or may not have finished."""
         return self._utterance is not None
 
     async def release(self) -> None:
-        """Push-to-talk: the key went up, so what was said is a turn at once."""
+        """Push-to-talk: the key was released, so what was said becomes a turn at once."""
         if self._utterance is not None:
             await self.push_frame(self._paused())
             await self._over(self._utterance)
@@ -241,7 +241,7 @@ class TurnDetector(FrameProcessor):
             utterance.commit()
 
     async def _mind_length(self, utterance: UtteranceAudio) -> None:
-        """Partial transcripts while speech goes on, and cuts where there is no pause."""
+        """Emit partial transcripts during speech, and cut segments and turns that get too long."""
         settings = self._settings
         if utterance.seconds >= settings.max_turn_s:
             await self.push_frame(self._paused())
@@ -268,7 +268,7 @@ class TurnDetector(FrameProcessor):
             await self._decide(utterance)
 
     async def _decide(self, utterance: UtteranceAudio) -> None:
-        """Over when the sound says so, the words don't object, and nothing followed for a while."""
+        """End the turn if it sounds finished, the words don't object, and silence lasted."""
         if self._endpointer.silence_s + 1e-9 < self._settings.stop_s:
             return
         if utterance.sound_done and utterance.phrase not in (None, Completeness.DANGLING):
@@ -283,7 +283,7 @@ class TurnDetector(FrameProcessor):
         await self._reset()
 
     async def give_up(self, reason: str) -> None:
-        """Whatever is being said is not to become a turn."""
+        """Discard whatever is being said, so that it does not become a turn."""
         if self._utterance is not None:
             await self.push_frame(SpeechDiscardedFrame(self._utterance.number, reason))
         await self._reset()

@@ -1,6 +1,7 @@
 """Actions on memories wherever they are shown: the same keys, and the same requests that `assistant
 memory` sends."""
 
+import asyncio
 from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any, ClassVar
@@ -33,6 +34,10 @@ class MemoryActions(Widget):
     BINDINGS: ClassVar[list[BindingType]] = MEMORY_BINDINGS
     session: Session
 
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._marking = asyncio.Lock()
+
     def work(self, do: Callable[[], Coroutine[None, None, None]], group: str) -> None:
         """Run it as a worker; work in progress of the same group is cancelled."""
         # A function: Python complains about a coroutine that never began.
@@ -61,15 +66,25 @@ class MemoryActions(Widget):
             self.post_message(ErrorOccurred(error))
             return []
 
-    async def _row(self) -> Row | None:
-        ids = self.chosen()
+    async def _row(self, ids: list[str]) -> Row | None:
         rows = await self.request(act="show", id=ids[0]) if ids else []
         return rows[0] if rows else None
 
-    async def _mark(self, **marks: Any) -> bool:
-        """Mark all chosen memories; returns whether it worked."""
+    def _mark(self, do: Callable[[list[str]], Coroutine[None, None, None]]) -> None:
+        """Mark the memories chosen now, after earlier requests to mark."""
+        ids = self.chosen()
+
+        async def in_turn() -> None:
+            async with self._marking:
+                await do(ids)
+
+        begun: WorkType[None] = in_turn
+        self.run_worker(begun, group="mark")
+
+    async def _marked(self, ids: list[str], **marks: Any) -> bool:
+        """Set these marks on all of them; returns whether it worked."""
         done = True
-        for key in self.chosen():
+        for key in ids:
             done = bool(await self.request(act="mark", id=key, **marks))
             if not done:
                 break
@@ -77,35 +92,35 @@ class MemoryActions(Widget):
         return done
 
     def action_pin(self) -> None:
-        self.work(self._pin, "mark")
+        self._mark(self._pin)
 
-    async def _pin(self) -> None:
-        """As the first of them is not yet."""
-        row = await self._row()
-        if row is not None and await self._mark(pinned=not row["pinned"]):
+    async def _pin(self, ids: list[str]) -> None:
+        """Pin all of them, or unpin them if the first is pinned."""
+        row = await self._row(ids)
+        if row is not None and await self._marked(ids, pinned=not row["pinned"]):
             self.notify("No longer pinned." if row["pinned"] else "Pinned.")
 
     def action_never_recall(self) -> None:
-        self.work(self._never_recall, "mark")
+        self._mark(self._never_recall)
 
-    async def _never_recall(self) -> None:
-        row = await self._row()
-        if row is not None and await self._mark(never_recall=not row["never_recall"]):
-            again = "Can be recalled again."
+    async def _never_recall(self, ids: list[str]) -> None:
+        row = await self._row(ids)
+        if row is not None and await self._marked(ids, never_recall=not row["never_recall"]):
+            again = "Recalled again where it fits."
             self.notify(again if row["never_recall"] else "Never recalled from now on.")
 
     def action_wrong(self) -> None:
-        self.work(self._wrong, "mark")
+        self._mark(self._wrong)
 
-    async def _wrong(self) -> None:
-        if self.chosen() and await self._mark(feedback=-1):
+    async def _wrong(self, ids: list[str]) -> None:
+        if ids and await self._marked(ids, feedback=-1):
             self.notify("Noted: it should not have come up.")
 
     def action_edit(self) -> None:
         self.work(self._edit, "edit")
 
     async def _edit(self) -> None:
-        row = await self._row()
+        row = await self._row(self.chosen())
         if row is None:
             return
         if row["kind"] == "exchange":
