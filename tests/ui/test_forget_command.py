@@ -193,7 +193,7 @@ def test_it_is_gone_with_the_next_command_when_the_time_is_over(
         (["--last", "--preview", "--now"], 2, "--preview changes nothing"),
         (["--last", "--limit", "3"], 2, "--limit goes with --preview."),
         (["--last", "--preview", "--limit", "0"], 2, "--limit must be a number, 1 or more."),
-        (["--about", "him"], 2, "'him' names nothing that could be looked for."),
+        (["--about", "him"], 2, "'him' contains nothing to search for."),
         (["--about", "submarines"], 5, "I don't know anything about that."),
         (["0123456789"], 5, "There is no memory '0123456789'."),
     ],

@@ -101,7 +101,7 @@ def test_what_would_command_the_terminal_is_taken_out(home: Home) -> None:
 
 async def test_an_empty_log_says_what_will_be_there(home: Home) -> None:
     async with opened(home) as (app, _):
-        assert EMPTY.split(";")[0] in shown(app)
+        assert EMPTY.split(".")[0] in shown(app)
 
 
 async def test_lines_appear_as_they_are_written(home: Home) -> None:

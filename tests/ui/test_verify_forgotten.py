@@ -69,7 +69,8 @@ def test_an_old_version_and_a_log_line_are_found_and_cleaned(
     code, out, _ = run(given=f"\n{SECRET}\nsomething else\n")
     assert code == 1
     assert (
-        "An older version of the memories still holds 1 memory that was removed or changed." in out
+        "An older version of the memories still contains 1 memory that was removed or changed."
+        in out
     )
     assert "A text was found in logs/assistant.log." in out
     home.log.unlink()

@@ -277,7 +277,7 @@ REFUSED: list[tuple[Row, type[AssistantError], str]] = [
     ({"everything": "yes"}, SettingsError, "The value of `everything` is invalid"),
     ({"about": "dog", "with_sources": True}, SettingsError, "`with_sources` needs"),
     ({"about": ""}, SettingsError, "text is empty"),
-    ({"about": "him"}, SettingsError, "names nothing that could be looked for"),
+    ({"about": "him"}, SettingsError, "contains nothing to search for"),
     ({"everything": True, "limit": -1}, SettingsError, "limit"),
     ({"about": "submarines"}, StoreError, "don't know anything about that"),
     ({"minutes": 1}, StoreError, "Nothing was said"),
