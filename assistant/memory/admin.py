@@ -1,4 +1,4 @@
-"""What a face may do with one user's memories: look into them, mark, change and forget them."""
+"""Everything a user interface can do with one user's memories: browse, change and forget them."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -35,18 +35,20 @@ from models.download import folder_bytes
 
 
 class MemoryAdmin:
-    """All calls block, some for seconds; none may be made on the event loop. Not thread-safe.
+    """One user's memories, as the command line and the screen see them.
+
+    All calls block, some for seconds: never call them on the event loop. Not thread-safe.
 
     Args:
-        open_memory: brings up the user's long-term memory, for what needs its indexes or vectors.
-        memory: the same, where it is up already; RAM and disk change together through it.
-        lifetimes: by the settings; default: nothing expires but by its own date.
-        folder: where the table lies, if it lies in one.
-        lexicon: default: of English.
-        forgetting: of the session that runs for this user; default: it is noted on the disk, with
-            a grace time of `grace_s`.
+        open_memory: loads the user's long-term memory, for calls that need its indexes or vectors.
+        memory: the same, if it is already loaded; changes then reach RAM and disk together.
+        lifetimes: from the settings; by default a memory expires only at its own date.
+        folder: where the table is stored, if it is in a folder.
+        lexicon: default: English.
+        forgetting: that of the session running for this user; by default, deletions are recorded
+            on disk with a grace time of `grace_s`.
 
-    Every method may raise StoreError; those that take an id do so where there is no such memory.
+    Every method may raise StoreError; those that take an id raise it if no memory has that id.
     """
 
     def __init__(
@@ -97,21 +99,21 @@ class MemoryAdmin:
     # -- looking --------------------------------------------------------------------------------
 
     def newest(self, kind: MemoryKind | None = None, limit: int | None = None) -> Listed:
-        """The newest first. Reads texts only of what it returns."""
+        """The newest memories first. Reads the texts of only those it returns."""
         wanted = self.browsing.chosen(MemoryFilter(kind))
         found = self._table.get(self.user_id, [each.id for each in wanted[:limit]])
         return Listed(tuple(found), len(wanted))
 
     def memories(self, entries: Iterable[MemoryEntry]) -> list[Memory]:
-        """In full, in this order."""
+        """The full memories of these entries, in the same order."""
         return self._table.get(self.user_id, [each.id for each in entries])
 
     def search(self, text: str, limit: int) -> Recalled:
-        """What the voice would recall, without its deadline.
+        """What the assistant would recall for `text` in a conversation, without the deadline.
 
         Raises:
-            SettingsError: there is no text, or too much.
-            ModelError: there is no encoder.
+            SettingsError: the text is empty or too long.
+            ModelError: no encoder is available.
         """
         return self._ready().find(validated_text(text), limit, both=True)
 
@@ -165,11 +167,11 @@ class MemoryAdmin:
     # -- changing -------------------------------------------------------------------------------
 
     def add(self, text: str, kind: MemoryKind = MemoryKind.FACT) -> Memory:
-        """Remember what the user wrote down; returns what there was, if it says the same.
+        """Remember what the user wrote; returns the existing memory if one says the same.
 
         Raises:
-            SettingsError: there is no text, or it can't be kept.
-            ModelError: there is no encoder.
+            SettingsError: the text is empty or can't be stored.
+            ModelError: no encoder is available.
         """
         memory = Memory(
             id=new_id(),
@@ -183,17 +185,17 @@ class MemoryAdmin:
         return next(iter(self._table.get(self.user_id, [key])), memory)
 
     def edit(self, named: str, text: str) -> Memory:
-        """Another text in place of the old one. Raises as `add`, and for what was really said."""
+        """Replace the text. Raises as `add`, and SettingsError for a verbatim exchange."""
         new, memory = validated_text(text), self._named(named)
         if memory.kind is MemoryKind.EXCHANGE:
             raise SettingsError(
-                "What was said is kept to the letter and can't be edited: forget it, and add what"
-                " is right.",
+                "What was said is kept word for word and can't be edited. Forget it, and add the"
+                " correct text.",
                 mend=f"assistant memory forget {short(memory.id)}; assistant memory add TEXT",
             )
 
         def how(old: Memory) -> Memory:
-            # What it was understood by belonged to the old words.
+            # The context explained the old words.
             return replace(old, text=new, context="", confidence=1.0)
 
         fact_rows.suppress(self._open_transcript(), self.user_id, [memory], self._same_facts)
@@ -207,8 +209,8 @@ class MemoryAdmin:
         never_recall: bool | None = None,
         feedback: int = 0,
     ) -> Memory:
-        """Pin it, keep it from ever being recalled (or undo that), or say whether it was recalled
-        rightly (+1) or wrongly (-1)."""
+        """Pin a memory, exclude it from recall (or undo either), or rate a recall as right (+1)
+        or wrong (-1)."""
 
         def how(old: Memory) -> Memory:
             return replace(
@@ -221,18 +223,18 @@ class MemoryAdmin:
         return self._changed(self._memory, self._named(named), how)
 
     def import_(self, rows: Iterable[Mapping[str, Any]]) -> int:
-        """Take in what `export` gave, in place of what has the same id, but for what was forgotten
-        since; returns how many. In an encrypted home ids that are not our own are hashed.
+        """Import what `export` gave, replacing memories with the same id and skipping those that
+        have been forgotten since; returns how many. In an encrypted home, foreign ids are hashed.
 
         Raises:
-            SettingsError: a row is not as it must be; nothing was taken in.
-            ModelError: there is no encoder.
+            SettingsError: a row is invalid; nothing was imported.
+            ModelError: no encoder is available.
         """
         memories = [
             memory_from_import(row, number, self.user_id)
             for number, row in enumerate(rows, start=1)
         ]
-        distinct = {memory.id: memory for memory in memories}  # of several the last
+        distinct = {memory.id: memory for memory in memories}  # the last of several wins
         came = self._table.forgotten.kept(distinct.values())
         named = dict(zip((each.id for each in came), self._table.named(came), strict=True))
         others = [each for each in came if named[each.id] != each]
@@ -247,20 +249,20 @@ class MemoryAdmin:
         return len(kept)
 
     def rebuild(self) -> int:
-        """Make anew what the transcript tells, all vectors and the indexes; returns how many
-        memories there are. Raises ModelError where there is no encoder."""
+        """Derive everything again from the transcript, with all vectors and indexes; returns the
+        number of memories. Raises ModelError if no encoder is available."""
         return self._ready().rebuild(self._open_transcript())
 
     def _purge(self, items: HiddenItems) -> PurgeResult:
         return purge(items, self._open_transcript(), self._table, self._memory)
 
     def split(self, named: str) -> tuple[Memory, ...]:
-        """Undo what was merged into a memory or taken as superseded by it, or of it; for good.
-        Returns what stands for itself now, the memory first.
+        """Undo, for good, every merge into this memory and every supersession it is part of.
+        Returns the memories that now stand on their own, this one first.
 
         Raises:
-            SettingsError: nothing was.
-            ModelError: there is no encoder.
+            SettingsError: there is nothing to undo.
+            ModelError: no encoder is available.
         """
         memory = self._named(named)
         told = self._told(repeated(memory))
@@ -277,13 +279,13 @@ class MemoryAdmin:
         return (first, *restored, *freed)
 
     def verify_forgotten(self, texts: Sequence[str] = (), *, clean: bool = False) -> AuditReport:
-        """Whether what was forgotten can still be anywhere: see `forgetting.audit`."""
+        """Search for traces of everything that was forgotten: see `forgetting.audit`."""
         return verify(self._table, self._open_transcript(), texts, clean=clean)
 
     # -- inside ---------------------------------------------------------------------------------
 
     def _shown(self, *columns: str) -> Iterator[tuple[Any, ...]]:
-        """These of each memory that is not hidden."""
+        """These columns of every memory that is not hidden."""
         hidden, read = self._hidden(), ("id", "sources", *columns)
         for batch in self._table.scan(self.user_id, tuple(dict.fromkeys(read))):
             for key, sources, *wanted in zip(*map(batch.values, read), strict=True):
@@ -291,7 +293,7 @@ class MemoryAdmin:
                     yield tuple(wanted)
 
     def _get(self, ids: Sequence[str]) -> list[Memory]:
-        """Those of these that are not hidden."""
+        """The memories with these ids that are not hidden."""
         hidden = self._hidden()
         found = self._table.get(self.user_id, ids)
         return [each for each in found if not hidden.covers(each.id, each.sources)]
@@ -332,7 +334,7 @@ class MemoryAdmin:
         return changed[0]
 
     def _drop_renamed(self, named: Mapping[str, Memory], kept: Collection[str]) -> None:
-        """What had been taken in before under the old ids."""
+        """Delete the copies that were imported earlier under the old ids."""
         old = [key for key, new in named.items() if new.id != key and new.id in kept]
         if before := self._table.get(self.user_id, old):
             self._ready().delete(before)

@@ -1,5 +1,5 @@
-"""Requests to a memory desk as JSON, and the rows it answers: what the command line and the door
-into a running assistant have in common.
+"""JSON requests about memories, and the rows that answer them. The command line and the socket
+of a running assistant both use them.
 
     {"act": "search", "text": "my dog", "limit": 5}  →  {"id": …, "score": …, "text": …}, …
 """
@@ -20,17 +20,17 @@ FOUND = 10
 
 
 def handle_request(desk: MemoryAdmin, request: Request) -> Iterator[Row]:
-    """Do what is asked, and say what came of it.
+    """Carry out a request and yield the rows that answer it.
 
     Raises:
-        SettingsError: the request is not as it must be.
-        StoreError, ModelError: as the desk.
+        SettingsError: the request is malformed.
+        StoreError, ModelError: as the methods of `desk`.
     """
     act = _ACTS.get(_text(request, "act"))
     if act is None:
         raise SettingsError(
             "The running assistant does not know this request.",
-            mend="Restart it: it is of another version.",
+            mend="Restart it: it is a different version.",
         )
     return act(desk, request)
 
@@ -179,7 +179,7 @@ def _count(request: Request, default: int) -> int:
     value = request.get("limit") or default
     if not isinstance(value, int) or value < 1:
         raise SettingsError(
-            "The limit is a number, 1 or more.", mend="assistant memory list --limit 20"
+            "The limit must be a number, 1 or more.", mend="assistant memory list --limit 20"
         )
     return value
 

@@ -1,4 +1,4 @@
-"""What a memory desk answers."""
+"""What the methods of `MemoryAdmin` return."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from assistant.memory.retrieval.vectors.tiers import Tier
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """The newest memories of a kind, newest first, of `total`."""
+    """The newest memories of a kind, newest first, out of `total`."""
 
     memories: tuple[Memory, ...]
     total: int
@@ -19,8 +19,8 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A memory, the exchanges it rests on, what was said just before and after it in the same
-    conversation, and what it replaced or was replaced by."""
+    """A memory with the exchanges it is based on, its neighbours in the same conversation, and
+    the memories it superseded or was superseded by."""
 
     memory: Memory
     exchanges: tuple[Exchange, ...]
@@ -29,16 +29,16 @@ class Shown:
     supersedes: tuple[Memory, ...]
     superseded_by: Memory | None
     expires: datetime | None
-    """By its own date or by the settings."""
+    """From its own date or the settings."""
     tier: Tier | None
-    """None where no assistant runs."""
+    """None if no assistant is running."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """`without_vector` is by encoder; `by_tier` is None where no assistant runs: tiers are of its
-    RAM. `bytes_on_disk` is of the whole store, all users' together;
-    None where that can't be known."""
+    """Counts. `without_vector` is per encoder. `by_tier` is None unless an assistant is running,
+    since tiers live in its RAM. `bytes_on_disk` covers the whole store, for all users; None if
+    unknown."""
 
     total: int
     by_kind: Mapping[MemoryKind, int]

@@ -1,7 +1,7 @@
-"""Leafing through all memories of a user: which ones, and a page of them at a time.
+"""Browsing and filtering a user's memories, a page at a time.
 
-What is read of all of them at once holds no words, and is kept until something changes; texts are
-read of the page alone. Only looking for a text reads all texts, and keeps none.
+The columns that are read for all memories contain no text, and are cached until something
+changes. Texts are read only for the page shown. A text search reads all texts, but keeps none.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,9 +21,9 @@ COLUMNS = ("id", "created", "kind", "speaker", "sources", "pinned", "never_recal
 
 @dataclass(frozen=True, slots=True)
 class MemoryFilter:
-    """Which memories are wanted; `text` is looked for letter by letter, whatever the case.
+    """Which memories to list. `text` is matched literally, ignoring case.
 
-    `since` is the first moment that counts, `before` the first that does not any more.
+    `since` is inclusive, `before` exclusive.
     """
 
     kind: MemoryKind | None = None
@@ -35,7 +35,7 @@ class MemoryFilter:
 
 @dataclass(frozen=True, slots=True)
 class MemoryEntry:
-    """A memory without its words."""
+    """A memory without its text."""
 
     id: str
     created: datetime
@@ -47,7 +47,7 @@ class MemoryEntry:
     superseded_by: str | None
 
     def fits(self, which: MemoryFilter) -> bool:
-        """Whatever its text, and whether or not it is hidden."""
+        """Whether all filters but the text match; hidden memories are not considered here."""
         return (
             which.kind in (None, self.kind)
             and (which.since is None or self.created >= which.since)
@@ -68,17 +68,17 @@ class MemoryEntry:
 
 @dataclass(frozen=True, slots=True)
 class MemoryPage:
-    """Some of the memories that were wanted, newest first, from `offset` on, of `total`."""
+    """A page of the matching memories, newest first: those from `offset` on, out of `total`."""
 
     entries: tuple[MemoryEntry, ...]
     offset: int
     total: int
     place: int | None
-    """Of the one that was asked for by name; None where it is not among them."""
+    """Position of the memory asked for; None if it doesn't match."""
 
 
 class MemoryBrowser:
-    """One user's; as a desk, not thread-safe. Every method may raise StoreError."""
+    """Browses one user's memories. Not thread-safe. Every method may raise StoreError."""
 
     def __init__(
         self, user_id: str, table: MemoryTable, open_transcript: Callable[[], Transcript]
@@ -87,16 +87,17 @@ class MemoryBrowser:
         self._table = table
         self._open_transcript = open_transcript
         self._read: tuple[int, tuple[MemoryEntry, ...]] | None = None
-        """By the table's version."""
+        """The table's version, and the entries read at that version."""
         self._chosen: tuple[str, tuple[MemoryEntry, ...]] | None = None
-        """The last that were wanted, by a hash: what was looked for is nobody's to keep."""
+        """The last filter and its result; the filter is hashed, so that no search text is kept."""
 
     def page(
         self, which: MemoryFilter, offset: int, limit: int, around: str | None = None
     ) -> MemoryPage:
-        """
+        """One page of the memories that match.
+
         Args:
-            around: the id of a memory; the page that has it is given, if it is among them.
+            around: a memory's id; if it matches, the page that contains it is returned.
         """
         found = self.chosen(which)
         place = next((at for at, each in enumerate(found) if each.id == around), None)
@@ -105,7 +106,7 @@ class MemoryBrowser:
         return MemoryPage(found[offset : offset + limit], offset, len(found), place)
 
     def chosen(self, which: MemoryFilter) -> tuple[MemoryEntry, ...]:
-        """All that are wanted, newest first."""
+        """All matching memories, newest first."""
         hidden = self._hidden()
         key = blake2b(f"{self._version(hidden)} {which!r}".encode()).hexdigest()
         if self._chosen is None or self._chosen[0] != key:
@@ -113,22 +114,22 @@ class MemoryBrowser:
         return self._chosen[1]
 
     def texts(self, ids: Sequence[str]) -> dict[str, str]:
-        """By id, of those that are there."""
+        """The texts of these memories by id; missing ones are left out."""
         found: dict[str, str] = {}
         for batch in self._table.scan(self._user_id, ("text",), ids=ids) if ids else ():
             found |= zip(batch.values("id"), batch.values("text"), strict=True)
         return found
 
     def version(self) -> str:
-        """Another one once there is something else to see."""
+        """A string that changes whenever something visible changes."""
         return self._version(self._hidden())
 
     def users(self) -> list[tuple[str, int]]:
-        """Who has memories here, and how many."""
+        """The users who have memories here, and how many each."""
         return [(user, self._table.count(user)) for user in self._table.users()]
 
     def receipts(self) -> list[dict[str, Any]]:
-        """Of all purges in this home, oldest first."""
+        """The receipts of all purges in this home, oldest first."""
         return receipts.read(self._open_transcript().path.parent)
 
     # -- inside ---------------------------------------------------------------------------------

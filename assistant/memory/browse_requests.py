@@ -1,12 +1,12 @@
-"""Requests to leaf through memories as JSON, and the rows they are answered with.
+"""JSON requests to browse memories, and the rows that answer them.
 
-{"act": "list", "offset": 0, "limit": 20}   → "memory" rows, the newest first, then a "listed"
-    with "kind", "since", "before", "state" → those alone; times as ISO 8601
-    with "light": true                      → rows of what a table shows, their texts cut
-    with "around": "1f0c…"                  → the page that has this memory
-    with "ids": true                        → "ids", of all of them at once
-{"act": "grep", "text": "Max"}              → as "list": those that have these letters
-{"act": "version"}                          → another one once there is something else to see
+{"act": "list", "offset": 0, "limit": 20}   → "memory" rows, newest first, then a "listed"
+    with "kind", "since", "before", "state" → filters; times as ISO 8601
+    with "light": true                      → only a table's columns, with shortened texts
+    with "around": "1f0c…"                  → the page that contains this memory
+    with "ids": true                        → "ids" of all matches at once
+{"act": "grep", "text": "Max"}              → like "list", for memories containing the text
+{"act": "version"}                          → changes whenever something visible changes
 {"act": "users"}   {"act": "receipts"}      → rows, then a "counted"
 """
 
@@ -23,18 +23,19 @@ from assistant.memory.records.validation import validated_text
 from assistant.memory.retrieval.results import RecalledMemory
 
 CUT = 200
-"""Characters of a text in a light row."""
+"""Characters of text in a light row."""
 FILTERED_FROM = 200
-"""Memories that recall finds, where only some are wanted."""
+"""How many memories recall should find when a filter drops some of them."""
 WHY = ("event", "score", "parts", "words")
-"""Of what was found, beside what a list shows."""
+"""Fields of a search result that a list row doesn't have."""
 HELP = "assistant memory list --help"
 
 
 def which_of(request: Request) -> MemoryFilter:
-    """
+    """The filter that a request describes.
+
     Raises:
-        SettingsError: it is not as it must be.
+        SettingsError: it is malformed.
     """
     text = request.get("text") if request.get("act") == "grep" else ""
     if not isinstance(text, str):
@@ -56,7 +57,7 @@ def page_of(browsing: MemoryBrowser, request: Request, limit: int) -> MemoryPage
     """Raises SettingsError as `which_of`, and StoreError."""
     offset = request.get("offset") or 0
     if not isinstance(offset, int) or offset < 0:
-        raise SettingsError("The offset is a number, 0 or more.", mend=HELP)
+        raise SettingsError("The offset must be a number, 0 or more.", mend=HELP)
     around = request.get("around")
     which = which_of(request)
     return browsing.page(which, offset, limit, around if isinstance(around, str) else None)
@@ -69,14 +70,14 @@ def light_rows(browsing: MemoryBrowser, entries: Sequence[MemoryEntry]) -> Itera
 
 
 def looked_at(request: Request, limit: int) -> int:
-    """How many recall is to find, that so many are left once the others are taken out."""
+    """How many memories recall must find so that enough remain after filtering."""
     return max(limit, FILTERED_FROM) if is_filtered(request) else limit
 
 
 def found_rows(
     browsing: MemoryBrowser, found: Sequence[RecalledMemory], request: Request, limit: int
 ) -> Iterator[Row]:
-    """What recall found, best first, as far as it is wanted. Raises as `which_of`."""
+    """The matches that pass the request's filter, best first. Raises as `which_of`."""
     light = request.get("light") is True
     which = which_of({**request, "act": "list"})
     filtered = is_filtered(request)
@@ -119,7 +120,7 @@ def users(browsing: MemoryBrowser) -> Iterator[Row]:
 
 
 def receipts(browsing: MemoryBrowser) -> Iterator[Row]:
-    """The newest first."""
+    """All receipts, newest first."""
     found = browsing.receipts()
     for number, receipt in reversed(list(enumerate(found, start=1))):
         yield {"event": "receipt", "number": number, "receipt": receipt}
@@ -135,7 +136,7 @@ def kind_of(request: Request) -> MemoryKind | None:
     except ValueError:
         known = ", ".join(MemoryKind)
         raise SettingsError(
-            f"There is no kind {value!r:.40} of memories.", mend=f"Choose one of {known}."
+            f"There is no memory kind {value!r:.40}.", mend=f"Choose one of {known}."
         ) from None
 
 
@@ -177,7 +178,7 @@ def _light(entry: MemoryEntry, text: str, **more: Any) -> Row:
 
 
 def _moment(request: Request, name: str) -> datetime | None:
-    """A day begins at midnight where this machine stands."""
+    """Dates without a time mean midnight in the local time zone."""
     value = request.get(name)
     if value is None:
         return None
@@ -185,7 +186,7 @@ def _moment(request: Request, name: str) -> datetime | None:
         return datetime.fromisoformat(value).astimezone(UTC)
     except (TypeError, ValueError, OverflowError):
         raise SettingsError(
-            f"{value!r:.40} is no day and no time.",
+            f"{value!r:.40} is neither a date nor a time.",
             mend=f"assistant memory list --{name} 2026-11-22",
         ) from None
 
@@ -199,5 +200,5 @@ def _standing(request: Request) -> MemoryState | None:
     except ValueError:
         known = ", ".join(MemoryState)
         raise SettingsError(
-            f"There is no state {value!r:.40} of memories.", mend=f"Choose one of {known}."
+            f"There is no memory state {value!r:.40}.", mend=f"Choose one of {known}."
         ) from None

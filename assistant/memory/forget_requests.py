@@ -1,16 +1,16 @@
-"""Requests to forget as JSON, and the rows they are answered with.
+"""JSON requests to forget, and the rows that answer them.
 
 {"act": "forget", …}   one of "ids": […] (with "with_sources": true), "about": "my dog",
                        "minutes": 10, "last": true, "everything": true
-    with "ask": true         → as with "preview" where the user has to agree first, which is where
-                               "confirm" is true there; else it is done
-    with "preview": true     → "going", "exchange" and "changing" rows, at most "limit" of each
-                               and the newest first, then a "preview"; nothing is changed
+    with "ask": true         → like "preview" if the user must confirm first ("confirm" is then
+                               true); otherwise it is done at once
+    with "preview": true     → "going", "exchange" and "changing" rows, newest first and at most
+                               "limit" of each, then a "preview"; nothing is changed
     with "now": true         → "forgotten", with the receipt
-    else                     → "forgetting": it is out of sight, and can be brought back
-    with "seen": "1f0c…"     → refused if more or less would go than in the preview that said so
-{"act": "undo", "id": "3b7e…"}  → "undone"; without an id the last
-{"act": "pending"}              → "pending" rows, the oldest first, then a "pendings"
+    otherwise                → "forgetting": hidden, and can still be brought back
+    with "seen": "1f0c…"     → refused if the selection differs from the preview of that name
+{"act": "undo", "id": "3b7e…"}  → "undone"; without an id, the latest
+{"act": "pending"}              → "pending" rows, oldest first, then a "pendings"
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,7 +27,7 @@ from assistant.memory.records.memory import MemoryKind
 
 FORMS = ("ids", "about", "minutes", "last", "everything")
 LEAST_NAME = 4
-"""Characters of the id of something that is being forgotten."""
+"""Characters needed to name a pending deletion by its id."""
 PENDING = "assistant memory pending"
 LONGEST_MINUTES = 1e8
 """Two hundred years."""
@@ -35,10 +35,11 @@ HELP = "assistant memory forget --help"
 
 
 def forget(desk: MemoryAdmin, request: Request) -> Iterator[Row]:
-    """
+    """Forget what the request names, or preview it.
+
     Raises:
-        SettingsError: the request is not as it must be.
-        StoreError: there is nothing that it means, or what it means has changed; or as the desk.
+        SettingsError: the request is malformed.
+        StoreError: nothing matches, or the matches have changed since the preview; or as `desk`.
     """
     wish, limit = wish_of(request), _limit(request)
     access, executor = desk.forgetting, desk.forgetting.executor
@@ -72,11 +73,11 @@ def forget(desk: MemoryAdmin, request: Request) -> Iterator[Row]:
 
 
 def undo(desk: MemoryAdmin, request: Request) -> Iterator[Row]:
-    """What was forgotten last, or is named by the beginning of its id. Raises StoreError: there is
-    nothing, or it is over."""
+    """Bring back what was forgotten last, or what the id's beginning names. Raises StoreError:
+    nothing matches, or it is too late."""
     named = request.get("id")
     if not isinstance(named, str | None):
-        raise SettingsError("The `id` of a request to undo is a text.", mend=HELP)
+        raise SettingsError("The `id` of an undo request must be a text.", mend=HELP)
     executor, run = desk.forgetting.executor, desk.forgetting.run
     result = run(executor.undo(_named(named, run(executor.pending()), executor.now())))
     if result is None or not (result.exchanges or result.memories):
@@ -99,19 +100,20 @@ def pending(desk: MemoryAdmin) -> Iterator[Row]:
 
 
 def wish_of(request: Request) -> ForgetRequest:
-    """
+    """What a request asks to forget.
+
     Raises:
-        SettingsError: it names none of the forms, several, or one that is not as it must be.
+        SettingsError: it names none of the forms, several, or a malformed one.
     """
     given = [name for name in FORMS if request.get(name) is not None and request[name] is not False]
     if len(given) != 1:
         raise SettingsError(
             "Say what to forget: memories, a topic, a span of time, the last exchange or"
-            " everything; and one of these.",
+            " everything; exactly one of these.",
             mend=HELP,
         )
     if request.get("with_sources") is True and given != ["ids"]:
-        raise SettingsError("`with_sources` goes with memories that are named.", mend=HELP)
+        raise SettingsError("`with_sources` needs `ids`.", mend=HELP)
     value = request[given[0]]
     match given[0], value:
         case "ids", list() if value and all(isinstance(each, str) for each in value):
@@ -124,14 +126,14 @@ def wish_of(request: Request) -> ForgetRequest:
             return ForgetRequest(last=True)
         case "everything", True:
             return ForgetRequest(everything=True)
-    raise SettingsError(f"`{given[0]}` is not as it must be.", mend=HELP)
+    raise SettingsError(f"The value of `{given[0]}` is invalid.", mend=HELP)
 
 
 # -- inside -------------------------------------------------------------------------------------
 
 
 def _named(name: str | None, found: Sequence[HiddenItems], now: datetime) -> str | None:
-    """The id that begins so, of what is not over; as it is, where none does."""
+    """The pending id that begins with `name`; `name` itself if there is none."""
     if name is None:
         return None
     left = [each.id for each in found if not each.over(now) and each.id.startswith(name)]
@@ -169,7 +171,7 @@ def _preview(preview: ForgetPreview, limit: int, *, gives_time: bool) -> Iterato
 
 
 def _derived(preview: ForgetPreview) -> set[str]:
-    """Ids of what was made of what goes."""
+    """Ids of memories derived only from exchanges that go."""
     exchanges = set(preview.plan.exchanges)
     made = (
         each for each in preview.deleted if each.kind is not MemoryKind.EXCHANGE and each.sources
@@ -190,5 +192,5 @@ def _hidden(hidden: HiddenItems) -> Row:
 def _limit(request: Request) -> int:
     value = request.get("limit") or LISTED
     if not isinstance(value, int) or value < 1:
-        raise SettingsError("The limit is a number, 1 or more.", mend=HELP)
+        raise SettingsError("The limit must be a number, 1 or more.", mend=HELP)
     return value

@@ -1,4 +1,4 @@
-"""Copies the stores of a home under another key."""
+"""Copies a home's stores, encrypting them with another key."""
 
 import os
 import sqlite3
@@ -25,7 +25,7 @@ Fingerprint = tuple[bytes, list[float]]
 
 
 class HomeStores:
-    """What is kept of a home: see `encryption.conversion.HomeStores`."""
+    """The stores of a home to convert: see `encryption.conversion.HomeStores`."""
 
     def __init__(self, home: Home, settings: Settings) -> None:
         self._home = home
@@ -36,12 +36,12 @@ class HomeStores:
         return store_location(self._home, self._settings).uri != str(self._home.memories)
 
     def check_convertible(self) -> None:
-        # What the marker names could not be read with the new key.
+        # The new key could not read the files that the marker names.
         if saving_marker(self._home.memories).exists():
             raise StoreError(
-                f"Memories in {self._home.root} were damaged, and are still to be saved. Nothing"
-                " was changed.",
-                mend="assistant memory list, which saves them; then try again.",
+                f"Memories in {self._home.root} were damaged and still have to be recovered."
+                " Nothing was changed.",
+                mend="assistant memory list recovers them; then try again.",
             )
 
     def check_key(self, key: MasterKey) -> None:
@@ -69,8 +69,8 @@ class HomeStores:
 def _copy_transcript(
     source: Path, old: MasterKey | None, target: Path, new: MasterKey | None
 ) -> None:
-    """Through SQLCipher, which reads and writes plain files too."""
-    Transcript.open(source, old).close()  # its schema is brought up to date, and its log emptied
+    """Copy through SQLCipher, which reads and writes plain files too."""
+    Transcript.open(source, old).close()  # migrates its schema and empties its log
     os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     from sqlcipher3 import dbapi2
 
@@ -79,7 +79,7 @@ def _copy_transcript(
             db.execute("PRAGMA cipher_log_level = NONE")
             if old is not None:
                 db.execute(f"PRAGMA key = {key_literal(old)}")
-            db.execute(SORTS_IN_RAM)  # the two are compared in order, word for word
+            db.execute(SORTS_IN_RAM)  # the comparison sorts; no words to disk
             db.execute(f"ATTACH DATABASE ? AS fresh KEY {key_literal(new)}", (str(target),))
             db.execute("SELECT sqlcipher_export('fresh')").fetchall()
             (version,) = db.execute("PRAGMA main.user_version").fetchone()
@@ -91,12 +91,12 @@ def _copy_transcript(
             f"The transcript {source} can't be converted: {error}. Nothing was changed."
         ) from error
     if not same:
-        raise StoreError("The transcript's copy differs from it. Nothing was changed.")
+        raise StoreError("The transcript's copy differs from the original. Nothing was changed.")
     Transcript.open(target, new).close()
 
 
 def _equal(db: sqlite3.Connection) -> bool:
-    """Of each table the same rows, and a whole file."""
+    """Whether both databases have the same tables and rows, and the copy is intact."""
     names = "SELECT name FROM {} WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name"
     tables = [row[0] for row in db.execute(names.format("main.sqlite_master"))]
     if tables != [row[0] for row in db.execute(names.format("fresh.sqlite_master"))]:
@@ -110,7 +110,7 @@ def _equal(db: sqlite3.Connection) -> bool:
 
 
 def _copy_memories(source: Path, old: MasterKey | None, target: Path, new: MasterKey | None) -> int:
-    """Returns how many have ids that an import would not leave as they are."""
+    """Returns the number of memories whose ids an import would change."""
     readable = 0
     with (
         closing(MemoryTable.open(str(source), key=old)) as before,
@@ -123,14 +123,16 @@ def _copy_memories(source: Path, old: MasterKey | None, target: Path, new: Maste
             for batch in before.scan(user, vectors=tuple(encoders)):
                 readable += _add(after, batch, tuple(encoders))
             if not _alike(_prints(before, user, encoders), _prints(after, user, encoders)):
-                raise StoreError("The memories' copy differs from them. Nothing was changed.")
+                raise StoreError(
+                    "The copy of the memories differs from the original. Nothing was changed."
+                )
         after.forgotten.take(before.forgotten)
         after.compact()
     return readable
 
 
 def _add(table: MemoryTable, batch: Batch, encoders: tuple[str, ...]) -> int:
-    """Rows that have vectors of the same encoders go together. Returns as `_copy_memories`."""
+    """Add rows grouped by which encoders' vectors they have. Returns as `_copy_memories`."""
     memories = batch.memories()
     vectors = {name: batch.vectors(name) for name in encoders}
     have = np.array([present for _, present in vectors.values()], np.bool_)
@@ -147,7 +149,7 @@ def _add(table: MemoryTable, batch: Batch, encoders: tuple[str, ...]) -> int:
 
 
 def _prints(table: MemoryTable, user: str, encoders: Mapping[str, int]) -> list[Fingerprint]:
-    """Each memory as a digest of its fields, and each of its vectors by one number."""
+    """A digest of each memory's fields, with one number for each of its vectors."""
     onto = {name: np.cos(np.arange(dimensions)) for name, dimensions in encoders.items()}
     found: list[Fingerprint] = []
     for batch in table.scan(user, vectors=tuple(encoders)):
@@ -161,7 +163,7 @@ def _prints(table: MemoryTable, user: str, encoders: Mapping[str, int]) -> list[
 
 
 def _alike(one: list[Fingerprint], other: list[Fingerprint]) -> bool:
-    """Rotated and turned back, single precision differs in its last digits."""
+    """Rotating vectors and rotating them back changes the last digits in single precision."""
     return [digest for digest, _ in one] == [digest for digest, _ in other] and np.allclose(
         np.array([numbers for _, numbers in one]),
         np.array([numbers for _, numbers in other]),

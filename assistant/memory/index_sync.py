@@ -1,5 +1,5 @@
-"""One user's memories on their way into RAM, onto the disk and back: the work of the thread that
-writes."""
+"""Keeps one user's memories in step between the transcript, the table on disk and the index in
+RAM. Runs on the writing thread."""
 
 import threading
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -34,15 +34,15 @@ from assistant.memory.store.write_priority import WriterThread
 from assistant.memory.store.write_queue import WriteQueue
 
 UNMERGED = 1_000
-"""New memories that recall goes through one by one, before they are folded into the large index."""
+"""New memories that are searched one by one before they are merged into the large index."""
 
 
 class IndexSync:
-    """All of it runs on one thread, but for what says otherwise.
+    """Reads, writes and indexes; on one thread, except where noted.
 
     Args:
-        tell: told of what happens; any thread may call it.
-        try_later: has `read` called after so many seconds.
+        tell: receives events; any thread may call it.
+        try_later: schedules another `read` after so many seconds.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class IndexSync:
     ) -> None:
         self.store = WriteQueue(open_table, close_table, tell, try_later)
         self.index: UserIndex | None = None
-        """None until the store was read. Any thread."""
+        """None until the store has been read. Any thread may read it."""
         self.upkeep = Curator(user_id, lexicon, policy, encoder.forget)
         self.stronger = Stronger(user_id, encoder, self.store, tell)
         self._user_id = user_id
@@ -80,23 +80,23 @@ class IndexSync:
         self._told_count: int | None = None
         self._hidden: dict[str, HiddenItems] = {}
         self._hidden_changed = 0
-        """How often."""
+        """How many times `_hidden` has changed."""
 
     # -- from any thread ------------------------------------------------------------------------
 
     def opened(self) -> tuple[MemoryTable, UserIndex]:
-        """Raises StoreError: it could not be opened, or is still being read."""
+        """Raises StoreError: it could not be opened, or is still loading."""
         if self.store.table is None or self.index is None:
             raise self.store.why()
         return self.store.table, self.index
 
     def profile(self) -> tuple[Note, ...]:
-        """What is always in the prompt; the same tuple until it changes."""
+        """Notes that are always in the prompt; the same tuple until they change."""
         return self.index.profile if self.index is not None else ()
 
     def take_in(self, memories: Iterable[Memory]) -> bool:
-        """Into RAM, and on the way to the store, what is not there yet; says whether there was any.
-        Without an index the transcript has them, and `read` reads that last."""
+        """Add memories that are not there yet to RAM, and queue them for the store; returns
+        whether there were any. Without an index, `read` gets them from the transcript later."""
         memories = self.store.kept(memories)
         with self._taking_in:
             index = self.index
@@ -111,7 +111,7 @@ class IndexSync:
         return True
 
     def hide(self, items: HiddenItems) -> None:
-        """Nothing of it is recalled from now on."""
+        """From now on, recall nothing of this."""
         with self._taking_in:
             self._hidden[items.id] = items
             self._hidden_changed += 1
@@ -120,7 +120,7 @@ class IndexSync:
         self._tell_changes()
 
     def unhide(self, items: HiddenItems) -> None:
-        """It is recalled again, unless something else hides it."""
+        """Recall it again, unless something else hides it."""
         with self._taking_in:
             self._hidden.pop(items.id, None)
             self._hidden_changed += 1
@@ -133,26 +133,26 @@ class IndexSync:
     def load(
         self, transcript: Transcript | None, first: Callable[[MemoryTable], None] = lambda _: None
     ) -> None:
-        """Never raises for the store or the encoder.
+        """Errors of the store or the encoder don't raise.
 
         Args:
-            first: done with the table before anything of it is read; may raise StoreError.
+            first: runs on the table before anything is read; may raise StoreError.
         """
         try:
             self._encoder.load()
         except ModelError as error:
             self.store.tell(error)
             return
-        self._lexicon.content("")  # its lists are read here, and not by the first recall
+        self._lexicon.content("")  # load its word lists now, not in the first recall
         self._transcript = transcript
         self._first = first
         self.read()
 
     def read(self) -> None:
-        """What the store has, if it can be had, and what the transcript has beyond it."""
+        """Read the store if possible, then what the transcript has beyond it."""
         try:
             self._hide_noted()
-        except StoreError as error:  # better nothing is recalled than what is to be forgotten
+        except StoreError as error:  # recall nothing rather than what is hidden
             self.store.failed(error)
             return
         opened = self.store.open()
@@ -161,7 +161,7 @@ class IndexSync:
             return
         if opened:
             self.store.first(self._first)
-            self._encoder.clear()  # what another machine forgot may be among it
+            self._encoder.clear()  # another machine may have forgotten some of it
         index = self._empty_index()
         whole = opened and self.store.read(index, self._encoder.name, self._encoder.dimensions)
         if not whole and self.index is not None:
@@ -169,7 +169,7 @@ class IndexSync:
         self._take_up(index)
 
     def mend(self, broken: UserIndex) -> None:
-        """That index fails: another one is made of what the store has. Doesn't raise."""
+        """Replace a failing index by one read from the store. Doesn't raise."""
         if self.index is not broken:
             return
         index = self._empty_index()
@@ -188,19 +188,19 @@ class IndexSync:
         self.stronger.attach(index)
 
     def strengthening(self, writing: WriterThread) -> Strengthening:
-        """The stronger encoder, as the rest of the program calls it."""
+        """The interface to the stronger encoder for the rest of the program."""
         return Strengthening(
             self._encoder, self.stronger, lambda: self.index, self.strengthen, writing
         )
 
     def strengthen(self) -> None:
-        """The stronger encoder serves from now on, if there is one. Doesn't raise."""
+        """Start using the stronger encoder, if there is one. Doesn't raise."""
         if self.index is not None:
             self.stronger.begin(self.index)
 
     def _hide_noted(self) -> None:
-        """What an earlier session began to forget. Who forgets or takes that back meanwhile does
-        not wait for the disk: it is read again then."""
+        """Hide what earlier sessions began to forget. If something is hidden or unhidden during
+        the read, which doesn't wait for the disk, read again."""
         while self._transcript is not None:
             before = self._hidden_changed
             noted = {hidden.id: hidden for hidden in self._transcript.hidden(self._user_id)}
@@ -210,7 +210,7 @@ class IndexSync:
                     return
 
     def _catch_up(self, index: UserIndex) -> None:
-        """Make memories of what the transcript has and the table has not."""
+        """Create the memories of exchanges that the table doesn't have."""
         if self._transcript is None:
             return
         now, known = datetime.now(UTC), index.sources()
@@ -220,21 +220,21 @@ class IndexSync:
             self.store.tell(error)
             return
         self.upkeep.told(index.newest(LOOKED_AT_AGAIN))
-        for at in range(0, len(missing), AT_ONCE):  # who forgets waits for so many
+        for at in range(0, len(missing), AT_ONCE):  # small batches: forgetting waits for each
             self.take_in(missing[at : at + AT_ONCE])
         self.store.flush()
 
     # -- what is new ----------------------------------------------------------------------------
 
     def embed_some(self) -> bool:
-        """Vectors for the newest that have none; says whether others wait. After an encoder was
-        changed that is all of them. Doesn't raise."""
+        """Create vectors for the newest memories without one; returns whether others remain, as
+        after a change of encoder. Doesn't raise."""
         if self.index is None:
             return False
         return not self._embedder.run(self.index, AT_ONCE, AT_ONCE)
 
     def enrich(self, exchanges: Collection[str] | None = None) -> None:
-        """Take up what was made of these, or of all. Doesn't raise."""
+        """Index what idle work derived from these exchanges, or from all. Doesn't raise."""
         if self.index is not None and self._transcript is not None:
             self._enrich(self.index, self._transcript, exchanges)
 
@@ -251,8 +251,8 @@ class IndexSync:
         index.enrich(found)
 
     def untidy(self, unmerged: int) -> bool:
-        """So many new memories are gone through one by one, or the loops of a search are worth
-        compiling, or the store wants to be compacted. Any thread."""
+        """Whether new memories have piled up, search loops are worth compiling, or the store
+        needs compacting. Any thread."""
         index, table = self.index, self.store.table
         if index is None or table is None:
             return False
@@ -260,7 +260,7 @@ class IndexSync:
         return slow or table.wants_compaction(in_silence=True)
 
     def tidy(self, unmerged: int = UNMERGED, *, in_silence: bool = False) -> None:
-        """Now and then; neither recall nor the voice waits for it."""
+        """Regular clean-up; neither recall nor speech waits for it."""
         index = self.index
         if index is None:
             return
@@ -278,24 +278,24 @@ class IndexSync:
         if table is not None and table.wants_compaction(in_silence=in_silence):
             self.store.write(MemoryTable.compact)
 
-    # -- what a face asks for; these raise StoreError -------------------------------------------
+    # -- for user interfaces; these raise StoreError ----------------------------------------------
 
     def put(self, memories: Sequence[Memory]) -> None:
-        """New ones, or others in place of those with their ids, none twice."""
+        """Store new memories, or replace those with the same ids; each id may occur once."""
         table, index = self.opened()
         table.import_(serialization.to_json(memory) for memory in memories)
-        memories = self.store.kept(memories)  # now: it may have waited for somebody to be silent
+        memories = self.store.kept(memories)  # now, as it may have waited for silence
         others = [each for each in memories if index.saying([each.id], [each.text]) == []]
         for memory in memories:
             if memory.id in index:
                 index.update(memory)
         index.add([memory for memory in memories if memory.id not in index])
         self._tell_changes()
-        if others:  # those that only have other marks keep their vectors
+        if others:  # the rest changed only their marks
             self._embedder.run(index, BY_THE_WAY, max(BY_THE_WAY, len(others)))
 
     def change(self, ids: Sequence[str], how: Callable[[Memory], Memory]) -> list[Memory]:
-        """Replace those that are there; returns what they are now."""
+        """Change the memories that exist; returns their new versions."""
         table, _ = self.opened()
         before = table.get(self._user_id, ids)
         after = [how(memory) for memory in before]
@@ -314,13 +314,13 @@ class IndexSync:
             self.store.tell(error)
 
     def delete(self, memories: Sequence[Memory]) -> None:
-        """Out of recall, the caches and the table."""
+        """Delete from recall, caches and table."""
         ids = [memory.id for memory in memories]
         texts = {memory.text for memory in memories}
         table, index = self.opened()
         try:
             table.delete(self._user_id, ids)
-        except StoreError:  # of a change that failed nobody knows whether it arrived all the same
+        except StoreError:  # a failed change may have been made all the same
             if table.get(self._user_id, ids):
                 raise
         self.store.discard(ids)
@@ -329,8 +329,8 @@ class IndexSync:
         self._tell_changes()
 
     def rebuild(self, transcript: Transcript) -> int:
-        """Make all anew; what is remembered meanwhile goes to the old index and waits to be
-        written: call `take_in_rest` afterwards."""
+        """Derive everything again. What is remembered meanwhile goes to the old index and the
+        write queue: call `take_in_rest` afterwards."""
         table, _ = self.opened()
         self.store.flush()
         made = self.store.kept(materialize_all(self._user_id, transcript, datetime.now(UTC)))
@@ -349,7 +349,7 @@ class IndexSync:
         return len(index)
 
     def take_in_rest(self) -> None:
-        """What the table has and the index has not. Doesn't raise."""
+        """Index what the table has and the index doesn't. Doesn't raise."""
         try:
             table, index = self.opened()
             rest = [each for each in in_order(table, self._user_id) if each.id not in index]
@@ -373,18 +373,18 @@ class IndexSync:
         )
 
     def _settle(self, index: UserIndex) -> None:
-        """All that is new has its vector: it is compared with what was there."""
+        """All new memories have vectors: compare them with the older ones."""
         self.store.write(partial(self.upkeep.settle, index), proves=False)
         self._tell_changes()
 
     def _hide_in(self, index: UserIndex) -> None:
-        """What is to be forgotten comes up in no index."""
+        """Hide from an index what is to be forgotten."""
         hidden = tuple(self._hidden.values())  # the loop may add to it
         exchanges = {exchange for each in hidden for exchange in each.exchanges}
         index.hide(exchanges, {memory for each in hidden for memory in each.memories})
 
     def _tell_changes(self) -> None:
-        """Of the profile, which the model then reads while nobody waits, and of the count."""
+        """Report a new profile, for the model to read in silence, and a new count."""
         before, self._profile = self._profile, self.profile()
         if self._profile != before:
             self._tell(ProfileChanged(len(self._profile)))

@@ -1,4 +1,4 @@
-"""Memories and exchanges as JSON, as a desk answers them."""
+"""Memories and exchanges as JSON rows."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from assistant.memory.records.serialization import to_json
 
 
 def row(memory: Memory, **more: Any) -> Row:
-    """`short` is enough of its id to name it, in all but rare cases."""
+    """A memory's row; `short` is the beginning of its id, almost always enough to name it."""
     return {**to_json(memory), "short": short(memory.id), **more}
 
 

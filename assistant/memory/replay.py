@@ -1,4 +1,4 @@
-"""A recorded conversation, as it may be shown."""
+"""Reads a recorded conversation for display, without what is being forgotten."""
 
 from contextlib import closing
 from dataclasses import replace
@@ -12,16 +12,16 @@ from assistant.paths import Home
 
 
 def read_recording(home: Home, path: Path, key: MasterKey | None) -> Recording:
-    """Without what is to be forgotten, and is not yet gone.
+    """A recording without exchanges that are hidden but not yet purged.
 
     Args:
-        key: of the home; not needed for a file that is not sealed.
+        key: the home's key; not needed for an unencrypted file.
 
     Raises:
         StoreError: it can't be read.
     """
     recording = Recordings(home.recordings, key).read(path)
-    # One that is not sealed was not made in an encrypted home.
+    # Encrypted homes only contain encrypted recordings.
     if not home.transcript.exists() or (key is None and home.key_file.exists()):
         return recording
     with closing(Transcript.open(home.transcript, key)) as transcript:

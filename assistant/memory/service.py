@@ -1,4 +1,4 @@
-"""The memories of one home, put together: the one place where any part of them is built."""
+"""The memories of one home: the only place where the parts of memory are built and connected."""
 
 import asyncio
 import logging
@@ -49,7 +49,7 @@ from assistant.settings import Settings
 logger = logging.getLogger(__name__)
 
 BuildEncoder = Callable[[], QueryEncoder]
-"""Not loaded yet; may raise ModelError."""
+"""Builds an encoder without loading it; may raise ModelError."""
 
 
 def open_memory(
@@ -59,16 +59,16 @@ def open_memory(
     build_encoder: BuildEncoder,
     emit: Callable[[Event], None],
 ) -> "MemoryService":
-    """Open the transcript; the store is opened when it is needed. Blocking.
+    """Open the transcript; the store is opened at its first use. Blocking.
 
     Args:
-        key: of an encrypted home.
-        build_encoder: called when an encoder is needed, for each user's memories anew.
-        emit: told what a user has to know; any thread may call it.
+        key: the key of an encrypted home.
+        build_encoder: called once for each user whose memories need an encoder.
+        emit: receives events the user should see; any thread may call it.
 
     Raises:
         StoreError: the transcript can't be opened. StoreBusy: another program holds it.
-        SettingsError: `memory.store` is not as it must be.
+        SettingsError: `memory.store` is invalid.
     """
     location = store_location(home, settings, key)
     transcript = Transcript.open(home.transcript, key)
@@ -76,14 +76,13 @@ def open_memory(
 
 
 class MemoryService:
-    """One transcript and one store, of any number of users.
+    """One transcript and one store, for any number of users.
 
-    A session prepares it and starts it, and then keeps the store open through the memories of its
-    own user, the settings'. For a command there is no session: the store is opened at its first
-    use, and what is due is purged from it before anything is read.
+    A session calls `prepare` and `start`, and then keeps the store open through the memories of
+    its own user. Commands run without a session: the store is opened at its first use, and due
+    deletions are purged before anything is read.
 
-    What blocks is said to; of that nothing may be called on the event loop, and one thread at a
-    time may call it.
+    Never call a method marked as blocking on the event loop, or from two threads at a time.
     """
 
     def __init__(
@@ -96,7 +95,7 @@ class MemoryService:
     ) -> None:
         self.transcript = transcript
         self.session_user: UserMemory | None = None
-        """The long-term memory of the session's user; None without a session, or where nothing is
+        """The long-term memory of the session's user; None without a session, or when nothing is
         remembered beyond the conversation."""
         self.session_forgetting: ForgettingAccess | None = None
         self._location = location
@@ -109,18 +108,18 @@ class MemoryService:
         self._admins: dict[str, MemoryAdmin] = {}
         self._watchers: list[Callable[[Event], None]] = []
 
-    # -- for anybody; blocking ------------------------------------------------------------------
+    # -- for sessions and commands; blocking -----------------------------------------------------
 
     @property
     def table(self) -> MemoryTable:
-        """
+        """The open table.
+
         Raises:
-            StoreError: it can't be opened, or is still being read. StoreInUse: another process has
-                it.
+            StoreError: it can't be opened, or is still loading. StoreInUse: another process has it.
         """
         if self.session_user is not None:
             table = self.session_user.table
-            if table is not self._table:  # the store was opened, or opened again
+            if table is not self._table:  # the store was opened or reopened
                 self._let_go()
                 self._table = table
         elif self._table is None:
@@ -145,7 +144,7 @@ class MemoryService:
         return self._users[user]
 
     def admin(self, user: str) -> MemoryAdmin:
-        """What a face may do with a user's memories. Raises StoreError."""
+        """What a user interface can do with a user's memories. Raises StoreError."""
         table = self.table
         if user not in self._admins:
             own = self.session_user is not None and user == self._user
@@ -164,23 +163,23 @@ class MemoryService:
         return self._admins[user]
 
     def answer(self, request: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        """Carry out a request about the memories of the user that it names, and no other's.
+        """Carry out a request about the memories of the user it names, and of nobody else.
 
         Raises:
-            AssistantError: as `admin_requests.handle_request`, at once or on the way.
+            AssistantError: as `admin_requests.handle_request`, at once or while iterating.
         """
         table = self.table
         for user in self.transcript.hiding() if table.refused is None else ():
             access = self.admin(user).forgetting
-            if not access.executor.attended:  # a session does that by itself
+            if not access.executor.attended:  # sessions purge by themselves
                 access.run(access.executor.purge_due())
         return handle_request(self.admin(str(request.get("user", ""))), request)
 
-    # -- of a session ---------------------------------------------------------------------------
+    # -- for a session --------------------------------------------------------------------------
 
     def prepare(self) -> None:
-        """Build the long-term memory of the session's user, if the settings want one and there is
-        an encoder; nothing is read yet. Blocking."""
+        """Build the long-term memory of the session's user if the settings enable it and an
+        encoder is available; reads nothing yet. Blocking."""
         if not self._settings.memory.enabled:
             return
         try:
@@ -195,7 +194,7 @@ class MemoryService:
     def attend(
         self, live: LiveConversation, quiet: Callable[[], Awaitable[None]]
     ) -> ForgettingExecutor:
-        """How things are forgotten in the session; to be called on its event loop.
+        """The session's executor for forgetting; call it on the session's event loop.
 
         Args:
             quiet: waits until nobody speaks.
@@ -216,16 +215,16 @@ class MemoryService:
         return forgetting
 
     def session_resolver(self) -> Resolver:
-        """What requests to forget mean in the session."""
+        """Resolves what requests to forget mean in the session."""
         return Resolver(self._user, lambda: self.transcript, self._reader(), self._lexicon())
 
     def forget_questions(self) -> None:
-        """Drop what is known of what was asked in the session."""
+        """Drop everything cached about questions asked in the session."""
         if self.session_user is not None:
             self.session_user.forget_questions()
 
     async def start(self, live: LiveConversation) -> None:
-        """Read the memories, when what is due is purged; recall finds nothing until then."""
+        """Read the memories and purge due deletions; until then, recall finds nothing."""
         if self.session_user is None:
             return
         loop = asyncio.get_running_loop()
@@ -245,7 +244,7 @@ class MemoryService:
     def turn_recall(
         self, shown: Callable[[], Collection[str]], exchanges: Callable[[], Sequence[Exchange]]
     ) -> TurnRecall | None:
-        """What recalls for the voice loop; see there. None where nothing is remembered."""
+        """Recall for the voice loop; see `TurnRecall`. None if nothing is remembered."""
         memory = self.session_user
         if memory is None:
             return None
@@ -256,31 +255,31 @@ class MemoryService:
         return recall
 
     def watch(self, event: Event) -> None:
-        """On the event bus of the session."""
+        """Receives every event on the session's event bus."""
         for watch in self._watchers:
             watch(event)
 
     @property
     def exchange_store(self) -> Archive | Transcript:
-        """Where the session keeps its exchanges: in the transcript, and remembered."""
+        """Where the session stores its exchanges: the transcript, and the memories if any."""
         memory = self.session_user
         return Archive(self.transcript, memory) if memory is not None else self.transcript
 
     @property
     def exchange_importance(self) -> Importance:
-        """How much exchanges matter, by what is remembered of them."""
+        """Rates exchanges by the memories made from them."""
         memory = self.session_user
         return ExchangeImportance(memory) if memory is not None else no_importance
 
     def profile(self) -> tuple[Note, ...]:
-        """What is always in the session's prompt; the same tuple until it changes."""
+        """Notes that are always in the prompt; the same tuple until they change."""
         return self.session_user.profile() if self.session_user is not None else ()
 
     async def expire(self, running: str) -> None:
-        """Let old conversations go, where the settings say so, until it is cancelled.
+        """Delete old conversations as the settings say, until cancelled.
 
         Args:
-            running: the id of the conversation that goes on.
+            running: the id of the current conversation, which is kept.
         """
         if self._settings.transcript.keep_days is not None:
             await Retention(self.transcript, self._settings, running, self._stored).run()
@@ -303,7 +302,7 @@ class MemoryService:
         self, kind: type[BaseException] | None, error: object, at: TracebackType | None
     ) -> None:
         if isinstance(error, StoreDamaged) and self._table is not None:
-            self._table.distrust()  # whoever opens it next has it set aside and made anew
+            self._table.distrust()  # the next to open it sets it aside and rebuilds it
         self.close()
 
     # -- inside ---------------------------------------------------------------------------------
@@ -346,26 +345,26 @@ class MemoryService:
         return table
 
     def _let_go(self) -> None:
-        """Of the other users' memories, which were of a table that is another one now."""
+        """Close the other users' memories, whose table has been replaced."""
         users, self._users, self._admins = self._users, {}, {}
         for memory in users.values():
             memory.shut_down()
 
     def _earlier_memories(self) -> Callable[[], MemoryTable] | None:
-        """Opens what sessions with a long-term memory left; None where there was none."""
+        """A function that opens the store earlier sessions left; None if there is none."""
         folder = self._location.folder
         if folder is not None and not folder.exists():
             return None
         return partial(open_store, self._location, _log)
 
     def _stored(self) -> bool:
-        """What is not in the store yet is not to be lost with its source."""
+        """Whether everything is in the store, so that its source may be deleted."""
         if self.session_user is None:
             return not self._settings.memory.enabled
         return self.session_user.store.settled
 
     def _tell_purged(self, hidden: HiddenItems, receipt: Receipt) -> None:
-        """A sentence on what of the user's was due and is gone now."""
+        """Notify the session's user of a purge that was due."""
         if hidden.user != self._user:
             return
         where = ", ".join(each.name for each in receipt.searched if each.found)
@@ -381,7 +380,7 @@ class MemoryService:
 def _forgotten_elsewhere(
     items: HiddenItems, live: LiveConversation, emit: Callable[[Event], None]
 ) -> None:
-    """Some of them may be of the conversation that goes on."""
+    """Hide what another machine forgot; it may be part of the running conversation."""
     live.hide(items)
     live.purged(items, clean=True)
     emit(ForgettingBegan(items.id, items.exchanges, (), items.due))
@@ -391,7 +390,7 @@ def _forgotten_elsewhere(
 
 
 def _keep_open(table: MemoryTable) -> None:
-    """Others use it too; the service closes it."""
+    """The service closes the table, since others use it too."""
     del table
 
 

@@ -1,5 +1,5 @@
-"""Where the conversation and the long-term memory meet: what is kept is remembered, and what is
-recalled is what the prompt does not hold anyway."""
+"""Connects the conversation and long-term memory: stored exchanges are remembered, and recall
+leaves out what the prompt already contains."""
 
 from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime
@@ -13,11 +13,12 @@ from assistant.memory.transcript.database import Transcript
 from assistant.memory.user_memory import UserMemory
 
 BRIEF_LESS = 0.1
-"""What a memory scores less in brief: of 141 right ones 7 were below 0.5 then, none below 0.4."""
+"""How much lower scores are in a brief search: of 141 correct ones 7 were below 0.5, none below
+0.4."""
 
 
 class Archive:
-    """Keeps exchanges in the transcript, and remembers those that are there."""
+    """Stores exchanges in the transcript, and remembers those that were stored."""
 
     def __init__(self, transcript: Transcript, memory: UserMemory) -> None:
         self._transcript = transcript
@@ -30,7 +31,8 @@ class Archive:
         latency: Latency | None = None,
         memories: Sequence[MemoryUsed] = (),
     ) -> None:
-        """
+        """Store an exchange, and remember it.
+
         Raises:
             StoreError: the transcript could not be written; nothing is remembered either.
         """
@@ -40,9 +42,10 @@ class Archive:
         self._memory.mark_used([memory.id for memory in memories], datetime.now(UTC))
 
     def store_summary(self, conversation: Conversation, summary: Summary) -> None:
-        """
+        """Store a summary in the transcript.
+
         Raises:
-            StoreError: it could not be written; nothing was.
+            StoreError: it could not be written.
         """
         self._transcript.store_summary(conversation, summary)
 
@@ -51,9 +54,9 @@ class TurnRecall:
     """Recall for the voice loop.
 
     Args:
-        shown: ids of the exchanges that the prompt holds anyway.
-        exchanges: of the running conversation, oldest first: a question may lean on the newest.
-        least_score: of what is worth a place in the prompt.
+        shown: ids of the exchanges already in the prompt.
+        exchanges: those of the running conversation, oldest first; a question may refer to them.
+        least_score: the lowest score worth a place in the prompt.
     """
 
     def __init__(
@@ -76,7 +79,7 @@ class TurnRecall:
         """See `voice.recalling.Recaller`."""
         earlier = self._earlier()
         recalled = await self._memory.recall(query, deadline_s, self._shown(), earlier)
-        # By words alone all score less, and in brief somewhat.
+        # Scores are lower by words alone, and a little lower in a brief search.
         least = float("-inf") if recalled.missed else self._least_score
         least -= BRIEF_LESS if recalled.brief else 0.0
         used = tuple(_used(each, least) for each in recalled.memories)
@@ -87,7 +90,7 @@ class TurnRecall:
         return [Earlier(each.user_text.strip(), each.assistant_text.strip()) for each in over]
 
     def watch(self, event: Event) -> None:
-        """On the event bus: of what was heard and did not become a turn nothing is kept."""
+        """Receives every event; the vector of speech that became no turn is dropped."""
         if isinstance(event, TurnHeard):
             self._memory.asking.over(event.text)
         elif isinstance(event, SpeechIgnored):

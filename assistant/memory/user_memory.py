@@ -1,10 +1,10 @@
 """Long-term memory as the rest of the program calls it.
 
-    recall(query)        once a turn: what matters for it, within a deadline
-    remember(exchange)   once an exchange: found by its words when this returns
-    settled()            between turns: all is on the disk, and has its vectors
+    recall(query)        once a turn: relevant memories, within a deadline
+    remember(exchange)   once an exchange: searchable by its words when this returns
+    settled()            between turns: everything is on disk and has vectors
 
-A recall searches on the caller's thread; others encode and write.
+A recall searches on the caller's thread; other threads encode and write.
 """
 
 import asyncio
@@ -46,11 +46,11 @@ from assistant.memory.store.write_priority import WriterThread, low_priority
 from assistant.memory.store.write_queue import WriteQueue
 
 MOST = 12
-"""Memories of one recall, of which the prompt takes what it has room for."""
+"""Memories returned by one recall; the prompt takes as many as fit."""
 SEARCH_S = 0.003
-"""Kept of the deadline for the search itself, to begin with."""
+"""Seconds of the deadline reserved for the search itself, to begin with."""
 RECENT = 3
-"""Newest memories that are recalled where there was time for words alone, and none has them."""
+"""Newest memories to return when only a word search was possible and found nothing."""
 
 logger = logging.getLogger(__name__)
 
@@ -60,10 +60,10 @@ class UserMemory:
 
     Args:
         open_table: blocking; may raise StoreError.
-        emit: told by a `Notice` when storing begins to fail, and when it works again.
-        policy: what is merged, and what expires; default: nothing by itself.
-        enrichment: what counts of what idle work has made; default: nothing.
-        close_table: lets go of what `open_table` gave.
+        emit: receives a `Notice` when storing starts to fail, and when it works again.
+        policy: what is merged and what expires; default: nothing is.
+        enrichment: how much results of idle work count; default: nothing.
+        close_table: releases what `open_table` returned.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class UserMemory:
         )
         self.asking = QuestionEncoder(encoder, lexicon, self._speakers, self._stronger)
         self.writable = asyncio.Event()
-        """Set once the store was read and is this assistant's to write."""
+        """Set once the store is read and this process may write it."""
         self._writing = WriterThread("memory-store")
         self.strengthening = self._keeper.strengthening(self._writing)
         self._misses = DeadlineMisses(emit)
@@ -108,15 +108,15 @@ class UserMemory:
         self._embedding_later = False
         self._loop: asyncio.AbstractEventLoop | None = None
 
-    # -- what the loop calls --------------------------------------------------------------------
+    # -- called on the event loop ---------------------------------------------------------------
 
     async def load(
         self, transcript: Transcript | None, first: Callable[[MemoryTable], None] = lambda _: None
     ) -> None:
-        """Read the table and what the transcript has beyond it. Recall finds nothing until then.
+        """Read the table, and what the transcript has beyond it. Until then, recall finds nothing.
 
-        Never raises for the store or the encoder: without them memory lives in RAM for now.
-        `first` is done with the table before anything of it is read; it may raise StoreError.
+        Errors of the store or the encoder don't raise: memory then stays in RAM for now.
+        `first` runs on the table before anything is read; it may raise StoreError.
         """
         self._loop = asyncio.get_running_loop()
         load = partial(self._keeper.load, transcript, first)
@@ -129,12 +129,12 @@ class UserMemory:
         exclude: Collection[str] = (),
         earlier: Sequence[Earlier] = (),
     ) -> Recalled:
-        """What matters for `query`; past the deadline what the words alone say, or the meaning of
-        what was heard of it shortly before.
+        """Memories relevant to `query`. If the deadline passes, the search uses words alone, or
+        the vector of what was heard of the question shortly before.
 
         Args:
-            exclude: ids of exchanges that the prompt holds anyway.
-            earlier: what was said before, newest last: a question may lean on it.
+            exclude: ids of exchanges already in the prompt.
+            earlier: what was said before, newest last; a question may refer to it.
         """
         index = self._keeper.index
         if index is None:
@@ -149,8 +149,8 @@ class UserMemory:
         limit = self._pace.limit(due)
         try:
             recalled = self._search(index, asked, exclude, limit=limit)
-        except Exception:  # whatever is wrong with the index costs memories, never the answer
-            logger.exception("the index of memories fails")
+        except Exception:  # a broken index must never cost the answer
+            logger.exception("the memory index failed")
             self._mending.failed(index)
             self._misses.count(by_words_alone=True)
             return Recalled(missed=True)
@@ -163,71 +163,72 @@ class UserMemory:
         return recalled
 
     def profile(self) -> tuple[Note, ...]:
-        """What is always in the prompt; the same tuple until it changes. Any thread."""
+        """Notes that are always in the prompt; the same tuple until they change. Any thread."""
         return self._keeper.profile()
 
     def count(self) -> int:
-        """How many there are, as far as they are read."""
+        """How many memories have been read so far."""
         return len(self._keeper.index or ())
 
     def remember(self, conversation: str, exchange: Exchange) -> None:
-        """Take in a complete exchange. Quick; any thread. It is on the disk after `settled`."""
+        """Add a complete exchange. Quick; any thread. After `settled` it is on disk."""
         try:
             if self._keeper.take_in(materialize_exchange(self.user_id, conversation, exchange)):
                 self._writing.post(self._keep)
                 self._writing.post(self._keeper.tidy)
-        except Exception:  # the transcript has it, from which a new index is caught up
-            logger.exception("the index of memories fails")
+        except Exception:  # a new index reads it from the transcript
+            logger.exception("the memory index failed")
             self._mending.failed(self._keeper.index)
 
     def mark_used(self, ids: Collection[str], at: datetime) -> None:
-        """These memories were in a prompt that was answered."""
+        """Record that an answered prompt contained these memories."""
         if ids:
             self._writing.post(self._keeper.count_use, list(ids), at)
 
     def hide(self, items: HiddenItems) -> None:
-        """Nothing of this is recalled from now on. Quick; any thread."""
+        """From now on, recall nothing of this. Quick; any thread."""
         self._keeper.hide(items)
 
     def unhide(
         self, items: HiddenItems, exchanges: Sequence[tuple[str, Exchange]] = ()
     ) -> Sequence[Exchange]:
-        """The user took that back."""
+        """Undo `hide`."""
         self._keeper.unhide(items)
-        for conversation, exchange in exchanges:  # some may have been hidden before it was read
+        for conversation, exchange in exchanges:  # some may have been hidden before they were read
             self.remember(conversation, exchange)
         return ()
 
     def purged(self, items: HiddenItems, *, clean: bool) -> None:
-        """It is gone. What is still found somewhere stays hidden as long as this runs."""
+        """It is deleted. If traces were found, it stays hidden until the program ends."""
         if clean:
             self._keeper.unhide(items)
         self.forget_questions()
 
     def forget_questions(self) -> None:
-        """Drop the vectors of what was asked."""
+        """Drop the vectors of earlier questions."""
         self._encoder.forget_queries()
 
     def written(self) -> None:
-        """Wait until all is in the store; not on the event loop. Raises StoreError."""
+        """Wait until everything is in the store; not on the event loop. Raises StoreError."""
         self._writing.submit(self._keeper.store.flush).result()
         if not self.store.settled:
             raise self.store.why()
 
     def give_way(self, somebody: Callable[[], bool]) -> None:
-        """Low-priority writes wait while somebody may be speaking; it is asked in a thread."""
+        """Low-priority writes wait while `somebody` says that someone may be speaking. It is
+        called in a thread."""
         self._writing.somebody = somebody
 
     async def settled(self) -> None:
-        """Wait until all that was remembered is on the disk and has its vector."""
+        """Wait until everything remembered is on disk and has its vector."""
         await asyncio.get_running_loop().run_in_executor(self._writing, lambda: None)
 
     def untidy(self, unmerged: int) -> bool:
-        """So many new memories, or small writes, slow down what comes next. Any thread."""
+        """Whether new memories or small writes have piled up enough to slow things down."""
         return self._keeper.untidy(unmerged)
 
     async def tidy(self, unmerged: int) -> None:
-        """Mend that. What is begun is ended, whatever becomes of the caller."""
+        """Clean that up. Work that has begun is finished even if the caller is cancelled."""
         tidy = partial(self._keeper.tidy, unmerged, in_silence=True)
         await asyncio.get_running_loop().run_in_executor(self._writing, tidy)
 
@@ -236,34 +237,34 @@ class UserMemory:
         await asyncio.to_thread(self.shut_down)
 
     def shut_down(self) -> None:
-        """As `close`, blocking."""
+        """Like `close`, but blocking."""
         self._writing.shutdown()
         self._encoder.close()
         self.store.close()
 
-    # -- what a face asks for; these block, and may be called from any thread but the loop's ----
+    # -- for user interfaces; these block, and may be called from any thread but the loop's -------
 
     @property
     def store(self) -> WriteQueue:
-        """What of it is on the disk; of its parts only the properties may be used."""
+        """The memories' store on disk; only its properties may be used."""
         return self._keeper.store
 
     @property
     def table(self) -> MemoryTable:
-        """Raises StoreError: it could not be opened, or is still being read."""
+        """Raises StoreError: it could not be opened, or is still loading."""
         return self._keeper.opened()[0]
 
     @property
     def index(self) -> UserIndex:
-        """Raises StoreError: it is still being read."""
+        """Raises StoreError: it is still loading."""
         return self._keeper.opened()[1]
 
     def find(self, query: str, k: int = MOST, *, both: bool = False) -> Recalled:
-        """As `recall`, without a deadline.
+        """Like `recall`, without a deadline.
 
         Args:
-            both: ask the stronger encoder too, which is loaded for it; else the parts of the scores
-                are the quick one's alone, for which limits are known.
+            both: load and use the stronger encoder too. Without it the scores are the fast
+                encoder's alone, for which limits are known.
         """
         _, index = self._keeper.opened()
         if both:
@@ -276,15 +277,15 @@ class UserMemory:
         return self._search(index, EncodedQuestion(question, vector, late, better), k=k)
 
     def put(self, memories: Sequence[Memory], *, told: bool = False) -> list[str]:
-        """New ones, or others in place of those with their ids, none twice. On the disk when it
-        returns.
+        """Store new memories, or replace those with the same ids; each id may occur once. On disk
+        when it returns.
 
         Args:
-            told: they are news: what is known already is refreshed by them, what is no longer so
-                superseded. Returns the ids by which they are known then.
+            told: treat them as news: they refresh what is already known and supersede what no
+                longer holds. Returns the ids under which they are then known.
 
         Raises:
-            StoreError: it could not be written; nothing has changed.
+            StoreError: writing failed; nothing has changed.
         """
         upkeep = self._keeper.upkeep
         upkeep.told(memory.id for memory in memories if told)
@@ -292,29 +293,29 @@ class UserMemory:
         return upkeep.standing(memory.id for memory in memories)
 
     def change(self, ids: Sequence[str], how: Callable[[Memory], Memory]) -> list[Memory]:
-        """Replace those that are there; returns what they are now. Raises as `put`."""
+        """Change the memories that exist; returns their new versions. Raises as `put`."""
         return self._writing.submit(self._keeper.change, ids, how).result()
 
     def delete(self, memories: Sequence[Memory]) -> None:
-        """Gone from recall, the caches and the table when it returns. Raises as `put`."""
+        """Deleted from recall, caches and table when it returns. Raises as `put`."""
         self._writing.submit(self._keeper.delete, memories).result()
 
     @property
     def encoder(self) -> str:
-        """Whose vectors it goes by."""
+        """Name of the encoder whose vectors are used."""
         return self._encoder.name
 
     def vectors(self, texts: Sequence[str]) -> Vectors:
-        """Of texts of which nothing is kept; 5 ms each. Raises ModelFailed."""
+        """Encode texts without caching anything; 5 ms each. Raises ModelFailed."""
         return self._encoder.encode_apart(texts)
 
     def enrich(self, exchanges: Collection[str]) -> None:
-        """What was made of these is searched from soon on. Returns at once."""
+        """Make what idle work derived from these searchable soon. Returns at once."""
         self._writing.post(self._keeper.enrich, exchanges)
 
     def rebuild(self, transcript: Transcript) -> int:
-        """Make all anew of the transcript; returns how many memories there are. Recall goes on
-        meanwhile, on what it had. Raises StoreError; it can be called again."""
+        """Derive everything again from the transcript; returns the number of memories. Meanwhile,
+        recall uses the old index. Raises StoreError; it can be called again."""
         count = self._writing.submit(self._keeper.rebuild, transcript).result()
         self._writing.post(self._keeper.take_in_rest)
         self._writing.post(self._keeper.tidy)
@@ -345,7 +346,7 @@ class UserMemory:
     # -- inside ---------------------------------------------------------------------------------
 
     def _stronger(self) -> QueryEncoder | None:
-        """While it is of use."""
+        """The stronger encoder, while it is useful."""
         index = self._keeper.index
         serves = index is not None and self._keeper.stronger.ready and index.dense.serves
         return self._encoder.stronger if serves else None
@@ -354,13 +355,13 @@ class UserMemory:
         return index.speakers() if (index := self._keeper.index) is not None else frozenset()
 
     def _reading(self, read: Callable[[], None]) -> None:
-        """On the writing thread. Doesn't raise: whatever is wrong, the conversation goes on."""
+        """Runs on the writing thread. Doesn't raise: the conversation goes on regardless."""
         try:
             read()
             self._after_reading()
         except Exception:
             logger.exception("the memories can't be read")
-            self.store.close()  # what was half read is not to be written to
+            self.store.close()  # never write to what was only half read
             self.store.failed(StoreError("The memories can't be read; the log has the reason."))
 
     def _after_reading(self) -> None:
@@ -377,7 +378,7 @@ class UserMemory:
         self._embed_rest()
 
     def _embed_rest(self, *, again: bool = False) -> None:
-        """On the writing thread: the newest at once, the rest bit by bit while nobody speaks."""
+        """On the writing thread: encode the newest now, the rest bit by bit in silence."""
         self._embedding_later = self._embedding_later and not again
         if self._keeper.embed_some() and not self._embedding_later:
             self._embedding_later = True
@@ -385,7 +386,7 @@ class UserMemory:
                 self._writing.post(self._embed_rest, again=True)
 
     def _try_later(self, seconds: float) -> None:
-        """From the writing thread: read or write again what failed."""
+        """From the writing thread: retry later what failed."""
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._loop.call_later, seconds, self._try_again)
 
@@ -394,6 +395,6 @@ class UserMemory:
             self._writing.post(self._reading, self._keeper.read)
 
     def _tell_later(self, event: Event) -> None:
-        """From a thread: events belong to the loop."""
+        """From a thread: events must be emitted on the loop."""
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._emit, event)

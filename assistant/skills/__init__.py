@@ -1,4 +1,4 @@
-"""What the assistant can do when it is asked to."""
+"""What the assistant can do on request."""
 
 from typing import TYPE_CHECKING
 

@@ -1,5 +1,5 @@
-"""Spoken commands about what is kept: what is meant is resolved, agreed to where it is more than
-one thing, carried out, and told."""
+"""Spoken commands about memories: resolves what is meant, confirms it if it is more than one thing,
+carries it out, and reports the result."""
 
 import asyncio
 import time
@@ -21,9 +21,9 @@ from assistant.memory import (
 )
 
 ANSWER_S = 30.0
-"""How long a question of the assistant's waits for its yes."""
+"""Seconds that a question waits for its yes."""
 TURNS = 50
-"""Whose memories are known, to tell what an answer was made of."""
+"""Turns whose memories are remembered, to find out what an answer was based on."""
 
 
 class MemoryCommands:
@@ -55,7 +55,7 @@ class MemoryCommands:
         self._just_forgotten = False
 
     def watch(self, event: Event) -> None:
-        """On the event bus."""
+        """Receives every event on the event bus."""
         if isinstance(event, TurnEnded):
             self._used.append((event.turn, event.memories))
             self._asked = None
@@ -66,23 +66,23 @@ class MemoryCommands:
 
     @property
     def waits_for_yes(self) -> bool:
-        """A question was asked, and not long ago."""
+        """Whether a question was asked recently."""
         return self._asked is not None and time.monotonic() - self._asked_at < ANSWER_S
 
     @property
     def may_be_undone(self) -> bool:
-        """Something was forgotten, and nothing said since."""
+        """Whether something was forgotten, and nothing said since."""
         return self._just_forgotten
 
     async def answered(self, *, yes: bool) -> str:
-        """What was asked is agreed to, or not; returns what to say."""
+        """The user has agreed, or not; returns what to say."""
         plan, self._asked = self._asked, None
         if plan is None or not yes:
             return spoken_replies.KEPT
         return await self._forget(plan)
 
     async def carry_out(self, command: Command) -> str | None:
-        """Do it, and return what to say of it; None where the model is to answer."""
+        """Carry it out; returns what to say, or None if the model should answer."""
         self._asked = None
         try:
             if command.kind is CommandKind.KNOW:
@@ -112,14 +112,14 @@ class MemoryCommands:
         return spoken_replies.forgotten(plan, undoable=undoable, english=self._english)
 
     async def _resolved(self, command: Command) -> ForgetPlan:
-        # It takes longer than the voice may wait; what the loop may change is copied here.
+        # This takes longer than the voice may wait; what the loop may change is copied here.
         used = dict(self._used)
         exchanges = self._conversation().exchanges
         live = [AnsweredTurn(each, used.get(each.turn, ())) for each in exchanges]
         return await asyncio.to_thread(self._resolver.resolve, request_of(command), live)
 
     def _known(self, topic: str | None) -> str | None:
-        """None where nothing is, or not yet: then it is a question like any other. Blocking."""
+        """None if nothing is known, or not yet: then it is an ordinary question. Blocking."""
         if topic is None:
             return spoken_replies.known(None, self._resolver.newest(), english=self._english)
         try:
@@ -130,7 +130,7 @@ class MemoryCommands:
 
 
 def request_of(command: Command) -> ForgetRequest:
-    """What a command to forget wants."""
+    """What a command to forget asks for."""
     match command.kind:
         case CommandKind.FORGET_THAT:
             return ForgetRequest(that=True)

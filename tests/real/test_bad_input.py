@@ -102,7 +102,7 @@ def test_trouble_with_the_disk_is_told_and_costs_nothing(tmp_path: Path) -> None
         assert talk.finish() == 0
     full = [row["text"] for row in talk.of("notice") if row["severity"] == "error"]
     assert len(full) == 1
-    assert "over its quota" in full[0]
+    assert "quota is used up" in full[0]
     expected = [f"My {it}." for it in NAMED]
     assert kept(tmp_path) == expected
     with closing(MemoryTable.open(str(memories))) as table:

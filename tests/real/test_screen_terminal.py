@@ -132,9 +132,11 @@ def test_a_crash_gives_the_terminal_back_and_says_one_sentence(tmp_path: Path) -
     with Terminal(assistant_screen(home.root), env=with_site(tmp_path, BREAKS)) as terminal:
         terminal.wait_for("Conversation")
         terminal.press("?")
-        terminal.wait_for("Something unforeseen")
+        terminal.wait_for("Something went wrong")
         told = " ".join(terminal.text().split())
-        assert told.startswith("Something unforeseen went wrong (RuntimeError); the details are in")
+        assert told.startswith(
+            "Something went wrong unexpectedly (RuntimeError); the details are in"
+        )
         assert "Traceback" not in told
         assert restored(terminal)
     log = home.log.read_text()

@@ -130,7 +130,7 @@ async def test_the_one_in_use_shows_the_assistants_own_level(home: Home) -> None
         await pilot.pause()
 
         assert sound.listened == []
-        assert app.told == ["The assistant listens to this one; its level is shown all the time."]
+        assert app.told == ["The assistant uses this one; its level is always shown."]
 
 
 async def test_another_is_opened_while_it_is_asked_for(home: Home) -> None:

@@ -28,7 +28,7 @@ from ui.commands.doctor.checks import (
 DEFAULT = replace(SMALL, name="default", llm=STRONG[1])
 DEFAULT_SMALL = replace(SMALL, name="default")
 LAPTOP = Hardware(16 << 30, 4, apple_silicon=False)
-CLOSE = "Close programs that use much of the processor"
+CLOSE = "Close programs that keep the processor busy"
 
 
 class Clock:
@@ -96,26 +96,26 @@ async def test_the_limits_are_those_of_the_choice(
     assert finding.verdict is verdict
     assert finding.figures["tokens_per_s"] == pytest.approx(tokens_per_s, abs=0.1)
     if verdict is CheckStatus.WARNING:
-        assert finding.mend == f"{CLOSE}, or take a smaller model: assistant --profile small"
+        assert finding.mend == f"{CLOSE}, or use a smaller model: assistant --profile small"
 
 
 @pytest.mark.parametrize(
     ("profile", "settings", "advice"),
     [
         (TINY, {}, "."),
-        (SMALL, {}, ", or take a smaller model: assistant --profile tiny"),
+        (SMALL, {}, ", or use a smaller model: assistant --profile tiny"),
         (
             replace(DEFAULT, llm=SMALL.llm),
             {},
-            ", or take a smaller model: assistant --profile tiny",
+            ", or use a smaller model: assistant --profile tiny",
         ),
-        (DEFAULT, {}, ", or take a smaller model: assistant --profile small"),
+        (DEFAULT, {}, ", or use a smaller model: assistant --profile small"),
         (
             DEFAULT,
             {"endpoint": "http://127.0.0.1:1/v1"},
-            ", or name a smaller model in the settings (llm.model).",
+            ", or choose a smaller model in the settings (llm.model).",
         ),
-        (SMALL, {"model": STRONG[0]}, ", or name a smaller model in the settings (llm.model)."),
+        (SMALL, {"model": STRONG[0]}, ", or choose a smaller model in the settings (llm.model)."),
     ],
 )
 def test_the_advice_names_a_model_that_is_smaller_than_this_one(
@@ -134,6 +134,6 @@ async def test_the_reason_of_the_choice_is_always_told(
     lacking = await check_models(patient_of(home, tmp_path, absent))
 
     assert (fitting.verdict, fitting.mend) == (CheckStatus.GOOD, None)
-    assert fitting.text.startswith(f"{STRONG[1]}: why. Whole to the last byte: ")
+    assert fitting.text.startswith(f"{STRONG[1]}: why. Verified to the last byte: ")
     assert (lacking.verdict, lacking.mend) == (CheckStatus.WARNING, "assistant models pull")
     assert lacking.text.startswith("Too slow, but here.")

@@ -60,7 +60,7 @@ def test_the_recovery_key_is_shown_once_and_opens_what_was_lost(
     assert "assistant encryption recover" in told.splitlines()[1]
 
     code, out, told = run("encryption", "recover", typed=f"{recovery}\n")
-    assert (code, out) == (0, "Recovered; from now on the system's keyring opens it.\n")
+    assert (code, out) == (0, "Recovered; from now on, the system's keyring unlocks your data.\n")
     assert RARE in run("memory", "list")[1]
 
 
@@ -69,7 +69,7 @@ def test_enable_status_change_and_disable(
 ) -> None:
     run("memory", "add", f"My ferret is called {RARE}.")
     assert run("encryption", "status")[1] == (
-        "What is kept is not encrypted.\n→ assistant encryption enable\n"
+        "Your data is not encrypted.\n→ assistant encryption enable\n"
     )
     code, out, told = run("encryption", "enable")
     assert (code, out) == (5, "")
@@ -127,7 +127,7 @@ async def test_the_doctor_says_whether_it_is_encrypted(
     assert (new.verdict, new.mend) == (CheckStatus.GOOD, None)
     open_vault(home, Settings(), create=True).close()
     locked = await checks.check_encryption(CheckContext(home, Settings()))
-    assert locked.text == "What is kept is encrypted; the system's keyring opens it."
+    assert locked.text == "Your data is encrypted; the system's keyring unlocks it."
     home.key_file.write_text("{")
     damaged = await checks.check_encryption(CheckContext(home, Settings()))
     assert (damaged.verdict, damaged.mend) == (CheckStatus.BAD, "assistant encryption recover")

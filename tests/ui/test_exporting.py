@@ -17,7 +17,7 @@ def test_a_file_that_was_made_meanwhile_stays(tmp_path: Path) -> None:
         yield {"text": "Tea, never coffee."}
         file.write_text("somebody else's")
 
-    with pytest.raises(StoreError, match="is there already"):
+    with pytest.raises(StoreError, match="already exists"):
         write(rows(), file)
 
     assert file.read_text() == "somebody else's"

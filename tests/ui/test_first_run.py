@@ -174,17 +174,17 @@ async def test_a_download_is_stopped_and_goes_on_later(tmp_path: Path) -> None:
         await until(pilot, lambda: "50%  500 B of 1.0 kB" in shown(app))
         assert "a-model: downloading from a hub" in shown(app)
         await pilot.press("escape")
-        await until(pilot, lambda: "what has come is kept" in shown(app))
+        await until(pilot, lambda: "What was downloaded is kept" in shown(app))
         await pilot.press("escape")
         await until(pilot, lambda: app.state.phase is Phase.STOPPED)
-        await until(pilot, lambda: "has no models to work with" in shown(app))
+        await until(pilot, lambda: "needs models that are missing" in shown(app))
         assert not running(session)
         models.waits = False
         await pilot.press("ctrl+r")
         await until(pilot, lambda: on(app, ModelsStep))
         await pilot.press("enter")
         await until(pilot, lambda: running(session))
-        await until(pilot, lambda: "has no models" not in shown(app))
+        await until(pilot, lambda: "needs models" not in shown(app))
 
 
 async def test_a_used_home_with_its_models_is_asked_for_nothing(tmp_path: Path) -> None:
@@ -199,7 +199,7 @@ async def test_a_used_home_with_its_models_is_asked_for_nothing(tmp_path: Path) 
 async def test_what_ended_is_started_again_and_what_is_typed_is_kept(tmp_path: Path) -> None:
     class Stopped(ToldSession):
         def say(self, text: str) -> None:
-            raise StoreError("The assistant does not run, so that was not said.")
+            raise StoreError("The assistant is not running, so that was not sent.")
 
     home = Home(tmp_path)
     session = Stopped((PhaseChanged(Phase.LISTENING),))
@@ -213,7 +213,7 @@ async def test_what_ended_is_started_again_and_what_is_typed_is_kept(tmp_path: P
         mend = "The model X is gone. → assistant models pull x · ctrl+r starts it"
         await until(pilot, lambda: "stopped" in shown(app) and mend in shown(app))
         await pilot.press("enter")
-        await until(pilot, lambda: "that was not said" in shown(app))
+        await until(pilot, lambda: "that was not sent" in shown(app))
         assert app.query_one("#typed", Input).value == "draft"
         await pilot.press("ctrl+r")
         await until(pilot, lambda: len(session.restarted) == 1)
@@ -324,6 +324,6 @@ def test_a_session_takes_no_words_while_nothing_runs(tmp_path: Path) -> None:
 
     home = Home(tmp_path).create()
     live = Live(home, Settings(), Vault(None, HomeLock(home, alone=False)), Plan())
-    with pytest.raises(StoreError, match="does not run"):
+    with pytest.raises(StoreError, match="is not running"):
         live.say("Hello.")
     live.release()

@@ -108,11 +108,11 @@ def attended(home: Home, settings: Settings | None = None) -> Iterator[Callable[
 
 
 def test_in_a_new_home_there_is_nothing_and_nothing_is_made(run: Run, home: Home) -> None:
-    assert run("status") == (0, ["Nothing waits."], [])
+    assert run("status") == (0, ["Nothing is waiting."], [])
     assert run("run", "--until-empty") == (0, ["0 done, 0 waiting."], [])
     code, out, err = run("pause")
     assert (code, out) == (5, [])
-    assert "Nothing was said yet" in err[0]
+    assert "Nothing has been said yet" in err[0]
     assert not home.transcript.exists()
     assert run()[0] == 0
 
@@ -133,7 +133,7 @@ def test_where_no_assistant_runs_the_command_works_itself(run: Run, work: FakeWo
     ]
     assert sorted(work.made) == sorted({work.subjects[0], work.subjects[2]})
     assert run("status")[1] == [
-        "It is worked on when an assistant runs, or now:",
+        "The work is done while an assistant is running, or now with:",
         "→ assistant idle run --until-empty",
         "  describe           1 waiting",
     ]
@@ -143,7 +143,7 @@ def test_a_kind_that_there_is_not_is_told(run: Run, work: FakeWork) -> None:
     for action in ("run", "retry"):
         code, out, err = run(action, "--kind", "gossip")
         assert (code, out) == (2, [])
-        assert err[0].startswith("There is no idle work of the kind 'gossip'; there is: ")
+        assert err[0].startswith("There is no idle work of kind 'gossip'. Kinds: ")
     assert run("run", "--kind", "describe")[1][-1] == "3 done, 0 waiting."
 
 
@@ -153,14 +153,14 @@ def test_what_was_given_up_is_shown_and_tried_again(run: Run, home: Home, work: 
     assert (code, out) == (
         0,
         [
-            "Nothing waits, 1 given up.",
+            "Nothing is waiting, 1 given up.",
             "  describe           0 waiting, 1 given up",
             "→ assistant idle retry",
             f"  given up: describe {work.subjects[0][:8]} (ModelFailed)",
         ],
     )
     assert rows(run("status", "--json")[1])[1]["error"] == "ModelFailed"
-    assert run("retry", "--kind", "describe")[1] == ["1 to be tried again."]
+    assert run("retry", "--kind", "describe")[1] == ["1 will be retried."]
     assert run("run")[1][-1] == "3 done, 0 waiting."
 
 
@@ -168,7 +168,7 @@ def test_a_pause_holds_until_it_is_over(run: Run, home: Home, work: FakeWork) ->
     assert run("pause")[1][0].startswith("Paused since ")
     assert rows(run("status", "--json")[1])[0]["paused"] is not None
     assert rows(run("resume", "--json")[1])[0]["paused"] is None
-    assert run("status")[1] == ["Nothing waits."]
+    assert run("status")[1] == ["Nothing is waiting."]
 
 
 def test_memories_are_tidied(run: Run, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -188,15 +188,15 @@ def test_a_running_assistant_works_on_it_itself(run: Run, home: Home, work: Fake
         assert run("run", "--until-empty")[1][-1] == "3 done, 0 waiting."
         assert work.made == work.subjects
         assert run("run", "--kind", "gossip")[0] == 2
-        assert run("retry")[1] == ["0 to be tried again."]
+        assert run("retry")[1] == ["0 will be retried."]
         assert run("pause")[1][0].startswith("Paused since ")
-        assert run("resume")[1] == ["Nothing waits.", "  describe           0 waiting"]
+        assert run("resume")[1] == ["Nothing is waiting.", "  describe           0 waiting"]
 
 
 def test_but_not_while_somebody_speaks_nor_for_others(run: Run, home: Home, work: FakeWork) -> None:
     with attended(home) as tell:
         assert run("run", "--user", "bob")[0] == 5
-        assert run("status", "--user", "bob")[1] == ["Nothing waits."]
+        assert run("status", "--user", "bob")[1] == ["Nothing is waiting."]
         tell(TurnStarted(1))
         request = {"act": "idle", "do": "run", "user": "me"}
         assert list(send_request(home.door, request) or ()) == [{"event": "begun"}]

@@ -144,7 +144,7 @@ async def test_before_the_first_turn_it_says_what_will_be_there() -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.pause()
 
-        assert "Every turn gets a bar here" in shown(app)
+        assert "When a turn is over, it gets a bar here" in shown(app)
 
 
 async def test_enter_opens_the_turn_under_the_cursor(tmp_path: Path) -> None:

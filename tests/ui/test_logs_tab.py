@@ -101,7 +101,7 @@ def test_what_would_command_the_terminal_is_taken_out(home: Home) -> None:
 
 async def test_an_empty_log_says_what_will_be_there(home: Home) -> None:
     async with opened(home) as (app, _):
-        assert EMPTY.split(";")[0] in shown(app)
+        assert EMPTY.split(".")[0] in shown(app)
 
 
 async def test_lines_appear_as_they_are_written(home: Home) -> None:
@@ -162,7 +162,7 @@ async def test_words_narrow_the_log_and_letters_there_are_text(home: Home) -> No
         assert "all levels, with" in shown(app)
         assert "we want water" in shown(app)
         await pilot.press("enter", "slash", "x")
-        await until(pilot, lambda: "No line is like that." in shown(app))
+        await until(pilot, lambda: "No line matches." in shown(app))
         await pilot.press("escape")
         await until(pilot, lambda: "nothing" in shown(app))
         await until(pilot, lambda: app.focused is app.query_one(LogView))

@@ -47,10 +47,13 @@ def one_sentence(err: str) -> str:
 @pytest.mark.parametrize("act", ["add", "search"])
 def test_texts_that_are_none_are_refused(run: Run, act: str) -> None:
     for typed, said in (
-        (b"My dog is called Max. " * 50_000, "The text has 1,099,999 characters; 10,000 are the"),
+        (
+            b"My dog is called Max. " * 50_000,
+            "The text has 1,099,999 characters; the limit is 10,000",
+        ),
         (b"", "The text is empty."),
         (b" \n\t", "The text is empty."),
-        (b"a NUL \0 byte", "The text holds a NUL character."),
+        (b"a NUL \0 byte", "The text contains a NUL character."),
     ):
         code, out, err = run(act, "-", typed=typed)
         assert (code, out) == (2, "")

@@ -87,17 +87,17 @@ def test_the_command_filters_leafs_and_looks_for_letters(run: Run) -> None:
     assert len(run("list", "--since", "2026-11-23", "--before", "2026-11-25")[1]) == 2
     assert "Max is a dog." in run("list", "--offset", "3", "--limit", "1")[1][0]
     assert run("list", "--offset", "3", "--limit", "1")[1][1].startswith("Up to 4 of 5")
-    assert run("list", "--state", "being-forgotten")[1] == ["No memory is like that."]
+    assert run("list", "--state", "being-forgotten")[1] == ["No memory matches."]
     found = run("search", "--plain", "max")[1]
     assert [line.split("  ")[-1] for line in found] == ["MAX barks at night.", "Max is a dog."]
     code, _, err = run("list", "--since", "yesterday")
-    assert (code != 0, err[0]) == (True, "'yesterday' is no day and no time.")
+    assert (code != 0, err[0]) == (True, "'yesterday' is neither a date nor a time.")
     assert run("users")[1] == [f"{'bob':<24}  1 memory", f"{'me':<24}  5 memories"]
 
 
 @pytest.mark.usefixtures("memories")
 def test_receipts_are_listed_the_newest_first(run: Run, memories: list[Memory]) -> None:
-    assert run("receipts")[1] == ["Nothing was forgotten for good yet."]
+    assert run("receipts")[1] == ["Nothing has been forgotten for good yet."]
     for each in memories[:2]:
         assert run("forget", each.id, "--now")[0] == 0
     lines = run("receipts")[1]

@@ -110,7 +110,7 @@ def test_a_memory_s_whole_life(run: Run, tmp_path: Path) -> None:
     assert "pinned" in run("pin", key)[1][0]
     assert "not pinned" in run("unpin", key)[1][0]
     assert "never recalled" in run("never-recall", key)[1][0]
-    assert "recalled where it fits" in run("never-recall", key, "--undo")[1][0]
+    assert "can be recalled" in run("never-recall", key, "--undo")[1][0]
     assert "feedback +1" in run("feedback", key, "+")[1][0]
     assert "no feedback" in run("feedback", key, "-")[1][0]
     assert run("edit", key, "It is in the shed.")[1] == [f"Edited as {key}."]
@@ -123,13 +123,13 @@ def test_a_memory_s_whole_life(run: Run, tmp_path: Path) -> None:
     again = tmp_path / "again.jsonl"
     assert run("export", str(again))[0] == 0
     assert again.read_bytes() == before
-    assert run("rebuild")[1] == ["Built anew: 1 memory."]
+    assert run("rebuild")[1] == ["Rebuilt: 1 memory."]
     forgotten, looked = run("forget", key, "--now")[1]
     assert forgotten == "Forgotten: 1 memory."
     assert looked.endswith("nothing found.")
     assert run("import", str(file))[1] == [
         "0 memories imported.",
-        "Left out, because you had it forgotten: 1 memory.",
+        "Left out, since you have forgotten them: 1 memory.",
     ]
 
 
@@ -150,10 +150,10 @@ def test_json_is_one_object_a_line(run: Run) -> None:
     ("words", "code", "sentence"),
     [
         (["show", "0123456789"], 5, "There is no memory '0123456789'."),
-        (["show", "0123"], 2, "'0123' is too short: 6 or more characters of an id name a memory."),
+        (["show", "0123"], 2, "'0123' is too short: give 6 or more characters of an id."),
         (["add", " "], 2, "The text is empty."),
         (["search", ""], 2, "The text is empty."),
-        (["list", "--limit", "0"], 2, "--limit takes a number, 1 or more."),
+        (["list", "--limit", "0"], 2, "--limit must be a number, 1 or more."),
         (["import", "/nowhere/at/all"], 5, None),
         (["forget"], 2, None),
         (["fly"], 2, None),
@@ -177,8 +177,8 @@ def test_an_export_replaces_no_file(run: Run, tmp_path: Path) -> None:
 
     assert (code, out) == (5, [])
     assert err == [
-        f"The file {file} is there already.",
-        "→ Name another, or remove it.",
+        f"The file {file} already exists.",
+        "→ Choose another name, or remove it.",
     ]
     assert file.read_text() == "of last year"
     assert list(tmp_path.glob("*memories.jsonl*")) == [file]
@@ -190,10 +190,10 @@ def test_what_the_voice_would_leave_out_is_told(run: Run) -> None:
     run("add", "Tea, never coffee.")
 
     assert run("search", "where is the spare key")[1][-1] == (
-        "1 of the 2 fit too little: what scores below 0.5 the voice leaves out."
+        "1 of the 2 are too far off: the voice leaves out scores below 0.5."
     )
     assert run("search", "football")[1][-1] == (
-        "None of them fits: what scores below 0.5 the voice leaves out."
+        "None of them is close enough: the voice leaves out scores below 0.5."
     )
 
 

@@ -63,7 +63,7 @@ async def test_all_are_shown_with_where_they_come_from_and_the_turn(tmp_path: Pa
         assert here.texts()[1::2] == [TEA, LISBON, DOG]
         await at(here, LISBON)
         shown = detail(here)
-        assert "The exchange it rests on" in shown
+        assert "Based on the exchange of" in shown
         assert "assistant: I see." in shown
         await here.press("h")
         assert here.here == "I see."
@@ -90,7 +90,7 @@ async def test_search_goes_by_recall_or_by_letters(tmp_path: Path) -> None:
         await here.until(lambda: here.table.total == 0)
         here.app.query_one("#search", Input).value = "LISB"
         await here.until(lambda: here.texts() == [LISBON])
-        assert "1 with these letters" in words(here, "#about")
+        assert "1 with this text" in words(here, "#about")
         await here.press("down", "escape")
         await here.until(lambda: here.table.total == 6)
         assert here.app.query_one("#search", Input).value == ""

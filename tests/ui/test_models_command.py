@@ -110,7 +110,7 @@ def test_pulling_what_is_whole(store: ModelStore) -> None:
     run(store, "models", "pull", "whisper-tiny.en")
 
     assert (
-        "whisper-tiny.en: already here, and whole."
+        "whisper-tiny.en: already here and intact."
         in run(store, "models", "pull", "whisper-tiny.en")[1]
     )
 
@@ -158,14 +158,14 @@ def test_verifying(store: ModelStore) -> None:
     run(store, "--profile", "tiny", "models", "pull")
     code, text = run(store, "models", "verify")
     assert code == 0
-    assert sorted(line for line in text.splitlines() if "whole" in line) == sorted(
-        f"{name}: whole." for name in ROLES
+    assert sorted(line for line in text.splitlines() if "intact" in line) == sorted(
+        f"{name}: intact." for name in ROLES
     )
 
     (store.folder("whisper-tiny.en") / "a").write_bytes(b"another content"[:15])
     code, text = run(store, "models", "verify")
     assert code == ModelCorrupt.exit_code
-    expected = "a has a different SHA-256 from the catalogue's. To mend it: assistant models pull"
+    expected = "a has a different SHA-256 from the catalogue's. To fix it: assistant models pull"
     assert expected in text
     code, text = run(store, "--json", "models", "verify", "whisper-tiny.en")
     [row] = lines(text)
@@ -302,7 +302,7 @@ def test_a_start_without_a_network_goes_on_and_tries_once_a_day(
     hub.files = {}
     stream = io.StringIO()
     missing_models.pull_missing(Settings(), stream)
-    assert f"Going on with {SMALL.llm}." in stream.getvalue()
+    assert f"Continuing with {SMALL.llm}." in stream.getvalue()
     asked = len(hub.requests)
     assert asked > 0
     stream = io.StringIO()

@@ -110,7 +110,7 @@ async def test_d_downloads_and_enter_uses_it(home: Home, store: ModelStore) -> N
         await until(pilot, lambda: len(app.troubles) == 1)
         assert "not on this machine yet" in str(app.troubles[0])
         await pilot.press("d")
-        await until(pilot, lambda: app.told == ["small-whisper is here."])
+        await until(pilot, lambda: app.told == ["small-whisper has been downloaded."])
         await until(pilot, lambda: "here" in line(app, "small-whisper"))
         await pilot.press("enter")
         await until(pilot, lambda: len(app.changes) == 1)
@@ -205,7 +205,7 @@ async def test_why_the_profile_has_its_language_model_is_said_beside_it(
     async with opened(home, store) as (app, pilot):
         assert "this machine is small" not in shown(app)
         await pilot.press("down")
-        await until(pilot, lambda: "takes Small Thinker: this machine is small." in shown(app))
+        await until(pilot, lambda: "uses Small Thinker: this machine is small." in shown(app))
 
 
 async def test_the_encoder_is_not_to_be_chosen(home: Home, store: ModelStore) -> None:

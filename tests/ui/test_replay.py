@@ -257,7 +257,7 @@ def test_what_is_being_forgotten_is_not_shown(run: Run, home: Home) -> None:
 def test_what_there_is_is_listed(run: Run, home: Home) -> None:
     code, out, _ = run()
     assert code == 0
-    assert out.startswith("Nothing was recorded.")
+    assert out.startswith("No recordings yet.")
     path = record(Recordings(home.recordings), EVENTS)
     assert run()[1].startswith(path.stem)
     assert json.loads(run("--json")[1]) == {"event": "recording", "path": str(path)}
@@ -274,7 +274,7 @@ def test_the_demo_ships(run: Run) -> None:
     ("content", "sentence"),
     [
         ("", "is empty."),
-        ("hello\n", "is no recorded conversation."),
+        ("hello\n", "is not a recording."),
         ('{"recording": 9, "id": "", "began": "", "conversation": "", "key": ""}\n', "version"),
         ('{"recording": 1, "id": "", "began": "", "conversation": "", "key": ""}\n', "nothing."),
     ],
@@ -301,7 +301,7 @@ def test_one_that_is_not_there_and_a_folder(run: Run, tmp_path: Path) -> None:
 def test_the_speed_is_a_number(run: Run, speed: str) -> None:
     code, _, err = run("demo", f"--speed={speed}")
     assert code == 2
-    assert "The speed is a number" in err
+    assert "The speed must be" in err
 
 
 def test_events_of_another_version_are_left_out_and_counted_once(run: Run, home: Home) -> None:

@@ -82,7 +82,7 @@ async def test_a_turn_is_shown_with_all_that_belongs_to_it(tmp_path: Path) -> No
         "What does my dog like?",
         "He loves fetch and long walks. ⟂ interrupted",
         "1,252 of 8,000 tokens",
-        "52 tokens read anew",
+        "52 tokens newly read",
         f"{'history':<15}{900:>6}",
         "0.91 My dog is called Max.",
         "meaning +0.60 words +0.31",
@@ -97,7 +97,11 @@ async def test_a_turn_is_shown_with_all_that_belongs_to_it(tmp_path: Path) -> No
 async def test_empty_panes_say_what_will_be_there(tmp_path: Path) -> None:
     async with opened(ToldSession(), tmp_path) as (app, _):
         seen = shown(app)
-    for words in ("Nothing was said yet", "What the model is shown", "Memories that a turn"):
+    for words in (
+        "Nothing has been said yet",
+        "What the model is shown",
+        "The memories recalled for",
+    ):
         assert words in seen, words
 
 
@@ -179,16 +183,16 @@ async def test_a_memory_is_changed_where_it_is_shown(tmp_path: Path) -> None:
 async def test_what_fails_is_told_until_it_is_dismissed(tmp_path: Path) -> None:
     class Failing(ToldSession):
         async def ask(self, request: object) -> list[dict[str, object]]:
-            raise StoreError("The memories are still being read.", mend="Try again.")
+            raise StoreError("The memories are still loading.", mend="Try again.")
 
     async with opened(Failing((*READY, *TURN)), tmp_path) as (app, pilot):
         app.query_one("#injected OptionList", OptionList).focus()
         await pilot.press("d")
         await settled(pilot)
-        assert "still being read. → Try again." in shown(app)
+        assert "still loading. → Try again." in shown(app)
         await pilot.press("escape")
         await settled(pilot)
-        assert "still being read" not in shown(app)
+        assert "still loading" not in shown(app)
 
 
 async def test_the_newest_trouble_covers_nothing(tmp_path: Path) -> None:
@@ -219,7 +223,7 @@ async def test_what_is_forgotten_leaves_the_screen_and_undo_brings_it_back(tmp_p
             assert words not in seen
         app.query_one("#context OptionList", OptionList).focus()
         await pilot.press("enter")
-        assert "not shown any more" in shown(app)
+        assert "no longer shown" in shown(app)
         await pilot.press("escape")
         session.tell(ForgettingUndone("f"))
         await settled(pilot)

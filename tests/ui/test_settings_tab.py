@@ -214,19 +214,19 @@ async def test_other_keys_for_the_screen_are_a_table_that_is_typed(home: Home) -
         await written(pilot, app)
 
         assert in_file(home, "screen.keys") == {"voice.mute": "m"}
-        with pytest.raises(SettingsError, match="is a table"):
+        with pytest.raises(SettingsError, match="must be a table"):
             set_setting(home, "screen.keys", "m")
 
 
 async def test_a_flag_outweighs_the_file_and_says_so(home: Home) -> None:
     async with opened(home, flags={"general.profile": "tiny"}) as (app, pilot):
-        assert "It comes from a flag of the command line" in shown(app)
+        assert "It comes from a command-line flag" in shown(app)
         await pilot.press("enter")
         await until(pilot, lambda: len(app.troubles) == 1)
         await pilot.press("delete")
         await until(pilot, lambda: len(app.troubles) == 2)
 
-        assert "a flag of the command line, which outweighs" in str(app.troubles[0])
+        assert "a command-line flag, which overrides" in str(app.troubles[0])
         assert not home.settings_file.exists()
 
 
@@ -256,7 +256,7 @@ async def test_a_file_that_can_not_be_written_is_told(home: Home) -> None:
 async def test_words_narrow_the_list_and_letters_there_are_text(home: Home) -> None:
     async with opened(home) as (app, pilot):
         await pilot.press("slash", *"qq")
-        await until(pilot, lambda: "No setting has these words" in shown(app))
+        await until(pilot, lambda: "No setting contains these words" in shown(app))
         await pilot.press("escape", "slash", *"bear")
         await until(pilot, lambda: "llm.api_key" in shown(app))
         assert "persona" not in shown(app)

@@ -57,7 +57,7 @@ def row(lines: list[str]) -> dict[str, Any]:
 def test_an_empty_home_holds_nothing(run: Run) -> None:
     code, out, err = run(given=SECRET)
     assert (code, err) == (0, [])
-    assert out[0] == "Nothing was found that should not be there."
+    assert out[0] == "No traces were found."
     assert out[1].startswith("Searched: ")
 
 
@@ -69,12 +69,13 @@ def test_an_old_version_and_a_log_line_are_found_and_cleaned(
     code, out, _ = run(given=f"\n{SECRET}\nsomething else\n")
     assert code == 1
     assert (
-        "An older version of the memories still holds 1 memory that was removed or changed." in out
+        "An older version of the memories still contains 1 memory that was removed or changed."
+        in out
     )
     assert "A text was found in logs/assistant.log." in out
     home.log.unlink()
     code, out, _ = run("--clean", given=SECRET)
-    assert (code, out[0]) == (0, "Nothing was found that should not be there.")
+    assert (code, out[0]) == (0, "No traces were found.")
     assert not any("parrot" in line.lower() for line in out)
     found = row(run("--json")[1])
     assert (found["clean"], found["removed"], found["free_pages"]) == (True, 0, 0)

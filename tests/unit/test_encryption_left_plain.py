@@ -69,7 +69,7 @@ def test_where_there_are_none_nothing_is_said_of_them(plain: Home) -> None:
 def test_what_is_still_to_be_saved_is_saved_first(plain: Home) -> None:
     saving_marker(plain.memories).write_text("memories.damaged-20260101-000000\n")
     before = content(plain)
-    with pytest.raises(StoreError, match="still to be saved") as told:
+    with pytest.raises(StoreError, match="still have to be recovered") as told:
         enable(plain)
     assert str(told.value.mend).startswith("assistant memory list")
     assert content(plain) == before

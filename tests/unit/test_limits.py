@@ -30,7 +30,7 @@ def test_far_from_its_limits_nothing_is_told(
 
 def test_each_is_told_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     first, second = told(monkeypatch, tmp_path, LEAST_FREE - 1, MOST_MEMORIES)
-    assert first.startswith("The disk is nearly full (499 MB are free)")
+    assert first.startswith("The disk is nearly full (499 MB free)")
     assert second.startswith("There are 100,000 memories;")
 
 

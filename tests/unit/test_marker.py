@@ -162,14 +162,14 @@ def test_it_is_verified_too(home: Home) -> None:
     ):
         with table.forgotten.during("ada", {X}, []):
             [found] = verify(table, transcript).found
-            assert found.startswith("Something that was to be forgotten is not removed")
+            assert found.startswith("Something that was to be forgotten is not completely")
         assert verify(table, transcript, [word]).found == ()
         assert verify(table, transcript).unknown == ()
         schema = tombstone_table._schema()
         columns = [["ada"], [word], [False], [True]]
         table._db.open_table("forgotten").add(pa.table(columns, schema=schema))
         found_now = verify(table, transcript, [word]).found
-        assert "The list of what was forgotten holds something that is no mark." in found_now
+        assert "The list of what was forgotten contains an invalid entry." in found_now
         assert "A text was found in the list of what was forgotten." in found_now
 
 

@@ -143,7 +143,7 @@ def test_an_edited_fact_is_found_by_its_new_words_alone(desk: MemoryAdmin) -> No
 
 
 def test_what_was_said_cannot_be_edited(filled: MemoryAdmin) -> None:
-    with pytest.raises(SettingsError, match="to the letter") as refused:
+    with pytest.raises(SettingsError, match="word for word") as refused:
         filled.edit(id_of(filled, "Max"), "My cat Max.")
     assert "forget" in str(refused.value.mend)
     assert SAID[0][0] in texts(filled)

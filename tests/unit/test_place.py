@@ -77,7 +77,7 @@ def test_the_setting_names_a_folder_or_an_address(home: Home) -> None:
     "address", ["s3://me:s3cr3t@bucket/path", "s3://bucket/path?secret=s3cr3t", "az://x/y#s3cr3t"]
 )
 def test_credentials_in_the_address_are_refused_and_not_repeated(home: Home, address: str) -> None:
-    with pytest.raises(SettingsError, match="credentials belong into the environment") as caught:
+    with pytest.raises(SettingsError, match="credentials belong in the environment") as caught:
         store_location(home, stored_at(address))
     assert "s3cr3t" not in f"{caught.value} {caught.value.mend}"
 
@@ -137,7 +137,7 @@ def test_what_can_be_read_of_it_is_saved(
         assert stored(table) == [mine], "what was forgotten stays so"
     [aside] = set_aside(home)
     [notice] = told
-    assert f"set aside as {aside.name}: 2 memories could still be read" in notice.text
+    assert f"set aside as {aside.name}: 2 memories could be recovered" in notice.text
     with closing(MemoryTable.open(str(aside))) as table:
         assert stored(table) == [mine], "nothing was deleted"
 
@@ -163,8 +163,8 @@ def test_what_was_said_comes_back_from_the_transcript(
 
     asyncio.run(load())
     transcript.close()
-    assert "nothing could be read" in told[0].text
-    assert "pinned or marked beyond that is gone" in told[0].text
+    assert "nothing could be recovered" in told[0].text
+    assert "pinned or rated are lost" in told[0].text
     assert not place.marker.exists()
 
 
@@ -174,7 +174,7 @@ def test_an_object_store_cannot_be_set_aside_and_is_left_alone(
     place = store_location(home, stored_at("s3://bucket/path"))
     place.marker.touch()
     dying(monkeypatch, "check", "save")
-    with pytest.raises(StoreDamaged, match="is damaged, and can't be read") as caught:
+    with pytest.raises(StoreDamaged, match="is damaged and can't be read") as caught:
         open_store(place, told.append)
     assert caught.value.mend is not None
     assert told == []

@@ -86,13 +86,13 @@ def test_a_line_that_is_cut_off_at_the_end_costs_itself(recordings: Recordings) 
     ("content", "sentence"),
     [
         (b"", "is empty"),
-        (b"hello\n", "is no recorded conversation"),
-        (b"\xff\xfe\x00{}\n[1]\n", "is no recorded conversation"),
-        (b"[1]\n", "is no recorded conversation"),
-        (b'{"at": "x"}\n', "is no recorded conversation"),
+        (b"hello\n", "is not a recording"),
+        (b"\xff\xfe\x00{}\n[1]\n", "is not a recording"),
+        (b"[1]\n", "is not a recording"),
+        (b'{"at": "x"}\n', "is not a recording"),
         (
             b'{"recording": 2, "id": "", "began": "", "conversation": "", "key": ""}\n',
-            "another version",
+            "newer version",
         ),
     ],
 )
@@ -106,7 +106,7 @@ def test_what_is_no_recording_is_told(home: Home, content: bytes, sentence: str)
 def test_nothing_is_written_over_what_is_there(home: Home) -> None:
     path = home.root / "mine.jsonl"
     path.write_text("precious")
-    with pytest.raises(StoreError, match="there already"):
+    with pytest.raises(StoreError, match="already exists"):
         Recordings(home.recordings).begin("talk", path)
     assert path.read_text() == "precious"
 

@@ -255,12 +255,12 @@ async def test_what_can_no_longer_be_written_is_told_and_the_conversation_goes_o
         bench.tell(TurnHeard(2, "two"))
     [notice] = [event for event in bench.heard if isinstance(event, Notice)]
     assert notice.severity is Severity.WARNING
-    assert "recorded no more" in notice.text
+    assert "Recording has stopped" in notice.text
     assert RecordingChanged(None) in bench.heard
 
 
 async def test_without_a_transcript_nothing_can_be_recorded() -> None:
-    with pytest.raises(StoreError, match="could not be forgotten"):
+    with pytest.raises(StoreError, match="could not be made to forget"):
         await Recorder(EventBus()).start()
 
 
@@ -269,5 +269,5 @@ async def test_one_that_is_named_lies_there(bench: Bench, tmp_path: Path) -> Non
     assert bench.recorder.path == tmp_path / "mine.jsonl"
     await bench.recorder.stop()
     assert json.loads((tmp_path / "mine.jsonl").read_text().splitlines()[0])["recording"] == 1
-    with pytest.raises(StoreError, match="there already"):
+    with pytest.raises(StoreError, match="already exists"):
         await bench.recorder.start(tmp_path / "mine.jsonl")

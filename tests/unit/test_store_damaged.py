@@ -94,7 +94,7 @@ async def test_what_was_said_comes_back_while_the_assistant_runs(
 
     [aside] = home.root.glob("memories.damaged-*")
     notices = [each.text for each in told if isinstance(each, Notice)]
-    assert any(f"is set aside as {aside.name}" in text for text in notices)
+    assert any(f"has been set aside as {aside.name}" in text for text in notices)
     assert not place.marker.exists()
 
 
@@ -134,7 +134,7 @@ async def test_damage_that_cannot_be_set_aside_is_told_once_and_not_tried_for_ev
     def fails() -> MemoryTable:
         nonlocal tried
         tried += 1
-        raise StoreDamaged("The memory s3://bucket is damaged, and can't be read.")
+        raise StoreDamaged("The memory s3://bucket is damaged and can't be read.")
 
     told = list[Event]()
     memory = user_memory(fails, user=USER, emit=told.append)

@@ -211,7 +211,7 @@ def test_a_copy_that_came_out_otherwise_does_not_count(
 
     real = rewrite.copy_over
     monkeypatch.setattr(rewrite, "copy_over", lambda inner: real(Losing(inner)))
-    with pytest.raises(StoreError, match="did not come out"):
+    with pytest.raises(StoreError, match="changed them"):
         table.rewrite()
     assert stored(table) == told
 

@@ -52,7 +52,7 @@ def of_user(opened: MemoryAdmin) -> list[Memory]:
     return [m for m in reversed(opened.newest().memories) if m.speaker != ASSISTANT]
 
 
-# -- told again ---------------------------------------------------------------------------------
+# -- said again ---------------------------------------------------------------------------------
 
 
 async def test_what_is_told_again_while_it_runs_refreshes_what_is_there(home: Home) -> None:
@@ -121,17 +121,17 @@ def test_the_command_line_shows_and_splits(home: Home) -> None:
     ids = told(home, SAID, AGAIN)
     with desk(home) as opened:
         shown = "\n".join(lines(handle_request(opened, {"act": "show", "id": f"{ids[0]}-user"})))
-        assert "told again" in shown
+        assert "said again" in shown
         assert "expires       never" in shown
         answer = "\n".join(
             lines(handle_request(opened, {"act": "show", "id": f"{ids[0]}-assistant"}))
         )
         assert f"{DAYS_AGO + timedelta(days=365):%Y-%m}" in answer
-        assert shown.count("The exchange it rests on") == 2
+        assert shown.count("Based on the exchange of") == 2
         split = list(lines(handle_request(opened, {"act": "split", "id": f"{ids[0]}-user"})))
-        assert split[-1] == "2 memories stand for themselves now."
+        assert split[-1] == "2 memories are separate now."
         shown = "\n".join(lines(handle_request(opened, {"act": "show", "id": f"{ids[0]}-user"})))
-        assert "told again" not in shown
+        assert "said again" not in shown
 
 
 @pytest.mark.parametrize("which", [0, 1])

@@ -20,9 +20,9 @@ def add_parser(commands: "argparse._SubParsersAction[Any]") -> None:
     setting = actions.add_parser("set", help="write a setting to the settings file")
     setting.add_argument("key", metavar="SECTION.NAME")
     setting.add_argument("value", metavar="VALUE")
-    unsetting = actions.add_parser("unset", help="take a setting out of the settings file")
+    unsetting = actions.add_parser("unset", help="remove a setting from the settings file")
     unsetting.add_argument("key", metavar="SECTION.NAME")
-    actions.add_parser("path", help="say where the settings file is")
+    actions.add_parser("path", help="print the path of the settings file")
 
 
 def run(args: argparse.Namespace, home: Home, flags: Mapping[str, str]) -> int:
@@ -55,7 +55,7 @@ def _say(as_json: bool, value: dict[str, Any], text: object) -> None:
 
 
 def _show(loaded: Loaded, file: Path) -> None:
-    print(f"# {file}{'' if file.exists() else ' (not written yet: all defaults)'}")
+    print(f"# {file}{'' if file.exists() else ' (does not exist yet: all defaults)'}")
     section = ""
     for row in rows(loaded):
         head, _, name = row["key"].partition(".")

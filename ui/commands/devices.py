@@ -1,4 +1,4 @@
-"""`assistant devices`: the microphones and loudspeakers that can be chosen."""
+"""`assistant devices`: lists the microphones and loudspeakers to choose from."""
 
 import argparse
 import json
@@ -14,7 +14,7 @@ NOTHING = "There is no microphone and no loudspeaker; type instead: assistant ta
 
 
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add the command to the command line's own."""
+    """Add the command's parser."""
     subparsers.add_parser(
         "devices",
         help="show microphones and loudspeakers",

@@ -1,4 +1,4 @@
-"""`assistant encryption`: encrypt what is kept, undo that, change the passphrase, recover."""
+"""`assistant encryption`: encrypts or decrypts your data, changes the passphrase, recovers."""
 
 import argparse
 import sys
@@ -21,7 +21,7 @@ from ui.text.encryption import mend, sentence
 
 
 def add_parser(commands: "argparse._SubParsersAction[Any]") -> None:
-    summary = "encrypt what is kept, or undo that; recover a lost key"
+    summary = "encrypt or decrypt your data; recover a lost key"
     parser = commands.add_parser(
         "encryption",
         help=summary,
@@ -30,10 +30,10 @@ def add_parser(commands: "argparse._SubParsersAction[Any]") -> None:
     )
     parser.set_defaults(show_help=parser.print_help)
     actions = parser.add_subparsers(dest="action", metavar="ACTION")
-    actions.add_parser("status", help="whether it is encrypted, and by what")
+    actions.add_parser("status", help="whether your data is encrypted, and how")
     for name, what in (
-        ("enable", "encrypt what is kept so far and from now on"),
-        ("recover", "lock it anew with the recovery key"),
+        ("enable", "encrypt your data, present and future"),
+        ("recover", "set a new lock, using the recovery key"),
     ):
         action = actions.add_parser(name, help=what)
         way = action.add_mutually_exclusive_group()
@@ -47,8 +47,8 @@ def add_parser(commands: "argparse._SubParsersAction[Any]") -> None:
             const="passphrase",
             help="key behind a passphrase",
         )
-    actions.add_parser("disable", help="decrypt all of it")
-    actions.add_parser("change-passphrase", help="another one, or one in place of the keyring")
+    actions.add_parser("disable", help="decrypt your data")
+    actions.add_parser("change-passphrase", help="set another, or replace the keyring by one")
 
 
 def run(args: argparse.Namespace, home: Home, settings: Settings) -> int:
@@ -62,17 +62,17 @@ def run(args: argparse.Namespace, home: Home, settings: Settings) -> int:
             _show(encryption_status(home), settings, as_json=args.json)
         case "enable":
             keys.enable(by, ask, partial(_recovery, args.json), _progress)
-            _say(args, "encrypted", "What is kept is encrypted.")
+            _say(args, "encrypted", "Your data is encrypted.")
         case "disable":
             keys.disable(ask, _progress)
-            _say(args, "decrypted", "What is kept is no longer encrypted.")
+            _say(args, "decrypted", "Your data is no longer encrypted.")
         case "change-passphrase":
             keys.change_passphrase(ask)
-            _say(args, "passphrase", "From now on the new passphrase opens it.")
+            _say(args, "passphrase", "From now on, the new passphrase unlocks your data.")
         case _:
             how = keys.recover(by, ask)
             what = "the passphrase" if how == "passphrase" else "the system's keyring"
-            _say(args, "recovered", f"Recovered; from now on {what} opens it.")
+            _say(args, "recovered", f"Recovered; from now on, {what} unlocks your data.")
     return 0
 
 

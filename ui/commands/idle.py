@@ -1,6 +1,7 @@
-"""`assistant idle`: what is worked on while nobody speaks; look, run it now, pause it.
+"""`assistant idle`: shows, runs or pauses the work done while nobody speaks.
 
-A running assistant is asked; where none runs, the command does it."""
+Asks a running assistant; if none runs, the command does the work itself.
+"""
 
 import argparse
 import asyncio
@@ -26,9 +27,9 @@ if TYPE_CHECKING:
 
 Show = Callable[[Row], None]
 
-SUMMARY = "what is worked on while nobody speaks: look, run it now, pause"
+SUMMARY = "work done while nobody speaks: show, run now, pause"
 STARTING_S = 10.0
-"""For how long another process may have the memories open without opening its door."""
+"""Seconds for which another process may have the memories open without accepting requests yet."""
 ASKED_EVERY_S = 0.5
 NOTHING: Row = {
     "event": "idle",
@@ -42,23 +43,23 @@ NOTHING: Row = {
     "asked": None,
     "attended": False,
 }
-"""Of a home in which nothing was said yet."""
+"""The status of a home in which nothing has been said yet."""
 
 
 def add_parser(commands: "argparse._SubParsersAction[Any]") -> None:
     parser = commands.add_parser("idle", help=SUMMARY, description=SUMMARY)
     parser.set_defaults(show_help=parser.print_help)
     actions = parser.add_subparsers(dest="action", metavar="ACTION")
-    actions.add_parser("status", help="what waits, what runs, what was given up")
-    running = actions.add_parser("run", help="work on it now: one batch of what is due")
+    actions.add_parser("status", help="what is waiting, running, or was given up")
+    running = actions.add_parser("run", help="do one batch of due work now")
     running.add_argument(
         "--until-empty", action="store_true", help="batch after batch, until nothing is due"
     )
-    actions.add_parser("pause", help="do nothing of it, until `resume`")
-    actions.add_parser("resume", help="go on while nobody speaks")
-    retrying = actions.add_parser("retry", help="try again what was given up")
+    actions.add_parser("pause", help="stop until `resume`")
+    actions.add_parser("resume", help="continue while nobody speaks")
+    retrying = actions.add_parser("retry", help="retry what was given up")
     for action in (running, retrying):
-        action.add_argument("--kind", metavar="K", help="only work of this kind, as in `status`")
+        action.add_argument("--kind", metavar="K", help="only this kind of work, as in `status`")
 
 
 def run(args: argparse.Namespace, home: Home, settings: Settings) -> int:
@@ -97,10 +98,10 @@ def _answers(home: Home, settings: Settings, request: Request) -> Iterator[Row]:
         return
     if not home.transcript.exists():
         if request["do"] == "pause":
-            raise StoreError("Nothing was said yet, so there is nothing to pause.")
+            raise StoreError("Nothing has been said yet, so there is nothing to pause.")
         yield NOTHING
         return
-    # A second's worth of imports, which asking does without.
+    # These imports take a second; asking a running assistant doesn't need them.
     from assistant.compose import open_idle_admin
 
     with (
@@ -132,16 +133,16 @@ def _run(home: Home, settings: Settings, request: Request, show: Show) -> None:
 
 
 def _follow(home: Home, request: Request, show: Show) -> None:
-    """Until the running assistant has done it: somebody may speak meanwhile.
+    """Wait until the running assistant has done it, which may be interrupted by speech.
 
     Raises:
-        StoreError: it could not, or has ended.
+        StoreError: it failed, or the assistant has ended.
     """
     told: Row = {}
     while True:
         answered = send_request(home.door, {**request, "do": "status"})
         if answered is None:
-            raise StoreError("The assistant has ended; what was left waits for the next time.")
+            raise StoreError("The assistant has ended; the rest waits for the next time.")
         row = next(each for each in answered if each["event"] == "idle")
         asked = row["asked"]
         if not asked["goes_on"]:
@@ -157,7 +158,7 @@ def _follow(home: Home, request: Request, show: Show) -> None:
 
 
 async def _work(home: Home, settings: Settings, vault: Vault, request: Request, show: Show) -> None:
-    """Here, where no assistant runs."""
+    """Do the work here, because no assistant is running."""
     from assistant.compose import open_idle_scheduler
 
     def hear(event: Event) -> None:
@@ -170,7 +171,7 @@ async def _work(home: Home, settings: Settings, vault: Vault, request: Request, 
         kinds, kind = scheduler.backlog.kinds, request.get("kind")
         if kind is not None and kind not in kinds:
             raise SettingsError(
-                f"There is no idle work of the kind {kind!r}; there is: {', '.join(kinds)}.",
+                f"There is no idle work of kind {kind!r}. Kinds: {', '.join(kinds)}.",
                 mend="assistant idle --help",
             )
         most = None if request["until_empty"] else 1
@@ -207,7 +208,7 @@ def _lines(row: Row) -> Iterator[str]:
         case "done":
             yield f"{row['count']:,} done, {row['waiting']:,} waiting{_given_up(row)}."
         case "retried":
-            yield f"{row['count']:,} to be tried again."
+            yield f"{row['count']:,} will be retried."
 
 
 def _status(row: Row) -> Iterator[str]:
@@ -218,12 +219,12 @@ def _status(row: Row) -> Iterator[str]:
     elif row["running"] is not None:
         yield f"Working: {row['running']}."
     elif row["trouble"] is not None:
-        yield f"At rest: {row['trouble']}"
+        yield f"Resting: {row['trouble']}"
     elif not row["waiting"]:
-        yield f"Nothing waits{_given_up(row)}."
+        yield f"Nothing is waiting{_given_up(row)}."
     else:
-        when = "while nobody speaks" if row["attended"] else "when an assistant runs"
-        yield f"It is worked on {when}, or now:"
+        when = "while nobody speaks" if row["attended"] else "while an assistant is running"
+        yield f"The work is done {when}, or now with:"
         yield f"→ {runnable_hint('assistant idle run --until-empty')}"
     for each in row["kinds"]:
         rests = " (rests after failures)" if each["kind"] in row["resting"] else ""

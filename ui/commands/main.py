@@ -1,6 +1,6 @@
 """The `assistant` command.
 
-What a command needs is imported when it runs: `assistant config` must not wait for torch.
+A command's modules are imported when it runs: `assistant config` must not wait for torch.
 """
 
 import argparse
@@ -28,12 +28,12 @@ COMMANDS = {
     "talk": "talk with the assistant in plain lines",
     "models": "list, pull, verify or remove models",
     "devices": "show microphones and loudspeakers",
-    "doctor": "check this machine, and say what to mend",
+    "doctor": "check this machine, and say how to fix problems",
     "config": "show the settings and where each comes from; change them",
-    "encryption": "encrypt what is kept, or undo that; recover a lost key",
+    "encryption": "encrypt or decrypt your data; recover a lost key",
     "replay": "play a recorded conversation back",
-    "memory": "look into what is remembered; search, add, change, forget",
-    "idle": "what is worked on while nobody speaks: look, run it now, pause",
+    "memory": "browse memories; search, add, change, forget",
+    "idle": "work done while nobody speaks: show, run now, pause",
 }
 FLAG_SETTINGS = {
     "profile": "general.profile",
@@ -45,7 +45,7 @@ FLAG_SETTINGS = {
     "speed": "tts.speed",
     "language": "persona.language",
 }
-"""Flags that are settings by another name."""
+"""Flags that are shorthand for settings."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -59,7 +59,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command; returns the exit code. Every error is told here, once."""
+    """Run a command; returns the exit code. Every error is reported here, once."""
     ensure_standard_streams()
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
@@ -73,7 +73,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return code
     except BrokenPipeError:
-        # What is still in the buffer would fail once more at exit.
+        # Otherwise the rest of the buffer would fail again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return console.PIPE_CLOSED_EXIT
     except KeyboardInterrupt:
@@ -89,7 +89,7 @@ def _run(arguments: list[str]) -> int:
         rest = [command, *rest]
     logged = command in COMMANDS and command != "config"
     if command == "screen":
-        os.environ["LOGURU_AUTOINIT"] = "False"  # should a library bring it, it is silent
+        os.environ["LOGURU_AUTOINIT"] = "False"  # keeps loguru silent if a library loads it
     with ExitStack() as stack:
         if logged:
             stack.enter_context(logs_in(home, pipecat=command != "screen"))
@@ -111,19 +111,19 @@ def _run(arguments: list[str]) -> int:
 
 
 def _default_command(flags: list[str]) -> str:
-    """The screen, where there is a terminal to draw it on and nothing that wants lines."""
+    """The screen if there is a terminal and no flag asks for lines."""
     terminal = sys.stdin.isatty() and sys.stdout.isatty()
     return "screen" if terminal and "--json" not in flags and "--text" not in flags else "talk"
 
 
 def _globals_parser() -> Parser:
-    """The flags that are accepted before and after the command's name."""
+    """The flags accepted before and after the command's name."""
     parser = Parser(prog="assistant", add_help=False)
     group = parser.add_argument_group("everywhere")
     group.add_argument("--home", type=Path, metavar="DIR", help="folder of your data")
     group.add_argument("--profile", metavar="P", help="models to use: tiny, small or default")
     group.add_argument("--user", metavar="NAME", help="whose conversation it is")
-    group.add_argument("--json", action="store_true", help="print JSON, one object a line")
+    group.add_argument("--json", action="store_true", help="print JSON, one object per line")
     group.add_argument(
         "--set",
         action="append",
@@ -131,9 +131,7 @@ def _globals_parser() -> Parser:
         metavar="SECTION.NAME=VALUE",
         help="any setting, for this run; may be repeated",
     )
-    group.add_argument(
-        "--pull", action="store_true", help="first bring the models that are missing"
-    )
+    group.add_argument("--pull", action="store_true", help="first download missing models")
     return parser
 
 
@@ -141,7 +139,7 @@ def _parser(command: str | None) -> Parser:
     """The whole grammar; of the commands, only `command`'s own part is loaded."""
     parser = Parser(
         prog="assistant",
-        description="A voice assistant that runs wholly on this machine.",
+        description="A voice assistant that runs entirely on this machine.",
         parents=[_globals_parser()],
     )
     parser.add_argument("--version", action="store_true", help="show the version and exit")
@@ -157,7 +155,7 @@ def _parser(command: str | None) -> Parser:
 
 
 def _module_of(command: str) -> ModuleType:
-    """Where a command is carried out; larger ones are packages."""
+    """The module of a command; larger ones are packages."""
     package = f"ui.commands.{command}"
     return import_module(f"{package}.command" if command in ("doctor", "memory") else package)
 
@@ -170,7 +168,7 @@ def _add_talk(parser: argparse.ArgumentParser, name: str) -> None:
     parser.add_argument("--loudspeaker", metavar="NAME", help="part of its name, or its number")
     parser.add_argument("--llm", metavar="MODEL", help="catalogue name, GGUF file or repository")
     parser.add_argument("--voice", metavar="VOICE", help="Piper voice: name or .onnx file")
-    parser.add_argument("--speed", metavar="X", help="pace of the voice; 1.0 is its own")
+    parser.add_argument("--speed", metavar="X", help="speed of the voice; 1.0 is normal")
     parser.add_argument("--language", metavar="CODE", help="such as en or de; auto detects it")
 
 
@@ -232,7 +230,7 @@ def settings_flags(args: argparse.Namespace) -> dict[str, str]:
 
 
 def _unforeseen(error: Exception, home: Home, logged: bool) -> unexpected.UnexpectedError:
-    """Write the traceback to the log, whether or not logging had begun."""
+    """Write the traceback to the log, even if logging has not begun."""
     with ExitStack() as stack:
         try:
             if not logged:

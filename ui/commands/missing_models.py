@@ -1,4 +1,4 @@
-"""Downloads the models that a start lacks."""
+"""Downloads missing models at a start."""
 
 import argparse
 from datetime import UTC, datetime
@@ -11,14 +11,14 @@ from models.selection import select_models, wanted_models
 
 
 def pull_missing(settings: Settings, stream: TextIO) -> None:
-    """Download what is missing, with progress on `stream`; quick when nothing is.
+    """Download what is missing, with progress on `stream`; quick if nothing is.
 
-    A language model that suits the machine better than the one it has is downloaded too. Without it
-    the start goes on, and no download is tried again on that day.
+    A language model that suits the machine better than the present one is downloaded too. If that
+    fails, the start goes on, and is not tried again on the same day.
 
     Raises:
         SettingsError: there is no such profile.
-        ModelError: a model could not be brought.
+        ModelError: a model could not be downloaded.
     """
     shop = select_models(settings)
     wanted = wanted_models(settings, shop)
@@ -28,9 +28,9 @@ def pull_missing(settings: Settings, stream: TextIO) -> None:
     absent = shop.choice.absent if chooses_model(settings) and not refused else None
     if not missing and absent is None:
         return
-    from ui.commands import models  # brings rich, which a start without downloads needn't wait for
+    from ui.commands import models  # imports rich, which is slow, only for downloads
 
-    # Of the whole profile, since for `default` what the network can serve decides with.
+    # The whole profile, since `default` also depends on what the network offers.
     names = [] if absent or shop.profile.llm in missing else missing
     order = argparse.Namespace(
         models_action="pull", names=names, profile=settings.general.profile, json=False
@@ -41,7 +41,7 @@ def pull_missing(settings: Settings, stream: TextIO) -> None:
         if absent is None or shop.store.missing(wanted):
             raise
         shop.notes.add(shop.hardware, refused=today)
-        print(f"{error} Going on with {shop.profile.llm}.", file=stream)
+        print(f"{error} Continuing with {shop.profile.llm}.", file=stream)
     rest = shop.store.missing([name for name in wanted if name != shop.profile.llm])
     if rest:
         order.names = rest

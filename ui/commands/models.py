@@ -29,15 +29,15 @@ from models.hardware import Hardware, detect
 from models.selection import choose_profile, notes_in, pull_choice
 
 PLAIN_EVERY_S = 5.0
-"""Seconds between lines of progress where there is no terminal."""
+"""Seconds between progress lines without a terminal."""
 
 
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add `models` and what it can do."""
+    """Add `models` and its actions."""
     parser = subparsers.add_parser("models", help="list, download, check and remove models")
     actions = parser.add_subparsers(dest="models_action", metavar="ACTION", required=True)
     actions.add_parser("list", help="all models, and which are on this machine")
-    pull = actions.add_parser("pull", help="download models; a broken download goes on")
+    pull = actions.add_parser("pull", help="download models; resumes a broken download")
     pull.add_argument("names", nargs="*", metavar="NAME", help="default: those of the profile")
     verify = actions.add_parser("verify", help="check every byte of models")
     verify.add_argument("names", nargs="*", metavar="NAME", help="default: all on this machine")
@@ -52,7 +52,7 @@ class Output:
     stream: TextIO = field(default_factory=lambda: sys.stdout)
     as_json: bool = False
     live: Console | None = None
-    """The terminal while a bar is drawn on it; lines have to go above the bar."""
+    """The terminal while a bar is drawn on it; lines must go above the bar."""
 
     @property
     def terminal(self) -> bool:
@@ -62,7 +62,7 @@ class Output:
         return Console(file=self.stream, highlight=False)
 
     def say(self, sentence: str, **facts: Any) -> None:
-        """One line: the sentence, or with `--json` the facts."""
+        """Print one line: the sentence, or with `--json` the facts."""
         if self.live:
             self.live.print(sentence, markup=False, soft_wrap=True)
         else:
@@ -81,11 +81,11 @@ def run(
 
     Args:
         args: as parsed; `args.profile` and `args.json` are the global flags.
-        profile: the settings' profile, for when there is no flag.
-        store, hardware, stream: default to the user's cache, this machine, standard output.
+        profile: the settings' profile, used if there is no flag.
+        store, hardware, stream: default: the user's cache, this machine, standard output.
 
     Raises:
-        AssistantError: for the command line to show, with its mend.
+        AssistantError: for the command line to show.
     """
     out = Output(stream or sys.stdout, bool(args.json))
     store = store or ModelStore(models_cache(), catalogue.read())
@@ -163,7 +163,7 @@ def _state_text(row: dict[str, Any]) -> str:
 
 
 def _verify(store: ModelStore, names: Sequence[str], out: Output) -> int:
-    """Check models; the exit code is that of the worst."""
+    """Check models; returns the exit code of the worst."""
     code = 0
     chosen = names or [n for n in store.catalogue.models if store.folder(n).exists()]
     if not chosen:
@@ -175,7 +175,7 @@ def _verify(store: ModelStore, names: Sequence[str], out: Output) -> int:
         except ModelError as error:
             code = error.exit_code
             out.say(
-                f"{name}: {error} To mend it: {error.mend}",
+                f"{name}: {error} To fix it: {error.mend}",
                 event="verified",
                 model=name,
                 ok=False,
@@ -183,7 +183,7 @@ def _verify(store: ModelStore, names: Sequence[str], out: Output) -> int:
                 mend=error.mend,
             )
         else:
-            out.say(f"{name}: whole.", event="verified", model=name, ok=True)
+            out.say(f"{name}: intact.", event="verified", model=name, ok=True)
     return code
 
 
@@ -211,7 +211,7 @@ def _pull(
 
 def _tell(one: PullResult, out: Output) -> None:
     if one.source is None:
-        sentence = f"{one.name}: already here, and whole."
+        sentence = f"{one.name}: already here and intact."
     else:
         sentence = f"{one.name}: {size_text(one.bytes)} from {one.source} in {one.seconds:.0f} s."
     out.say(
@@ -226,7 +226,7 @@ def _tell(one: PullResult, out: Output) -> None:
 
 @contextmanager
 def _progress(out: Output) -> Iterator[Report]:
-    """A way to show steps: a bar on a terminal, now and then a line elsewhere, nothing in JSON."""
+    """Shows progress: a bar on a terminal, occasional lines elsewhere, nothing in JSON."""
     if not out.terminal:
         yield _Plain(out)
         return
@@ -246,7 +246,7 @@ def _progress(out: Output) -> Iterator[Report]:
 
 @dataclass(slots=True)
 class _Bars:
-    """One bar a model and kind of work."""
+    """One bar per model and kind of work."""
 
     bars: Progress
     tasks: dict[tuple[str, str], Any] = field(default_factory=dict)
@@ -265,7 +265,7 @@ class _Bars:
 
 @dataclass(slots=True)
 class _Plain:
-    """A line when the work changes, and every few seconds of it; checking is quick and silent."""
+    """A line when the work changes, and every few seconds; checking is quick and silent."""
 
     out: Output
     last: tuple[str, str, str] | None = None

@@ -1,4 +1,4 @@
-"""A home's key at the terminal: asks for a passphrase, and shows a new recovery key once."""
+"""Unlocks a home on the terminal: asks for a passphrase, and shows a new recovery key once."""
 
 import getpass
 import sys
@@ -18,7 +18,7 @@ PROMPTS: dict[SecretKind, str] = {
 
 
 def unlock(home: Home, settings: Settings) -> Vault:
-    """The vault of a home; made for a new one. What is to be said goes to standard error.
+    """The vault of a home; created for a new one. Messages go to standard error.
 
     Raises:
         StoreError: see `open_vault`.
@@ -32,10 +32,10 @@ def unlock(home: Home, settings: Settings) -> Vault:
 
 
 def ask(question: SecretKind) -> str | None:
-    """From the terminal; a recovery key also from standard input. None where there is neither.
+    """Ask on the terminal; a recovery key also from standard input. None if neither is possible.
 
     Raises:
-        SettingsError: two new passphrases differ.
+        SettingsError: the two new passphrases differ.
     """
     if sys.stdin is None:
         return None
@@ -50,14 +50,14 @@ def ask(question: SecretKind) -> str | None:
     except EOFError:
         return None
     if again != given:
-        raise SettingsError("The two passphrases differ; nothing was touched.", mend="Try again.")
+        raise SettingsError("The two passphrases differ; nothing was changed.", mend="Try again.")
     return given
 
 
 def show_recovery(recovery: str, out: TextIO) -> None:
-    """Once: it is kept nowhere."""
+    """Show it once; it is stored nowhere."""
     print(
-        "What you say here is kept encrypted. Should its key be lost, only this recovery key\n"
+        "Your data is encrypted. If its key is ever lost, only this recovery key\n"
         "opens it. Write it down: it is not shown again.\n\n"
         f"    {recovery[:34]}\n    {recovery[35:]}\n",
         file=out,

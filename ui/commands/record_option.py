@@ -1,4 +1,4 @@
-"""`--record`, of the commands that hold a conversation."""
+"""The `--record` option of commands that hold a conversation."""
 
 import argparse
 from pathlib import Path
@@ -11,5 +11,5 @@ def add_record(parser: argparse.ArgumentParser) -> None:
         type=Path,
         const=Path(),
         metavar="FILE",
-        help="record the conversation, to be replayed; default: in your data folder",
+        help="record the conversation for replay; default: in your data folder",
     )

@@ -1,4 +1,4 @@
-"""`assistant replay`: a recorded conversation, played back on the screen or printed."""
+"""`assistant replay`: plays a recorded conversation on the screen, or prints it."""
 
 import argparse
 import sys
@@ -28,15 +28,15 @@ def add_parser(commands: "argparse._SubParsersAction[Any]") -> None:
     parser = commands.add_parser(
         "replay",
         help=summary,
-        description=f"{summary[0].upper()}{summary[1:]}, on the screen, or as lines where there is "
-        "no terminal. Conversations are recorded with r on the screen, or talk --record.",
+        description=f"{summary[0].upper()}{summary[1:]}, on the screen, or as lines without a "
+        "terminal. To record a conversation, press r on the screen, or use talk --record.",
     )
     parser.add_argument(
         "file",
         nargs="?",
         metavar="FILE",
         help="a recording, or the name of one in your data folder; demo ships with the program; "
-        "default: list what there is",
+        "default: list all recordings",
     )
     parser.add_argument(
         "--speed", dest="pace", default="1", metavar="X", help="2 is twice as fast; default: 1"
@@ -44,10 +44,10 @@ def add_parser(commands: "argparse._SubParsersAction[Any]") -> None:
 
 
 def run(args: argparse.Namespace, home: Home, loaded: Loaded) -> int:
-    """Play it, print it, or list what there is; returns the exit code.
+    """Play it, print it, or list recordings; returns the exit code.
 
     Raises:
-        SettingsError: the speed is none.
+        SettingsError: the speed is invalid.
         StoreError: there is no such recording, or it can't be read.
     """
     speed = _speed(args.pace)
@@ -75,7 +75,7 @@ def run(args: argparse.Namespace, home: Home, loaded: Loaded) -> int:
 
 
 def recording_file(home: Home, named: str) -> Path:
-    """The file of that name: as a path, in the home, or the one that is shipped.
+    """The file of that name: a path, one in the home, or the one that is shipped.
 
     Raises:
         StoreError: there is none.
@@ -96,7 +96,7 @@ def _speed(typed: str) -> float:
         speed = 0.0
     if not 0 < speed <= FASTEST:
         raise SettingsError(
-            f"The speed is a number above 0 and up to {FASTEST:g}, not {typed!r}.",
+            f"The speed must be above 0 and at most {FASTEST:g}, not {typed!r}.",
             mend="assistant replay FILE --speed 2",
         )
     return speed
@@ -112,7 +112,7 @@ def _list(home: Home, *, as_json: bool) -> int:
         when = datetime.fromtimestamp(path.stat().st_mtime).astimezone()
         print(f"{path.stem}  {path.stat().st_size / 1000:,.0f} kB  ended {when:%Y-%m-%d %H:%M}")
     if not paths:
-        print("Nothing was recorded. On the screen r records; so does: assistant talk --record")
+        print("No recordings yet. To make one, press r on the screen, or: assistant talk --record")
     print("demo  ships with the program")
     return 0
 
@@ -132,7 +132,7 @@ def _play(reel: PlayableRecording, speed: float, home: Home, loaded: Loaded) -> 
 
 
 def _print(reel: PlayableRecording, name: str) -> None:
-    """As `assistant talk` would have."""
+    """Print it as `assistant talk` would have."""
     view = PlainView(sys.stdout, name)
     for notice in filter(None, (reel.notice,)):
         view.show(notice)

@@ -1,6 +1,6 @@
-"""`assistant`, or `assistant screen`: talk with it and watch it listen, think and remember.
+"""`assistant` or `assistant screen`: talk with it, and watch it listen, think and remember.
 
-What is drawn first is imported first: encryption, models and sound come behind the first frame.
+What is drawn first is imported first; encryption, models and sound follow after the first frame.
 """
 
 import argparse
@@ -25,17 +25,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         type=Path,
         metavar="WAV",
-        help="speak this recording to the assistant instead of a microphone; may be repeated",
+        help="use this recording instead of a microphone; may be repeated",
     )
-    parser.add_argument("--output", type=Path, metavar="WAV", help="record what it says here")
+    parser.add_argument("--output", type=Path, metavar="WAV", help="write its speech to this file")
     add_record(parser)
 
 
 def run(args: argparse.Namespace, home: Home, loaded: Loaded) -> int:
-    """Draw the screen until its user leaves it; returns the exit code.
+    """Show the screen until the user leaves it; returns the exit code.
 
     Raises:
-        SettingsError: there is no terminal to draw it on.
+        SettingsError: there is no terminal.
     """
     from ui.screen.terminal import drawing_on, require_terminal
 
@@ -54,7 +54,7 @@ def run(args: argparse.Namespace, home: Home, loaded: Loaded) -> int:
         guide = FirstRun(home, new=is_new(home), listens=not plan.recordings)
         app = AssistantScreen(session, home, loaded, drawing_on(streams.out), guide)
         unlocking.app = app
-        gc.freeze()  # to look through all that was imported costs a frame of 0.1 s
+        gc.freeze()  # scanning all imported objects would delay a frame by 0.1 s
         code = draw(app, session)
     session.release()
     if unlocking.unseen is not None:
@@ -67,5 +67,5 @@ def run(args: argparse.Namespace, home: Home, loaded: Loaded) -> int:
         code = code or error.exit_code
     sys.stdout.flush()
     sys.stderr.flush()
-    # A thread in the middle of an import or a download can't be stopped, and can hold up the end.
+    # A thread that is importing or downloading can't be stopped, and could delay the end.
     os._exit(code)

@@ -1,4 +1,4 @@
-"""`assistant talk`: the plain loop, spoken, fed with recordings, or typed."""
+"""`assistant talk`: a conversation in plain lines, spoken, from recordings, or typed."""
 
 import argparse
 import asyncio
@@ -22,26 +22,26 @@ from ui.process.signals import end_on_signals
 from ui.text.conversation import JsonView, PlainView, View
 
 END_S = 1.5
-"""After a signal, for closing all that is open."""
+"""Seconds to close everything after a signal."""
 TYPED_COMMANDS = {
     "/mute": "close the microphone",
     "/unmute": "open it",
     "/talk": "push-to-talk: open the microphone, and close it with the next /talk",
     "/stop": "stop speaking",
-    "/sleep": "heed nothing until woken",
+    "/sleep": "ignore everything until woken",
     "/wake": "listen again",
-    "/record": "write the conversation to a file that can be replayed; the next /record ends it",
+    "/record": "record the conversation for replay; the next /record ends it",
     "/quit": "end",
 }
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The flags of `talk`, and what may be typed meanwhile."""
+    """The flags of `talk`, and the commands that may be typed."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     typed = "\n".join(f"  {name:<22}{what}" for name, what in TYPED_COMMANDS.items())
     parser.epilog = (
-        f"typed meanwhile, each on a line of its own:\n  {'words':<22}a turn\n{typed}\n\n"
-        "Flags that every command takes: assistant --help"
+        f"typed during a conversation, each on its own line:\n  {'words':<22}a turn\n{typed}\n\n"
+        "Flags of all commands: assistant --help"
     )
     parser.add_argument(
         "--input",
@@ -49,12 +49,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         type=Path,
         metavar="WAV",
-        help="speak this recording to the assistant instead of a microphone; may be repeated",
+        help="use this recording instead of a microphone; may be repeated",
     )
-    parser.add_argument("--output", type=Path, metavar="WAV", help="record what it says here")
+    parser.add_argument("--output", type=Path, metavar="WAV", help="write its speech to this file")
     add_record(parser)
     parser.add_argument(
-        "--text", action="store_true", help="read turns from standard input, one a line"
+        "--text", action="store_true", help="read turns from standard input, one per line"
     )
     parser.add_argument(
         "--speak",
@@ -90,7 +90,7 @@ async def _converse(
     broken: list[BrokenPipeError] = []
 
     def show(event: Event) -> None:
-        """Whoever read what is printed has gone: that ends it."""
+        """If nobody reads our output any more, end."""
         try:
             view.show(event)
         except BrokenPipeError as error:
@@ -112,7 +112,7 @@ async def _converse(
         session.cancel()
         await asyncio.wait({session}, timeout=END_S)
     if received or not session.done():
-        # A thread in the middle of a model's work can't be stopped, and is not worth waiting for.
+        # A thread inside a model can't be stopped, and is not worth waiting for.
         view.flush()
         os._exit(128 + received[0] if received else PIPE_CLOSED_EXIT)
     if broken:
@@ -146,7 +146,7 @@ async def _session(
 
 
 async def _typed(assistant: Assistant, bus: EventBus) -> None:
-    """One line, one turn; the next line is read when the answer has ended."""
+    """One line is one turn; the next is read when the answer has ended."""
     await assistant.read_up()
     async for line in _lines():
         text = line.strip()
@@ -180,11 +180,11 @@ async def run_typed_command(assistant: Assistant, text: str, bus: EventBus) -> N
             bus.emit(Notice(str(error), Severity.WARNING, error.mend))
     else:
         known = ", ".join(f"{name} ({what})" for name, what in TYPED_COMMANDS.items())
-        bus.emit(Notice(f"There is no {text}. There are: {known}."))
+        bus.emit(Notice(f"There is no command {text}. Commands: {known}."))
 
 
 def _is_waited_for(descriptor: int) -> bool:
-    """Plain files and /dev/null can't be waited for, and needn't: what they have is there."""
+    """Plain files and /dev/null are always ready, and can't be waited for."""
     if os.isatty(descriptor):
         return True
     mode = os.fstat(descriptor).st_mode
@@ -192,7 +192,7 @@ def _is_waited_for(descriptor: int) -> bool:
 
 
 async def _lines() -> AsyncIterator[str]:
-    """Lines of standard input, without blocking the event loop or the end of the program."""
+    """Lines of standard input, without blocking the event loop or the program's end."""
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader(limit=16 * 1024 * 1024)
     if not _is_waited_for(sys.stdin.fileno()):

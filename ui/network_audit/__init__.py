@@ -1,1 +1,2 @@
-"""Watches a program and counts every attempt to leave this machine: who made it, and where to."""
+"""Watches a program and counts every attempt to leave this machine: by which library, and to
+where."""

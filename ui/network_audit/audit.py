@@ -1,4 +1,4 @@
-"""One watched run: how to start the program, and what it tried when it is over."""
+"""One watched run: how to start the program, and what it tried."""
 
 import json
 import os
@@ -18,15 +18,15 @@ ROOT = Path(__file__).resolve().parents[2]
 HOOK = Path(__file__).resolve().parent / "python_hook"
 HIDES = ("CI", "GITHUB_ACTIONS", "GITLAB_CI", "TF_BUILD")
 CLAIMED_S = 20.0
-"""A call of Python code belongs to what that thread wrote down at most so long before: a resolver
-asks several times, and waits between."""
+"""Seconds. A system call from Python belongs to what that thread reported up to so long before: a
+resolver asks several times, with pauses."""
 SANDBOX = """
 (version 1)
 (allow default)
 (deny network-outbound (remote ip))
 (allow network-outbound (remote ip "localhost:*"))
 """
-"""For macOS's sandbox-exec."""
+"""Profile for macOS's sandbox-exec."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +40,11 @@ class Attempt:
 
 
 class NetworkAudit:
-    """Prefix and environment for a program that is not to leave this machine, as a block.
+    """Runs a program that must not leave this machine; use as a context manager.
 
-    On Linux every attempt is refused and seen, whoever makes it. On macOS `sandbox-exec` refuses
-    them all, but only those made in Python are seen. Elsewhere these are seen, and none is refused.
+    On Linux every attempt is refused and observed, whoever makes it. On macOS `sandbox-exec`
+    refuses all, but only those made in Python are observed. Elsewhere those are observed, and none
+    refused.
     """
 
     def __init__(self) -> None:
@@ -63,7 +64,7 @@ class NetworkAudit:
         self._folder.cleanup()
 
     def watched(self, command: Sequence[str]) -> list[str]:
-        """The command that runs `command` under watch."""
+        """The command that runs `command` under observation."""
         if platform.system() == "Linux":
             supervisor = (sys.executable, "-m", "ui.network_audit.supervisor")
             return [*supervisor, str(self._report), *command]
@@ -72,21 +73,23 @@ class NetworkAudit:
         return list(command)
 
     def environment(self, base: Mapping[str, str]) -> dict[str, str]:
-        """`base`, and what makes every Python below write down what it tries.
+        """`base`, plus what makes every Python below report its attempts.
 
-        Some libraries don't report from continuous integration, so that it must not look like it.
+        Some libraries report nothing in continuous integration, so its variables are hidden.
         """
         paths = [str(HOOK), str(ROOT), *filter(None, [base.get("PYTHONPATH")])]
         more = {"PYTHONPATH": os.pathsep.join(paths), "NETWORK_AUDIT_LOG": str(self._log)}
         return {name: value for name, value in base.items() if name not in HIDES} | more
 
     def blind_spot(self) -> str | None:
-        """After the run: what could not be seen, as a sentence; None where everything was."""
+        """After the run: a sentence on what could not be observed; None if everything was."""
         if platform.system() == "Linux":
             first = next(iter(_rows(self._report)), {})
             if first.get("watched"):
                 return None
-            return str(first.get("unsupported", "The program could not be started under watch."))
+            return str(
+                first.get("unsupported", "The program could not be started for observation.")
+            )
         if platform.system() == "Darwin":
             return (
                 "macOS's sandbox refused all connections, but only attempts made in Python could "
@@ -95,7 +98,7 @@ class NetworkAudit:
         return "Only attempts made in Python could be seen on this system."
 
     def attempts(self) -> list[Attempt]:
-        """What was tried, those that tried most first."""
+        """The attempts, most frequent first."""
         python = _rows(self._log)
         calls = [row for row in _rows(self._report) if "target" in row]
         seen = [*python, *(row for row in calls if not _claimed(row, python))]
@@ -104,7 +107,7 @@ class NetworkAudit:
 
 
 def _claimed(call: Mapping[str, Any], python: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether Python has told of the same attempt, and with whose code it was made."""
+    """Whether Python has reported the same attempt, with the library that made it."""
     return call["library"] == PYTHON and any(
         row["thread"] == call["thread"] and 0 <= call["at"] - row["at"] <= CLAIMED_S
         for row in python

@@ -1,4 +1,4 @@
-"""A short conversation under watch: everything that the assistant does, in half a minute."""
+"""A short conversation under observation: everything that the assistant does, in half a minute."""
 
 import asyncio
 import os
@@ -24,15 +24,14 @@ ASKED = "What is my locker code?"
 FORGET = "Forget that."
 RECORDING = "recordings/today.flac"
 ANSWER_S = 120.0
-"""How long an answer may take on a busy machine."""
+"""Seconds that an answer may take on a busy machine."""
 LASTING_S = 25.0
-"""A library may begin to report only when it has been loaded for a while: onnxruntime's does after
-some seconds."""
+"""Seconds. A library may report only after having been loaded for a while, such as onnxruntime."""
 
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """What was seen, and a sentence on what could not be, if anything."""
+    """What was observed, and a sentence on what could not be, if anything."""
 
     attempts: list[Attempt]
     blind_spot: str | None
@@ -42,16 +41,16 @@ class Watched:
 async def converse_under_watch(
     settings: Settings, command: Sequence[str] = COMMAND, lasting_s: float = LASTING_S
 ) -> Watched:
-    """Tell it something, let it work in silence, ask in another session, have it forgotten.
+    """Tell it something, let it do idle work, ask in another session, and have it forgotten.
 
-    It happens in a home of its own, which is deleted afterwards, with the models of the settings.
+    Uses a temporary home and the models of the settings.
 
     Args:
         command: runs `ui.session.assistant_worker`.
-        lasting_s: how long the second session takes at least.
+        lasting_s: minimum duration of the second session.
 
     Raises:
-        AssistantError: the conversation did not come about.
+        AssistantError: the conversation failed.
     """
     began = time.monotonic()
     trial = _trial_settings(settings)
@@ -71,7 +70,7 @@ async def converse_under_watch(
 
 
 def _trial_settings(settings: Settings) -> Settings:
-    """The user's, but for where things are kept, with idle work that does not wait."""
+    """The user's settings, but for where data is stored, and with idle work that starts at once."""
     values = settings.model_dump()
     values["memory"] |= {"store": None, "enabled": True}
     values["encryption"] |= {"mode": "off"}
@@ -81,7 +80,7 @@ def _trial_settings(settings: Settings) -> Settings:
 
 
 class _Visit:
-    """One session of the assistant, from its start to its end."""
+    """One session of the assistant, from start to end."""
 
     def __init__(
         self, home: Home, vault: Vault, plan: Plan, command: list[str], environment: dict[str, str]
@@ -99,10 +98,10 @@ class _Visit:
         )
 
     async def hold(self, settings: Settings, lines: Sequence[str], lasting_s: float = 0.0) -> None:
-        """Say the lines, each when the one before is answered, and stay for so long at least.
+        """Say the lines, each after the answer to the one before; last at least so long.
 
         Raises:
-            AssistantError: no answer came.
+            AssistantError: there was no answer.
         """
         began = time.monotonic()
         await self._hosted.start(settings)

@@ -1,10 +1,10 @@
-"""Names of libraries, from the paths of their files."""
+"""Names of libraries from their file paths."""
 
 from collections.abc import Iterable
 from pathlib import PurePath
 
 PYTHON = "Python"
-"""Code in Python made the call; which library it belongs to, Python itself has to say."""
+"""The call came from Python; its library must be found out by Python itself."""
 PACKAGES = ("site-packages", "dist-packages")
 SYSTEM = ("libc.", "libc-", "libpthread", "libresolv", "libnss_", "libdl", "ld-linux", "libgcc_s")
 INTERPRETER = ("python", "libpython", "libffi")
@@ -13,14 +13,14 @@ BUILT_IN = "lib-dynload"
 
 
 def native_library(paths: Iterable[str]) -> str | None:
-    """Whose code made a system call.
+    """The library that made a system call.
 
     Args:
-        paths: of the libraries on the stack, the innermost first.
+        paths: of the libraries on the stack, innermost first.
 
     Returns:
-        The first that is neither the system's nor Python's; `PYTHON` where there is none but
-        Python's; None where nothing is known.
+        The first that is neither the system's nor Python's; `PYTHON` if there is only Python;
+        None if nothing is known.
     """
     python = False
     for path in paths:
@@ -33,8 +33,8 @@ def native_library(paths: Iterable[str]) -> str | None:
 
 
 def library_of(path: str) -> str | None:
-    """The distribution's folder or module that a file belongs to, such as `onnxruntime`; None for a
-    file that is not installed as part of any."""
+    """The distribution's folder or module that contains a file, such as `onnxruntime`; None if the
+    file is not part of an installed one."""
     parts = PurePath(path).parts
     for packages in PACKAGES:
         if packages in parts:

@@ -1,4 +1,4 @@
-"""What can be read of a thread that waits in a system call: memory, stack, libraries."""
+"""Reads a thread that waits in a system call: memory, stack, libraries."""
 
 import bisect
 import contextlib
@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 STACK_BYTES = 1 << 16
-"""Of the stack that are looked through for callers: resolvers keep large buffers on it."""
+"""Bytes of the stack searched for callers: resolvers keep large buffers on it."""
 WORD = 8
 LONGEST_CALL = 8
-"""Bytes before a return address that are looked at."""
+"""Bytes before a return address that are examined."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mapping:
-    """A range of addresses that holds the code of one file."""
+    """A range of addresses with the code of one file."""
 
     start: int
     end: int
@@ -24,10 +24,10 @@ class Mapping:
 
 
 def read(thread: int, address: int, count: int) -> bytes:
-    """At most `count` bytes; fewer where the memory ends.
+    """Read at most `count` bytes; fewer at the end of the memory.
 
     Raises:
-        OSError: the thread has ended, or may not be looked into.
+        OSError: the thread has ended, or access is denied.
     """
     descriptor = os.open(f"/proc/{thread}/mem", os.O_RDONLY | os.O_CLOEXEC)
     try:
@@ -37,7 +37,7 @@ def read(thread: int, address: int, count: int) -> bytes:
 
 
 def code_mappings(thread: int) -> list[Mapping]:
-    """Files whose code the thread can run, by address.
+    """The files whose code the thread can run, by address.
 
     Raises:
         OSError: as `read`.
@@ -52,10 +52,10 @@ def code_mappings(thread: int) -> list[Mapping]:
 
 
 def callers(thread: int) -> list[str]:
-    """Paths of the libraries that led to the system call, the innermost first.
+    """Paths of the libraries that led to the system call, innermost first.
 
-    There is no unwinder here: every word of the stack that points behind a call instruction counts
-    as a return address, so a library that returned a moment ago may be among them.
+    This is no real unwinder: every word on the stack that points behind a call instruction counts
+    as a return address, so libraries that have just returned may be included.
 
     Raises:
         OSError: as `read`.

@@ -1,8 +1,8 @@
-"""System calls that reach for a network, handed to a supervisor before they happen.
+"""Hands network system calls to a supervisor before they happen.
 
-Linux 5.5 or newer; no privileges needed. A seccomp filter with a listener stops each of these calls
-in the kernel until the supervisor has looked at its arguments and says whether it may go on
-(man 2 seccomp_unotify). The filter is inherited by every thread and process that is started later.
+Needs Linux 5.5 or newer, but no privileges. A seccomp filter with a listener stops each such call
+in the kernel until the supervisor has examined its arguments and decided (man 2 seccomp_unotify).
+All threads and processes started later inherit the filter.
 """
 
 import ctypes
@@ -24,8 +24,8 @@ CALLS: dict[str, dict[str, int]] = {
         "io_uring_setup": 425,
     },
 }
-"""Numbers of the calls that are handed over. `io_uring_setup` is there to be refused: what goes
-through a ring would pass unseen, and libraries fall back to ordinary calls."""
+"""Numbers of the calls handed over. `io_uring_setup` is always refused: operations on a ring would
+be invisible, and libraries fall back to ordinary calls."""
 SECCOMP_CALL = {"x86_64": 317, "aarch64": 277}
 AUDIT_ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 
@@ -53,7 +53,7 @@ ID_VALID = _ioctl(2, 8, reads=False)
 
 
 class Unsupported(Exception):
-    """This system can't hand system calls over; the message says why, as a sentence."""
+    """This system can't hand over system calls; the message says why, as a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Call:
     """A system call that waits for an answer.
 
     Attributes:
-        thread: kernel's id of the thread that makes it, as /proc knows it.
+        thread: the kernel's id of the calling thread, as in /proc.
         arguments: six machine words; pointers are addresses in that thread's memory.
     """
 
@@ -73,13 +73,13 @@ class Call:
 
 
 def install() -> int:
-    """Filter this thread, and all that it starts from now on.
+    """Filter this thread, and everything it starts from now on.
 
     Returns:
         The listener, a file descriptor that is closed on exec.
 
     Raises:
-        Unsupported: not this system, or it is too old, or refuses.
+        Unsupported: another system, or one that is too old, or refuses.
     """
     machine = platform.machine()
     if sys.platform != "linux" or machine not in CALLS:
@@ -108,7 +108,7 @@ def install() -> int:
 
 
 def receive(listener: int) -> Call | None:
-    """The next call; None where its thread has ended meanwhile. Blocks until there is one."""
+    """The next call; None if its thread has ended. Blocks until there is one."""
     buffer = bytearray(NOTIFICATION.size)
     try:
         fcntl.ioctl(listener, RECEIVE, buffer)
@@ -122,7 +122,7 @@ def receive(listener: int) -> Call | None:
 
 
 def is_valid(listener: int, call: Call) -> bool:
-    """Whether the thread still waits, so that what was read of its memory was its own."""
+    """Whether the thread is still waiting, so that the memory just read was its own."""
     try:
         fcntl.ioctl(listener, ID_VALID, struct.pack("=Q", call.id))
     except OSError as error:
@@ -133,7 +133,7 @@ def is_valid(listener: int, call: Call) -> bool:
 
 
 def answer(listener: int, call: Call, refusal: int = 0) -> None:
-    """Let the call go on, or have it fail with the error number `refusal`."""
+    """Let the call proceed, or fail with the error number `refusal`."""
     flags = 0 if refusal else FLAG_CONTINUE
     try:
         fcntl.ioctl(listener, SEND, RESPONSE.pack(call.id, 0, -refusal, flags))
@@ -143,7 +143,7 @@ def answer(listener: int, call: Call, refusal: int = 0) -> None:
 
 
 def _program(architecture: int, numbers: list[int]) -> bytes:
-    """Classic BPF: calls of these numbers are handed over, all others go on."""
+    """A classic BPF program that hands over calls of these numbers, and lets others proceed."""
     instruction = struct.Struct("=HBBI")
     lines = [
         instruction.pack(LOAD_WORD, 0, 0, 4),  # the architecture

@@ -1,11 +1,10 @@
-"""Runs a command that is to stay on this machine, refuses what would leave it, and reports that.
+"""Runs a command, refuses whatever would leave this machine, and reports it.
 
     python -m ui.network_audit.supervisor REPORT COMMAND...
 
-REPORT becomes a file of JSON lines, an attempt each: `{"target": …, "call": …, "library": …}`. Its
-first line is `{"watched": true}`, or `{"unsupported": "why"}` where this system can't do it; the
-command is not run then. Connections to loopback addresses and local sockets go on as usual.
-Exits with the command's code.
+Writes JSON lines to REPORT, one per attempt: `{"target": …, "call": …, "library": …}`. The first is
+`{"watched": true}`, or `{"unsupported": "why"}` if this system can't do it; then the command is not
+run. Connections to loopback addresses and local sockets are allowed. Exits with the command's code.
 """
 
 import contextlib
@@ -28,7 +27,7 @@ from ui.network_audit.targets import beyond, destinations
 PR_SET_CHILD_SUBREAPER = 36
 LOOK_EVERY_S = 0.1
 ORPHANS_S = 5.0
-"""Processes that outlive the command are given so long, then they are killed."""
+"""Seconds that processes may outlive the command before they are killed."""
 UNSUPPORTED_EXIT = 69
 """`EX_UNAVAILABLE`."""
 
@@ -43,7 +42,7 @@ def main(arguments: list[str]) -> int:
             _write(out, {"unsupported": str(error)})
             return UNSUPPORTED_EXIT
         _write(out, {"watched": True})
-        # Processes that outlive their parents stay in sight.
+        # Become the parent of orphaned processes, to keep track of them.
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         child = os.fork()
         if child == 0:
@@ -60,12 +59,12 @@ def main(arguments: list[str]) -> int:
 
 
 def _pass_on(child: int, number: int) -> None:
-    with contextlib.suppress(ProcessLookupError):  # it has just ended by itself
+    with contextlib.suppress(ProcessLookupError):  # it has just ended
         os.kill(child, number)
 
 
 def _supervise(listener: int, child: int, out: TextIO) -> int:
-    """Answer calls until the command and all that it started have ended; returns its code."""
+    """Answer calls until the command and everything it started have ended; returns its code."""
     poll = select.poll()
     poll.register(listener, select.POLLIN)
     code: int | None = None
@@ -110,7 +109,7 @@ def _answer_one(listener: int, out: TextIO) -> None:
 def _kill_children() -> None:
     for path in Path(f"/proc/{os.getpid()}/task/{os.getpid()}").glob("children"):
         for child in path.read_text().split():
-            with contextlib.suppress(ProcessLookupError):  # it has just ended by itself
+            with contextlib.suppress(ProcessLookupError):  # it has just ended
                 os.kill(int(child), signal.SIGKILL)
 
 

@@ -1,4 +1,4 @@
-"""Where a system call would lead: read from its arguments."""
+"""The targets of a system call, read from its arguments."""
 
 import socket
 import struct
@@ -26,7 +26,7 @@ MOST_MESSAGES = 64
 
 
 def destinations(call: Call, read: Read) -> Iterator[bytes]:
-    """The socket addresses that a call names, as the kernel would read them."""
+    """The socket addresses in a call, as the kernel would read them."""
     arguments = call.arguments
     if call.name == "connect":
         yield read(arguments[1], min(arguments[2], LONGEST_ADDRESS))
@@ -44,9 +44,9 @@ def destinations(call: Call, read: Read) -> Iterator[bytes]:
 
 
 def beyond(address: bytes) -> str | None:
-    """What an address outside of this machine is called; None for one that stays on it.
+    """The name of an address outside this machine; None if it is on it.
 
-    Asking a local service to resolve a name counts as leaving: the service will.
+    Asking a local service to resolve a name counts as leaving, since the service will.
     """
     if len(address) < 2:
         return None

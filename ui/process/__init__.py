@@ -1,1 +1,1 @@
-"""This process: logs, signals, threads, priorities, the terminal."""
+"""The process itself: logs, signals, threads, priorities, the terminal."""

@@ -1,4 +1,4 @@
-"""How the command line says that something went wrong, or prints what a program reads."""
+"""Prints errors for people, and JSON for programs."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from assistant.errors import AssistantError
 INTERRUPTED_EXIT = 130
 """128 + SIGINT, as shells report it."""
 PIPE_CLOSED_EXIT = 141
-"""128 + SIGPIPE: whoever read our output went away."""
+"""128 + SIGPIPE: the reader of our output went away."""
 
 
 COMMAND_VARIABLE = "ASSISTANT_COMMAND"
@@ -25,13 +25,15 @@ def print_json(value: dict[str, Any], out: TextIO) -> None:
 
 
 def runnable_hint(mend: str) -> str:
-    """A mend whose command can be typed as it stands, also where `assistant` is not on the PATH."""
+    """The advice with its command as the user must type it, even if `assistant` is not on the
+    PATH."""
     command = shlex.quote(os.environ.get(COMMAND_VARIABLE, "assistant"))
     return OUR_COMMAND.sub(lambda match: f"{match[1]}{command} ", mend)
 
 
 def render_error(error: AssistantError, *, as_json: bool, out: TextIO, err: TextIO) -> None:
-    """One sentence on standard error and the mend below it; an object on standard output too."""
+    """Print the message and the advice on standard error; with `as_json`, an object on `out`
+    too."""
     print(error, file=err)
     if error.mend:
         print(f"→ {runnable_hint(error.mend)}", file=err)

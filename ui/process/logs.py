@@ -1,8 +1,8 @@
-"""Keeps libraries off the terminal: their logs go to one file, what they print to another.
+"""Keeps libraries off the terminal: their logs go to one file, their output to another.
 
-No words of a conversation are to stay in a log. Libraries log what passes through them at DEBUG,
-which is never kept, and quote it in some errors; so, from libraries, what stands in quotation
-marks or brackets is left out, and so is the text of exceptions that quote the value they refuse.
+Logs must not contain words of a conversation. Libraries log such text at DEBUG, which is never
+written, and quote it in some errors; so from libraries' messages, everything in quotation marks or
+brackets is removed, and so is the message of exceptions that quote the value they refuse.
 """
 
 import ctypes
@@ -23,14 +23,14 @@ from assistant.paths import Home
 LOG_BYTES = 1_000_000
 LOG_FILES_KEPT = 3
 TALKATIVE = ("httpx", "httpcore", "faster_whisper")
-"""They log every request at INFO, also those to our own worker."""
+"""They log every request at INFO, even those to our own worker."""
 OWN_PACKAGES = frozenset({"assistant", "models", "ui", "data"})
 
 QUOTED = re.compile(r"\[.*\]|'.*'|\".*\"|\{.*\}", re.DOTALL)
-"""Greedy: text that itself holds quotation marks goes as a whole."""
+"""Greedy: text that contains quotation marks itself is removed as a whole."""
 QUOTING_ERRORS = (ValueError, LookupError, ModelFailed, SettingsError)
-"""Their message is mostly the value: pydantic's and JSON's errors, missing keys, what a model's
-server says of a prompt that it didn't like, and a command line that is not understood."""
+"""Exceptions whose message is mostly the value: pydantic's and JSON's errors, missing keys, a model
+server's comment on a prompt, and a command line that is not understood."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class TerminalStreams:
 
 
 class DiscreetFormatter(logging.Formatter):
-    """Time, level, logger, message; traceback where there is one. No words of a conversation."""
+    """Time, level, logger, message; traceback if there is one. No words of a conversation."""
 
     def format(self, record: logging.LogRecord) -> str:
         message = record.getMessage()
@@ -54,7 +54,7 @@ class DiscreetFormatter(logging.Formatter):
 
 
 def _told(error: BaseException) -> str:
-    """Frames, types and harmless messages of an exception and of those that led to it."""
+    """Frames, types and harmless messages of an exception and its causes."""
     cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
     before = f"{_told(cause)}\nwhich led to\n" if cause else ""
     message = "…" if isinstance(error, QUOTING_ERRORS) else QUOTED.sub("[…]", str(error))
@@ -64,12 +64,12 @@ def _told(error: BaseException) -> str:
 
 @contextmanager
 def logs_in(home: Home, *, pipecat: bool = True) -> Iterator[None]:
-    """Send the logs of everything, loguru's too, to the home's log file.
+    """Send all logs, including loguru's, to the home's log file.
 
     Enter it before importing pipecat, which logs at import.
 
     Args:
-        pipecat: this process will import it; without it loguru, by which it logs, isn't loaded.
+        pipecat: this process will import it; otherwise loguru, which it uses, isn't loaded.
 
     Raises:
         StoreError: the home can't be written.
@@ -101,7 +101,7 @@ def _loguru_to(handler: logging.Handler) -> Iterator[None]:
     from loguru import logger as loguru_logger
 
     loguru_logger.remove()
-    # A plain string would get the exception's text appended, values of variables and all.
+    # With a plain string, loguru would append the exception's text with values of variables.
     loguru_logger.add(handler, level="INFO", format=lambda _: "{message}")
     try:
         yield
@@ -111,10 +111,10 @@ def _loguru_to(handler: logging.Handler) -> Iterator[None]:
 
 @contextmanager
 def redirected_output(home: Home) -> Iterator[TerminalStreams]:
-    """Point file descriptors 1 and 2 at the home's native log; yields the real ones.
+    """Point file descriptors 1 and 2 at the home's native log; yields the real streams.
 
-    What Python libraries print and what child processes write lands in that log as well. Nothing
-    but the yielded streams reaches the terminal until the block ends.
+    Output of Python libraries and child processes ends up in that log too. Until the block ends,
+    only the yielded streams reach the terminal.
 
     Raises:
         StoreError: the home can't be written.
@@ -132,7 +132,7 @@ def redirected_output(home: Home) -> Iterator[TerminalStreams]:
             os.dup2(log, number)
             streams.append(stack.enter_context(_writer(real, stream)))
         stack.callback(_flush)
-        # Where they aren't on these descriptors (an IDE, a test), Python's own two need it as well.
+        # Python's own streams may use other descriptors (in an IDE, or a test).
         native = stack.enter_context(_writer(log, sys.stdout))
         stack.enter_context(redirect_stdout(native))
         stack.enter_context(redirect_stderr(native))
@@ -140,12 +140,12 @@ def redirected_output(home: Home) -> Iterator[TerminalStreams]:
 
 
 def ensure_standard_streams() -> None:
-    """Connect what was closed (`>&-`) to nothing, so that no file of ours becomes descriptor 1."""
+    """Connect closed streams (`>&-`) to nothing, so that no file of ours becomes descriptor 1."""
     for number in (0, 1, 2):
         try:
             os.fstat(number)
         except OSError:
-            # The lowest free number is taken, and those below are open already.
+            # This takes the lowest free number; those below are open already.
             os.open(os.devnull, os.O_RDWR)
     sys.stdout = sys.stdout or os.fdopen(1, "w", encoding="utf-8", closefd=False)
     sys.stderr = sys.stderr or os.fdopen(2, "w", encoding="utf-8", closefd=False)
@@ -173,7 +173,7 @@ def _writer(descriptor: int, like: TextIO) -> TextIO:
 
 
 def _flush() -> None:
-    """Empty Python's and C's buffers, or their contents would turn up on the other side."""
+    """Empty Python's and C's buffers, or their contents would end up on the wrong side."""
     sys.stdout.flush()
     sys.stderr.flush()
     if os.name == "posix":

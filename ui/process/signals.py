@@ -1,4 +1,4 @@
-"""How a face ends when a signal says so."""
+"""Ends a user interface on a signal."""
 
 import asyncio
 import os
@@ -10,14 +10,14 @@ from types import FrameType
 
 
 def end_on_signals(names: Iterable[str], end: Callable[[int], object], within_s: float) -> None:
-    """From now on these signals have `end` called with their number in the running loop, and this
-    process is over so many seconds later at most, with 128 more than that number.
+    """From now on these signals call `end` with their number in the running loop, and the process
+    exits after at most so many seconds, with 128 plus that number.
 
-    They come at once, between any two steps of the main thread, and not when the loop has time for
-    them: a pipe or a terminal that nobody reads would hold that up for ever.
+    The signal arrives between any two steps of the main thread, not when the loop has time for it:
+    an unread pipe or terminal could block that for ever.
 
     Args:
-        names: as in `signal`; those that this system doesn't have are left out.
+        names: as in `signal`; those that this system lacks are skipped.
     """
     loop = asyncio.get_running_loop()
 
@@ -25,7 +25,7 @@ def end_on_signals(names: Iterable[str], end: Callable[[int], object], within_s:
         watchdog = threading.Timer(within_s, os._exit, (128 + number,))
         watchdog.daemon = True
         watchdog.start()
-        with suppress(RuntimeError):  # the loop has ended by itself
+        with suppress(RuntimeError):  # the loop has already ended
             loop.call_soon_threadsafe(end, number)
 
     for name in names:

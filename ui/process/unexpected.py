@@ -1,4 +1,4 @@
-"""An error that nobody foresaw."""
+"""Unexpected errors."""
 
 from pathlib import Path
 
@@ -9,10 +9,10 @@ UNEXPECTED_EXIT = 70
 
 
 class UnexpectedError(AssistantError):
-    """What nobody foresaw; the log has the traceback."""
+    """An error that nobody expected; the log has the traceback."""
 
     exit_code = UNEXPECTED_EXIT
 
     def __init__(self, error: BaseException, log: Path | None) -> None:
-        place = f"the details are in {log}" if log else "there is no log, since its folder fails"
-        super().__init__(f"Something unforeseen went wrong ({type(error).__name__}); {place}.")
+        place = f"the details are in {log}" if log else "no log could be written"
+        super().__init__(f"Something went wrong unexpectedly ({type(error).__name__}); {place}.")

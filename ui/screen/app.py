@@ -1,4 +1,4 @@
-"""The whole screen: tabs, keys and what they do; events in, commands out."""
+"""The whole screen: tabs, keys and their actions; events in, commands out."""
 
 import os
 from collections.abc import Callable, Iterable
@@ -37,19 +37,18 @@ from ui.session.state import ScreenState, fold
 from ui.text.forgetting import lines
 
 FRAME_S = 1 / 15
-"""Between two drawings of the state."""
+"""Seconds between two drawings of the state."""
 WAITING_S = 0.4
-"""The same while somebody waits for an answer: whatever is drawn then takes the processor from
-those who make it."""
+"""The same while someone waits for an answer: drawing would take the processor from it."""
 SPEAKING_S = 1 / 6
-"""The same while it is spoken, about as fast as words follow each other."""
+"""The same during speech, about as fast as words follow each other."""
 LAST_LINE_S = 0.1
-"""From the first painting on, until the keys in the last line are painted too."""
+"""Seconds from the first frame until the keys in the last line are drawn too."""
 PACE = {Phase.HEARING: WAITING_S, Phase.THINKING: WAITING_S, Phase.SPEAKING: SPEAKING_S}
 
 
 class AssistantScreen(SafeApp):
-    """Draws the state that the session's events fold into. Exits with a code, as a command does."""
+    """Draws the state folded from the session's events. Exits with a code, like a command."""
 
     TITLE = "assistant"
     ENABLE_COMMAND_PALETTE = True
@@ -73,16 +72,16 @@ class AssistantScreen(SafeApp):
     ) -> None:
         """
         Args:
-            now: the local time that ages are told by.
+            now: returns the local time, for ages.
         """
-        # Without colour everything is in the terminal's own two: shades of grey that Textual makes
-        # of colours which only the terminal knows are black on black.
+        # Without colour, use only the terminal's own two: Textual would derive shades of grey from
+        # colours that only the terminal knows, and get black on black.
         super().__init__(driver_class=driver, ansi_color=True if "NO_COLOR" in os.environ else None)
         self.HORIZONTAL_BREAKPOINTS = [(0, "-slim"), (LEAST_WIDTH, "-narrow"), (100, "-wide")]
         self.VERTICAL_BREAKPOINTS = [(0, "-low"), (LEAST_HEIGHT, "-high")]
-        self.animation_level = "none"  # what moves takes the processor from the voice
+        self.animation_level = "none"  # animation would take the processor from the voice
         if loaded.settings.screen.theme in self.available_themes:
-            self.theme = loaded.settings.screen.theme  # later all that is there is styled twice
+            self.theme = loaded.settings.screen.theme  # set later, it would style everything twice
         self.session = session
         self.home = home
         self.loaded = loaded
@@ -123,11 +122,11 @@ class AssistantScreen(SafeApp):
         self.call_after_refresh(self.set_timer, LAST_LINE_S, self._open)
 
     def _open(self) -> None:
-        """After the first frame is painted; beside the message loop, since it may ask."""
+        """After the first frame is drawn; beside the message loop, since it may ask questions."""
         self.run_worker(self._opening(), group="opening", exclusive=True)
 
     async def _opening(self) -> None:
-        """Start it, or start it again; by way of what is to be done before."""
+        """Start or restart it, after the steps that must come first."""
         guide = self.first_run
         try:
             if guide is not None and not guide.first:
@@ -154,7 +153,7 @@ class AssistantScreen(SafeApp):
             await self.session.start(self.hear, self.ended)
 
     def _forget_end(self) -> None:
-        """Of the process before: another is on its way."""
+        """Forget how the previous process ended: another is starting."""
         self.error = None
         for told in self.state.notices:
             told.dismissed = told.dismissed or told.notice.severity is Severity.ERROR
@@ -168,12 +167,12 @@ class AssistantScreen(SafeApp):
     # -- what happened --------------------------------------------------------------------------
 
     def hear(self, event: Event, at: datetime) -> None:
-        """Take an event in; it is drawn with the next frame."""
+        """Take in an event; it is drawn with the next frame."""
         fold(self.state, event, at)
         self._draw_soon()
 
     def ended(self, error: AssistantError | None) -> None:
-        """There is nothing more to come."""
+        """No more events will come."""
         self.error = error
         if error is not None:
             key = self.loaded.settings.screen.keys.get("voice.restart", "ctrl+r")
@@ -185,7 +184,7 @@ class AssistantScreen(SafeApp):
             self.refresh_bindings()
 
     def tell(self, error: AssistantError, severity: Severity = Severity.WARNING) -> None:
-        """In the line of troubles, until it is dismissed."""
+        """Show it in the notice line until it is dismissed."""
         self.hear(Notice(str(error), severity, error.mend), datetime.now(UTC))
 
     def on_error_occurred(self, message: ErrorOccurred) -> None:
@@ -193,7 +192,7 @@ class AssistantScreen(SafeApp):
 
     @property
     def up_to_date(self) -> bool:
-        """All that was heard is drawn."""
+        """Whether everything heard is drawn."""
         return self._drawn == self.state.version
 
     def _draw_soon(self) -> None:
@@ -203,7 +202,7 @@ class AssistantScreen(SafeApp):
 
     def _draw(self) -> None:
         self._due = False
-        if self.state.version == self._drawn or not self.screen_stack:  # it is being closed
+        if self.state.version == self._drawn or not self.screen_stack:  # it is closing
             return
         self._drawn = self.state.version
         for pane in self.screen_stack[0].query(Pane):
@@ -232,7 +231,7 @@ class AssistantScreen(SafeApp):
                 return
 
     def action_mute(self) -> None:
-        """With push-to-talk it opens and closes the microphone."""
+        """With push-to-talk, it opens and closes the microphone."""
         if self.loaded.settings.audio.push_to_talk:
             self.session.do("talk")
         else:
@@ -243,7 +242,7 @@ class AssistantScreen(SafeApp):
         self._open()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """What runs is not started again; what begins an input has no say within one."""
+        """A running assistant is not restarted; keys that begin an input do nothing within one."""
         if action == "restart":
             return self.session.live and self.state.phase is Phase.STOPPED
         if action in ("type", "find"):
@@ -263,7 +262,7 @@ class AssistantScreen(SafeApp):
         self.session.do("on-record" if self.state.off_record else "off-record")
 
     def action_keep(self) -> None:
-        """Write the conversation to a file that can be replayed, or end that."""
+        """Start or stop recording the conversation."""
         self.session.do("record")
 
     def action_type(self) -> None:
@@ -271,7 +270,7 @@ class AssistantScreen(SafeApp):
         self.query_one(TalkTab).type()
 
     def action_find(self) -> None:
-        """Within this tab, where there is something to be found; else among the memories."""
+        """Search this tab if it can be searched, otherwise the memories."""
         tabs = self.query_one(TabbedContent)
         if tabs.active == "settings":
             self.query_one(SettingsTab).find()
@@ -284,7 +283,7 @@ class AssistantScreen(SafeApp):
     async def action_undo(self) -> None:
         try:
             rows = await self.session.ask({"act": "undo"})
-        except AssistantError as error:  # also where there is nothing left to bring back
+        except AssistantError as error:  # also if there is nothing left to bring back
             self.tell(error)
         else:
             self.notify(" ".join(lines(rows[0])))
@@ -305,7 +304,7 @@ class AssistantScreen(SafeApp):
             self.screen.set_focus(None)
 
     def action_help(self) -> None:
-        """The keys of what has the focus, and everywhere's."""
+        """The keys of the focused part, and those that work everywhere."""
         try:
             self.screen.query_one("HelpPanel")
         except NoMatches:
@@ -314,7 +313,7 @@ class AssistantScreen(SafeApp):
             self.action_hide_help_panel()
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        """The palette: every action that has a key here, and the themes."""
+        """The palette: every action with a key, and the themes."""
         seen = set()
         for node, binding, enabled, _ in screen.active_bindings.values():
             if enabled and binding.description and binding.action not in seen:
@@ -338,18 +337,18 @@ class AssistantScreen(SafeApp):
         self.query_one(MemoryTab).open(message.memory)
 
     def _suspended(self, _: object) -> None:
-        """Nobody watches: what is said then is not meant for it."""
+        """Nobody is watching, so nothing said now is meant for the assistant."""
         self._muted_for_now = self.state.phase not in (Phase.MUTED, Phase.STOPPED)
         if self._muted_for_now:
             self.session.do("mute")
 
     def _resumed(self, _: object) -> None:
-        self.refresh(layout=True)  # the terminal has forgotten the picture
+        self.refresh(layout=True)  # the terminal has lost its contents
         if self._muted_for_now and not self.loaded.settings.audio.push_to_talk:
             self.session.do("unmute")
 
     def on_settings_changed(self, message: SettingsChanged) -> None:
-        """Those of the screen count at once, all others once the assistant knows them too."""
+        """The screen's settings apply at once, others once the assistant has them too."""
         screen = message.loaded.settings.screen
         if message.restarted:
             self.error = None
@@ -361,17 +360,15 @@ class AssistantScreen(SafeApp):
         self._dress(screen)
 
     def _introduce(self) -> None:
-        """The assistant, as it is called from now on."""
+        """Use the assistant's current name."""
         self.query_one(Conversation).assistant = self.loaded.settings.persona.name
 
     def _dress(self, screen: ScreenSettings) -> None:
-        """In its colours, and with its keys."""
+        """Apply its colours and keys."""
         if screen.theme in self.available_themes:
             self.theme = screen.theme
         else:
-            told = (
-                f"There is no theme {screen.theme!r}; `ctrl+p`, Theme shows those that there are."
-            )
+            told = f"There is no theme {screen.theme!r}. To list all themes: ctrl+p, Theme."
             self.tell(SettingsError(told))
         self.set_keymap(screen.keys)
 

@@ -1,4 +1,4 @@
-"""The keys that act everywhere, and the tabs they lead to."""
+"""The keys that work everywhere, and the tabs they lead to."""
 
 from collections.abc import Sequence
 
@@ -15,8 +15,8 @@ KEYS: list[BindingType] = [
     Binding("t", "talk", "Talk (push)", id="voice.talk", show=False),
     Binding("s", "sleep", "Sleep or wake", id="voice.sleep", show=False),
     Binding("o", "record", "On or off the record", id="voice.off_record", show=False),
-    Binding("r", "keep", "Record, or no more", id="session.record", show=False),
-    # Before any widget sees them: the letters that follow them are text.
+    Binding("r", "keep", "Start or stop recording", id="session.record", show=False),
+    # Priority: before any widget sees them, since the letters that follow are text.
     Binding("i", "type", "Type", id="voice.type", priority=True),
     Binding("slash", "find", "Find", id="find", priority=True),
     Binding("u", "undo", "Undo", id="undo"),

@@ -1,4 +1,4 @@
-"""The newest warning or error that nobody has dismissed, and what mends it."""
+"""The newest warning or error that has not been dismissed, with advice."""
 
 from rich.text import Text
 from textual.app import RenderResult
@@ -10,7 +10,7 @@ from ui.session.state import ScreenState, ShownNotice
 
 
 class NoticeLine(Pane):
-    """Takes no room while there is nothing to tell."""
+    """Takes no space if there is nothing to show."""
 
     DEFAULT_CSS = """
     NoticeLine { height: auto; max-height: 3; padding: 0 1; display: none; }

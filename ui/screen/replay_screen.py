@@ -1,4 +1,4 @@
-"""The screen over a recorded conversation: the same parts, and the keys of a player."""
+"""The screen for a recorded conversation: the same parts, with the keys of a player."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -23,7 +23,7 @@ BAR = 20
 
 
 class ReplayLine(Widget):
-    """How far it is, how fast, and the keys."""
+    """Position, speed and keys."""
 
     DEFAULT_CSS = "ReplayLine { height: 1; dock: bottom; background: $panel; }"
 
@@ -53,7 +53,7 @@ class ReplayLine(Widget):
 
 
 class ReplayScreen(AssistantScreen):
-    """Shows what happened when it happened: ages are told as of then."""
+    """Shows what happened when it happened; ages are as of then."""
 
     CSS = AssistantScreen.CSS + "Footer { display: none; }"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -82,11 +82,11 @@ class ReplayScreen(AssistantScreen):
         yield ReplayLine(self.replay)
 
     def tell(self, error: AssistantError, severity: Severity = Severity.WARNING) -> None:
-        """A recording has troubles of its own in its line; this one passes."""
+        """The recording's own errors are in the notice line; this one only flashes."""
         self._refused(str(error), severity)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Letters are typed where there is something to type in."""
+        """Letters are typed if there is something to type in."""
         if action in ("pause", "next_turn") and isinstance(self.focused, Input):
             return False
         return super().check_action(action, parameters)

@@ -1,4 +1,4 @@
-"""Runs a screen to its end, also where that end comes by a signal."""
+"""Runs a screen to its end, even if a signal ends it."""
 
 import asyncio
 
@@ -7,15 +7,15 @@ from ui.screen.safe_app import SafeApp
 from ui.session.session import Session
 
 ENDING = ("SIGTERM", "SIGHUP", "SIGINT")
-"""SIGHUP comes when the terminal's window is closed; Ctrl-C is a key, and no signal, meanwhile."""
+"""SIGHUP comes when the terminal's window is closed; Ctrl-C is a key meanwhile, not a signal."""
 
 ENDING_S = 8.0
-"""More than an assistant's process is given to close."""
+"""Seconds; more than the assistant's process has to close."""
 
 
 def draw(app: SafeApp, session: Session) -> int:
-    """Until its user leaves it, or a signal comes; returns the exit code. The session is closed,
-    whatever happens."""
+    """Run until the user leaves it or a signal comes; returns the exit code. Always closes the
+    session."""
     return asyncio.run(_draw(app, session))
 
 

@@ -1,4 +1,4 @@
-"""What holds however a screen ends: nothing of a conversation is printed or logged."""
+"""Makes sure that a screen never prints or logs any of a conversation, however it ends."""
 
 import logging
 from typing import ClassVar
@@ -12,14 +12,14 @@ logger = logging.getLogger(__name__)
 
 
 class SafeApp(App[int]):
-    """An app whose errors are logged discreetly; Textual prints them with the values of variables,
-    and so with what was said."""
+    """An app that logs its errors discreetly; Textual would print them with the values of
+    variables, and so with what was said."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+z", "suspend_process", "To the background", id="suspend", show=False)
     ]
     crash: BaseException | None = None
-    """What ended it, if nobody foresaw that."""
+    """The unexpected error that ended it, if any."""
 
     def _handle_exception(self, error: Exception) -> None:
         cause = error.error if isinstance(error, WorkerFailed) else error
@@ -31,7 +31,7 @@ class SafeApp(App[int]):
         self._close_messages_no_wait()
 
     def panic(self, *renderables: RenderableType) -> None:
-        """Ends it; who runs it tells why. What it was would be told with values of variables."""
+        """End the app; the caller reports why. Textual would print values of variables."""
         del renderables
         self.crash = self.crash or RuntimeError("Textual gave up")
         self._close_messages_no_wait()

@@ -1,4 +1,4 @@
-"""One line, always there: what the assistant is doing, and with what."""
+"""One line that is always visible: what the assistant is doing, and with which models."""
 
 from collections.abc import Iterator
 
@@ -24,7 +24,7 @@ SIGNS = {
 
 
 class StatusLine(Pane):
-    """What is least needed leaves first when the terminal is narrow."""
+    """On a narrow terminal, the least important parts are dropped first."""
 
     DEFAULT_CSS = "StatusLine { height: 1; background: $panel; color: $foreground; }"
 
@@ -68,7 +68,7 @@ class StatusLine(Pane):
 
 
 def _details(state: ScreenState) -> Iterator[str]:
-    """What matters most first."""
+    """Most important first."""
     if state.phase is Phase.STARTING:
         yield f"loading {', '.join(state.loading.values())}" if state.loading else "getting ready"
     if state.idle is not None:
@@ -87,7 +87,7 @@ def _details(state: ScreenState) -> Iterator[str]:
     if state.memories is not None:
         yield f"{state.memories:,} memories"
     elif state.models and state.phase is not Phase.STOPPED:
-        yield "reading memories"
+        yield "loading memories"
     if "llm" in state.models:
         yield state.models["llm"]
     if state.microphone is not None:

@@ -1,4 +1,4 @@
-"""Textual's driver, on a terminal that the descriptors 1 and 2 no longer lead to."""
+"""Textual's driver for a terminal that is no longer on descriptors 1 and 2."""
 
 import os
 import select
@@ -11,11 +11,11 @@ from textual.driver import Driver
 from assistant.errors import SettingsError
 
 WITHOUT_CURSOR = frozenset({"dumb", "unknown"})
-"""Values of TERM that say: nothing but lines."""
+"""Values of TERM for terminals that only print lines."""
 
 
 def require_terminal() -> None:
-    """Raises SettingsError: there is none, or none to draw on."""
+    """Raises SettingsError: there is no terminal, or it can't be drawn on."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise SettingsError("The screen needs a terminal.", mend="assistant talk")
     kind = os.environ.get("TERM", "")
@@ -26,12 +26,12 @@ def require_terminal() -> None:
 
 
 PROBE_INTERVAL_S = 0.5
-"""Between two looks at whether the terminal is still there."""
+"""Seconds between two checks whether the terminal is still there."""
 
 
 class HangupSafeTerminal:
-    """A terminal that may go away: what is written from then on is lost, and SIGHUP ends the
-    program. Textual's writing thread would end instead, and all wait for it for ever."""
+    """A terminal that may go away: then output is dropped, and SIGHUP ends the program. Otherwise
+    Textual's writing thread would end, and everything would wait for it for ever."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
@@ -56,8 +56,8 @@ class HangupSafeTerminal:
 
 
 def drawing_on(out: TextIO) -> type[Driver] | None:
-    """Draws on `out`, while what libraries write to the descriptors 1 and 2 goes elsewhere; None
-    where Textual's own choice does (Windows)."""
+    """A driver that draws on `out`, while libraries' output to descriptors 1 and 2 goes elsewhere;
+    None on Windows, for Textual's own choice."""
     if sys.platform == "win32":
         return None
     from textual.drivers.linux_driver import LinuxDriver
@@ -82,11 +82,11 @@ def drawing_on(out: TextIO) -> type[Driver] | None:
             except OSError:
                 self._gone()
             finally:
-                watch.join()  # `exit_event` ends both
+                watch.join()  # `exit_event` ends both threads
 
         def _watch(self) -> None:
-            """Reading from a terminal that has hung up fails, or gives nothing, at once and for
-            ever; and SIGHUP goes only to whom the terminal controls."""
+            """Reading from a closed terminal fails or returns nothing at once, for ever; and SIGHUP
+            only goes to processes that the terminal controls."""
             terminal = select.poll()
             terminal.register(self.fileno, 0)
             while not self.exit_event.wait(PROBE_INTERVAL_S):

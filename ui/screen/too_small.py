@@ -1,19 +1,19 @@
-"""What is shown where there is too little room for anything else."""
+"""What is shown if the terminal is too small."""
 
 from textual.app import RenderResult
 from textual.widget import Widget
 
 LEAST_WIDTH, LEAST_HEIGHT = 50, 14
-"""Below these nothing can be read; all is made for 80×24 and more."""
+"""Smaller terminals are unreadable; the layout is made for 80×24 and more."""
 SMALL_CSS = """
 .-low TabbedContent, .-slim TabbedContent { display: none; }
 .-low TooSmall, .-slim TooSmall { display: block; }
 """
-"""Of the whole screen, whose class it goes by."""
+"""For the whole screen, whose class it uses."""
 
 
 class TooSmall(Widget):
-    """In place of the tabs; the line of what the assistant is doing stays."""
+    """Replaces the tabs; the status line stays."""
 
     DEFAULT_CSS = "TooSmall { display: none; height: 1fr; padding: 0 1; }"
 

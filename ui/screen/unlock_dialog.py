@@ -1,4 +1,4 @@
-"""A home's key behind the screen: asks for a passphrase there, and shows a new recovery key."""
+"""Unlocks a home on the screen: asks for a passphrase, and shows a new recovery key once."""
 
 import asyncio
 from collections.abc import Callable
@@ -24,15 +24,14 @@ AGAIN = "Once more"
 
 
 class Unlocking:
-    """Opens the vault of a home, on behalf of `app`."""
+    """Opens the vault of a home for `app`."""
 
     def __init__(self, home: Home, settings: Settings) -> None:
         self._home = home
         self._settings = settings
         self.app: App[int] | None = None
         self.unseen: str | None = None
-        """The recovery key of a home that has just got one, until its user has it. In memory
-        alone."""
+        """The recovery key of a new home until the user has it. In memory only."""
 
     async def __call__(self) -> "Vault":
         """Raises StoreError: see `open_vault`."""
@@ -63,12 +62,14 @@ class Unlocking:
         return open_vault(self._home, self._settings, ask, create=True)
 
     async def _ask(self, question: "SecretKind") -> str | None:
-        """Raises SettingsError: two new passphrases differ; StoreLocked: none was given."""
+        """Raises SettingsError: the new passphrases differ; StoreLocked: none was given."""
         given = await self._asked(question.capitalize())
         if given is None:
-            raise StoreLocked(f"Without the {question} the data stays closed; nothing was touched.")
+            raise StoreLocked(
+                f"Without the {question} your data stays locked; nothing was changed."
+            )
         if question == "new passphrase" and await self._asked(AGAIN) != given:
-            raise SettingsError("The two passphrases differ; nothing was touched.")
+            raise SettingsError("The two passphrases differ; nothing was changed.")
         return given
 
     async def _asked(self, title: str) -> str | None:
@@ -80,7 +81,7 @@ class Unlocking:
 
 
 class SecretDialog(ModalScreen[str | None]):
-    """One line that nobody else is to read; None when it is cancelled or empty."""
+    """One hidden line of input; None if it is cancelled or empty."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "cancel", "Cancel", id="secret.cancel")
@@ -98,9 +99,9 @@ class SecretDialog(ModalScreen[str | None]):
         self._heading = heading
 
     def compose(self) -> ComposeResult:
-        box = Vertical(Input(password=True, placeholder="it is not shown"))
+        box = Vertical(Input(password=True, placeholder="your input is hidden"))
         box.border_title = self._heading
-        box.border_subtitle = "enter gives it · esc cancels"
+        box.border_subtitle = "enter confirms · esc cancels"
         yield box
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
@@ -111,12 +112,12 @@ class SecretDialog(ModalScreen[str | None]):
 
 
 class RecoveryStep(SetupStep[bool]):
-    """Ends with whether its user has written it down; otherwise the terminal shows it once more
-    when the screen closes."""
+    """Returns whether the user has written it down; if not, the terminal shows it again when the
+    screen closes."""
 
     HEADING = "First steps: the recovery key"
     FOCUS = "#later"
-    """A key pressed in haste does no harm there."""
+    """Pressing a key in haste does no harm there."""
 
     def __init__(self, recovery: str) -> None:
         super().__init__()
@@ -124,7 +125,7 @@ class RecoveryStep(SetupStep[bool]):
 
     def body(self) -> ComposeResult:
         yield Static(
-            "What you say here is kept encrypted. Should its key be lost, only this recovery key "
+            "Your data is encrypted. If its key is ever lost, only this recovery key "
             "opens it. Write it down: it is not shown again.",
             markup=False,
         )

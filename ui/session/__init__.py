@@ -1,1 +1,1 @@
-"""What a screen or a command is connected to: an assistant that runs, or a recording."""
+"""What a screen or a command connects to: a running assistant, or a recording."""

@@ -1,4 +1,4 @@
-"""The screen's side of the assistant's process: starts it, hears its events, asks it for things."""
+"""The screen's side of the assistant's process: starts it, receives its events, sends requests."""
 
 import asyncio
 import json
@@ -25,15 +25,15 @@ logger = logging.getLogger(__name__)
 
 COMMAND = (sys.executable, "-m", "ui.session.assistant_worker")
 LONGEST_LINE = 1 << 26
-"""Bytes; a prompt travels in one line."""
+"""Bytes; a whole prompt is on one line."""
 CLOSING_S = 4.0
 
 Heard = Callable[[Event, datetime], None]
-"""An event, and when it happened."""
+"""Receives an event and when it happened."""
 
 
 class AssistantFailed(AssistantError):
-    """Why the assistant ended."""
+    """The assistant ended; says why."""
 
     def __init__(self, message: str, mend: str | None, exit_code: int) -> None:
         super().__init__(message, mend=mend)
@@ -44,11 +44,11 @@ class AssistantProcess:
     """One assistant's process, from `start` to `close`. Belongs to the event loop.
 
     Args:
-        vault: of the home, open as long as this is.
-        hear: told every event, in order.
-        ended: told once why it ended, unless it was closed.
+        vault: the home's, open as long as this exists.
+        hear: receives every event in order.
+        ended: called once with the reason it ended, unless it was closed.
         command: runs `ui.session.assistant_worker`.
-        environment: of its process; default: this one's.
+        environment: of the process; default: this one's.
     """
 
     def __init__(
@@ -95,15 +95,15 @@ class AssistantProcess:
         self._reading = asyncio.create_task(self._read(self._process))
 
     def do(self, command: str) -> None:
-        """One of `Assistant.command`."""
+        """Send a command of `Assistant.command`."""
         self._send(json.dumps({"do": command}))
 
     def say(self, text: str) -> None:
-        """A typed turn."""
+        """Send a typed turn."""
         self._send(json.dumps({"say": text}))
 
     async def close(self) -> None:
-        """End it; by force when it takes too long. Idempotent."""
+        """End it; by force if it takes too long. Idempotent."""
         process, self._process = self._process, None
         if process is None:
             return
@@ -113,7 +113,7 @@ class AssistantProcess:
             async with asyncio.timeout(CLOSING_S):
                 await process.wait()
         except TimeoutError:
-            logger.warning("the assistant did not end; it is killed")
+            logger.warning("the assistant did not end and is being killed")
             process.kill()
             await process.wait()
         if self._reading is not None:
@@ -130,19 +130,20 @@ class AssistantProcess:
         failed: AssistantError | None = None
         try:
             failed = await self._events(process)
-        except Exception as error:  # a picture that no longer changed would be worse than an end
-            logger.exception("what the assistant told was not understood")
+        except Exception as error:  # better to end than to show a frozen screen
+            logger.exception("the assistant's output was not understood")
             failed = UnexpectedError(error, self._home.log)
             process.kill()
         code = await process.wait()
-        if self._process is process:  # nobody closed it
+        if self._process is process:  # it was not closed
             self._process = None
             told = f"The assistant's process ended unexpectedly (code {code})."
-            mend = f"The log tells more: {self._home.log}"
+            mend = f"See the log: {self._home.log}"
             self._ended(failed or AssistantFailed(told, mend, 70))
 
     async def _events(self, process: asyncio.subprocess.Process) -> AssistantError | None:
-        """Hand them on until there are no more; returns why, where that was told."""
+        """Pass on events until there are no more; returns the reason for the end, if it was
+        given."""
         assert process.stdout is not None
         failed: AssistantError | None = None
         async for line in process.stdout:

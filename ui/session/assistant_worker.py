@@ -1,8 +1,6 @@
-"""The assistant in a process of its own: events go out as JSON lines, and what a screen asks for
-comes in.
+"""The assistant in its own process: writes events as JSON lines, and reads commands.
 
-Python that draws is Python that does nothing else meanwhile: in the assistant's own process a
-screen would hold up the sound.
+While Python draws, it does nothing else: in the same process, a screen would hold up the sound.
 
     ← {"home": …, "key": …, "settings": {…}}             once
     ← {"do": "mute"}   {"say": "hello"}
@@ -41,15 +39,15 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 Commands = asyncio.Queue[Row | None]
-"""What the screen asks for; None when it has gone."""
+"""Commands from the screen; None when the screen has gone."""
 
 WAITING = 100
-"""Lines that the screen has not read yet, above which the microphone's level is left out."""
+"""Unread lines above which microphone levels are skipped."""
 CLOSING_S = 2.0
 
 
 class StartRequest(BaseModel):
-    """What to run. The key travels in the pipe, where nobody else reads it."""
+    """What to run. The key is sent through the pipe, where nobody else can read it."""
 
     home: Path
     settings: Settings
@@ -59,12 +57,11 @@ class StartRequest(BaseModel):
     typed: bool = False
     speak: bool = True
     record: Path | None = None
-    """Of no name: in the home."""
+    """An empty name: in the home."""
 
 
 class EventWriter:
-    """Lines on their way out, written by a thread of its own: a screen that is slow holds nothing
-    up here."""
+    """Writes lines on its own thread, so that a slow screen blocks nothing here."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
@@ -73,8 +70,8 @@ class EventWriter:
         self._thread.start()
 
     def tell(self, event: Event) -> None:
-        """On the event bus."""
-        if isinstance(event, UserSensed):  # for this process alone
+        """Receives every event on the event bus."""
+        if isinstance(event, UserSensed):  # for this process only
             return
         if isinstance(event, MicrophoneLevel) and self._lines.qsize() > WAITING:
             return
@@ -84,7 +81,7 @@ class EventWriter:
         self._lines.put(json.dumps(row, ensure_ascii=False))
 
     def close(self) -> None:
-        """Returns when all is written, or nobody reads."""
+        """Returns when everything is written, or nobody reads."""
         self._lines.put(None)
         self._thread.join(CLOSING_S)
 
@@ -98,7 +95,7 @@ class EventWriter:
 
 
 def main() -> None:
-    """Run until the input ends, and leave the process."""
+    """Run until the input ends, then exit the process."""
     use_default_scheduling()
     order = StartRequest.model_validate_json(sys.stdin.buffer.readline())
     home = Home(order.home)
@@ -117,7 +114,7 @@ async def _run(order: StartRequest, home: Home, outbox: EventWriter) -> NoReturn
         failed = {"message": str(told), "mend": told.mend, "exit_code": code}
         outbox.send({"failed": failed})
     outbox.close()
-    # Here, since the event loop would wait without end for tasks that do not end, and for threads
+    # Exit here: the event loop would wait for ever for tasks that don't end, and for threads
     # in the middle of a model's work.
     os._exit(code)
 
@@ -135,7 +132,7 @@ async def _serve(order: StartRequest, home: Home, outbox: EventWriter) -> None:
         for line in sys.stdin.buffer:
             loop.call_soon_threadsafe(commands.put_nowait, json.loads(line))
         if not imported.is_set():
-            os._exit(0)  # nothing is open yet, and what is imported holds the event loop up
+            os._exit(0)  # nothing is open yet, and imports block the event loop
         loop.call_soon_threadsafe(gone.set)
 
     threading.Thread(target=read, name="commands", daemon=True).start()

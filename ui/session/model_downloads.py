@@ -1,4 +1,4 @@
-"""Brings the models that a session wants and that are not on this machine, before it starts."""
+"""Downloads the models that a session needs and that are missing, before it starts."""
 
 import threading
 from collections import deque
@@ -11,7 +11,7 @@ from models.download import DownloadProgress, Report
 from models.selection import choose_profile, notes_in, pull_choice, select_models, wanted_models
 
 RATE_S = 8.0
-"""The download's pace is that of so many seconds."""
+"""Seconds over which the download's speed is measured."""
 FOR = {
     ModelRole.STT: "hearing",
     ModelRole.LLM: "thinking",
@@ -22,7 +22,7 @@ FOR = {
 
 @dataclass(frozen=True, slots=True)
 class Needed:
-    """A model that has to be downloaded; the role in words that say what it is for."""
+    """A model to download; its role in words."""
 
     name: str
     role: str
@@ -30,7 +30,8 @@ class Needed:
 
 
 def missing_models(settings: Settings) -> list[Needed]:
-    """What is missing on this machine. Blocking. Raises SettingsError: there is no such profile."""
+    """The models missing on this machine. Blocking. Raises SettingsError: there is no such
+    profile."""
     shop = select_models(settings)
     missing = shop.store.missing(wanted_models(settings, shop))
     models = [shop.store.catalogue.get(name) for name in missing]
@@ -38,17 +39,17 @@ def missing_models(settings: Settings) -> list[Needed]:
 
 
 def download_missing(settings: Settings, report: Report, stop: threading.Event) -> None:
-    """Download what is missing. Blocking; what a broken download left is gone on with.
+    """Download what is missing. Blocking; resumes broken downloads.
 
     Raises:
-        ModelError: a model could not be brought; PullStopped: `stop` was set.
+        ModelError: a model could not be downloaded; PullStopped: `stop` was set.
         StoreError: the disk is full, or can't be written.
     """
     shop = select_models(settings)
     missing = shop.store.missing(wanted_models(settings, shop))
     shop.store.pull([name for name in missing if name != shop.profile.llm], report, stop)
     if shop.profile.llm in missing:
-        # For `default` what the network can serve decides with.
+        # The choice for `default` also depends on what the network offers.
         notes = notes_in(shop.store.cache)
         choice = choose_profile(
             settings.general.profile, shop.hardware, shop.store, notes, anew=True
@@ -57,7 +58,7 @@ def download_missing(settings: Settings, report: Report, stop: threading.Event) 
 
 
 class Progress:
-    """How far a download of several models is, and how long it will take."""
+    """Progress of a download of several models, with the time left."""
 
     def __init__(self, models: Sequence[Needed]) -> None:
         self._sizes = {model.name: model.bytes for model in models}
@@ -66,7 +67,7 @@ class Progress:
         self.step: DownloadProgress | None = None
 
     def see(self, step: DownloadProgress, now: float) -> None:
-        """Take in how far a model is; `now` in seconds, of any clock that only goes forward."""
+        """Record a model's progress; `now` in seconds, of any clock that never goes back."""
         if step.doing == "downloading":
             if self.step is not None and self.step.model != step.model:
                 self._done[self.step.model] = self._sizes.get(self.step.model, 0)
@@ -88,7 +89,7 @@ class Progress:
 
     @property
     def rate(self) -> float | None:
-        """Bytes a second, lately; None until it can be told."""
+        """Bytes per second, recently; None if unknown."""
         if len(self._seen) < 2:
             return None
         (began, before), (now, done) = self._seen[0], self._seen[-1]

@@ -1,4 +1,5 @@
-"""A recorded conversation in place of an assistant: the same events, at their own pace or not."""
+"""A recorded conversation in place of an assistant: the same events, at their own speed or
+another."""
 
 import asyncio
 from collections.abc import Callable
@@ -14,16 +15,16 @@ from assistant.settings import Settings
 from ui.session.session import Ended, Heard
 
 LONGEST_GAP_S = 4.0
-"""Nobody wants to watch minutes of silence."""
+"""Longest pause in seconds: nobody wants to watch minutes of silence."""
 SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 AFTER = timedelta(milliseconds=50)
-"""What comes so soon after a turn's end belongs to it, such as that it listens again."""
+"""Seconds; events so soon after a turn's end belong to it, such as listening again."""
 NOBODY = "This is a recording: there is no assistant that could do this."
 
 
 @dataclass(frozen=True, slots=True)
 class PlayableRecording:
-    """What can be played of a recording; `left_out` events are of another version, or damaged."""
+    """The playable part of a recording; `left_out` events are damaged, or of another version."""
 
     began: datetime
     events: tuple[tuple[datetime, Event], ...]
@@ -43,14 +44,14 @@ class PlayableRecording:
             else:
                 events.append(known)
         if not events:
-            told = "holds nothing" + (" that this version can show" if left_out else "")
+            told = "contains nothing" + (" that this version can show" if left_out else "")
             raise StoreError(f"The recording {path} {told}.", mend="assistant replay")
         events.sort(key=lambda each: each[0])
         return cls(events[0][0], tuple(events), left_out)
 
     @property
     def notice(self) -> Notice | None:
-        """Said once of what could not be shown."""
+        """Says once what could not be shown."""
         if not self.left_out:
             return None
         what = "1 event" if self.left_out == 1 else f"{self.left_out:,} events"
@@ -60,7 +61,7 @@ class PlayableRecording:
 
 
 def _event(row: Row) -> tuple[datetime, Event] | None:
-    """None where it is of another version, or damaged."""
+    """None if it is damaged, or of another version."""
     try:
         at = datetime.fromisoformat(str(row["at"]))
         return (at, event_from_json(row["event"])) if at.tzinfo is not None else None
@@ -69,16 +70,16 @@ def _event(row: Row) -> tuple[datetime, Event] | None:
 
 
 def load(recordings: Recordings, path: Path) -> PlayableRecording:
-    """Raises StoreError: it can't be read, or there is nothing in it."""
+    """Raises StoreError: it can't be read, or is empty."""
     return PlayableRecording.of(recordings.read(path), path)
 
 
 class Replay:
-    """A `Session` that tells what happened; belongs to the event loop.
+    """A `Session` that replays events; belongs to the event loop.
 
     Args:
         speed: 2.0 is twice as fast.
-        paused: begin so.
+        paused: start paused.
     """
 
     live = False
@@ -90,9 +91,9 @@ class Replay:
         self.speed = speed
         self.paused = paused
         self.place = 0
-        """So many events were told."""
+        """Number of events played."""
         self.refused: Callable[[str], None] = _unheard
-        """Told why something can't be done."""
+        """Called when something can't be done."""
         self._hear: Heard | None = None
         self._ended: Ended | None = None
         self._changed = asyncio.Event()
@@ -131,7 +132,7 @@ class Replay:
 
     @property
     def started(self) -> bool:
-        """Somebody is told; before, nothing moves."""
+        """Whether someone listens; before that, nothing moves."""
         return self._hear is not None
 
     @property
@@ -149,23 +150,23 @@ class Replay:
 
     @property
     def seconds(self) -> tuple[float, float]:
-        """How far it is, and how long, from the first event on."""
+        """Position and length in seconds, from the first event."""
         began, ended = self._reel.began, self._reel.events[-1][0]
         return (self.now - began).total_seconds(), (ended - began).total_seconds()
 
     def pause(self) -> None:
-        """Or go on."""
+        """Pause or continue."""
         self.paused = not self.paused
         self._changed.set()
 
     def faster(self, steps: int) -> None:
-        """So many steps; less than 0: slower."""
+        """By so many steps; below 0: slower."""
         nearest = min(range(len(SPEEDS)), key=lambda at: abs(SPEEDS[at] - self.speed))
         self.speed = SPEEDS[min(max(nearest + steps, 0), len(SPEEDS) - 1)]
         self._changed.set()
 
     def next_event(self) -> None:
-        """Pause, and tell the next one that can be seen."""
+        """Pause, and play the next visible event."""
         self.paused = True
         while self.started and not self.over:
             if not isinstance(self._tell_next(), MicrophoneLevel):
@@ -173,7 +174,7 @@ class Replay:
         self._changed.set()
 
     def next_turn(self) -> None:
-        """Tell all up to the end of the next turn at once; what is paused stays so."""
+        """Play everything up to the end of the next turn at once; stays paused if it was."""
         while self.started and not self.over:
             if isinstance(self._tell_next(), TurnEnded):
                 break
@@ -183,7 +184,7 @@ class Replay:
         self._changed.set()
 
     def to_the_end(self) -> None:
-        """Tell all that is left, at once."""
+        """Play the rest at once."""
         while self.started and not self.over:
             self._tell_next()
         self._changed.set()
@@ -216,4 +217,4 @@ class Replay:
 
 
 def _unheard(_: str) -> None:
-    """There is no face."""
+    """Nobody listens."""

@@ -1,4 +1,4 @@
-"""What a screen is connected to: an assistant that runs, or a recorded conversation."""
+"""What a screen connects to: a running assistant, or a recorded conversation."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -23,35 +23,36 @@ Unlock = Callable[[], Awaitable["Vault"]]
 
 
 class Session(Protocol):
-    """Everything that a screen may ask for; nothing of it blocks the event loop."""
+    """Everything a screen may ask for; nothing blocks the event loop."""
 
     live: bool
-    """There is an assistant; otherwise what happened is shown, and nothing can be asked for."""
+    """Whether there is an assistant; if not, past events are shown, and nothing can be
+    requested."""
 
     async def start(self, hear: Heard, ended: Ended) -> None:
-        """Begin to tell events. Raises AssistantError: nothing can be started.
+        """Start sending events. Raises AssistantError: nothing can be started.
 
         Args:
-            ended: told when there is nothing more to come, and why, unless it was closed.
+            ended: called when no more events will come, with the reason, unless it was closed.
         """
 
     def do(self, command: str) -> None:
-        """One of `assistant.app.Assistant.command`."""
+        """Send a command of `assistant.app.Assistant.command`."""
 
     def say(self, text: str) -> None:
-        """A typed turn. Raises AssistantError: there is nobody to say it to."""
+        """Send a typed turn. Raises AssistantError: there is no assistant."""
 
     async def ask(self, request: Request) -> list[Row]:
-        """What `assistant memory` asks, and its answer: see `assistant.memory.admin_requests`.
+        """Send a request about memories: see `assistant.memory.admin_requests`.
 
         Raises:
-            AssistantError: it could not be done.
+            AssistantError: it failed.
         """
 
     async def restart(self, settings: Settings) -> None:
-        """End what runs, and start it anew with these settings. Raises as `start`.
+        """End the assistant, and start it again with these settings. Raises as `start`.
 
-        Before `start` the settings are taken, and nothing else happens.
+        Before `start`, only takes the settings.
         """
 
     async def close(self) -> None:
@@ -60,21 +61,21 @@ class Session(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What the assistant listens to and speaks with; default: the machine's own devices."""
+    """Where the assistant listens and speaks; default: the machine's own devices."""
 
     recordings: tuple[Path, ...] = ()
     output: Path | None = None
     typed: bool = False
     speak: bool = True
     record: Path | None = None
-    """Where to write the conversation to; of no name: in the home."""
+    """Where to record the conversation; an empty name: in the home."""
 
 
 class Live:
-    """An assistant in a process of its own.
+    """An assistant in its own process.
 
     Args:
-        vault: of the home, or what opens it when the assistant is started.
+        vault: the home's, or what opens it when the assistant is started.
     """
 
     live = True
@@ -96,7 +97,7 @@ class Live:
             assert self._unlock is not None
             vault = self._vault = await self._unlock()
         from ui.session.assistant_process import (
-            AssistantProcess,  # encryption comes with it, which the first frame did without
+            AssistantProcess,  # imports encryption, which the first frame didn't need
         )
 
         self._hosted = AssistantProcess(self._home, vault, self._plan, hear, ended)
@@ -108,7 +109,7 @@ class Live:
 
     def say(self, text: str) -> None:
         if self._hosted is None or not self._hosted.runs:
-            raise StoreError("The assistant does not run, so that was not said.")
+            raise StoreError("The assistant is not running, so that was not sent.")
         self._hosted.say(text)
 
     async def ask(self, request: Request) -> list[Row]:
@@ -127,12 +128,12 @@ class Live:
             await hosted.close()
 
     def release(self) -> None:
-        """Let go of the home, when nothing will be started any more."""
+        """Release the home, when nothing will be started any more."""
         if self._vault is not None:
             self._vault.close()
 
     def _asked(self, request: Request) -> list[Row]:
         answered = send_request(self._home.door, request)
         if answered is None:
-            raise StoreError("The memories are still being read.", mend="Try again in a moment.")
+            raise StoreError("The memories are still loading.", mend="Try again in a moment.")
         return list(answered)

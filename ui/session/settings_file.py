@@ -19,7 +19,7 @@ MASK = "•••"
 
 
 def rows(loaded: Loaded) -> list[dict[str, Any]]:
-    """Every setting with its value, default, source and meaning; secrets masked."""
+    """Every setting with value, default, source and meaning; secrets are masked."""
     defaults = dict(Settings())
     return [
         {
@@ -35,10 +35,10 @@ def rows(loaded: Loaded) -> list[dict[str, Any]]:
 
 
 def set_setting(home: Home, key: str, text: str) -> Any:
-    """Write one setting, comments and order of the file kept; returns the value as written.
+    """Write one setting, keeping the file's comments and order; returns the value as written.
 
     Raises:
-        SettingsError: no such setting, or a value that doesn't fit it.
+        SettingsError: there is no such setting, or the value is invalid.
         StoreError: the file can't be written.
     """
     section, name = _split(key)
@@ -53,7 +53,7 @@ def set_setting(home: Home, key: str, text: str) -> Any:
 
 
 def unset_setting(home: Home, key: str) -> None:
-    """Take one setting out of the file; works for unknown ones, so that a typo can be mended.
+    """Remove a setting from the file; even an unknown one, so that a typo can be fixed.
 
     Raises:
         SettingsError: it isn't in the file.
@@ -74,13 +74,13 @@ def _split(key: str) -> tuple[str, str]:
     section, _, name = key.partition(".")
     if not section or not name:
         raise SettingsError(
-            f"A setting is named SECTION.NAME, not {key!r}.", mend="assistant config"
+            f"A setting's name has the form SECTION.NAME, not {key!r}.", mend="assistant config"
         )
     return section, name
 
 
 def _typed(key: str, text: str) -> Any:
-    """What was typed; of settings that are a table, the table that it spells."""
+    """The typed value; for settings that are a table, the table it spells."""
     section, _, name = key.partition(".")
     if not isinstance(getattr(getattr(Settings(), section, None), name, None), dict):
         return text
@@ -88,7 +88,7 @@ def _typed(key: str, text: str) -> Any:
         return tomlkit.parse(f"value = {text}").unwrap()["value"]
     except TOMLKitError as error:
         raise SettingsError(
-            f'{key} is a table, such as {{ "voice.mute" = "m" }}, not {text!r}.'
+            f'{key} must be a table, such as {{ "voice.mute" = "m" }}, not {text!r}.'
         ) from error
 
 
@@ -102,7 +102,7 @@ def _read(file: Path) -> tomlkit.TOMLDocument:
 
 
 def _write(home: Home, document: tomlkit.TOMLDocument) -> None:
-    """Replace the file in one step; it may hold a key, so that only its owner may read it."""
+    """Replace the file atomically; only its owner may read it, since it may contain a key."""
     home.create()
     file = home.settings_file
     new = file.with_suffix(".new")

@@ -42,20 +42,20 @@ from assistant.events import (
 SILENCE_DBFS = -96.0
 MOST_NOTICES = 200
 MOST_TURNS = 500
-"""Older ones leave the screen; the transcript has them."""
+"""Turns kept on the screen; the transcript has all."""
 STEPS = ("turn_decided", "transcript", "recall", "first_token", "first_audio")
-"""Of a turn, in the order in which they happen."""
+"""Steps of a turn, in the order they happen."""
 
 
 @dataclass(slots=True)
 class Turn:
-    """One turn as far as it has come."""
+    """One turn, as far as it has come."""
 
     number: int
     at: datetime
     user: str = ""
     written: str = ""
-    """The answer as the model wrote it; runs ahead of `heard`."""
+    """The answer as the model wrote it; ahead of `heard`."""
     heard: str = ""
     over: bool = False
     interrupted: bool = False
@@ -63,26 +63,26 @@ class Turn:
     missed: bool = False
     stand_in: bool = False
     brief: bool = False
-    """Recall had not all that it needed at its deadline."""
+    """Recall lacked something at its deadline."""
     sections: tuple[PromptSection, ...] = ()
     budget: int = 0
     left_out: dict[str, str] = field(default_factory=dict)
-    """Ids of recalled memories that are not in the prompt → why."""
+    """Ids of recalled memories that are not in the prompt → reason."""
     latency: Latency = field(default_factory=Latency)
     read_tokens: int | None = None
-    """What the model had to read after the end of speech; None until it is known."""
+    """Tokens the model had to read after the end of speech; None until known."""
     tokens_per_s: float | None = None
     exchange: str = ""
-    """Its id in the transcript, once it is over."""
+    """Id in the transcript, once the turn is over."""
 
     @property
     def tokens(self) -> int:
-        """Of the whole prompt."""
+        """Tokens of the whole prompt."""
         return sum(section.tokens for section in self.sections)
 
     @property
     def unheard(self) -> str:
-        """What was written and has not been heard, or never will be."""
+        """What was written but has not been heard, or never will be."""
         return self.written[len(self.heard) :] if self.written.startswith(self.heard) else ""
 
     @property
@@ -91,7 +91,7 @@ class Turn:
         return tuple(memory for memory in self.recalled if memory.id not in self.left_out)
 
     def cached(self) -> tuple[int, ...] | None:
-        """How many tokens of each section the model had read before the user ended."""
+        """For each section, the tokens that the model had read before the user finished."""
         if self.read_tokens is None:
             return None
         left, parts = max(self.tokens - self.read_tokens, 0), []
@@ -103,8 +103,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class RemarkLine:
-    """Something in the conversation that is no turn: what the assistant said of itself, or what
-    became of a sound."""
+    """A line that is not a turn: a remark of the assistant, or what became of a sound."""
 
     at: datetime
     kind: str
@@ -117,7 +116,7 @@ Entry = Turn | RemarkLine
 
 @dataclass(slots=True)
 class ShownNotice:
-    """A notice, until it is dismissed."""
+    """A notice and whether it was dismissed."""
 
     at: datetime
     notice: Notice
@@ -138,43 +137,43 @@ class PendingForget:
 
     @property
     def open(self) -> bool:
-        """It can still be brought back."""
+        """Whether it can still be brought back."""
         return not self.undone and self.receipt is None
 
 
 @dataclass(slots=True)
 class ScreenState:
-    """All that a screen shows. `version` grows with every event that changed something."""
+    """Everything a screen shows. `version` grows with every change."""
 
     version: int = 0
     phase: Phase = Phase.STARTING
     off_record: bool = False
     recording: str | None = None
-    """The file that the conversation is written to."""
+    """The file that the conversation is recorded to."""
     ended: bool = False
     models: dict[str, str] = field(default_factory=dict)
     loading: dict[str, str] = field(default_factory=dict)
-    """Names by role of the models that are being read into memory."""
+    """Names of the models being loaded, by role."""
     anew: bool = False
-    """The assistant was started again, and numbers its turns from 1."""
+    """The assistant was restarted, and numbers its turns from 1."""
     microphone: str | None = None
-    """The device's name, once it is known."""
+    """Name of the device, once known."""
     deaf: bool = False
     """There is no microphone."""
     level_dbfs: float = SILENCE_DBFS
     partial: str = ""
-    """What was heard so far of a turn that has not ended."""
+    """What has been heard of a turn that has not ended."""
     entries: deque[Entry] = field(default_factory=lambda: deque(maxlen=MOST_TURNS))
     begun: int = 0
-    """How many entries there ever were."""
+    """Number of entries ever added."""
     memories: int | None = None
-    """How many there are; None until they have been read."""
+    """Number of memories; None until loaded."""
     idle: IdleWork | None = None
-    """What is worked on while nobody speaks."""
+    """The idle work in progress."""
     notices: deque[ShownNotice] = field(default_factory=lambda: deque(maxlen=MOST_NOTICES))
     forgettings: list[PendingForget] = field(default_factory=list)
     veiled_exchanges: frozenset[str] = frozenset()
-    """Ids of what is being forgotten, or is gone: not to be shown."""
+    """Ids of what is being forgotten or is gone: must not be shown."""
     veiled_memories: frozenset[str] = frozenset()
 
     def add(self, entry: Entry) -> None:
@@ -193,7 +192,7 @@ class ScreenState:
 
     @property
     def trouble(self) -> ShownNotice | None:
-        """The newest warning or error that nobody has dismissed."""
+        """The newest warning or error that has not been dismissed."""
         return next(
             (
                 told
@@ -210,7 +209,7 @@ class ScreenState:
 
 
 def fold(state: ScreenState, event: Event, at: datetime) -> None:
-    """Take an event into the state."""
+    """Apply an event to the state."""
     state.version += 1
     match event:
         case PhaseChanged(phase):
@@ -259,7 +258,7 @@ def fold(state: ScreenState, event: Event, at: datetime) -> None:
 
 
 def percentile(values: Sequence[float], share: float) -> float | None:
-    """By linear interpolation; None of nothing. `share` in [0, 1]."""
+    """With linear interpolation; None if there are no values. `share` is in [0, 1]."""
     if not values:
         return None
     ordered = sorted(values)
@@ -296,17 +295,17 @@ def _turn(state: ScreenState, event: Event, at: datetime) -> None:
 
 
 def _begin(state: ScreenState, at: datetime) -> None:
-    """A session; what the one before left open stays so."""
+    """A new session; unfinished turns of the previous one stay so."""
     state.ended, state.memories, state.idle = False, None, None
     state.loading.clear()
     if state.turn is not None and not state.anew:
         state.anew = True
         state.turn.over = True
-        state.entries.append(RemarkLine(at, "note", "The assistant was started again."))
+        state.entries.append(RemarkLine(at, "note", "The assistant was restarted."))
 
 
 def _of(state: ScreenState, number: int, at: datetime) -> Turn:
-    """The turn of this number; begun where there is none."""
+    """The turn with this number; a new one if there is none."""
     turn = state.turn
     if turn is None or turn.number != number or state.anew:
         state.anew = False
@@ -337,8 +336,8 @@ def _union(parts: Iterable[frozenset[str]]) -> frozenset[str]:
 
 
 def _erase(state: ScreenState, gone: PendingForget) -> None:
-    """Nothing of it stays in this process either: its own turns, what they brought up elsewhere,
-    and every prompt so far, for any of them may quote it."""
+    """Remove every trace from this process too: its turns, the memories it brought up elsewhere,
+    and all prompts so far, since any of them may quote it."""
     for turn in state.turns:
         if turn.exchange in gone.exchanges:
             turn.user = turn.written = turn.heard = ""
@@ -348,10 +347,10 @@ def _erase(state: ScreenState, gone: PendingForget) -> None:
 
 def _record(off: bool) -> str:
     if off:
-        return "Off the record: nothing you say from here on is kept."
-    return "Back on the record. What was said in between was not kept."
+        return "Off the record: from now on, nothing you say is kept."
+    return "Back on the record. What was said in between has not been kept."
 
 
 def chosen(state: ScreenState, number: int | None) -> Turn | None:
-    """The turn of that number, or the newest. Numbers begin anew with each start."""
+    """The turn with that number, or the newest. Numbers start again with each start."""
     return next((turn for turn in reversed(state.turns) if turn.number == number), state.turn)

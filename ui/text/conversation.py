@@ -1,4 +1,4 @@
-"""How the plain loop shows a conversation: as lines to read, or as one JSON object a line."""
+"""Prints a conversation for the plain loop: as lines to read, or as one JSON object per line."""
 
 import json
 from contextlib import suppress
@@ -34,11 +34,11 @@ class View(Protocol):
     def ready(self, *, hears: bool) -> None: ...
 
     def flush(self) -> None:
-        """Bring out what is still in a buffer, if anybody reads it."""
+        """Flush buffers, if anyone reads them."""
 
 
 def turn_object(turn: TurnEnded) -> dict[str, Any]:
-    """A turn as `--json` prints it; all times in ms from the end of the user's speech."""
+    """A turn as printed by `--json`; all times in ms since the end of the user's speech."""
     return {
         "event": "turn",
         "turn": turn.turn,
@@ -56,7 +56,7 @@ def turn_object(turn: TurnEnded) -> dict[str, Any]:
 
 
 class JsonView:
-    """Turns, notices and changes of phase, for programs."""
+    """Turns, notices and phases, for programs."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
@@ -125,7 +125,7 @@ class PlainView:
         if hears:
             self._line(f"{self._name} is listening. Speak, or type a line. Ctrl-C ends.")
         else:
-            self._line(f"Type to {self._name}, a line a turn. Ctrl-C ends.")
+            self._line(f"Type to {self._name}, one line per turn. Ctrl-C ends.")
 
     def show(self, event: Event) -> None:
         if isinstance(event, TurnHeard):

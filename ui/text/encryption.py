@@ -7,15 +7,15 @@ def sentence(found: EncryptionStatus) -> str:
     match found.state:
         case "encrypted":
             how = "a passphrase" if found.by == "passphrase" else "the system's keyring"
-            return f"What is kept is encrypted; {how} opens it."
+            return f"Your data is encrypted; {how} unlocks it."
         case "plain":
-            return "What is kept is not encrypted."
+            return "Your data is not encrypted."
         case "damaged":
-            return "What is kept is encrypted, and its key file is damaged."
+            return "Your data is encrypted, and its key file is damaged."
         case "missing":
-            return "What is kept is encrypted, and its key file is missing."
+            return "Your data is encrypted, and its key file is missing."
     where = f"there is a keyring ({found.keyring})" if found.keyring else "there is no keyring"
-    return f"Nothing is kept yet; {where}."
+    return f"There is no data yet; {where}."
 
 
 def mend(found: EncryptionStatus) -> str | None:

@@ -1,4 +1,4 @@
-"""Writing memories to a file that is there whole, or not at all."""
+"""Writes memories to a file, completely or not at all."""
 
 import os
 import tempfile
@@ -11,18 +11,20 @@ from ui.process.console import print_json
 
 
 def expanded_path(path: str) -> Path:
-    """A file as a person types it. Raises StoreError: there is no such user's home."""
+    """A path as a person types it. Raises StoreError: there is no such user's home."""
     try:
         return Path(path).expanduser()
     except RuntimeError as error:
-        raise StoreError(f"There is no home for {path}.", mend="Name another file.") from error
+        raise StoreError(
+            f"There is no home folder for {path}.", mend="Choose another file."
+        ) from error
 
 
 def write(rows: Iterable[dict[str, Any]], file: Path) -> int:
-    """One JSON object a line, readable by the owner alone; returns how many.
+    """Write one JSON object per line, readable by the owner only; returns how many.
 
     Raises:
-        StoreError: there is such a file, or it can't be written; nothing is left of it then.
+        StoreError: the file exists, or can't be written; nothing is left of it then.
     """
     count = 0
     fresh: Path | None = None
@@ -38,11 +40,11 @@ def write(rows: Iterable[dict[str, Any]], file: Path) -> int:
         _take_place(fresh, file)
     except FileExistsError as error:
         raise StoreError(
-            f"The file {file} is there already.", mend="Name another, or remove it."
+            f"The file {file} already exists.", mend="Choose another name, or remove it."
         ) from error
     except OSError as error:
         raise StoreError(
-            f"The file {file} can't be written: {error.strerror}.", mend="Name another file."
+            f"The file {file} can't be written: {error.strerror}.", mend="Choose another file."
         ) from error
     finally:
         if fresh is not None:
@@ -51,13 +53,13 @@ def write(rows: Iterable[dict[str, Any]], file: Path) -> int:
 
 
 def _take_place(fresh: Path, file: Path) -> None:
-    """Unless there is such a file by now. Raises OSError."""
+    """Rename, unless the file exists by now. Raises OSError."""
     try:
         os.link(fresh, file)
         return
     except FileExistsError:
         raise
-    except OSError:  # there are no hard links on this disk
+    except OSError:  # this disk has no hard links
         os.close(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     try:
         fresh.replace(file)

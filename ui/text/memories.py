@@ -1,4 +1,4 @@
-"""What `assistant memory` prints for people: the rows it is answered, as lines of a terminal."""
+"""What `assistant memory` prints for people: answer rows as lines of a terminal."""
 
 import shutil
 import textwrap
@@ -21,10 +21,10 @@ LEAST_WIDTH = 60
 
 
 def lines(rows: Iterator[Row], least_score: float = 0.0) -> Iterator[str]:
-    """The lines for what was answered.
+    """The lines for an answer.
 
     Args:
-        least_score: of what the voice would recall; default: of anything.
+        least_score: what the voice needs to use a memory; default: anything.
     """
     view = _View(max(LEAST_WIDTH, shutil.get_terminal_size((80, 24)).columns), least_score)
     for row in rows:
@@ -36,7 +36,7 @@ class _View:
         self._width = width
         self._least_score = least_score
         self._far = 0
-        """Memories found that score less."""
+        """Number of memories found with a lower score."""
         self._now = datetime.now().astimezone()
         self._heading = ""
 
@@ -61,19 +61,19 @@ class _View:
             case event if event in forgetting.EVENTS:
                 yield from forgetting.lines(row)
             case "split":
-                yield f"{memories(row['count'])} stand for themselves now."
+                yield f"{memories(row['count'])} are separate now."
             case "imported":
                 yield f"{memories(row['count'])} imported."
                 if row["forgotten"]:
-                    yield f"Left out, because you had it forgotten: {memories(row['forgotten'])}."
+                    yield f"Left out, since you have forgotten them: {memories(row['forgotten'])}."
             case "rebuilt":
-                yield f"Built anew: {memories(row['count'])}."
+                yield f"Rebuilt: {memories(row['count'])}."
             case "user":
                 yield f"{plain(row['user']):<24}  {memories(row['memories'])}"
             case "receipt":
                 yield receipts.summary(row["receipt"])
             case "counted" if row["of"] == "receipts" and not row["count"]:
-                yield "Nothing was forgotten for good yet."
+                yield "Nothing has been forgotten for good yet."
             case "stats":
                 yield from _stats(row)
             case "verified":
@@ -115,14 +115,16 @@ class _View:
     def _searched(self, row: Row) -> Iterator[str]:
         found, far = row["found"], self._far
         if not found:
-            yield "Nothing is remembered that fits."
+            yield "No memory matches."
         elif far and not row["by_words_alone"]:
             of_them = (
-                "None of them fits" if far == found else f"{far} of the {found} fit too little"
+                "None of them is close enough"
+                if far == found
+                else f"{far} of the {found} are too far off"
             )
-            yield f"{of_them}: what scores below {self._least_score:g} the voice leaves out."
+            yield f"{of_them}: the voice leaves out scores below {self._least_score:g}."
         if row["by_words_alone"]:
-            yield "The encoder failed: this was found by its words alone."
+            yield "The encoder failed, so these were found by words only."
 
     def _shown(self, row: Row) -> Iterator[str]:
         yield from self._wrapped(plain(row["text"]), "")
@@ -133,7 +135,7 @@ class _View:
             ("kind", row["kind"]),
             ("said by", _speaker(row)),
             ("when", self._moment(row["created"])),
-            ("told again", self._told_again(row)),
+            ("said again", self._told_again(row)),
             ("source", self._source(row)),
             ("conversation", row["conversation"]),
             ("context", row["context"]),
@@ -160,7 +162,7 @@ class _View:
                 yield f"{label:<{LABEL}}{_cut(' '.join(text.split()), self._width - LABEL)}"
         for exchange in row["exchanges"]:
             yield ""
-            yield f"The exchange it rests on, {self._moment(exchange['started'])}:"
+            yield f"Based on the exchange of {self._moment(exchange['started'])}:"
             yield from self._wrapped(plain(exchange["user"]), f"  {USER:<11} ")
             heard = plain(exchange["assistant"]) or "(nothing was heard)"
             more = " (interrupted)" if exchange["interrupted"] else ""
@@ -185,7 +187,7 @@ class _View:
     def _marked(self, row: Row) -> str:
         state = [
             "pinned" if row["pinned"] else "not pinned",
-            "never recalled" if row["never_recall"] else "recalled where it fits",
+            "never recalled" if row["never_recall"] else "can be recalled",
             f"feedback {row['feedback']:+d}" if row["feedback"] else "no feedback",
         ]
         return f"{row['short']} is {', '.join(state)}."
@@ -215,7 +217,7 @@ class _View:
 
 
 def _cut(text: str, cells: int) -> str:
-    """To so many columns of a terminal; Chinese characters and emoji take two each."""
+    """Cut to so many columns of a terminal; Chinese characters and emoji take two each."""
     if cell_len(text) <= cells:
         return text
     return set_cell_size(text, cells - 1).rstrip() + "…"
@@ -234,12 +236,12 @@ def _speaker(row: Row) -> str:
 
 def _listed(row: Row) -> Iterator[str]:
     if not row["total"] and row["filtered"]:
-        yield "No memory is like that."
+        yield "No memory matches."
     elif not row["total"]:
         yield "There are no memories yet. To write one down: assistant memory add TEXT"
     elif row["offset"]:
         last = row["offset"] + row["shown"]
-        yield f"Up to {last:,} of {row['total']:,}, the newest first; --offset N goes on."
+        yield f"Up to {last:,} of {row['total']:,}, newest first; --offset N continues."
     elif row["shown"] < row["total"]:
         yield f"The newest {row['shown']} of {row['total']:,}; --limit N shows more."
 
@@ -247,13 +249,13 @@ def _listed(row: Row) -> Iterator[str]:
 def _verified(row: Row) -> Iterator[str]:
     yield from map(plain, row["found"])
     if not row["found"]:
-        yield "Nothing was found that should not be there."
+        yield "No traces were found."
     if row["texts"]:
         size = size_text(row["bytes"])
         versions = "1 version" if row["versions"] == 1 else f"{row['versions']:,} versions"
         yield f"Searched: {row['files']:,} files and {versions} of the memories, {size}."
     for sentence in row["unprovable"]:
-        yield f"Not proved: {plain(sentence)}"
+        yield f"Not proven: {plain(sentence)}"
 
 
 def _stats(row: Row) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What was looked through after a purge, in words: for the command line and for the screen."""
+"""Receipts of purges in words, for the command line and the screen."""
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -21,7 +21,11 @@ def outcome(receipt: Receipt) -> str:
     found = [each["name"] for each in receipt["searched"] if each["found"]]
     if found:
         return f"still found in {', '.join(found)}"
-    return "nothing found, but not all can be proved" if receipt["unprovable"] else "nothing found"
+    return (
+        "nothing found, but not everything can be proven"
+        if receipt["unprovable"]
+        else "nothing found"
+    )
 
 
 def details(receipt: Receipt) -> Iterator[str]:
@@ -44,4 +48,4 @@ def details(receipt: Receipt) -> Iterator[str]:
         yield "Something is left. To search again and clean up:"
         yield "assistant memory verify-forgotten --clean"
     for sentence in receipt["unprovable"]:
-        yield f"Not proved: {sentence}"
+        yield f"Not proven: {sentence}"

@@ -1,11 +1,11 @@
-"""Text without control characters, so that it can be shown on a terminal."""
+"""Removes control characters, so that text can be shown on a terminal."""
 
 import re
 
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-"""What would command the terminal, or turn the direction of a whole line."""
+"""Characters that control the terminal, or change the direction of a whole line."""
 
 
 def plain(text: str) -> str:
-    """Without what would command the terminal."""
+    """The text with control characters replaced."""
     return CONTROL.sub("\ufffd", text.encode("utf-8", "replace").decode("utf-8"))

@@ -1,5 +1,5 @@
-"""Curation: duplicates, conflicts, importance, expiry, facts; and what idle work needs to add to it
-with a language model: outputs that are derived from what was said, and the memories made of them.
+"""Curation: duplicates, conflicts, importance, expiry and facts; and the names that idle work needs
+to add to it with a language model.
 """
 
 from typing import TYPE_CHECKING

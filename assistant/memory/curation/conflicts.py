@@ -1,11 +1,11 @@
-"""Whether a newer statement of the user puts an older one out of force: `I moved to Lisbon` after
-`I live in Porto`.
+"""Decides whether a newer statement of the user ends the truth of an older one: `I moved to Lisbon`
+after `I live in Porto`.
 
-Read by patterns, of English alone, and only where the newer one says itself that something has
-changed or was wrong (now, not any more, moved, new, no, …). What is superseded is no longer put
-into prompts: a wrong guess hides what is true, and where nothing is marked, the newer one still
-comes first by its date. So whatever is doubtful is left alone: wishes, plans, other people, an
-older text that tells more than the one thing.
+It uses patterns, for English only, and only if the newer statement itself says that something has
+changed or was wrong (now, not any more, moved, new, no, …). Superseded memories are no longer put
+into prompts: a wrong guess hides something true, while without one the newer statement still comes
+first by its date. So doubtful cases are left alone: wishes, plans, other people, or an older text
+that says more than the one thing.
 """
 
 import re
@@ -23,13 +23,13 @@ from assistant.language.word_lists import listed
 from assistant.memory.records.memory import Memory
 
 LONGEST = 400
-"""Characters of a statement that is read."""
+"""Characters of a statement that are read."""
 MOST_CONTENT = 5
-"""Words of content of an older text: one that has more tells other things too."""
+"""Most content words of an older text: one with more says other things too."""
 AT_ONCE = timedelta(minutes=5)
-"""`No, her name is Hannah` means whoever was named so long before."""
+"""Within this time `No, her name is Hannah` means whoever was named just before."""
 SOON = timedelta(days=60)
-"""What was to be at some time is forgotten by then, or it is another appointment."""
+"""After this time an appointment is over, and a new date is for another one."""
 
 UNREAL = re.compile(
     r"\b(?:if|when|want|wants|wish|would|could|might|may|maybe|perhaps|will|shall|going to|plan"
@@ -48,7 +48,7 @@ LOOSE = re.compile(
     r"|(?:last|this) (?:week|month|year|spring|summer|autumn|winter)"
     r"|(?:a|two|three|few) (?:weeks?|months?|years?) ago)\b"
 )
-"""Left out before a clause is read."""
+"""Removed before a clause is read."""
 CLAUSE = re.compile(
     r"\s*,\s*(?:(?:and|but|so)\s+)?|\s+(?:and|but|so|because|since)\s+(?=i\b|we\b|my\b)"
 )
@@ -57,14 +57,14 @@ ONE_HOLDER = listed(
     "boss manager girlfriend boyfriend partner wife husband fiance landlord landlady doctor"
     " dentist therapist gp supervisor flatmate roommate hairdresser"
 )
-"""A new one takes the place of the old; a new cat does not."""
+"""A new one replaces the old; a new cat does not."""
 THING = r"car|telephone|phone|laptop|computer|gym|bank"
 LIKE = frozenset({"love", "like", "enjoy", "ador", "adore"})
 DISLIKE = re.compile(r"(?:i|we) (?:hate|dislike|detest|can not (?:stand|bear)) (?P<value>.+)$")
 ALWAYS = frozenset(
     listed("everi day daili week weekend morn even night summer winter regular sometim lot often")
 )
-"""Stems of how often something is done."""
+"""Stems that say how often something is done."""
 TIME = (
     r"(?P<value>(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|noon|midnight|\d{1,2}(?:[:.]\d\d)?"
     rf"|{cardinal_words(1, 12)}|half past \w+|quarter \w+ \w+)"
@@ -77,15 +77,15 @@ NO_FAVOURITE = (
     r"(?:i|don't|know|thinks?|thought|says?|not|never|no|nothing|neither|nobody|none|what|which|who"
     r"|that|this|it|one|or|favorite)"
 )
-"""Before "is my favourite", these name none."""
+"""Before "is my favourite", these name nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a clause says of one thing.
+    """What a clause says about one thing.
 
-    `slot` is what it is about, `value` what it says of it, `holds` whether that is so, `change`
-    whether it says that this was otherwise.
+    `slot` is the subject, `value` what is said about it, `holds` whether that is true, `change`
+    whether it says that this was different before.
     """
 
     slot: tuple[str, ...]
@@ -95,14 +95,14 @@ class Claim:
 
 
 def changes(memory: Memory, lexicon: TextAnalyzer) -> bool:
-    """Whether the user says that something has changed; what else is said supersedes nothing."""
+    """Whether the user says that something has changed; nothing else supersedes."""
     if memory.speaker != USER or lexicon.language != "en" or len(memory.text) > LONGEST:
         return False
     return any(claim.change for claim in read(memory.text, lexicon))
 
 
 def supersedes(newer: Memory, older: Memory, lexicon: TextAnalyzer) -> bool:
-    """Whether the newer of two statements of one speaker certainly ends the older one's truth."""
+    """Whether the newer of two statements by one speaker certainly ends the older one's truth."""
     if lexicon.language != "en" or max(len(newer.text), len(older.text)) > LONGEST:
         return False
     news = [claim for claim in read(newer.text, lexicon) if claim.change]
@@ -115,13 +115,12 @@ def supersedes(newer: Memory, older: Memory, lexicon: TextAnalyzer) -> bool:
 
 
 ONE_OF_EACH = frozenset({"home", "role", "my", "favourite", "status"})
-"""What one has one of; of most other things, such as work or hobbies, there may be several."""
+"""Things one has only one of; of most others, such as jobs or hobbies, there may be several."""
 
 
 def changed_since(newer: Memory, older: Memory, lexicon: TextAnalyzer) -> bool:
-    """Whether the newer of two statements may end the older one's truth, though it doesn't say that
-    anything has changed: both are of one thing that there is only one of. Somebody has to confirm
-    it."""
+    """Whether the newer of two statements may end the older one's truth without saying that
+    something changed: both are about a thing of which there is only one. Needs confirmation."""
     if lexicon.language != "en" or max(len(newer.text), len(older.text)) > LONGEST:
         return False
     told, known = list(read(newer.text, lexicon)), list(read(older.text, lexicon))
@@ -141,7 +140,7 @@ def _ends(new: Claim, old: Claim, newer: Memory, older: Memory) -> bool:
     if new.slot != old.slot or (new.slot[0] == "when" and apart > SOON):
         return False
     if new.slot[0] == "do":
-        # `I quit smoking` is not about salmon, but it is about every morning.
+        # `I quit smoking` ends smoking every morning, but not smoking salmon.
         all_of_it = bool(new.value) or ALWAYS.issuperset(old.value)
         return new.holds != old.holds and _begins(old.value, new.value) and all_of_it
     if not new.holds:
@@ -157,8 +156,8 @@ def _begins(value: tuple[str, ...], beginning: tuple[str, ...]) -> bool:
 
 
 def read(text: str, lexicon: TextAnalyzer) -> Iterator[Claim]:
-    """The claims that a text of the user makes about their own affairs, as far as they fit a
-    pattern; those of doubtful sentences are left out."""
+    """The claims that a text makes about the user's own affairs, as far as a pattern fits; those of
+    doubtful sentences are left out."""
     for _, _, sentence in sentences(first_person(text), semicolons=True):
         plain = ASIDES.sub(" ", normalize(sentence)).strip()
         if sentence.rstrip().endswith("?") or UNREAL.search(plain):
@@ -186,7 +185,7 @@ class _Clause:
         self._lexicon = lexicon
 
     def claims(self) -> Iterator[Claim]:
-        """The first reading that fits."""
+        """The first interpretation that fits."""
         for how in (
             *(self._home, self._work, self._role, self._number, self._favourite, self._name),
             *(self._thing, self._when, self._count, self._status, self._given_up, self._do),
@@ -213,7 +212,7 @@ class _Clause:
             r"(?: over)? to (?P<value>[\w'-]+(?: [\w'-]+)?)"
         )
         if moved:
-            # `I moved to the next question`, `to marketing`: a place has a name.
+            # A place has a name, unlike in `I moved to the next question`.
             named = moved["value"].split()[0] in self._names
             return (
                 self._claim(("home",), self._place(moved["value"]), change=True) if named else None
@@ -226,7 +225,7 @@ class _Clause:
         return None
 
     def _place(self, value: str) -> str:
-        """`lisbon with` → `lisbon`, `new york` as it is."""
+        """`lisbon with` → `lisbon`; `new york` stays."""
         return " ".join(word for word in value.split() if word in self._names)
 
     def _work(self) -> Claim | None:

@@ -1,9 +1,9 @@
-"""What rules allow of what a model proposes for two memories that are about the same: that they
-tell the same, or that something has changed. Pure.
+"""Limits what a model may propose about two memories on the same subject: that they say the same,
+or that something has changed. Pure.
 
-A model of a size that runs here says "changed" of nearly anything. So it only chooses among what
-the words leave open: names, numbers and denials decide, and whatever the user wrote, edited, pinned
-or took apart stays.
+Models small enough to run here say "changed" about nearly anything. So a model only chooses between
+what the words leave open: names, numbers and denials decide, and whatever the user wrote, edited,
+pinned or split stays.
 """
 
 from assistant.language.normalisation import content_words
@@ -22,16 +22,16 @@ from assistant.memory.records.ids import ADDED_BY_USER
 from assistant.memory.records.memory import Memory, MemoryKind
 
 NEAREST = 0.75
-"""Cosine from which on two memories are about the same; beyond `duplicate_cosine` the rules have
-had their say already, and left it open."""
+"""Cosine from which two memories are about the same subject. Beyond `duplicate_cosine` the rules
+have already been tried, and did not decide."""
 FREE = frozenset({"our", "in", "on", "at"})
 """Deciding words in which two tellings may differ."""
 EDITED = 1.0
-"""The confidence of a derived memory that the user has put right."""
+"""The confidence of a derived memory that the user has corrected."""
 
 
 def may_be_merged(memory: Memory) -> bool:
-    """Whether it may be merged or superseded by what is only a proposal."""
+    """Whether a mere proposal may merge or supersede it."""
     return (
         memory.speaker == USER
         and memory.kind is not MemoryKind.SUMMARY
@@ -43,22 +43,22 @@ def may_be_merged(memory: Memory) -> bool:
 
 
 def comparable(older: Memory, newer: Memory) -> bool:
-    """Whether they need be compared: both one user's, of one kind, and of different exchanges. The
-    older one may have the newer one's exchange among its sources: a merge was interrupted."""
+    """Whether they need comparing: the same user and kind, but different exchanges. After an
+    interrupted merge, the older one may have the newer one's exchange among its sources."""
     return (
         (older.user_id, older.kind) == (newer.user_id, newer.kind)
         and may_be_merged(older)
         and may_be_merged(newer)
         and (older.told, older.created) <= (newer.told, newer.created)
-        and older.sources[:1] != newer.sources[:1]  # the first one is its own
+        and older.sources[:1] != newer.sources[:1]  # the first is its own
     )
 
 
 def may_be_same(older: Memory, newer: Memory, lexicon: TextAnalyzer) -> bool:
-    """The newer one has no word of content that the older one has not, and every name, number,
-    person and denial in its place. The order of the other words is free."""
+    """Whether the newer one may say the same: no content word that the older one lacks, and every
+    name, number, person and denial in its place. Other words may be in any order."""
     if lexicon.language != "en" or newer.kind is not MemoryKind.EXCHANGE:
-        return False  # what was derived has no telling that could be taken out again
+        return False  # merges of derived memories can't be undone
     if not (complete(older, lexicon) and complete(newer, lexicon)):
         return False
     if not same_day(older, newer) or POINTING.search(newer.text) or POINTING.search(older.text):
@@ -75,7 +75,7 @@ def may_be_same(older: Memory, newer: Memory, lexicon: TextAnalyzer) -> bool:
 
 
 def may_have_changed(older: Memory, newer: Memory, lexicon: TextAnalyzer) -> bool:
-    """Both say something of one thing that there is only one of, and say otherwise."""
+    """Whether they contradict each other about a thing of which there is only one."""
     return changed_since(newer, older, lexicon)
 
 
@@ -83,7 +83,7 @@ def may_have_changed(older: Memory, newer: Memory, lexicon: TextAnalyzer) -> boo
 
 
 def _fixed(found: tuple[str, ...], names: set[str]) -> list[str]:
-    """Names, numbers and persons, in their order: `I owe Paula` is not `Paula owes me`."""
+    """Names, numbers and persons in order: `I owe Paula` is not `Paula owes me`."""
     return [w for w in found if w in names or w in SELF or any(c.isdigit() for c in w)]
 
 
@@ -96,7 +96,7 @@ def _content(found: tuple[str, ...]) -> set[str]:
 
 
 def _names(text: str) -> set[str]:
-    """Words with a capital, but for the first and for I."""
+    """Capitalised words, except the first and "I"."""
     rest = text.partition(" ")[2]
     return {
         w for each in rest.split() if each[:1].isupper() for w in content_words(each) if w != "i"

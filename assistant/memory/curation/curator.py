@@ -1,5 +1,5 @@
-"""Keeping one user's memories clean: what is told again is one memory, what no longer holds says
-so, what has expired goes. Runs on the thread that writes, so that nobody waits for it."""
+"""Keeps one user's memories clean: merges repetitions, marks what no longer holds, and deletes what
+has expired. Runs on the writing thread, so nobody waits for it."""
 
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -33,17 +33,17 @@ from assistant.settings import Memory as MemorySettings
 NEAR = 64
 """Nearest memories that a new one is compared with."""
 LOOKED_AT_AGAIN = 32
-"""The last ones that are compared at a start: a kill may have come before they were."""
+"""The newest memories, compared again at a start: the program may have been killed before that."""
 MOST_COMPARED = 20_000
-"""New memories of one go, the newest: a minute, where a lost table is made again."""
+"""Most new memories compared at once, the newest: a minute, after a lost table was rebuilt."""
 EXPIRED_AT_ONCE = 500
-"""In one write."""
+"""Per write."""
 SWEPT_EVERY_S = 300.0
 
 
 @dataclass(frozen=True, slots=True)
 class CurationPolicy:
-    """What is merged and what expires; by default nothing expires by itself."""
+    """What is merged and what expires; by default nothing expires."""
 
     duplicate_cosine: float = DUPLICATE_COSINE
     lifetimes: Lifetimes = field(default_factory=Lifetimes)
@@ -54,10 +54,10 @@ class CurationPolicy:
 
 
 class Curator:
-    """Of one user's memories.
+    """Curates one user's memories.
 
     Args:
-        forget: drops what is kept of these texts beside table and index.
+        forget: drops everything cached about these texts outside table and index.
     """
 
     def __init__(
@@ -72,28 +72,28 @@ class Curator:
         self._lexicon = lexicon
         self._forget = forget
         self._told: dict[str, None] = {}
-        """Other threads add to it, each time in one step."""
+        """Other threads add to it, atomically."""
         self._stands: dict[str, str] = {}
         self._leaving: dict[str, str] = {}
-        """Merged memories that the table has no more, or perhaps not: by their ids the ones that
+        """Merged memories that may be gone from the table: their ids, and those of the ones that
         stay."""
         self._next_sweep = 0.0
 
     def told(self, ids: Iterable[str]) -> None:
-        """New memories, to be compared once they have vectors. Any thread."""
+        """Queue new memories for comparison once they have vectors. Any thread."""
         self._told.update(dict.fromkeys(ids))
 
     def standing(self, ids: Iterable[str]) -> list[str]:
-        """What these are called now: a merged memory by the id of the one that was there."""
+        """The current ids of these: a merged memory has the id of the older one."""
         return list(dict.fromkeys(self._stands.get(key, key) for key in ids))
 
-    # -- told again, or changed -----------------------------------------------------------------
+    # -- repeated or changed --------------------------------------------------------------------
 
     def settle(self, index: UserIndex, table: MemoryTable) -> None:
-        """Compare what is new with what was there, in the order in which it was said.
+        """Compare new memories with older ones, in the order they were said.
 
         Raises:
-            StoreError: the table failed. What is left is compared another time.
+            StoreError: the table failed. The rest is compared another time.
         """
         told = list(self._told)[-MOST_COMPARED:]
         wanted = list(dict.fromkeys([*told, *self._leaving]))
@@ -109,7 +109,7 @@ class Curator:
                 others = {key: cosine for key, cosine in near if key not in waiting}
                 self._compare(memory, others, index, table)
             self._done([memory.id])
-        # What is gone by now, or could not be written; what only waits to be written stays.
+        # Gone by now, or could not be written; memories waiting to be written stay.
         for key in [key for key in self._leaving if key not in rows]:
             self._left(key, index)
         self._done(k for k in told if k not in rows and (k not in index or index.has_vector(k)))
@@ -148,13 +148,13 @@ class Curator:
         return reconcile(memory, others, self._lexicon, self._policy.duplicate_cosine)
 
     def _merge(self, old: Memory, new: Memory, index: UserIndex, table: MemoryTable) -> Memory:
-        """`old` stays, as it is then returned."""
-        # In this order: whatever interrupts it, the new one is there or among the sources.
+        """Merge `new` into `old`, which stays; returns its new version."""
+        # In this order: if interrupted, the new one still exists or is among the sources.
         kept = refreshed(old, new)
         if not table.update([kept]):  # it was forgotten meanwhile, and the new one was not
             return old
         _update(index, table, [kept])
-        # Of a change that failed nobody knows whether it arrived all the same.
+        # A failed change may have been made all the same.
         self._leaving[new.id] = old.id
         table.delete(self._user_id, [new.id])
         self._left(new.id, index)
@@ -163,7 +163,7 @@ class Curator:
         return kept
 
     def _left(self, key: str, index: UserIndex) -> None:
-        """The table does not have it any more."""
+        """The table no longer has it."""
         self._stands[key] = self._leaving.pop(key)
         if key in index:
             index.remove([key])
@@ -171,7 +171,7 @@ class Curator:
     # -- expired --------------------------------------------------------------------------------
 
     def due(self) -> bool:
-        """Whether it is time to look for what has expired."""
+        """Whether it is time to look for expired memories."""
         now = time.monotonic()
         if now < self._next_sweep:
             return False
@@ -179,10 +179,10 @@ class Curator:
         return True
 
     def sweep(self, index: UserIndex, transcript: Transcript | None, table: MemoryTable) -> None:
-        """Remove what has expired, with what rests on it.
+        """Delete expired memories, and what is based on them.
 
         Raises:
-            StoreError: the table or the transcript failed; it can be called again.
+            StoreError: the table or the transcript failed; call it again later.
         """
         now = datetime.now(UTC)
         expired = set(index.expired(now))
@@ -195,7 +195,7 @@ class Curator:
         ]
         gone = expiring_with(expired, outlines)
         if transcript is not None:
-            # First of all: a memory that is gone and not noted would be made again.
+            # First, since a memory deleted without this record would be created again.
             turns = [
                 each for each in outlines if each.id in gone and each.kind is MemoryKind.EXCHANGE
             ]
@@ -209,7 +209,7 @@ class Curator:
         if changed:
             table.update(changed)
             _update(index, table, changed)
-        # The expired ones last: as long as they are there, a kill leaves no trace of the rest out.
+        # The expired ones last: after a kill, they lead to the rest again.
         ids = [*sorted(gone - expired), *sorted(expired)]
         for start in range(0, len(ids), EXPIRED_AT_ONCE):
             self._remove(ids[start : start + EXPIRED_AT_ONCE], index, table)
@@ -226,7 +226,7 @@ def _without(memory: Memory, gone: Collection[str]) -> Memory:
 
 
 def _update(index: UserIndex, table: MemoryTable, memories: Sequence[Memory]) -> None:
-    """As they were written: writing waits for silence, and something may be forgotten meanwhile."""
+    """Update RAM to match what was written: meanwhile, something may have been forgotten."""
     for memory in table.forgotten.kept(memories):
         if memory.id in index:
             index.update(memory)

@@ -1,8 +1,8 @@
-"""What may be said about an exchange in other words: nothing with a name, a number or a day that
-its sources don't have.
+"""Checks descriptions of exchanges: they may contain no name, number or day that their sources
+don't.
 
-A description is written by a small model, which makes things up. It is only searched, never shown;
-but a made-up name would still bring up what has nothing to do with it.
+A small model writes descriptions, and invents things. They are only searched, never shown; but an
+invented name would still bring up unrelated memories.
 """
 
 import re
@@ -16,16 +16,16 @@ from assistant.language.stemming import TextAnalyzer
 _WORD = re.compile(r"\w+(?:['’-]\w+)*")
 _POSSESSIVE = re.compile(r"['’]s?$")
 _TOLD_WITH = frozenset({"user", "assistant"})
-"""Words in which a description speaks of the two, though nobody said them."""
+"""Words by which descriptions refer to the two speakers, though nobody said them."""
 
 
 def borne_out(text: str, sources: Sequence[str], on: date, lexicon: TextAnalyzer) -> str:
-    """`text` without the sentences that name somebody, some number or some day that is not in the
-    sources, and with its days written out; "" where nothing is left.
+    """`text` with days written out, without sentences that name a person, number or day not in the
+    sources; "" if nothing is left.
 
     Args:
-        sources: what was said, with the names of who said it.
-        on: the day on which it was said.
+        sources: what was said, with the speakers' names.
+        on: the day it was said.
     """
     said = " ".join(sources)
     written = with_absolute_dates(said, on) or ""
@@ -44,6 +44,6 @@ def _known(sentence: str, known: set[str], lexicon: TextAnalyzer) -> bool:
 
 
 def _may_be_name(word: str) -> bool:
-    """The first word of a sentence may too: a stop word there has no stem, and so is known. So may
-    what has digits, or is in foreign letters."""
+    """Whether it may be a name. The first word of a sentence may be one too: if it is a stop word,
+    it has no stem and so is known. So may words with digits or in foreign letters."""
     return word[0].isupper() or not word.isascii() or any(letter.isdigit() for letter in word)

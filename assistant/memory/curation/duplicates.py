@@ -1,9 +1,8 @@
-"""Whether two texts are two tellings of the same thing: decided by rules, on the safe side.
+"""Decides by cautious rules whether two texts say the same thing.
 
-A high cosine says that they are about the same; encoders hardly see a `not`, a 5 instead of a 6 or
-another name. So the words decide: the newer telling may bring nothing that the older one has not,
-but for fillers and the like. What is missed stays twice, which costs a line; what would be merged
-wrongly would cost a memory.
+A high cosine says that they are about the same subject; but encoders hardly notice a `not`, a 5
+instead of a 6, or another name. So the words decide: the newer text may add nothing except fillers
+and the like. A missed duplicate costs a line; a wrong merge would cost a memory.
 """
 
 import re
@@ -27,7 +26,7 @@ DECIDING = frozenset(
         " they their who whose now instead either or"
     )
 )
-"""Words that carry little of a topic and may turn the sense round: both tellings have the same."""
+"""Words that may reverse the meaning though they carry little content: both must have the same."""
 
 MOMENT = re.compile(
     r"\b(?:today|tonight|tomorrow|yesterday|this|next|last|ago|now|currently|at the moment|lately"
@@ -36,30 +35,30 @@ MOMENT = re.compile(
     r"|on (?:mon|tues|wednes|thurs|fri|satur|sun)day)\b",
     re.IGNORECASE,
 )
-"""Means another time on another day."""
+"""Words that mean another time on another day."""
 POINTING = re.compile(
     r"\b(?:it|this|these|those|he|him|his|she|her|hers|they|them|their|there|here|ones?|that)\b",
     re.IGNORECASE,
 )
-"""Words that may mean something else each time."""
+"""Words that may refer to something else each time."""
 ASKING = re.compile(
     r"^\W*(?:(?:and|so|but|well|hey|okay|um|uh)\W+)*(?:what|who|whom|whose|where|when|why|how|which"
     r"|(?:do|does|did|can|could|would|will|should|is|are|was|were|have|has|am)"
     r" (?:you|i|we|he|she|it|they|there|my|the|your))\b",
     re.IGNORECASE,
 )
-"""How questions begin, whose mark a recogniser leaves out."""
+"""How questions begin; speech recognition drops the question mark."""
 REPLIES = frozenset(listed("see know agre understand think guess mean hope suppos doubt"))
-"""Stems that say of what was said before: `I see`."""
+"""Stems of replies to what was said before: `I see`."""
 SELF = frozenset({"i", "my", "we", "our"})
 ENOUGH = 3
-"""Words of content with which a statement can be understood by itself."""
+"""Content words that make a statement understandable by itself."""
 MOST_LEFT_OUT = 0.5
-"""Share of the older telling's words of content that the newer one may leave out."""
+"""Share of the older text's content words that the newer one may leave out."""
 
 
 def same_telling(older: Memory, newer: Memory, lexicon: TextAnalyzer) -> bool:
-    """Whether the newer one tells what the older one has told, and nothing else."""
+    """Whether the newer memory says what the older one says, and nothing else."""
     return (
         complete(newer, lexicon)
         and complete(older, lexicon)
@@ -69,7 +68,8 @@ def same_telling(older: Memory, newer: Memory, lexicon: TextAnalyzer) -> bool:
 
 
 def same_day(older: Memory, newer: Memory) -> bool:
-    """What passes is the same only on one day: the `tomorrow` of that day, another headache."""
+    """Whether something temporary was said on the same day: `tomorrow` and a headache mean
+    something else on another day."""
     together = local_day(older.told) == local_day(newer.told)
     return together or not (_passing(older) or _passing(newer))
 
@@ -81,12 +81,12 @@ def _same(older: str, newer: str, lexicon: TextAnalyzer) -> bool:
 
 
 def _passing(memory: Memory) -> bool:
-    """It means something else on another day: the `tomorrow` of that day, another headache."""
+    """Whether it means something else on another day."""
     return MOMENT.search(memory.text) is not None
 
 
 def complete(memory: Memory, lexicon: TextAnalyzer) -> bool:
-    """It states something, and can be understood by itself: `Yes` or `I love it` can't."""
+    """Whether it states something and can be understood by itself, unlike `Yes` or `I love it`."""
     if len(memory.text) > LONGEST_READ:
         return False
     plain = ASIDES.sub(" ", memory.text.lower())
@@ -112,7 +112,7 @@ def _decides(word: str) -> bool:
 
 
 def _content(found: Sequence[str]) -> list[str]:
-    """The other words in their order, each once. Not their stems, which hide the tense."""
+    """The other words in order, each once. Not stems, which hide the tense."""
     return list(dict.fromkeys(word.removesuffix("s") for word in found if not _decides(word)))
 
 

@@ -1,5 +1,5 @@
-"""How much an exchange matters, from what is known of it: what idle work took from it, what was
-pinned, what is used again and again, and what the user wants for good. Read from RAM."""
+"""Rates exchanges by the memories made from them: what idle work derived, what is pinned, what is
+used often, and what the user wants for good. Reads RAM only."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
@@ -11,12 +11,12 @@ from assistant.memory.records.memory import Memory, MemoryKind
 
 PINNED = 1.0
 WISH = 0.9
-"""An order that is meant to last, as to how to answer."""
+"""For an instruction that is meant to last, such as how to answer."""
 USE = 0.1
-"""For each time that it was in a prompt, up to `MOST_USES`."""
+"""For each prompt that contained it, up to `MOST_USES`."""
 MOST_USES = 5
 AS_SAID = 0.2
-"""For being said at all."""
+"""For having been said at all."""
 
 
 class Index(Protocol):
@@ -26,12 +26,12 @@ class Index(Protocol):
 class Remembered(Protocol):
     @property
     def index(self) -> Index:
-        """Raises StoreError: it is still being read."""
+        """Raises StoreError: it is still loading."""
         ...
 
 
 class ExchangeImportance:
-    """By exchange, in [0, 1]. A millisecond for a hundred of them."""
+    """Importance by exchange, in [0, 1]. A millisecond for a hundred."""
 
     def __init__(self, memory: Remembered) -> None:
         self._memory = memory
@@ -40,7 +40,7 @@ class ExchangeImportance:
         found = {each.id: WISH if _wishes(each) else 0.0 for each in exchanges}
         try:
             resting = self._memory.index.outlines(frozenset(found))
-        except StoreError:  # not read yet: only the words tell
+        except StoreError:  # not loaded yet: only the words count
             return found
         for memory in resting.values():
             weight = weight_of(memory)
@@ -51,7 +51,7 @@ class ExchangeImportance:
 
 
 def weight_of(memory: Memory) -> float:
-    """Of what rests on an exchange, for the exchange."""
+    """The importance that a memory gives to its exchange."""
     if memory.pinned:
         return PINNED
     if memory.kind is MemoryKind.SUMMARY:

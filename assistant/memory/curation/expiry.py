@@ -1,4 +1,4 @@
-"""How long memories last, and what goes with one that has expired."""
+"""Which memories are deleted together with an expired one."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from assistant.memory.records.memory import MemoryKind
 
 @dataclass(frozen=True, slots=True)
 class MemoryLinks:
-    """What of a memory tells whether it rests on others."""
+    """The fields of a memory that tell whether it is based on others."""
 
     id: str
     kind: MemoryKind
@@ -24,8 +24,8 @@ OUTLINE = ("id", "kind", "speaker", "sources", "supersedes", "superseded_by", "p
 
 
 def expiring_with(expired: Collection[str], all_of_them: Sequence[MemoryLinks]) -> set[str]:
-    """The expired ones and what goes with them: what was derived from the user's words in them and
-    from nothing else, and what they had superseded, which would seem to hold again."""
+    """The expired ones and what depends on them: memories derived only from the user's words in
+    them, and what they had superseded, which would seem to hold again."""
     gone = set(expired)
     while True:
         dead = {

@@ -1,9 +1,8 @@
-"""What of a stretch of conversation its summary may tell: what the user told there, in the third
-person and with its days written out, and what they asked about, in their own words.
+"""Selects what a summary of a conversation may say: what the user said, in the third person with
+days written out, and what they asked about, in their own words.
 
-Rules of English, on the safe side, as for facts; but a summary also takes what is told of others
-("the roof leaks"), which nobody would keep as a fact about the user. The assistant's words are
-never read.
+Cautious rules for English, as for facts; but a summary may also contain statements about others
+("the roof leaks"), which are no facts about the user. The assistant's words are never used.
 """
 
 import re
@@ -23,19 +22,19 @@ from assistant.memory.curation.grounding import DENYING, FRAMING, is_grounded, s
 from assistant.memory.curation.statements import declarative_sentences, must_not_be_kept, statements
 
 FEWEST = 2
-"""Words of content with which something is worth a sentence."""
+"""Content words that make a sentence worthwhile."""
 MOST_WORDS = 60
-"""Of a whole summary: a note of a prompt has room for as many."""
+"""Words of a whole summary: as many as fit into a note of a prompt."""
 MOST_ASKED = 2
-"""Questions that a summary names."""
+"""Questions that a summary mentions."""
 LONGEST_ASKED = 14
-"""Words of such a question."""
+"""Most words of such a question."""
 ALIKE = 0.6
-"""Share of its words of content that make a point the same as one that is taken already."""
+"""Share of its content words in an earlier sentence that makes a sentence redundant."""
 OF_THE_USER = 1.5
-"""What a point about the user counts more than one about others."""
+"""Weight of a sentence about the user; one about others has 1."""
 QUESTION = 0.5
-"""What a question counts, to 1 of something told."""
+"""Weight of a question; a statement has 1."""
 CLAUSES = re.compile(r"\s*(?:[,;:]|\band\b|\bbut\b)\s*")
 _FAVOUR = re.compile(
     r"^(?:(?:please|ada|and|so|okay|ok|well|hey|oh)\b[\s,]*)*(?:(?:can|could|will|would) you|wake|"
@@ -44,7 +43,7 @@ _FAVOUR = re.compile(
     r"did you|did i|do i|what did|what have|what do)\b",
     re.IGNORECASE,
 )
-"""Said to have something done, or about the talk itself: no topic."""
+"""Requests, or talk about the conversation itself: no topic."""
 _BEGINS = re.compile(
     r"(?:he|she|it|they|that|this|there|these|those|his|her|its|their)\b", re.IGNORECASE
 )
@@ -52,7 +51,7 @@ _BEGINS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class SummarySentence:
-    """One sentence that may stand in a summary, and the user's words that it rests on."""
+    """A sentence that may be part of a summary, and the user's words that support it."""
 
     text: str
     quote: str
@@ -64,14 +63,14 @@ class SummarySentence:
 
 @dataclass(frozen=True, slots=True)
 class SummarySentences:
-    """In their order, and how much was dropped since the words don't support it."""
+    """The sentences in order, and how many were dropped as unsupported by the words."""
 
     kept: tuple[SummarySentence, ...] = ()
     unsupported: int = 0
 
 
 def extract_sentences(exchanges: Iterable[Exchange], lexicon: TextAnalyzer) -> SummarySentences:
-    """All that a summary of these may tell, each thing once: its last telling."""
+    """All that a summary of these may say, each thing once: its last mention."""
     found: dict[str, SummarySentence] = {}
     dropped = 0
     for exchange in exchanges:
@@ -91,7 +90,7 @@ def extract_sentences(exchanges: Iterable[Exchange], lexicon: TextAnalyzer) -> S
 def select_sentences(
     every: Sequence[SummarySentence], most_words: int = MOST_WORDS
 ) -> list[SummarySentence]:
-    """The most telling ones that there is room for, in the order in which they were said."""
+    """The most informative ones that fit, in the order they were said."""
     best: list[tuple[int, SummarySentence]] = []
     words = asked = 0
     for place, point in sorted(enumerate(every), key=lambda each: (-each[1].weight, each[0])):
@@ -107,17 +106,17 @@ def select_sentences(
 
 
 def written(chosen_points: Sequence[SummarySentence]) -> str:
-    """The summary that rules make."""
+    """The summary made by rules alone."""
     told = " ".join(each.text for each in chosen_points if not each.asked)
     asked = " ".join(each.text for each in chosen_points if each.asked)
     return f"{told} Asked: {asked}".strip() if asked else told
 
 
 def borne_out(sentence: str, by: Sequence[SummarySentence], lexicon: TextAnalyzer) -> bool:
-    """Whether each clause of a sentence says what one of these points says, with no word of content
-    that is not in it, in its order, and with as many denials.
+    """Whether each clause of a sentence says what one of these says: no other content words, the
+    same order, and as many denials.
 
-    What was put together of two points would be a third thing that nobody said.
+    A combination of two would be a third statement that nobody made.
     """
     clauses = [each for each in CLAUSES.split(sentence) if stems_in(each, lexicon)]
     return bool(clauses) and all(
@@ -129,7 +128,7 @@ def borne_out(sentence: str, by: Sequence[SummarySentence], lexicon: TextAnalyze
 
 
 def _quotes(said: str) -> list[str]:
-    """Statements about the user, and such as are about others, in their order."""
+    """Statements about the user and about others, in order."""
     own = statements(said)
     others = [
         each
@@ -154,7 +153,7 @@ def _told(quote: str, exchange: str, on: date, lexicon: TextAnalyzer) -> Summary
 
 
 def _asked(said: str, exchange: str, lexicon: TextAnalyzer) -> SummarySentence | None:
-    """A question that is the whole of what was said, and understood by itself."""
+    """A question that is the whole utterance, and can be understood by itself."""
     plain = " ".join(said.split())
     if not is_question(plain) or _FAVOUR.match(plain) or POINTING.search(plain):
         return None

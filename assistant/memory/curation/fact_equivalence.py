@@ -1,10 +1,9 @@
-"""Whether two derived facts say the same in other words: `The user's dog is called Max` and `The
-user's dog's name is Max`.
+"""Decides whether two derived facts say the same in other words: `The user's dog is called Max` and
+`The user's dog's name is Max`.
 
-The words of the user that both were taken from stay as they are, each in its exchange; so more may
-be joined here than of these (`duplicates`), or what is told every week would be there as often.
-Rules of English alone, and on the safe side: what the newer one tells beyond the older one has to
-be a way of putting it.
+The user's own words stay in their exchanges, so facts may be merged more freely than those
+(`duplicates`); otherwise a fact mentioned every week would be there as often. Cautious rules for
+English only: anything the newer fact adds must be a way of phrasing it.
 """
 
 import re
@@ -19,7 +18,7 @@ from assistant.memory.records.ids import exchange_of
 from assistant.memory.records.memory import Memory
 
 LIKE_ENOUGH = 0.5
-"""Cosine from which on two facts are compared: about the same thing, in whatever words."""
+"""Cosine from which two facts are compared: about the same thing, in whatever words."""
 OWNS = re.compile(rf"\b(?:has|have)(?: got)? (?:an?|the|no|some|\d+|{cardinal_words(2, 90)})\b")
 """`has a doctor` is not `is a doctor`."""
 WAYS = frozenset(
@@ -29,7 +28,7 @@ WAYS = frozenset(
         " now always has"
     )
 )
-"""Words in which the tellings of one claim may differ."""
+"""Words in which two phrasings of a claim may differ."""
 _REWRITTEN = (
     (re.compile(r"\b(?:is working|works) as\b"), "is"),
     (re.compile(r"\b(?:has an allergy|has got an allergy|is allergic) to\b"), "is allergic to"),
@@ -38,19 +37,19 @@ _REWRITTEN = (
 
 
 def derived(memory: Memory) -> bool:
-    """It was taken from an exchange, and can be made again of that."""
+    """Whether it was derived from an exchange, and can be derived again."""
     return exchange_of(memory.id) is not None
 
 
 def same_fact(older: Memory, newer: Memory, lexicon: TextAnalyzer) -> bool:
-    """Neither is anything but a fact that was derived of an exchange."""
+    """Whether both are derived facts and say the same."""
     if lexicon.language != "en" or not (derived(older) and derived(newer)):
         return False
     return same_words(older.text, newer.text, lexicon)
 
 
 def same_words(older: str, newer: str, lexicon: TextAnalyzer) -> bool:
-    """Of the texts of two such facts."""
+    """Whether the texts of two derived facts say the same."""
     before, after = _form(older), _form(newer)
     if before == after:
         return not any(what.search(text) for what in (MOMENT, POINTING) for text in (older, newer))
@@ -61,7 +60,7 @@ def same_words(older: str, newer: str, lexicon: TextAnalyzer) -> bool:
 
 
 def _form(text: str) -> list[str]:
-    """What it says, without what carries nothing."""
+    """The words that carry meaning."""
     plain = text.lower()
     for written, usual in _REWRITTEN:
         plain = written.sub(usual, plain)
@@ -69,7 +68,7 @@ def _form(text: str) -> list[str]:
 
 
 def _claim(text: str, lexicon: TextAnalyzer) -> Claim | None:
-    """The only one."""
+    """The text's claim, if it has exactly one."""
     found = list(read(text, lexicon))
     return found[0] if len(found) == 1 else None
 

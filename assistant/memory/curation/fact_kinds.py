@@ -1,4 +1,4 @@
-"""What kind a fact about the user is, as far as its words tell: who they are, what they like, what
+"""Tells the kind of a fact about the user from its words: who they are, what they like, what
 happens at some time, or anything else."""
 
 import re
@@ -42,9 +42,10 @@ _HAPPENS = re.compile(
 
 
 def kind_of(text: str) -> MemoryKind:
-    """
+    """The kind of a fact.
+
     Args:
-        text: one sentence in the third person, its days written out.
+        text: one sentence in the third person, with its days written out.
     """
     if _DATED.search(text):
         return MemoryKind.EVENT

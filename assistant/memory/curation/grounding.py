@@ -1,8 +1,9 @@
-"""Whether a fact rests on the user's own words: pure rules, whoever wrote the fact.
+"""Decides by pure rules whether a fact is supported by the user's own words, whoever wrote the
+fact.
 
-It does when its quote is in what the user said, and says so as a statement; when every word that
-carries something is in the quote, or is a day that follows from it; and when what is denied there
-is denied here. What fails is dropped: a fact that is missed costs less than one that is made up.
+It is if its quote is part of what the user said, as a statement; if every content word is in the
+quote, or is a day that follows from it; and if both deny the same. Other facts are dropped: missing
+a fact costs less than inventing one.
 """
 
 import re
@@ -16,12 +17,12 @@ from assistant.language.stemming import TextAnalyzer, synonym_stems
 from assistant.memory.curation.duplicates import POINTING
 
 FRAMING = frozenset({"user", "themselv", "assist"})
-"""Stems in which a fact is told, though nobody said them. No verbs: "lives" may be all that was
-made up."""
+"""Stems used to phrase facts, though nobody said them. No verbs: "lives" may be all that was
+invented."""
 SAME = synonym_stems("things", "forms")
-"""Stems of one and the same word."""
+"""Stems that count as the same word."""
 FEWEST_POINTING = 3
-"""Words of content in "I collect them" and the like."""
+"""Content words needed in a quote like "I collect them"."""
 OWN_THING = re.compile(r"\b(?i:my|our|mine|ours)\b|\w [A-Z][a-z]")
 DENYING = re.compile(
     r"\b(?:not|no|never|none|neither|nor|nothing|nobody|without|anymore|hardly|barely|stopped|quit|"
@@ -32,12 +33,13 @@ DENYING = re.compile(
 def is_grounded(
     text: str, quote: str, stated: Sequence[str], on: date, lexicon: TextAnalyzer
 ) -> bool:
-    """
+    """Whether a fact is supported.
+
     Args:
         text: the fact.
-        quote: what it is said to rest on.
-        stated: the `statements` of the user there, and of nobody else.
-        on: the day on which it was said.
+        quote: its alleged evidence.
+        stated: the user's `statements` there, and nobody else's.
+        on: the day it was said.
     """
     if not _is_in(quote, stated):
         return False
@@ -53,12 +55,12 @@ def is_grounded(
 
 
 def _points(quote: str) -> bool:
-    """It leans on something that was said before, and names nothing of its own."""
+    """Whether it refers to something said before, and names nothing itself."""
     return POINTING.search(quote) is not None and OWN_THING.search(quote) is None
 
 
 def _is_in(quote: str, stated: Sequence[str]) -> bool:
-    """Word for word."""
+    """Whether it is quoted word for word."""
     plain = _plain(quote)
     return bool(plain) and any(plain in _plain(each) for each in stated)
 
@@ -72,5 +74,5 @@ def _denied(text: str) -> list[str]:
 
 
 def stems_in(text: str, lexicon: TextAnalyzer) -> tuple[str, ...]:
-    """In their order, one for all words of a thing."""
+    """Stems in order, with one for all words of the same meaning."""
     return tuple(SAME.get(stem, stem) for stem in lexicon.content(text))

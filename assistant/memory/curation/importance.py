@@ -1,17 +1,16 @@
-"""How important a memory is, from what became of it since it was told. No model, no words: the same
-memory at the same time always weighs the same, whatever it weighed before.
+"""Computes how important a memory is from its history. No model and no words: the same memory at
+the same time always gets the same value, whatever it had before.
 
-    base      what it was given when it was made, or by hand
-    + 0.15    for use: each doubling of the uses counts a third of it, up to 7 uses; half of it is
-              left 180 days after the last use
-    + 0.10    for each mark as rightly recalled, less as much for wrongly; two at most
-    + 0.10    for each doubling of how often it was told; two at most
-    + 0.20    where it is pinned
-    - 0.15    for what nobody used, marked, pinned or told again, the older the more: half of that
-              after 180 days; a third as much where it tells a name, a number or a day
+    base      the value it got when it was created, or by hand
+    + 0.15    for use: each doubling of the number of uses adds a third of it, up to 7 uses; half of
+              it is left 180 days after the last use
+    + 0.10    for each rating as rightly recalled, minus as much for wrongly; at most two + 0.10
+    for each doubling of how often it was said; at most two + 0.20    if it is pinned - 0.15    if
+    it was never used, rated, pinned or repeated, growing with age: half of it after 180 days; a
+    third as much if it contains a name, a number or a day
 
-In steps of 0.05, within [0, 1]. What was set by hand is never undercut, nor is what the assistant
-said, which weighs little anyway; and what the user said never falls to where memories expire.
+In steps of 0.05, within [0, 1]. It never falls below a value set by hand, or the base of what the
+assistant said, which is low anyway; what the user said never falls to where memories expire.
 """
 
 import math
@@ -29,20 +28,20 @@ TOLD, MOST_TOLD = 0.10, 2
 PINNED = 0.20
 FADED = 0.15
 SPECIFIC = 1 / 3
-"""How much of that what tells a name, a number or a day fades."""
+"""Share of that by which something with a name, a number or a day fades."""
 HALF_DAYS = 180.0
 STEP = 0.05
 LEAST = 0.35
-"""Of what the user said; by default memories expire below 0.3."""
+"""Least importance of what the user said; by default memories expire below 0.3."""
 READ = 500
-"""Characters of a text, from its start, in which something specific is looked for."""
+"""Characters at the start of a text that are searched for something specific."""
 _SPECIFIC = re.compile(r"\d|(?<=[a-z,;] )[A-Z][a-z]")
 
 
 @dataclass(frozen=True, slots=True)
 class ImportanceRecord:
-    """What is noted of a memory's importance: what it had at first (`base`), whether that was set
-    by hand, and what it was given here, this time and the time before."""
+    """The history of a memory's importance: the initial value (`base`), whether the user set it,
+    and what was computed here, now and the time before."""
 
     base: float
     by_hand: bool
@@ -50,14 +49,15 @@ class ImportanceRecord:
     now: float
 
     def is_own(self, importance: float) -> bool:
-        """It was given here; a kill may have left the one before."""
+        """Whether this value was computed here; after a kill it may be the one before."""
         return any(
             math.isclose(importance, each, abs_tol=STEP / 10) for each in (self.last, self.now)
         )
 
 
 def importance_record(memory: Memory, before: ImportanceRecord | None) -> ImportanceRecord:
-    """What is known of its importance by now. One that was not given here was set by hand."""
+    """The record updated with the memory's importance. A value not computed here was set by
+    hand."""
     here = memory.importance
     if before is not None and before.is_own(here):
         return before
@@ -69,7 +69,7 @@ def importance_record(memory: Memory, before: ImportanceRecord | None) -> Import
 
 
 def importance_of(memory: Memory, given: ImportanceRecord, now: datetime) -> float:
-    """Its importance by the rules above."""
+    """The importance by the rules above."""
     total = given.base + _gained(memory, now)
     if not _cared_for(memory):
         total -= _lost(memory, now)
@@ -95,6 +95,6 @@ def _lost(memory: Memory, now: datetime) -> float:
 
 
 def _left(now: datetime, then: datetime) -> float:
-    """A clock that was set back makes things from the future: they are new."""
+    """Dates in the future, after a clock was set back, count as new."""
     days = max(0.0, (now - then) / timedelta(days=1))
     return float(0.5 ** (days / HALF_DAYS))

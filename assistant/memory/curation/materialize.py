@@ -1,4 +1,4 @@
-"""Memories made of an exchange, without any model."""
+"""Creates memories from exchanges, without any model."""
 
 import sqlite3
 from collections.abc import Collection, Iterable
@@ -15,11 +15,11 @@ from assistant.memory.records.memory import Memory, MemoryKind
 from assistant.memory.transcript import fact_rows, span_summaries
 
 IMPORTANCE = {USER: 0.5, ASSISTANT: 0.2}
-"""What the user said is what the user will ask for."""
+"""What the user said matters more, since it is what they will ask for."""
 
 
 class Transcript(Protocol):
-    """The source from which memories can be made again."""
+    """The source from which memories can be created again."""
 
     def exchange_ids(self, user: str) -> set[str]: ...
 
@@ -39,8 +39,8 @@ class Transcript(Protocol):
 def materialize_all(
     user_id: str, transcript: Transcript, now: datetime, beyond: Collection[str] = frozenset()
 ) -> list[Memory]:
-    """Of all that the user's transcript holds, and of the facts and summaries derived of it, but
-    the exchanges `beyond` which it is wanted, and but for memories that have expired.
+    """The memories of all exchanges in the transcript except `beyond`, with the facts and summaries
+    derived from them; expired ones are left out.
 
     Raises:
         StoreError: the transcript can't be read.
@@ -66,9 +66,8 @@ def materialize_all(
 
 
 def materialize_exchange(user_id: str, conversation: str, exchange: Exchange) -> list[Memory]:
-    """One of each speaker's turn, in the order in which they were said. Their ids follow from the
-    exchange's, so that they can be made again without being doubled. Last what the user told of
-    their name, and how they want to be answered, if they did."""
+    """One memory per speaker's turn, in order, then what the user said about their name and about
+    how to be answered. Their ids follow from the exchange's, so repeating this adds no doubles."""
     turns = {USER: exchange.user_text.strip(), ASSISTANT: exchange.assistant_text.strip()}
     made = [
         Memory(

@@ -1,7 +1,7 @@
-"""Memories that were told several times: which exchange each telling was, and how one is taken out.
+"""Memories that were said several times: which exchanges these were, and how to take one out.
 
-A memory of a turn is named after its exchange. Where it was told again, the exchanges of the other
-tellings are among its sources, and the transcript has their words.
+A memory of a turn is named after its exchange. If it was said again, the other exchanges are among
+its sources, and the transcript has their words.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -15,18 +15,18 @@ from assistant.memory.records.ids import exchange_of, own_exchange, repeated
 from assistant.memory.records.memory import Memory
 
 ExchangesById = Mapping[str, tuple[str, Exchange]]
-"""Exchanges by their ids, each with its conversation's."""
+"""Exchanges by id, each with its conversation's id."""
 Derived = Mapping[str, Sequence[Mapping[str, Any] | None]]
-"""Facts by their exchanges."""
+"""Facts by exchange."""
 KEPT = (
     *("importance", "confidence", "last_used", "uses", "feedback", "expires", "supersedes"),
     *("superseded_by", "pinned", "never_recall", "separate"),
 )
-"""What is of a memory, and not of its words."""
+"""Fields that belong to a memory rather than to its words."""
 
 
 def turn_of(user_id: str, exchange: str, speaker: str, told: ExchangesById) -> Memory | None:
-    """A speaker's turn of an exchange, made anew; None where the transcript has it no more."""
+    """A speaker's turn in an exchange, created again; None if the transcript no longer has it."""
     if exchange not in told:
         return None
     made = materialize_exchange(user_id, *told[exchange])
@@ -36,15 +36,15 @@ def turn_of(user_id: str, exchange: str, speaker: str, told: ExchangesById) -> M
 def without_tellings(
     memory: Memory, exchanges: Collection[str], told: ExchangesById, derived: Derived
 ) -> Memory | None:
-    """A memory that was told in several exchanges, without those of `exchanges`; told in others.
+    """A memory said in several exchanges, without some of them.
 
-    The words, if they were of one that goes, are those of the oldest telling that stays. None where
-    the transcript has none of these; and of a derived fact that the others put otherwise, which is
-    derived anew of them.
+    If its words came from one of `exchanges`, it takes those of the oldest that stays. None if the
+    transcript has none of these; also for a derived fact that the others phrase differently, since
+    it is derived again from them.
 
     Args:
-        told: the exchanges of the tellings that stay.
-        derived: the facts of these.
+        told: the exchanges that stay.
+        derived: their facts.
     """
     sources = tuple(source for source in memory.sources if source not in exchanges)
     kept = replace(memory, sources=sources)
@@ -70,10 +70,10 @@ def _latest(memory: Memory, told: ExchangesById) -> datetime | None:
 
 
 def split_tellings(memory: Memory, told: ExchangesById) -> list[Memory]:
-    """A memory and its other tellings, each for itself, never to be merged again.
+    """A memory and its other instances, each by itself and never to be merged again.
 
     Args:
-        told: the exchanges of the other tellings.
+        told: the exchanges of the other instances.
     """
     others = [turn_of(memory.user_id, each, memory.speaker, told) for each in repeated(memory)]
     made = [replace(other, separate=True) for other in others if other is not None]
@@ -84,7 +84,7 @@ def split_tellings(memory: Memory, told: ExchangesById) -> list[Memory]:
 
 
 def unlinked(memory: Memory, others: Collection[str]) -> Memory:
-    """A memory that neither supersedes these nor is superseded by one of them, now and later."""
+    """A memory that neither supersedes these nor is superseded by one of them."""
     by = memory.superseded_by
     supersedes = tuple(key for key in memory.supersedes if key not in others)
     return replace(

@@ -1,8 +1,8 @@
-"""How the user wants to be answered from now on, in the third person: of "Always answer in one
-sentence" it is kept what the user wants.
+"""How the user wants to be answered, in the third person: "Always answer in one sentence" becomes a
+wish of the user.
 
-By rules of English, from plain orders that are meant to last, and at once: what was wished holds
-from the next prompt on, in every one, like the user's name.
+Cautious rules for English recognise plain instructions that are meant to last. They apply from the
+next prompt on, to every one, like the user's name.
 """
 
 import re
@@ -18,11 +18,11 @@ from assistant.memory.retrieval.user_profile import TEXTS
 
 CERTAIN = 0.9
 _FROM_NOW_ON = re.compile(r"\bfrom now on,\s*", re.IGNORECASE)
-"""A comma there parts nothing."""
+"""The comma here separates nothing."""
 
 
 def wishes(said: str) -> list[str]:
-    """Sentences about the user; none where nothing lasting is wished.
+    """Sentences about the user; none if nothing lasting is wished.
 
     >>> wishes("Please always answer in one sentence.")
     ['The user wants the assistant to always answer in one sentence.']
@@ -34,12 +34,12 @@ def wishes(said: str) -> list[str]:
 
 
 def is_wish(quote: str) -> bool:
-    """Of a statement: it says how to answer from now on."""
+    """Whether a statement says how to answer from now on."""
     return WISHED.match(quote.replace("’", "'")) is not None
 
 
 def told_of_wishes(user_id: str, conversation: str, exchange: Exchange) -> list[Memory]:
-    """Memories of kind `PREFERENCE` that follow from an exchange, made again at any time."""
+    """Memories of kind `PREFERENCE` that follow from an exchange; repeatable."""
     return [
         Memory(
             id=f"{exchange.id}-{number}-{WISH}",
@@ -57,7 +57,7 @@ def told_of_wishes(user_id: str, conversation: str, exchange: Exchange) -> list[
 
 
 def told_of_name(user_id: str, conversation: str, exchange: Exchange) -> list[Memory]:
-    """Memories of kind `PROFILE` that follow from an exchange, made again from it at any time."""
+    """Memories of kind `PROFILE` that follow from an exchange; repeatable."""
     return [
         Memory(
             id=f"{exchange.id}-{what}",

@@ -1,4 +1,4 @@
-"""Making a user's memories anew from the transcript, what was marked on them kept."""
+"""Rebuilds a user's memories from the transcript, keeping their marks."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -12,14 +12,14 @@ from assistant.memory.store.table import MemoryTable
 
 
 def rebuild_rows(table: MemoryTable, user_id: str, made: Sequence[Memory]) -> set[str]:
-    """Write what was made of the transcript in place of what is there.
+    """Replace the rows by what was derived from the transcript.
 
-    What rests on no exchange of the transcript, and what others derived, stays: it can't be made
-    again here. A memory that a fault left twice is there once afterwards; one that was told several
-    times stays one. Returns the ids of those that were not there.
+    Memories based on no exchange of the transcript, and those derived by others, stay: they can't
+    be derived here. Duplicates left by a fault are removed; merged memories stay merged. Returns
+    the ids of new ones.
 
     Raises:
-        StoreError: the table failed. What is made of the transcript can be made again.
+        StoreError: the table failed. What comes from the transcript can be derived again.
     """
     before: dict[str, Memory] = {}
     twice: dict[str, Memory] = {}

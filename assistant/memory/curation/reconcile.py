@@ -1,5 +1,5 @@
-"""What a new memory means for those that are there: nothing, the same again, or another state of
-things. Pure, and the one place where that is decided, whoever made the memory."""
+"""Decides what a new memory means for the existing ones: nothing, a repetition, or a change. Pure;
+the only place where this is decided, whoever made the memory."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -12,33 +12,33 @@ from assistant.memory.records.ids import ADDED_BY_USER
 from assistant.memory.records.memory import Memory, MemoryKind
 
 DUPLICATE_COSINE = 0.92
-"""From which on two memories may be the same."""
+"""Cosine from which two memories may be the same."""
 RELATED_COSINE = 0.2
-"""From which on one may supersede another: both are about the same thing."""
+"""Cosine from which one may supersede another: both are about the same thing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Distinct:
-    """It stands for itself."""
+    """It is a memory of its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Repeats:
-    """It tells `old` again."""
+    """It repeats `old`."""
 
     old: Memory
 
 
 @dataclass(frozen=True, slots=True)
 class Replaces:
-    """Since it was said, `old` is no longer so."""
+    """Since it was said, `old` is no longer true."""
 
     old: tuple[Memory, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ReplacedBy:
-    """It was said before `by`, since which it is no longer so: what is derived comes late."""
+    """It was said before `by`, and has not been true since: derived memories arrive late."""
 
     by: Memory
 
@@ -47,7 +47,7 @@ Decision = Distinct | Repeats | Replaces | ReplacedBy
 
 
 def may_matter(new: Memory, lexicon: TextAnalyzer) -> bool:
-    """Whether it need be compared at all: most of what is said to an assistant are questions."""
+    """Whether it needs comparing at all: most utterances are questions."""
     if new.separate:
         return False
     if derived(new) or ADDED_BY_USER in new.sources:
@@ -56,10 +56,10 @@ def may_matter(new: Memory, lexicon: TextAnalyzer) -> bool:
 
 
 def least_cosine(new: Memory, lexicon: TextAnalyzer, duplicate_cosine: float) -> float:
-    """What is less like it need not be compared with it."""
+    """The cosine below which memories need not be compared with it."""
     if derived(new):
         return RELATED_COSINE
-    # Who says no change may repeat something, and is compared with few.
+    # What states no change may be a repetition, and is compared with few.
     return -1.0 if changes(new, lexicon) else duplicate_cosine
 
 
@@ -69,9 +69,10 @@ def reconcile(
     lexicon: TextAnalyzer,
     duplicate_cosine: float = DUPLICATE_COSINE,
 ) -> Decision:
-    """
+    """Decide what a new memory means.
+
     Args:
-        near: what was there before it, nearest first, with the cosines to it.
+        near: the existing memories, nearest first, with their cosines to it.
     """
     if new.separate:
         return Distinct()
@@ -107,21 +108,21 @@ def reconcile(
 
 def _repeats(new: Memory, old: Memory, lexicon: TextAnalyzer) -> bool:
     if new.kind is not old.kind:
-        return False  # a derived memory and its source are about the same, and both are wanted
+        return False  # a derived memory and its source are alike, and both wanted
     if ADDED_BY_USER in (*new.sources, *old.sources):
-        # No transcript has these words: merged, only what is the same to the letter loses nothing.
+        # No transcript has these words: only merging identical texts loses nothing.
         return new.text.strip().casefold() == old.text.strip().casefold()
     if new.kind is MemoryKind.SUMMARY:
         return False
     same_words = set(lexicon.content(new.text)) == set(lexicon.content(old.text))
     if new.kind is not MemoryKind.EXCHANGE and not same_words:
-        return False  # no transcript has these words: merged, either may lose its source
+        return False  # not in a transcript: a merge could lose a source
     return same_telling(old, new, lexicon)
 
 
 def tells_of_change(new: Memory, old: Memory, lexicon: TextAnalyzer) -> bool:
-    """Of two derived facts that say the same, the one that also says that it was otherwise before
-    stays, and ends what was before, in whatever order they are extracted."""
+    """Of two derived facts that say the same, whether the new one also says that it was different
+    before; then it stays and ends the older state, in whatever order they are extracted."""
     return (
         derived(new)
         and old.superseded_by is None
@@ -141,7 +142,7 @@ def _may_end(new: Memory, old: Memory) -> bool:
 
 
 def refreshed(old: Memory, new: Memory) -> Memory:
-    """`old`, told again as `new`. Its text, its id and when it was first told stay."""
+    """`old`, repeated as `new`. Its text, its id and its first date stay."""
     used = [each for each in (old.last_used, new.last_used) if each is not None]
     limits = [each for each in (old.expires, new.expires) if each is not None]
     return replace(
@@ -153,7 +154,7 @@ def refreshed(old: Memory, new: Memory) -> Memory:
         uses=old.uses + new.uses,
         last_used=max(used, default=None),
         feedback=old.feedback + new.feedback,
-        # A telling without a limit has none, whatever the other one had.
+        # If either has no expiry, neither has the result.
         expires=max(limits) if len(limits) == 2 else None,
         supersedes=tuple(dict.fromkeys(old.supersedes + new.supersedes)),
         pinned=old.pinned or new.pinned,

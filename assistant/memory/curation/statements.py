@@ -1,9 +1,9 @@
-"""What of an utterance may become a memory of its own: the statements that the user makes about
-themselves and theirs, word for word.
+"""Finds what in an utterance may become a memory: the user's statements about themselves and
+theirs, word for word.
 
-Read by rules of English, on the safe side. Questions, suppositions, hearsay, stories, jokes that
-say so, what is taken back or not to be kept, and whatever is said to change the assistant, its
-rules or its memory are no statements, whatever they look like.
+Cautious rules for English. These are no statements, whatever they look like: questions,
+suppositions, hearsay, stories, declared jokes, anything taken back or not to be kept, and whatever
+is meant to change the assistant, its rules or its memory.
 """
 
 import re
@@ -24,11 +24,11 @@ FEWEST_WORDS = 2
 MOST = 6
 """Statements of one utterance."""
 VERBLESS = 4
-"""Words up to which "my parrot" is an addition to what was said before, and no sentence."""
+"""Most words of an addition like "my parrot", which continues what was said before."""
 
 _I = r"(?:i|i'm|i've|i'll|im|ive|my|mine|me|we|we're|we've|our|ours|us|myself)"
 OWN = re.compile(rf"\b{_I}\b", re.IGNORECASE)
-"""The user speaks of themselves or theirs."""
+"""The user speaks about themselves or theirs."""
 KIN = r"(?:mum|mom|mummy|dad|daddy|gran|granny|grandma|grandpa|grandad|nan|nana|auntie|mam)"
 _STARTS = re.compile(
     rf"(?:(?:when|since|because|cause|'cause|as) )?(?:{_I}|{KIN})\b", re.IGNORECASE
@@ -152,7 +152,7 @@ _CORRECTING = re.compile(
 _SILENCES = re.compile(
     f"{_COMMANDS_MEMORY.pattern}|{_SUPPOSED.pattern}|{_HEARSAY.pattern}", re.IGNORECASE
 )
-"""Nothing of the sentence that comes after it is believed."""
+"""Nothing in the rest of the sentence is believed."""
 _NUMBER = rf"(?:\d+|{one_of(NUMBERS)})"
 _RECOUNTED = re.compile(rf"\b{_NUMBER}\b[^,]*, (?:the )?{_NUMBER}[\s!.,]", re.IGNORECASE)
 
@@ -165,7 +165,7 @@ _TELLS = re.compile(
     r"both|no)"
     r"(?!\w)|\w+(?:'s|s)? (?:is|are|was|were|has|have|had|at|in|from)\b|[A-Z]\w+ and\b"
 )
-"""How a clause begins that is no order."""
+"""How a clause begins that is not a command."""
 _BROKEN_OFF = re.compile(
     r"\b(?:the|an?|my|our|and|but|or|to|of|with|for|because|so)$"
     r"|^\S+ (?:\w+ )?(?:do|does|did|can|can't|am|have|haven't|will|was|wasn't|too)$",
@@ -175,7 +175,7 @@ _FINITE = re.compile(
     rf" (?:\w+'s )?(?:is|are|has|have|will|\w{{2,}}[^s\W]s)\b|\w'(?:s|re|ve|ll)\b|{PAST.pattern}",
     re.IGNORECASE,
 )
-"""A verb of a statement, after its first word."""
+"""A finite verb, after the first word."""
 _WHILE = re.compile(r"(?:when|since|because|cause|'cause|as)\b", re.IGNORECASE)
 _WRITTEN = re.compile(r"[^\w .,;:!?'\"…–“”‘()/%&€£$°+#@*=-]|_|\\|&#|&\w+;|--")
 _NAMES = re.compile(r"(?i:that's|this is|it's|there's|he's|she's)|.*\b[A-Z][a-z]|.*'s")
@@ -186,7 +186,7 @@ _POINTS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class _Clause:
-    """A stretch of the utterance, [start, end)."""
+    """A part of the utterance, [start, end)."""
 
     start: int
     end: int
@@ -194,7 +194,7 @@ class _Clause:
 
 
 def statements(said: str) -> list[str]:
-    """Quotes from what the user said, in their order; none where there is no such statement.
+    """Quotes of the user's statements in order; none if there are none.
 
     >>> statements("Oh, I'm vegan, what's for dinner?")
     ["I'm vegan"]
@@ -215,7 +215,8 @@ def statements(said: str) -> list[str]:
 
 
 def must_not_be_kept(said: str) -> bool:
-    """Nothing may be made of it: it's not to be kept, was taken back, or can't have been spoken."""
+    """Whether nothing may be derived from it: it is not to be kept, was taken back, or can't have
+    been spoken."""
     plain = said.replace("’", "'")
     if len(said) > LONGEST_READ or not _spoken(plain):
         return True
@@ -223,8 +224,8 @@ def must_not_be_kept(said: str) -> bool:
 
 
 def declarative_sentences(said: str) -> list[str]:
-    """Whole sentences that tell something of whatever it is: too little for a fact about the user,
-    enough for what a conversation was about. Up to the first clause that is doubtful.
+    """Whole sentences that state anything: not enough for a fact about the user, but for the topic
+    of a conversation. Ends at the first doubtful clause.
 
     >>> declarative_sentences("The roof leaks over the back bedroom, I guess it's old")
     ['The roof leaks over the back bedroom']
@@ -247,14 +248,14 @@ def declarative_sentences(said: str) -> list[str]:
 
 
 def _spoken(text: str) -> bool:
-    """It can have been said: no marks that a template, a list or a program would have."""
+    """Whether it can have been said: it has no marks of a template, a list or a program."""
     if "   " in text:
         return False
     return _WRITTEN.search(text) is None and sanitised(text) == " ".join(text.split())
 
 
 def _clauses(sentence: Sentence) -> Iterator[_Clause]:
-    """Without what leads in and without marks at the ends."""
+    """The clauses without introductory words and punctuation at the ends."""
     at, text, offset = 0, sentence.text, sentence.start
     ends = [*((each.start(), each.end()) for each in _CLAUSES.finditer(text)), (len(text),) * 2]
     for end, following in ends:
@@ -274,11 +275,12 @@ def _clauses(sentence: Sentence) -> Iterator[_Clause]:
 def _of_sentence(
     text: str, clauses: list[_Clause], ordered: bool
 ) -> tuple[list[tuple[int, int]], bool]:
-    """Each statement begins with a clause of the user's own, and goes on with what explains it.
+    """The spans of statements. Each begins with a clause about the user, and continues with what
+    explains it.
 
     Args:
-        ordered: the assistant, its rules or its memory were to be changed just before. Returned
-            too: whether they are at the end.
+        ordered: whether an attempt to change the assistant, its rules or its memory came just
+            before. The same is returned for the end.
     """
     spans: list[tuple[int, int]] = []
     before: _Clause | None = None
@@ -329,7 +331,7 @@ def _begins(words: str) -> bool:
 
 
 def _breaks(words: str) -> bool:
-    """A question, an order, a doubt, something that passes, or talk with the assistant."""
+    """Whether it is a question, a command, a doubt, something temporary, or about the assistant."""
     if _UNSURE.search(words) or _PASSING.search(words):
         return True
     if WISHED.match(words):
@@ -339,7 +341,7 @@ def _breaks(words: str) -> bool:
 
 
 def _stands(quote: str) -> bool:
-    """It says one thing, in enough words, and doesn't correct itself."""
+    """Whether it says one thing in enough words, and doesn't correct itself."""
     count = len(quote.split())
     if _POINTS.match(quote) and not (re.search(r" [A-Z][a-z]", quote) or OWN.search(quote)):
         return False

@@ -1,8 +1,8 @@
-"""The only way by which a person's words are deleted on request. One direction, whoever asks:
+"""The only code that deletes a person's words on request. Requests pass through these modules:
 
     resolver    what a request means (`selection`, `answer_origins`, `attribution`): a plan
-    executor    hides it, undoes that, and has it purged when the time is over
-    purge       deletes it and what rests on it (`cascade`, `redaction`) from every location
+    executor    hides it, undoes that, and starts the purge after the grace time
+    purge       deletes it and what is based on it (`cascade`, `redaction`) from every location
     verify      searches every location for it (`pattern_search`): a receipt (`receipts`)
 
 Before a start reads anything, `startup` purges what is due; `audit` verifies on demand.

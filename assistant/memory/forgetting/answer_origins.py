@@ -1,4 +1,4 @@
-"""From an answer back to what it was made of: in the running conversation, and before."""
+"""Traces an answer back to what it was based on, in the running conversation and before."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,15 +22,15 @@ from assistant.memory.records.memory import Memory, MemoryKind
 from assistant.memory.retrieval.question import follows_up
 
 LONGEST_TEXT = 2000
-"""Characters of a text that are looked at."""
+"""Characters of a text that are examined."""
 FEW_SOURCES = 3
-"""A memory that rests on more exchanges, such as a summary, takes those along that say the same."""
+"""A memory based on more exchanges, such as a summary, only includes those that say the same."""
 
 TURN = "turn "
-"""What is no memory, in a source's key: no id has a space."""
+"""Prefix of a source's key that is not a memory; ids contain no space."""
 
 Everything = Mapping[str, Memory]
-"""All of the user's memories by their ids."""
+"""All of the user's memories by id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class AnsweredTurn:
 
 @dataclass(frozen=True, slots=True)
 class ToldItem:
-    """Something that the user told, or was told."""
+    """Something that the user said, or was told."""
 
     text: str
     speaker: str
@@ -51,7 +51,7 @@ class ToldItem:
 
 
 class AnswerTracer:
-    """From an answer to what it was made of, in this conversation and before."""
+    """Traces answers to their sources, in this conversation and before."""
 
     def __init__(
         self, turns: Sequence[AnsweredTurn], everything: Everything, lexicon: TextAnalyzer
@@ -66,7 +66,7 @@ class AnswerTracer:
         self.things: list[ToldItem] = []
 
     def follow(self, place: int) -> bool:
-        """Whether the answer of this turn was made of anything else."""
+        """Whether this turn's answer was based on anything else."""
         if place not in self._followed:
             self._followed[place] = self._follow(place)
         return self._followed[place]
@@ -99,7 +99,7 @@ class AnswerTracer:
         return bool(found)
 
     def _asked_before(self, place: int) -> set[str]:
-        """The same question, asked before in this conversation."""
+        """The same question, asked earlier in this conversation."""
         asked = content_words(self._turns[place].exchange.user_text)
         exchanges = [turn.exchange for turn in self._turns[:place]]
         return {each.id for each in exchanges if content_words(each.user_text) == asked}
@@ -117,7 +117,7 @@ class AnswerTracer:
             self.things.append(ToldItem(exchange.assistant_text, ASSISTANT, exchange.started))
 
     def take_exchange(self, exchange: Exchange) -> None:
-        """With the other tellings of the same."""
+        """Include an exchange, with others that say the same."""
         self.exchanges |= {exchange.id, *told_too(exchange.id, self._everything)}
         self.things.append(ToldItem(exchange.user_text, USER, exchange.started))
 
@@ -145,7 +145,7 @@ class AnswerTracer:
         ]
 
     def echoes(self, gone: Collection[str]) -> set[str]:
-        """Other exchanges in which the assistant said it, and the user had not."""
+        """Other exchanges in which the assistant said it, but the user had not."""
         texts = [thing.text for thing in self.things]
         named = {stem for text in texts for stem in distinct(text, self._lexicon)} & self._told
         said_elsewhere = (each for each in self._exchanges() if each[0] not in gone)
@@ -193,7 +193,7 @@ def thing_of(memory: Memory) -> ToldItem:
 def sources_of(
     memory: Memory, told: Collection[str], everything: Everything, lexicon: TextAnalyzer
 ) -> set[str]:
-    """The exchanges that a memory was taken from; of many those that say most of `told`."""
+    """The exchanges a memory was taken from; if there are many, those that say most of `told`."""
     sources = set(memory.sources) - {ADDED_BY_USER}
     if memory.kind is MemoryKind.EXCHANGE or len(sources) <= FEW_SOURCES:
         return sources

@@ -1,8 +1,8 @@
-"""Which of the things that a prompt held an answer was made of, told by its words.
+"""Finds out from an answer's words which parts of the prompt it was based on.
 
-A model doesn't say which note it used. But what an answer says beyond the question came from
-somewhere: a note that has these words, in whatever inflection, is where. Names and numbers count
-more, since nearly every fact that is asked for is one.
+A model doesn't say which note it used. But the answer's words that are not in the question came
+from somewhere: from a note that has these words, in any inflection. Names and numbers count more,
+since nearly every fact asked for is one.
 """
 
 import re
@@ -17,16 +17,16 @@ from assistant.language.word_lists import listed
 from assistant.memory.retrieval.question import ASSISTANT_DID
 
 DISTINCT = 3.0
-"""What a name or a number weighs, against 1 of any other word."""
+"""Weight of a name or a number; any other word has 1."""
 ENOUGH = 2.0
-"""Weight of the words that a note shares with an answer: two words, or one that is a name."""
+"""Weight of the words that a note must share with an answer: two words, or one name."""
 MOST_OF_IT = 0.5
-"""Share of an answer's new words, by weight, that tell of a note which has them."""
+"""Share of an answer's new words, by weight, that identifies a note as its source."""
 FEWEST_FOR_SAME = 5
 """Letters of a stem that may stand for a longer one: allerg, allergi."""
 LONGEST_TAIL = 3
 LEAST_ASKED = 0.5
-"""Share of a question's words that a note needs which answered it by yes or no."""
+"""Share of a question's words that a note needs to be the source of a yes or no."""
 
 SAYING = frozenset(
     listed(
@@ -34,11 +34,11 @@ SAYING = frozenset(
         " actual cours great nice love happi glad sorri help pleas thank hello welcom"
     )
 )
-"""Stems of what is said about the telling, and of courtesy."""
+"""Stems of words about the telling itself, and of courtesy."""
 SAME = synonym_stems("things", "tellings")
-"""Stems in which a question and its answer's source may differ."""
+"""Stems that count as equal in a question and its answer's source."""
 CHANGED = frozenset({"die", "lie", "tie"})
-"""English stems that begin otherwise than some of their words."""
+"""English stems that begin differently from some of their words."""
 _WORD = re.compile(r"[^\W_][\w'’.-]*\w|[^\W_]")
 _MINE = re.compile(r"\b(i|i'm|i've|i'd|my|mine|myself|we|our|ours|us|the user)\b", re.IGNORECASE)
 _FAVOUR = re.compile(
@@ -60,7 +60,7 @@ class Source:
     key: str
     text: str
     near: bool = True
-    """Whether it is like enough to the question to have been taken where no word decides."""
+    """Whether it resembles the question enough to be chosen if no word decides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,15 +68,15 @@ class _Fit:
     source: Source
     place: int
     shared: frozenset[str]
-    """Of the answer's new words."""
+    """Words shared with the answer's new words."""
     asked: frozenset[str]
-    """Of the question's."""
+    """Words shared with the question."""
     weight: float
 
 
 def distinct(text: str, lexicon: TextAnalyzer) -> set[str]:
-    """Stems of the names and the numbers of a text: capitals within its sentences, digits,
-    numerals. Where nothing but a name is said it begins the sentence, and goes unseen."""
+    """Stems of the names and numbers in a text: capitals within its sentences, digits, numerals. A
+    text that is just a name is missed, since it begins the sentence."""
     found = {f"#{each}" for each in numbers_in(text)}
     for match in _WORD.finditer(text):
         word = match.group()
@@ -87,15 +87,15 @@ def distinct(text: str, lexicon: TextAnalyzer) -> set[str]:
 
 
 def stems(text: str, lexicon: TextAnalyzer) -> set[str]:
-    """What a text is about: stems of its words, `#` and digits for its numbers."""
+    """What a text is about: stems of its words, and `#` with digits for its numbers."""
     return lexicon.content_and_numbers(text) - SAYING
 
 
 def may_have(
     text: str, wanted: Iterable[str], lexicon: TextAnalyzer, *, every: bool = False
 ) -> bool:
-    """Whether it is worth while to take the stems of a text, to find one of these, or all: a look
-    at its letters takes a hundredth of the time."""
+    """Whether computing the stems of a text is worthwhile to find one of these, or all: checking
+    its letters takes a hundredth of the time."""
     if lexicon.language != "en" or not text.isascii():
         return True
     small = text.lower().replace("'", "")

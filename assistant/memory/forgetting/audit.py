@@ -1,10 +1,10 @@
-"""Whether what was forgotten can still be anywhere: how the stores look, and whether they hold
-words that somebody remembers having told.
+"""Checks whether traces of forgotten things are left: the state of the stores, and texts that the
+user remembers having said.
 
-Between two purges a table has older versions, and the transcript a log and free pages: of what was
-added and changed since, mostly. So only what gives something away counts as found: a removed memory
-in an older version, a file that nobody claims, a word. The rest is told as what can't be proved;
-with `clean` it is removed first, and then there is none.
+Between two purges, a table has older versions, and the transcript a log and free pages, mostly of
+what was added and changed since. So only actual evidence counts as found: a removed memory in an
+older version, an unknown file, a text. The rest is reported as unprovable; with `clean` it is
+removed first.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,9 +27,12 @@ from assistant.paths import Home
 
 @dataclass(frozen=True, slots=True)
 class AuditReport:
-    """`removed` are memories of older versions that are gone from the newest, or have other words
-    there; `unknown` are files that nobody claims; `strange` is how many marks of what was forgotten
-    are none; `unfinished` whether a purge was not brought to its end."""
+    """The result of an audit.
+
+    `removed` counts memories of older versions that are gone from the newest, or have other words
+    there; `unknown` are files that no part of the program claims; `strange` counts malformed
+    tombstones; `unfinished`: whether a purge was not finished.
+    """
 
     layout: Layout
     pages: FreePages
@@ -41,7 +44,7 @@ class AuditReport:
 
     @property
     def found(self) -> tuple[str, ...]:
-        """One sentence for each thing that should not be there; no words."""
+        """One sentence for each thing that should not be there; no words of the user."""
         return tuple(self._found())
 
     @property
@@ -67,13 +70,13 @@ class AuditReport:
     def _found(self) -> Iterator[str]:
         if self.removed:
             what = "1 memory that was" if self.removed == 1 else f"{self.removed:,} that were"
-            yield f"An older version of the memories still holds {what} removed or changed."
+            yield f"An older version of the memories still contains {what} removed or changed."
         for name in self.unknown:
-            yield f"The file {name} is none of this program's: nobody knows what it holds."
+            yield f"The file {name} does not belong to this program, so its contents are unknown."
         if self.strange:
-            yield "The list of what was forgotten holds something that is no mark."
+            yield "The list of what was forgotten contains an invalid entry."
         if self.unfinished:
-            yield "Something that was to be forgotten is not removed to the end yet."
+            yield "Something that was to be forgotten is not completely removed yet."
         for searched in self.receipt.searched:
             for place in searched.found:
                 yield f"A text was found in {place}."
@@ -81,8 +84,8 @@ class AuditReport:
     def _unsettled(self) -> Iterator[str]:
         if self.layout.versions > 1 or self.layout.spare:
             yield (
-                "The memories were changed since they were last written anew; older versions that"
-                f" are left: {self.layout.versions - 1:,}."
+                "The memories have changed since they were last rewritten; older versions"
+                f" left: {self.layout.versions - 1:,}."
             )
         if self.pages.free or self.pages.log:
             yield (
@@ -106,7 +109,7 @@ def verify(
     if clean:
         if not table.rewrite():
             raise StoreError(
-                f"The memory {table.uri} can't be written anew: it is being read.",
+                f"The memory {table.uri} can't be rewritten, because it is being read.",
                 mend="Try again in a moment.",
             )
         transcript.rewrite()

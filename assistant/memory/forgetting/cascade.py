@@ -1,4 +1,4 @@
-"""What goes when exchanges are forgotten, and what of the rest has to change."""
+"""Determines what else is deleted with forgotten exchanges, and what must change."""
 
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -10,14 +10,14 @@ from assistant.memory.transcript import fact_rows
 from assistant.memory.transcript.database import Transcript
 
 QUOTED = 8
-"""Characters from which on a text is looked for inside of others' contexts."""
+"""Shortest text, in characters, that is looked for within other memories' contexts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cascade:
-    """`deleted` are to be deleted, `changed` to be written. A memory whose words go, but which was
-    told in others too, is in both, under two ids; `ids` are of what is gone altogether. `named` are
-    those of the deleted that were asked for themselves."""
+    """`deleted` are to be deleted, `changed` to be written. A memory that loses its words but was
+    also said elsewhere is in both, under two ids; `ids` are those that are gone altogether. `named`
+    are the deleted ones that were asked for themselves."""
 
     deleted: Sequence[Memory]
     changed: Sequence[Memory]
@@ -70,8 +70,7 @@ def cascade(
 def _named(
     everything: Mapping[str, Memory], ids: Iterable[str], going: frozenset[str]
 ) -> list[Memory]:
-    """Of these memories those that go when the exchanges do: what was told again elsewhere stays,
-    as that."""
+    """Those of these memories that go with the exchanges; one repeated elsewhere stays as that."""
     found = (everything[key] for key in ids if key in everything)
     return [
         memory
@@ -81,15 +80,15 @@ def _named(
 
 
 def _sums_up(memory: Memory, exchanges: frozenset[str]) -> bool:
-    """A summary goes with the first exchange that it rests on: nobody knows which of its words were
-    from there. It is made again without it."""
+    """A summary goes with the first of its exchanges, since it is unknown which words came from
+    which. It is written again without it."""
     return memory.kind is MemoryKind.SUMMARY and not exchanges.isdisjoint(memory.sources)
 
 
 def _retold(
     memories: Iterable[Memory], going: frozenset[str], transcript: Transcript, user: str
 ) -> dict[str, Memory | None]:
-    """Of what was told several times, once in these exchanges: what the other tellings leave."""
+    """For memories said several times, once in these exchanges: what the other exchanges leave."""
     hit = [
         memory
         for memory in memories
@@ -103,8 +102,8 @@ def _retold(
 
 
 def _quoting(contexts: Iterable[str], texts: Collection[str]) -> set[str]:
-    """Those of the contexts that are one of these texts, or hold one. Most contexts are dates, and
-    shorter than what is told."""
+    """The contexts that equal or contain one of these texts. Most contexts are dates, and shorter
+    than the texts."""
     long = sorted((text for text in texts if len(text) >= QUOTED), key=len)
     lengths = [len(text) for text in long]
     return {
@@ -122,7 +121,7 @@ def _without(
     quoting: Collection[str],
     ids: Mapping[str, str],
 ) -> Memory:
-    """A memory that stays, without what it had of those that go; `ids` are others' new ones."""
+    """A memory that stays, without its links to those that go; `ids` are others' new ids."""
     supersedes = (ids.get(key, key) for key in memory.supersedes if key in ids or key not in gone)
     by = memory.superseded_by
     return replace(

@@ -1,8 +1,8 @@
-"""Everything that holds, or might hold, a person's words: files of a home, and parts of RAM.
+"""Everything that contains, or might contain, a person's words: files of a home, and parts of RAM.
 
-What makes a new file in a home adds it here; a test fails on any that nobody claims, and so does
-`assistant memory verify-forgotten`. A store that has to be purged and searched as well registers a
-`DataLocation` with the transcript.
+Code that creates a new file in a home must add it here; a test and `assistant memory
+verify-forgotten` report files that are not listed. A store that must be purged and searched as well
+registers a `DataLocation` with the transcript.
 """
 
 from collections.abc import Iterator
@@ -15,8 +15,8 @@ from assistant.paths import Home
 
 @dataclass(frozen=True, slots=True)
 class DataLocation:
-    """`paths` are patterns of files, relative to the home; a `*` stands for folders too. Without
-    any, it lies in RAM alone."""
+    """`paths` are file patterns relative to the home; `*` also matches folders. Without any, it is
+    only in RAM."""
 
     name: str
     what: str
@@ -105,20 +105,20 @@ DATA_INVENTORY: tuple[DataLocation, ...] = (
     DataLocation("recorder", "events on their way to a recording", (), True),
     DataLocation("model", "the language model's cache of the prompt", (), True),
 )
-"""The files first, then what is in RAM alone."""
+"""The files first, then what is only in RAM."""
 
 
 def set_aside(home: Home) -> list[Path]:
-    """Folders and files that were damaged once, whoever gave them their names."""
+    """Folders and files that were set aside as damaged, by this program or the user."""
     patterns = next(holder.paths for holder in DATA_INVENTORY if holder.name == ASIDE)
     return sorted(path for pattern in patterns for path in home.root.glob(pattern))
 
 
 def files(home: Home, folder: Path | None = None) -> Iterator[tuple[Path, DataLocation | None]]:
-    """The files of a home and who claims them. Links are not followed, and are nobody's.
+    """The files of a home and their entries. Links are not followed, and belong to nobody.
 
     Args:
-        folder: of the memories, where it is not the home's own.
+        folder: where the memories are, if elsewhere.
     """
     own = folder is None or folder == home.memories
     inside = not own and folder is not None and folder.is_relative_to(home.root)
@@ -140,7 +140,7 @@ def _claimed(relative: Path) -> DataLocation | None:
 
 
 def _below(folder: Path) -> Iterator[Path]:
-    """All but folders; `rglob` follows no links."""
+    """Everything but folders; `rglob` follows no links."""
     if folder.is_dir():
         yield from sorted(
             path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()

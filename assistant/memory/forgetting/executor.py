@@ -1,12 +1,12 @@
-"""Forgetting, from the user's wish to the last byte: one executor, whoever asks.
+"""Carries out forgetting, from the request to the last byte: one executor for all callers.
 
-    hide      out of recall, window, summary and prompt at once; noted on the disk, ids alone
-    undo      within the grace time all of it is back, after a restart too
-    purge     when the grace time is over and nobody speaks, or at once where somebody waits for it
+    hide      out of recall, window, summary and prompt at once; recorded on disk as ids only
+    undo      within the grace time, brings everything back, even after a restart
+    purge     after the grace time while nobody speaks, or at once if somebody waits for it
 
-What is noted is hidden from the next start on, before anything is recalled; a purge that was
-interrupted is done again from its beginning. A running session and a command without one differ
-in what they pass in alone: what hides things in RAM, and who waits for silence.
+What is recorded stays hidden at the next start, before anything is recalled; an interrupted purge
+starts again from the beginning. A session and a command without one differ only in what they pass
+in: what hides things in RAM, and who waits for silence.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ from assistant.memory.transcript.database import Transcript
 logger = logging.getLogger(__name__)
 
 AGAIN_S = 30.0
-"""After a purge that failed."""
+"""Seconds until a failed purge is retried."""
 SOON_S = 0.05
 
 
@@ -45,7 +45,7 @@ class HidesItems(Protocol):
     """Something in RAM that shows what was said or is remembered."""
 
     def hide(self, items: HiddenItems) -> None:
-        """Out of sight when it returns. Hiding it again changes nothing."""
+        """Hide the items before it returns. Repeatable."""
 
     def unhide(
         self, items: HiddenItems, exchanges: Sequence[tuple[str, Exchange]]
@@ -57,7 +57,7 @@ class HidesItems(Protocol):
         """
 
     def purged(self, items: HiddenItems, *, clean: bool) -> None:
-        """It can't be brought back any more. Unless `clean`, something of it was still found."""
+        """They can't be brought back any more. Unless `clean`, traces of them were found."""
 
 
 class LiveConversation(HidesItems, Protocol):
@@ -69,12 +69,12 @@ class LiveConversation(HidesItems, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class UndoResult:
-    """What is there again."""
+    """What has been brought back."""
 
     items: HiddenItems
     exchanges: tuple[Exchange, ...]
     memories: tuple[Memory, ...]
-    """Those of `items` that are there: not what else rests on the exchanges."""
+    """Those of `items` that exist; not those merely based on the exchanges."""
 
 
 class ForgettingExecutor:
@@ -117,31 +117,32 @@ class ForgettingExecutor:
         self._purging: HiddenItems | None = None
         self._undoing: set[str] = set()
         self._awaited: set[str] = set()
-        """Ids of what somebody waits for; `run` leaves it to them."""
+        """Ids that somebody is purging; `run` leaves them alone."""
         self._unnoted: set[str] = set()
-        """Ids of what the disk does not know of."""
+        """Ids that are not recorded on disk."""
 
     @property
     def attended(self) -> bool:
-        """What is due is purged by itself; else by the next start or command."""
+        """Whether due items are purged automatically; otherwise the next start or command does
+        it."""
         return self._quiet is not None
 
     @property
     def gives_time(self) -> bool:
-        """What is forgotten can be brought back for a while."""
+        """Whether forgetting can be undone for a while."""
         return self._grace > timedelta()
 
     def now(self) -> datetime:
-        """UTC, by the clock that decides what is over."""
+        """UTC, by the clock that decides when grace times end."""
         return self._now()
 
     @property
     def hidden(self) -> tuple[HiddenItems, ...]:
-        """What is not gone yet, oldest first, as far as this process knows."""
+        """What is not purged yet, oldest first, as far as this process knows."""
         return tuple(self._hidden)
 
     async def pending(self) -> tuple[HiddenItems, ...]:
-        """The same, as the disk knows it too. Raises StoreError."""
+        """The same, including what is recorded on disk. Raises StoreError."""
         await self.load()
         return self.hidden
 
@@ -151,7 +152,7 @@ class ForgettingExecutor:
         Raises:
             StoreError: the transcript can't be read.
         """
-        while True:  # who hides or undoes meanwhile does not wait for the disk
+        while True:  # hiding and undoing meanwhile don't wait for the disk
             before = self._changes
             noted = await asyncio.to_thread(self._read_notes)
             if before == self._changes:
@@ -194,7 +195,7 @@ class ForgettingExecutor:
             self._awaited.discard(items.id)
             self._change()
         if result is None:
-            raise StoreError("It was brought back meanwhile, by another program.")
+            raise StoreError("Another program has brought it back meanwhile.")
         return result
 
     async def _hide(self, items: HiddenItems) -> None:
@@ -251,7 +252,7 @@ class ForgettingExecutor:
         return UndoResult(items, tuple(exchanges.values()), tuple(memories))
 
     async def run(self) -> None:
-        """Purge what is due, while nobody speaks; until it is cancelled."""
+        """Purge what is due while nobody speaks, until cancelled."""
         while True:
             self._changed.clear()
             pause = self._until_next() if await self.purge_due() else AGAIN_S

@@ -1,4 +1,4 @@
-"""A user's memories, as far as it is looked up what a request to forget means."""
+"""Access to a user's memories for finding out what a request to forget means."""
 
 from collections.abc import Callable, Collection, Sequence
 from typing import Protocol
@@ -21,17 +21,17 @@ class MemoryReader(Protocol):
         least; default: all."""
 
     def some(self, ids: Collection[str]) -> Collection[Memory]:
-        """Those of these that are there and not hidden."""
+        """Those of these that exist and are not hidden."""
 
     def rows(self) -> Sequence[Memory]:
-        """All, in full, hidden ones too."""
+        """All memories in full, including hidden ones."""
 
     def find(self, topic: str, limit: int) -> Recalled:
-        """What is like a topic. Raises ModelError where that can't be told."""
+        """Memories similar to a topic. Raises ModelError: there is no encoder."""
 
 
 class LoadedMemories:
-    """Of a running session: outlines from RAM, rows from the table."""
+    """A running session's: outlines from RAM, rows from the table."""
 
     def __init__(self, memory: UserMemory) -> None:
         self._memory = memory
@@ -53,7 +53,7 @@ class LoadedMemories:
 
 
 class EmptyMemories:
-    """Where nothing is remembered beyond the conversation."""
+    """If nothing is remembered beyond the conversation."""
 
     def outlines(
         self, exchanges: Collection[str] | None = None, ids: Collection[str] = ()

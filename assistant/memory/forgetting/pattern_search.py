@@ -1,9 +1,8 @@
-"""What is looked for to prove that it is gone: texts in the forms in which they could lie on a
-disk, and vectors' bytes; thousands of them at once.
+"""Searches for thousands of secrets at once, to prove that they are gone: texts in all forms they
+could have on a disk, and bytes of vectors.
 
-Each form is known by eight bytes of it. Data is read as 64-bit numbers at all eight offsets, and a
-table of bits says which of them might be such eight bytes: 20 MB take about as many hundredths of a
-second, however many needles there are.
+Each form is identified by eight of its bytes. Data is read as 64-bit numbers at all eight offsets,
+and a bit table tells which may match: 20 MB take some 0.2 s, however many secrets there are.
 """
 
 import json
@@ -16,31 +15,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 ANCHOR = 8
-"""Bytes that a form is known by; shorter ones are looked for one by one."""
+"""Bytes that identify a form; shorter forms are searched for one by one."""
 SHORTEST_IN_BINARY = 6
-"""Bytes; fewer turn up by chance in megabytes of vectors."""
+"""Bytes; shorter forms occur by chance in megabytes of vectors."""
 SHORT_ONES = 64
-"""As many short forms are looked for."""
+"""Most short forms that are searched for."""
 PIECE = 20
-"""Characters of a text that are looked for by themselves, at least."""
+"""Least characters of a part of a text that is searched for by itself."""
 WORDS = 6
-"""In a piece of a text that is one long clause."""
+"""Words in a part of a text that is one long clause."""
 BLOB = 64
-"""Bytes of a vector; three such pieces, and the whole."""
+"""Bytes of a part of a vector; three such parts, and the whole, are searched for."""
 FEWEST_DISTINCT = 8
-"""A vector of zeros is everywhere."""
+"""Least number of different bytes: a vector of zeros is everywhere."""
 HASH_BITS = 22
 HASH_FACTOR = np.uint64(0x9E3779B97F4A7C15)
 
 LOOKED_AT = 16
-"""Places in a form at which its anchor may be."""
+"""Places in a form where its identifying bytes may be."""
 
 CLAUSE = re.compile(r"[.!?;:,\n]+")
 
 
 @dataclass(frozen=True, slots=True)
 class PatternForm:
-    """Bytes to look for, which of the secrets they are of, and where in them the anchor is."""
+    """Bytes to search for, the secret they belong to, and the position of the identifying bytes."""
 
     content: bytes
     secret: int
@@ -49,15 +48,15 @@ class PatternForm:
 
 @dataclass
 class SearchPatterns:
-    """`common` of the texts also stand in what is kept, and `short` are too short, to be looked
-    for. Holds the words; never written anywhere."""
+    """The secrets to search for. `common` counts texts that also occur in what is kept, `short`
+    those too short to search for. Contains the words; never written anywhere."""
 
     count: int
     common: int = 0
     short: int = 0
     any_case: bool = False
     texts: tuple[str, ...] = field(default=(), repr=False)
-    """Those that stand in nothing that is kept, whole."""
+    """Whole texts that occur in nothing that is kept."""
     _anchored: dict[int, list[PatternForm]] = field(default_factory=dict, repr=False)
     _short: list[PatternForm] = field(default_factory=list, repr=False)
     _longest: int = 1
@@ -127,7 +126,7 @@ class SearchPatterns:
 
     @property
     def overlap(self) -> int:
-        """Bytes of one piece of data that the next has to begin with."""
+        """Bytes by which consecutive pieces of data must overlap."""
         return self._longest - 1
 
     def found_in(self, data: bytes, *, text: bool = False) -> set[int]:
@@ -169,12 +168,12 @@ class SearchPatterns:
 
 
 def _hashes(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """A wrapped product's upper bits."""
+    """The upper bits of a wrapped product."""
     return (numbers * HASH_FACTOR) >> np.uint64(64 - HASH_BITS)
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """The text, its clauses, and runs of words of long ones."""
+    """The text, its clauses, and sequences of words of long ones."""
     pieces = {text: None}
     for clause in CLAUSE.split(text):
         words = clause.split()
@@ -186,7 +185,7 @@ def _pieces(text: str) -> Iterator[str]:
 
 
 def _forms(text: str, *, any_case: bool) -> set[bytes]:
-    """As files of this program, of libraries and of the system's would hold it."""
+    """The forms in which this program, libraries and the system would store a text."""
     texts = {text}
     if any_case:
         texts |= {text.casefold(), text.lower(), text.upper(), text.capitalize()}
@@ -199,14 +198,14 @@ def _forms(text: str, *, any_case: bool) -> set[bytes]:
 
 
 def _cut(blob: bytes) -> Iterator[bytes]:
-    """The whole, its beginning, its middle and its end."""
+    """The whole, its beginning, middle and end."""
     middle = max(0, len(blob) - BLOB) // 2
     pieces = (blob, blob[:BLOB], blob[middle : middle + BLOB], blob[-BLOB:])
     yield from {piece for piece in pieces if len(set(piece)) >= FEWEST_DISTINCT}
 
 
 def _windows(content: bytes) -> Iterator[tuple[int, bytes]]:
-    """Places all over it, and the eight bytes there; the form is known by those that few share."""
+    """Positions spread over a form, with the eight bytes there; the rarest ones identify it."""
     last = len(content) - ANCHOR
     for at in range(0, last + 1, max(1, last // LOOKED_AT)):
         yield at, content[at : at + ANCHOR]

@@ -1,10 +1,10 @@
-"""The purge: what is to be forgotten is taken out of every place that holds it, and looked for
-there afterwards.
+"""The purge: deletes what is to be forgotten from every place that contains it, then searches for
+it.
 
-The order matters. Recordings come first, while the transcript still knows which turns they are of,
-and once more at the end, since a turn under way may have added to them. The tombstones are written
-before the first row is deleted and finished when no file holds one: a purge that was killed is
-known by them, whoever opens the store next. It can be done again from its beginning at any time.
+The order matters. Recordings come first, while the transcript still knows which turns they contain,
+and once more at the end, since a turn in progress may have added to them. Tombstones are written
+before the first row is deleted, and finished when no file contains it: they tell whoever opens the
+store next that a purge was killed. A purge can be repeated from the beginning at any time.
 """
 
 import time
@@ -30,11 +30,11 @@ from assistant.memory.transcript.database import Transcript
 from assistant.memory.user_memory import UserMemory
 
 GONE_BEFORE = (
-    "The words were gone already, by a purge that was interrupted: they could not be looked for."
-    " The stores were written anew."
+    "The words were already deleted by an interrupted purge, so they could not be searched for."
+    " The stores were rewritten."
 )
 BREATH_S = 0.001
-"""Between two pieces of a search, so that the voice's thread is never waited for long."""
+"""Seconds between two pieces of a search, so that the voice's thread never waits long."""
 
 Purge = Callable[[HiddenItems], PurgeResult]
 
@@ -79,7 +79,7 @@ def purge(
         StoreError: something could not be read or written; it is to be called again.
     """
     if memory is not None:
-        memory.written()  # what is on its way to the table would come after
+        memory.written()  # pending writes would reach the table afterwards
     user, going = items.user, frozenset(items.exchanges)
     rows = in_order(table, user) if table is not None else []
     plan = cascade(transcript, user, {each.id: each for each in rows}, items.memories, going)
@@ -111,7 +111,7 @@ def purge(
 
 
 def purge_locations(transcript: Transcript, words: RemovesWords) -> None:
-    """What holds words beside the transcript and the memories. Raises StoreError."""
+    """Purge what contains words beside the transcript and the memories. Raises StoreError."""
     for location in transcript.locations:
         location.purge(words)
 
@@ -120,8 +120,8 @@ def purge_locations(transcript: Transcript, words: RemovesWords) -> None:
 
 
 def _suppress(transcript: Transcript, user: str, plan: Cascade, going: Collection[str]) -> None:
-    """No fact or summary that goes is made again of what stays."""
-    lexicon = TextAnalyzer("en")  # no others are derived
+    """Make sure that no deleted fact or summary is derived again from what stays."""
+    lexicon = TextAnalyzer("en")  # facts are only derived in English
     fact_rows.suppress(
         transcript, user, plan.named, lambda a, b: a == b or same_words(a, b, lexicon)
     )

@@ -1,4 +1,4 @@
-"""What was looked through after each purge, kept without a word of what was forgotten."""
+"""Records what was searched after each purge, without a word of what was forgotten."""
 
 import json
 import logging
@@ -17,7 +17,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """`exchanges` and `memories` are how many were forgotten; `unprovable` are sentences."""
+    """`exchanges` and `memories` are numbers of forgotten items; `unprovable` are sentences."""
 
     at: datetime
     exchanges: int
@@ -31,16 +31,16 @@ class Receipt:
 
     @property
     def files(self) -> int:
-        """How many were looked through, in all stores."""
+        """Number of files searched, in all stores."""
         return sum(each.files for each in self.searched)
 
     @property
     def bytes(self) -> int:
-        """How many were looked through, in all stores."""
+        """Number of bytes searched, in all stores."""
         return sum(each.bytes for each in self.searched)
 
     def as_json(self) -> dict[str, Any]:
-        """As JSON can hold it."""
+        """JSON-compatible values."""
         plain = asdict(self)
         searched = [each | {"found": list(each["found"])} for each in plain["searched"]]
         return plain | {
@@ -55,8 +55,8 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class PurgeResult:
-    """Ids of the memories and exchanges that are gone, and of exchanges that a memory rested on
-    and that stay; and what was searched for them afterwards."""
+    """Ids of the deleted memories and exchanges, and of exchanges that stay although a deleted
+    memory was based on them; and what was searched afterwards."""
 
     memories: tuple[str, ...]
     exchanges: tuple[str, ...]
@@ -65,7 +65,7 @@ class PurgeResult:
 
 
 MOST = 1_000
-"""The newest are kept."""
+"""Receipts that are kept, the newest."""
 
 
 def keep(root: Path, receipt: Receipt) -> None:
@@ -86,7 +86,7 @@ def keep(root: Path, receipt: Receipt) -> None:
     except OSError as error:
         raise StoreError(
             f"The receipt of what was forgotten can't be written to {path}: {error.strerror}.",
-            mend="Free some space; it is tried again.",
+            mend="Free some space; it will be retried.",
         ) from error
 
 
@@ -108,5 +108,5 @@ def read(root: Path) -> list[dict[str, Any]]:
         try:
             rows.append(json.loads(line))
         except ValueError:
-            logger.warning("a line of %s can't be read, and is dropped", path)
+            logger.warning("a line of %s can't be read and is dropped", path)
     return rows

@@ -1,9 +1,8 @@
-"""What of a recorded conversation goes when exchanges and memories are forgotten.
+"""What is removed from a recorded conversation when exchanges and memories are forgotten.
 
-All events of a forgotten turn go. From other turns' events its words go: whole texts are cut out of
-what quotes them, and where something of them is left, the value that has it goes as a whole.
-Summaries tell in other words, and what the assistant says of itself quotes freely: both go where
-they may rest on what is forgotten.
+All events of a forgotten turn go. From other turns' events, its words are removed: whole texts are
+cut out of what quotes them, and if any of them is left, the whole value goes. Summaries rephrase,
+and the assistant's remarks quote freely, so both go if they may be based on what is forgotten.
 """
 
 import re
@@ -18,16 +17,16 @@ from assistant.memory.transcript.conversation_recordings import FIXED, texts_of
 from assistant.memory.transcript.database import Transcript
 
 MARK = "[forgotten]"
-"""In place of words that are gone."""
+"""Replaces removed words."""
 ANSWERED = ("AnswerText", "AnswerHeard")
 WORD = re.compile(r"[^\W\d_]{3,}|\d+")
 
 
 @dataclass(frozen=True, slots=True)
 class Redaction:
-    """What is being forgotten. Holds the words; never written anywhere.
+    """What is being forgotten. Contains the words; never written anywhere.
 
-    `exchanges` and `memories` are ids, `turns` the numbers of the exchanges by their conversations.
+    `exchanges` and `memories` are ids; `turns` has the numbers of the exchanges by conversation.
     """
 
     user: str
@@ -45,7 +44,7 @@ class Redaction:
         memories: Collection[str],
         patterns: SearchPatterns,
     ) -> "Redaction":
-        """Call it before they are gone from the transcript. Raises StoreError."""
+        """Call it before they are deleted from the transcript. Raises StoreError."""
         turns: dict[str, frozenset[int]] = {}
         for conversation, exchange in transcript.exchanges(user, set(exchanges)):
             turns[conversation] = turns.get(conversation, frozenset()) | {exchange.turn}
@@ -71,8 +70,8 @@ class Redaction:
     # -- inside ---------------------------------------------------------------------------------
 
     def _turns(self, conversation: str, rows: Sequence[Row]) -> set[int]:
-        """The numbers of the forgotten turns. Of those whose exchange was not noted (the process
-        was killed then) the conversation tells; a number may be given twice across restarts."""
+        """The numbers of the forgotten turns. For turns whose exchange was not recorded, because
+        the process was killed, the conversation tells; numbers may repeat across restarts."""
         ended = {
             row["event"]["turn"]: row["event"]["exchange"]
             for row in rows
@@ -82,7 +81,7 @@ class Redaction:
         return noted | (set(self.turns.get(conversation, ())) - set(ended))
 
     def _remarked(self, row: Row) -> bool:
-        """It is something that the assistant said of itself, and may be of this."""
+        """Whether it is a remark by the assistant that may be about this."""
         event = row["event"]
         aloud = event.get("type") == "AnswerText" and not event.get("turn")
         if event.get("type") != "Remarked" and not aloud:
@@ -91,7 +90,8 @@ class Redaction:
         return bool(mine & _words([str(event.get("text", ""))]))
 
     def _cleaned(self, rows: Sequence[Row]) -> list[Row]:
-        """An answer is in pieces, none of which may give it away: it goes as a whole."""
+        """Redact events. An answer comes in pieces, any of which may give it away, so it goes as a
+        whole."""
         hit = set(self._found([texts_of(row) for row in rows]))
         answers = _answers(rows)
         turns = list(answers)
@@ -106,7 +106,7 @@ class Redaction:
         ]
 
     def _found(self, texts: Sequence[list[str]], begin: int = 0) -> Iterator[int]:
-        """Which of these have something of it, by halves: mostly few do."""
+        """Which of these contain any of it, found by bisection, since few do."""
         if not texts or not self.patterns.found_in_text(text for some in texts for text in some):
             return
         if len(texts) == 1:
@@ -117,7 +117,7 @@ class Redaction:
         yield from self._found(texts[middle:], begin + middle)
 
     def _clean(self, value: Any) -> Any:
-        """The value without these words; the names of fields stay."""
+        """The value without these words; field names stay."""
         if isinstance(value, str):
             return self._cut(value)
         if isinstance(value, list):
@@ -152,7 +152,7 @@ def without_hidden(transcript: Transcript, conversation: str, rows: Sequence[Row
 
 
 def _answers(rows: Sequence[Row]) -> dict[Any, str]:
-    """The written answers by their turns, put together again."""
+    """The written answers by turn, put together again."""
     answers: dict[Any, str] = {}
     for row in rows:
         event = row["event"]
@@ -163,7 +163,7 @@ def _answers(rows: Sequence[Row]) -> dict[Any, str]:
 
 
 def _without_memories(row: Row, gone: Collection[str]) -> Row:
-    """An event without these memories among those that it lists."""
+    """An event without these memories in its lists."""
     event = row["event"]
     kept = {
         name: [each for each in event[name] if _id_of(each) not in gone]
@@ -181,7 +181,7 @@ def _without_memories(row: Row, gone: Collection[str]) -> Row:
 
 
 def _id_of(each: Any) -> Any:
-    """Of a memory, or of a pair that begins with one's id."""
+    """The id of a memory, or of a pair that begins with one."""
     if isinstance(each, dict):
         return each.get("id")
     return each[0] if isinstance(each, list) and each else None

@@ -1,4 +1,5 @@
-"""What a request to forget means, and what goes and changes by it: one resolver, whoever asks."""
+"""Finds out what a request to forget means, and what goes or changes with it: one for all
+callers."""
 
 import hashlib
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -23,7 +24,7 @@ from assistant.memory.transcript.database import Transcript
 
 MINUTE = timedelta(minutes=1)
 FOUND = 20
-"""Memories like a topic that are looked at; those that have its words are found anyway."""
+"""Memories similar to a topic that are examined; those that have its words are found anyway."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +49,11 @@ class ForgetRequest:
 
 @dataclass(frozen=True, slots=True)
 class ForgetPreview:
-    """What would go by a plan. Nothing is changed by it.
+    """What a plan would delete. Changes nothing.
 
-    `deleted` are the memories that would be gone, newest first; `changed` stay, without what they
-    have of it; `exchanges` are those that go, as far as they are known, newest first. `staying` are
-    ids of exchanges that a memory rested on and that stay.
+    `deleted` are the memories that would be gone, newest first; `changed` stay, without the parts
+    that go; `exchanges` are those that go, as far as known, newest first. `staying` are ids of
+    exchanges that stay although a deleted memory was based on them.
     """
 
     plan: ForgetPlan
@@ -63,17 +64,18 @@ class ForgetPreview:
 
     @property
     def fingerprint(self) -> str:
-        """The same as long as the same would go."""
+        """Stays the same as long as the selection does."""
         ids = (*sorted(self.plan.exchanges), "", *sorted(each.id for each in self.deleted))
         return hashlib.sha256(" ".join(ids).encode()).hexdigest()[:16]
 
 
 class NothingMeant(StoreError):
-    """There is nothing that the request means; told in a sentence without the user's words."""
+    """Nothing matches the request; the message doesn't contain the user's words."""
 
 
 class Resolver:
-    """One user's. Every call blocks; StoreError comes from whatever can't be read."""
+    """Resolves one user's requests. Every call blocks; StoreError comes from whatever can't be
+    read."""
 
     def __init__(
         self,
@@ -103,7 +105,7 @@ class Resolver:
         return self._plan(request, self._memories.outlines(), live)
 
     def preview(self, request: ForgetRequest, live: Sequence[AnsweredTurn] = ()) -> ForgetPreview:
-        """What a request means, and what would go with it, from the table. Raises as `resolve`."""
+        """What a request means, and what would be deleted, from the table. Raises as `resolve`."""
         found = self._like(request.about) if request.about is not None else None
         everything = {each.id: each for each in self._memories.rows()}
         hidden = HiddenSet(self._transcript().hidden(self._user))
@@ -124,7 +126,7 @@ class Resolver:
         )
 
     def about(self, topic: str) -> list[Memory]:
-        """Memories that are about a topic, newest first."""
+        """Memories about a topic, newest first."""
         found = self._memories.find(topic, FOUND).memories
         outlines = self._memories.outlines()
         return selection.memories_about(topic, outlines, found, self._lexicon)
@@ -177,20 +179,20 @@ class Resolver:
         return plan
 
     def _around(self, live: Sequence[AnsweredTurn]) -> Everything:
-        """What rests on these exchanges, and what their answers were made of."""
+        """What is based on these exchanges, and what their answers were based on."""
         keys = {turn.exchange.id for turn in live}
         ids = {memory.id for turn in live for memory in turn.used}
         try:
             first = self._memories.outlines(keys, ids)
             sources = {source for memory in first.values() for source in memory.sources}
             return self._memories.outlines(keys | sources, ids)
-        except StoreError:  # not read yet; what rests on an exchange goes with it all the same
+        except StoreError:  # not loaded; what is based on an exchange goes with it anyway
             return {}
 
     def _like(self, topic: str) -> Recalled:
         if not stems(validated_text(topic), self._lexicon):
             raise SettingsError(
-                f"{topic[:60]!r} names nothing that could be looked for.",
+                f"{topic[:60]!r} contains nothing to search for.",
                 mend='assistant memory forget --about "my dog"',
             )
         try:
@@ -210,5 +212,5 @@ class Resolver:
 
 
 def _midnight(now: datetime) -> datetime:
-    """When the local day began; with the offset of then, since the clocks may have changed."""
+    """When the local day began, with the offset of that time, since the clocks may have changed."""
     return datetime.combine(now.astimezone().date(), datetime.min.time()).astimezone()

@@ -1,5 +1,5 @@
-"""How long the transcript is kept: conversations older than a setting leave it, a few exchanges at
-a time. What is remembered of them stays, and rests on nothing from then on: a rebuild keeps it."""
+"""Deletes conversations older than a setting from the transcript, a few exchanges at a time. Their
+memories stay; they then have no source, and a rebuild keeps them."""
 
 import asyncio
 import logging
@@ -13,12 +13,13 @@ from assistant.settings import Settings
 logger = logging.getLogger(__name__)
 
 FIRST_S = 10.0
-"""After the start: nobody waits for it, and a clock that was wrong at boot is right by then."""
+"""Seconds after the start: nobody waits for it, and a clock that was wrong at boot is right by
+then."""
 AGAIN_S = 86_400.0
 NOT_YET_S = 60.0
-"""While memories are not in their store."""
+"""Seconds to wait while memories are not in their store."""
 BREATH_S = 0.05
-"""Between two transactions."""
+"""Seconds between two transactions."""
 
 
 class Retention:
@@ -43,7 +44,7 @@ class Retention:
         self._stored = stored
 
     async def run(self) -> None:
-        """Soon after the start, and every day; until it is cancelled."""
+        """Run soon after the start and then daily, until cancelled."""
         pause = FIRST_S
         while True:
             await asyncio.sleep(pause)
@@ -54,9 +55,9 @@ class Retention:
             try:
                 gone = await self.expire(datetime.now(UTC))
             except StoreError as error:
-                logger.warning("old conversations stay for now: %s", error)
+                logger.warning("old conversations are kept for now: %s", error)
             else:
-                logger.info("%d exchanges of old conversations left the transcript", gone)
+                logger.info("deleted %d exchanges of old conversations from the transcript", gone)
 
     async def expire(self, now: datetime) -> int:
         """Remove what is too old at `now`; returns how many exchanges that were.

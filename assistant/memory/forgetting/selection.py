@@ -1,7 +1,8 @@
-"""Which exchanges and memories a request to forget selects. Pure: nothing is read or changed here.
+"""Selects the exchanges and memories that a request to forget means. Pure: reads and changes
+nothing.
 
-"That" is what the user just told; or, after an answer, what the answer was made of (`attribution`),
-since the user heard that it is still known.
+"That" is what the user just said; or, after an answer, what the answer was based on
+(`attribution`), since the answer showed that it is still known.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -29,23 +30,23 @@ from assistant.memory.retrieval.results import RecalledMemory
 
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 LIKE = 0.6
-"""Cosine from which on a memory is about a topic though it has none of its words. Vectors of
-two words are like much: of 25 topics among 1,467 sentences of our evaluation set, with MiniLM as
-questions are encoded, twenty came in by that at 0.45, seven from 0.5, foreign ones up to 0.55, and
-from here one, rightly."""
+"""Cosine from which a memory is about a topic without having its words. Vectors of two words are
+similar to a lot: of 25 topics among 1,467 sentences of our evaluation set, with MiniLM as questions
+are encoded, this added twenty memories at 0.45, seven from 0.5, wrong ones up to 0.55, and from
+here one, correctly."""
 COURTESIES = 2
-"""Exchanges like "Thanks." "You're welcome." that are passed over to find what was meant."""
+"""Exchanges like "Thanks." "You're welcome." that are skipped to find what was meant."""
 
 
 @dataclass(frozen=True, slots=True)
 class ForgetPlan:
-    """What a request to forget comes to.
+    """What a request to forget selects.
 
-    `exchanges` are ids of the transcript's, the newest first. `memories` are the ids of what rests
-    on these alone, and of what was meant itself and rests on no exchange. `items` are what the user
-    would say that it is, the newest first, each once, and `count` is how many these are;
-    of `everything` the newest alone is named. `by_words_alone` says that what is like a topic, and
-    has none of its words, could not be looked for.
+    `exchanges` are ids of the transcript's, newest first. `memories` are ids of those based only on
+    these, and of those meant themselves that are based on no exchange. `items` are what the user
+    would call it, newest first, each once, and `count` is their number; for `everything`, only the
+    newest is named. `by_words_alone`: no similar memories could be searched for, only those with
+    the topic's words.
     """
 
     exchanges: tuple[str, ...]
@@ -57,7 +58,7 @@ class ForgetPlan:
 
     @property
     def needs_confirmation(self) -> bool:
-        """The user is asked before it is done, whichever way it was said."""
+        """Whether the user must confirm first, however it was requested."""
         return self.everything or self.count > 1
 
 
@@ -108,7 +109,7 @@ def since(
     minutes: float,
     everything: Everything,
 ) -> ForgetPlan | None:
-    """All that was said, or written down, in the last `minutes`; None where nothing was."""
+    """Everything said or written in the last `minutes`; None if there is nothing."""
     edge = now - timedelta(minutes=minutes)
     chosen = [each for each in exchanges if (each.ended or now) >= edge]
     by_hand = [
@@ -173,7 +174,7 @@ def about(
 def memories_about(
     topic: str, everything: Everything, recalled: Iterable[RecalledMemory], lexicon: TextAnalyzer
 ) -> list[Memory]:
-    """Memories that are about a topic, newest first."""
+    """Memories about a topic, newest first."""
     wanted = stems(topic, lexicon)
     like = {each.id for each in recalled if each.parts.get("meaning", 0.0) >= LIKE}
     found = [
@@ -219,7 +220,7 @@ def named(
 
 
 def counted(exchanges: Collection[str], memories: Iterable[Memory]) -> int:
-    """Exchanges, and memories that rest on none of them."""
+    """Exchanges, plus memories based on none of them."""
     known = set(exchanges)
     return len(known) + sum(known.isdisjoint(memory.sources) for memory in memories)
 
@@ -227,7 +228,7 @@ def counted(exchanges: Collection[str], memories: Iterable[Memory]) -> int:
 def _counted(
     said: Sequence[Exchange], chosen: Sequence[Memory], keys: Collection[str]
 ) -> list[ToldItem]:
-    """What the user would count: what was told; questions only where nothing was."""
+    """What the user would count: statements; questions only if there are no statements."""
     things = [ToldItem(each.user_text, USER, each.started) for each in said if each.user_text]
     told = [thing for thing in things if not is_question(thing.text)]
     rest = [thing_of(memory) for memory in chosen if set(keys).isdisjoint(memory.sources)]
@@ -267,8 +268,8 @@ def _planned(
 
 
 def _goes(memory: Memory, exchanges: Collection[str]) -> bool:
-    """What was said goes with its exchange, or stays with another telling's; all else goes by
-    itself."""
+    """A quote goes with its exchange, or stays with another that says the same; other kinds of
+    memory go by themselves."""
     return memory.kind is not MemoryKind.EXCHANGE or not set(memory.sources) - set(exchanges)
 
 

@@ -1,6 +1,6 @@
-"""What is said of forgetting: of a plan before it is carried out, and of what was done afterwards.
+"""What the assistant says about forgetting: before a plan is carried out, and afterwards.
 
-What was done is told by its result alone: the plan that was hidden, what an undo brought back.
+What was done is described by its result only: the plan that was hidden, or what an undo restored.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from assistant.memory.forgetting.selection import ForgetPlan
 from assistant.memory.records.memory import Memory
 
 NAMED = 3
-"""As many things are named one by one."""
+"""Most things that are named one by one."""
 NOTHING_TO_UNDO = "There is nothing left to bring back."
 KEPT = "All right, I'll keep it."
 UNCLEAR = "I'm not sure what you want me to forget."
@@ -22,7 +22,7 @@ NOT_NOTED = "I've forgotten that for now, but it may come back after a restart: 
 
 
 def question(plan: ForgetPlan, *, english: bool = True) -> str:
-    """Asked before it is done."""
+    """The question asked before it is done."""
     if plan.everything:
         return f"That's everything I know about you: {counted(plan.count)}. Forget it all?"
     named = _named(plan.items, english=english)
@@ -40,7 +40,7 @@ def forgotten(plan: ForgetPlan, *, undoable: bool, english: bool = True) -> str:
 
 
 def brought_back(result: UndoResult | None, *, english: bool = True) -> str:
-    """Said after an undo: what is there again."""
+    """Said after an undo: what is back."""
     if result is None:
         return NOTHING_TO_UNDO
     told = {each.id: each for each in result.exchanges}
@@ -77,13 +77,13 @@ def counted(count: int) -> str:
 
 
 def _told(items: Sequence[ToldItem], count: int, *, english: bool) -> str:
-    """All of them by name, where they are few; else how many."""
+    """All of them by name if they are few, otherwise how many."""
     phrases = _phrases(items, english=english) if count <= NAMED else []
     return "; ".join(phrases) if phrases and (count == 1 or len(phrases) > 1) else counted(count)
 
 
 def _named(items: Sequence[ToldItem], *, english: bool) -> str:
-    """All of them, where they are few; else the newest."""
+    """All of them if they are few, otherwise the newest."""
     return "; ".join(_phrases(items if len(items) <= NAMED else items[:1], english=english))
 
 

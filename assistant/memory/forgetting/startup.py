@@ -1,5 +1,5 @@
-"""Before anything is read: what is due by now is purged, and what other machines forgot that share
-the store."""
+"""Before anything is read: purges what is due, and what other machines that share the store have
+forgotten."""
 
 import logging
 from collections.abc import Callable, Collection
@@ -45,9 +45,9 @@ def purge_due_at_start(
 
 
 def _forgotten_elsewhere(user: str, table: MemoryTable, transcript: Transcript) -> set[str]:
-    """The user's exchanges that the store marks are purged from this transcript, and what a purge
-    that was killed left in the table from there; returns what the transcript had. That of others is
-    never touched, whatever is marked."""
+    """Purge the user's exchanges that the store has tombstones for from this transcript, and from
+    the table what a killed purge left; returns those the transcript had. Other users' data is never
+    touched, whatever has a tombstone."""
     marks = table.forgotten.of(user)
     held = transcript.held(user, marks.exchanges)
     if table.refused is not None:  # the table is the other's to write
@@ -60,7 +60,7 @@ def _forgotten_elsewhere(user: str, table: MemoryTable, transcript: Transcript) 
         return held
     covered = [each.id for each in in_order(table, user) if marks.covers(each)]
     exchanges = held | (marks.unfinished & marks.exchanges)
-    logger.info("%d exchanges that were forgotten elsewhere are forgotten here", len(held))
+    logger.info("%d exchanges that were forgotten elsewhere are being forgotten here", len(held))
     purge(HiddenItems.of(user, exchanges, covered, datetime.now(UTC)), transcript, table)
     table.forgotten.finish(user, marks.unfinished)
     return held

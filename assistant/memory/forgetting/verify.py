@@ -1,9 +1,9 @@
-"""Looks for what was forgotten while its words are still in RAM: in every file of a home, every
+"""Searches for what was forgotten while its words are still in RAM: in every file of a home, every
 version of the table of memories, and every row of the transcript.
 
-The table's text is encoded on the disk, so that its files are searched for vectors, and its text
-through LanceDB. The transcript's pages are searched as they are, free ones and its log included,
-where they are plain; where they are encrypted, its rows.
+The table's text is encoded on disk, so its files are searched for vectors, and its text through
+LanceDB. The transcript's pages are searched directly if unencrypted, including free ones and the
+log; if encrypted, its rows are.
 """
 
 import subprocess
@@ -31,14 +31,14 @@ from assistant.memory.transcript.database import Transcript
 from assistant.paths import Home
 
 READ_AT_ONCE = 1 << 20
-"""Bytes; they take some 10 ms to search."""
+"""Bytes, which take some 10 ms to search."""
 NOBODY = "nobody"
 COPY = "import shutil, sys; shutil.copyfileobj(open(sys.argv[1], 'rb'), sys.stdout.buffer)"
 TEXTS = ("id", "user_id", "text", "context", "speaker", "conversation", *sorted(LISTS))
-"""Columns of the table that could hold words."""
+"""Columns of the table that could contain words."""
 OTHERS = (
-    "Other machines that share this store forget it too when they next open it. Whether one does,"
-    " and what copies hold, can't be known here."
+    "Other machines that share this store forget it when they next open it. Whether they do, and"
+    " what copies contain, can't be known here."
 )
 
 Yield = Callable[[], object]
@@ -68,7 +68,7 @@ def patterns_of(
     words: list[str] = []
     kept: list[str] = []
     blobs: list[bytes] = []
-    # Those that go are hidden already, mostly.
+    # Those that go are mostly hidden already.
     for _, exchange in transcript.exchanges(user, transcript.exchange_ids(user) | gone):
         (words if exchange.id in gone else kept).extend(
             (exchange.user_text, exchange.assistant_text)
@@ -193,7 +193,7 @@ def search_table(
 
 
 def search_tombstones(table: MemoryTable, patterns: SearchPatterns) -> Searched:
-    """Every version of the list of what was forgotten. Raises StoreError: it can't be read."""
+    """Every version of the tombstones. Raises StoreError: it can't be read."""
     versions = [[text for row in rows for text in row] for rows in table.forgotten.versions()]
     texts = [text for version in versions for text in version]
     found = ("the list of what was forgotten",) if patterns.found_in_text(texts) else ()
@@ -211,29 +211,29 @@ def search_transcript(transcript: Transcript, patterns: SearchPatterns) -> Searc
 def what_cannot_be_proved(
     transcript: Transcript, table: MemoryTable | None, patterns: SearchPatterns
 ) -> Iterator[str]:
-    """In sentences."""
+    """Sentences about what can't be proved."""
     home = Home(transcript.path.parent)
     if table is not None:
         yield from _of_the_store(home, table)
     if header_of(home.transcript) not in (b"", PLAIN_HEADER):
         yield (
-            "The files are encrypted: rows were searched after decryption; what else is in the"
-            " files can't be read, by this search or by anybody without the key."
+            "The files are encrypted. Rows were searched after decryption; nothing else in the"
+            " files can be read, by this search or by anybody without the key."
         )
     marked = table.layout().marked if table is not None else 0
     if marked:
         rows = "1 row" if marked == 1 else f"{marked:,} rows"
-        yield f"The table still has the encoded bytes of {rows} that were changed or removed."
+        yield f"The table still contains the encoded bytes of {rows} that were changed or removed."
     aside = list(home.root.glob("*.damaged*"))
     if aside:
         yield (
-            f"{', '.join(sorted(path.name for path in aside))} was set aside as damaged, and its"
+            f"{', '.join(sorted(path.name for path in aside))} was set aside as damaged; its"
             " text can't be read."
         )
     if patterns.common:
-        yield f"{patterns.common} of the texts also stand in what is kept."
+        yield f"{patterns.common} of the texts also occur in what is kept."
     if patterns.short:
-        yield f"{patterns.short} of the texts were too short to be looked for."
+        yield f"{patterns.short} of the texts were too short to search for."
     for location in transcript.locations:
         yield from location.limits()
 
@@ -242,8 +242,8 @@ def _of_the_store(home: Home, table: MemoryTable) -> Iterator[str]:
     folder = folder_of(table.uri)
     if folder is None:
         yield (
-            "What the provider of the object store keeps (backups, versions of objects, uploads"
-            " that were broken off) can't be searched."
+            "What the provider of the object store keeps (backups, versions of objects, aborted"
+            " uploads) can't be searched."
         )
     if folder is None or not folder.is_relative_to(home.root):
         yield OTHERS
@@ -275,8 +275,8 @@ def _strings(values: Iterable[Any]) -> Iterator[str]:
 
 
 def _pieces(path: Path, overlap: int) -> Iterator[tuple[bytes, int]]:
-    """A file piece by piece, each beginning with the end of the one before, and how many bytes of
-    it are new. One that is gone meanwhile is empty."""
+    """A file piece by piece, each beginning with the end of the one before, and how many bytes are
+    new. A file that is gone is empty."""
     kept = b""
     try:
         for content in _read(path):
@@ -299,8 +299,8 @@ def _read(path: Path) -> Iterator[bytes]:
 
 
 def _read_elsewhere(path: Path) -> Iterator[bytes]:
-    """By a process of its own: closing a file of SQLite's gives back all of a process's locks on
-    it, those of an open connection too."""
+    """Read in a separate process: closing an SQLite file drops all of a process's locks on it, even
+    those of an open connection."""
     reader = subprocess.Popen(
         [sys.executable, "-I", "-S", "-c", COPY, str(path)],
         stdin=subprocess.DEVNULL,

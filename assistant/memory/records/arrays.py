@@ -1,4 +1,4 @@
-"""The arrays that the store and the indexes hand one another."""
+"""Array types shared by the store and the indexes."""
 
 from collections.abc import Callable
 
@@ -6,26 +6,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 Vector = NDArray[np.float32]
-"""Shape (dimensions,), of length 1."""
+"""Shape (dimensions,), unit length."""
 Vectors = NDArray[np.float32]
-"""Shape (n, dimensions), each of length 1."""
+"""Shape (n, dimensions), each of unit length."""
 Cosines = NDArray[np.float32]
 """Shape (n,)."""
 Values = NDArray[np.float64]
-"""One for each row, candidate or memory; shape (n,)."""
+"""One per row, candidate or memory; shape (n,)."""
 Rows = NDArray[np.int64]
-"""Numbers of rows in a user's index."""
+"""Row numbers in a user's index."""
 Places = NDArray[np.int64]
-"""Positions among the candidates, or `NONE`; shape (candidates,) where nothing else is said."""
+"""Positions among the candidates, or `NONE`; shape (candidates,) unless stated otherwise."""
 VectorsAt = Callable[[Places], Vectors]
-"""Those of the few candidates that are looked at closely."""
+"""Returns the vectors of the few candidates that are examined closely."""
 
 NONE = -1
 
 
 def places(rows: Rows, wanted: Rows) -> Places:
-    """Where `wanted` rows, in any shape, stand among the ascending `rows`; `NONE` for what isn't
-    there."""
+    """Positions of `wanted`, of any shape, in the ascending `rows`; `NONE` for those missing."""
     if not len(rows):
         return np.full_like(wanted, NONE)
     found = np.minimum(np.searchsorted(rows, wanted), len(rows) - 1)

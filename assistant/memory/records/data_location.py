@@ -1,8 +1,8 @@
-"""What a store of its own offers that holds a person's words, so that they can be forgotten there.
+"""The interface a store that holds a user's words must offer so that they can be forgotten.
 
-Whoever keeps words beside the transcript and the memories (recordings do; a list or a reminder
-would) registers such a location with the transcript (`Transcript.locations`), and names its files
-in `forgetting.data_inventory`. Every purge then reaches it, and every search afterwards.
+Anything that keeps words besides the transcript and the memories (recordings do; a list or a
+reminder would) registers a location with the transcript (`Transcript.locations`), and names its
+files in `forgetting.data_inventory`. Every purge and every later search then covers it.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -13,10 +13,10 @@ from assistant.ipc import Row
 
 
 class FindsWords(Protocol):
-    """Texts that are looked for."""
+    """Texts to search for."""
 
     def found_in_text(self, values: Iterable[str]) -> set[int]:
-        """Numbers of those that are in these."""
+        """Indices of the texts that occur in these values."""
 
 
 class RemovesWords(Protocol):
@@ -32,22 +32,22 @@ class RemovesWords(Protocol):
     def memories(self) -> frozenset[str]: ...
 
     def without(self, conversation: str, rows: Sequence[Row]) -> list[Row] | None:
-        """What is left of a recording; None where nothing is to change."""
+        """A recording's rows without what is forgotten; None if nothing changes."""
 
 
 class DataLocation(Protocol):
     """All calls block, may come from any thread, and may raise StoreError."""
 
     def words(self, user: str, exchanges: Collection[str]) -> tuple[list[str], list[str]]:
-        """The user's texts here that go with these exchanges, and those that stay: what goes is
-        looked for everywhere after the purge, and what stays is no trace of it."""
+        """The user's texts here that belong to these exchanges, and those that stay. After the
+        purge, the first are searched for everywhere; a match with the second is not a trace."""
 
     def purge(self, gone: RemovesWords) -> object:
-        """Delete what is gone, and its bytes. Called before the transcript loses the exchanges and
-        once more afterwards, for what was added meanwhile; and again after an interruption."""
+        """Delete what is forgotten, and overwrite its bytes. Called before the transcript loses the
+        exchanges, once more afterwards for later additions, and again after an interruption."""
 
     def search(self, patterns: FindsWords) -> Iterable[Searched]:
-        """Look for what is gone in all that is here, whoever's it is."""
+        """Search everything here, of all users, for what was forgotten."""
 
     def limits(self) -> Iterable[str]:
-        """What can't be proved of this location, in sentences."""
+        """Sentences that state what can't be proved about this location."""

@@ -1,4 +1,4 @@
-"""What is hidden, and can still be brought back."""
+"""What is hidden from view, and can still be brought back."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -8,10 +8,10 @@ from uuid import uuid4
 
 @dataclass(frozen=True, slots=True)
 class HiddenItems:
-    """Something that the user wants forgotten, and may still take back.
+    """Items that the user wants forgotten, and may still bring back.
 
-    `exchanges` and `memories` are ids; `asked` and `due` are UTC: when the user said so, and when
-    it is to be gone for good.
+    `exchanges` and `memories` are ids. `asked` and `due` are UTC: when the user asked, and when
+    the items are deleted for good.
     """
 
     id: str
@@ -30,17 +30,17 @@ class HiddenItems:
         asked: datetime,
         grace: timedelta = timedelta(),
     ) -> "HiddenItems":
-        """Due when `grace` has passed."""
+        """Items due once `grace` has passed."""
         ids = (tuple(sorted(exchanges)), tuple(sorted(memories)))
         return cls(uuid4().hex, user, asked, asked + grace, *ids)
 
     def over(self, now: datetime) -> bool:
-        """It can't be brought back any more. A clock that was set back gives no more time."""
+        """Whether it is too late to undo. Setting the clock back gives no extra time."""
         return now >= self.due or now < self.asked - timedelta(minutes=1)
 
 
 class HiddenSet:
-    """All that is hidden of a user: nobody is shown it."""
+    """Everything that is hidden for a user."""
 
     def __init__(self, hidden: Iterable[HiddenItems]) -> None:
         every = list(hidden)
@@ -48,5 +48,5 @@ class HiddenSet:
         self._memories = {key for each in every for key in each.memories}
 
     def covers(self, key: str, sources: Iterable[str]) -> bool:
-        """Whether a memory, that rests on these exchanges, is hidden."""
+        """Whether a memory with these source exchanges is hidden."""
         return key in self._memories or not self._exchanges.isdisjoint(sources)

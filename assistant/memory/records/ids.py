@@ -1,4 +1,4 @@
-"""How a person names a memory: by its id, or by the beginning of it."""
+"""Ids of memories, and how a person names one: by its id, or by the beginning of it."""
 
 import re
 from collections.abc import Callable, Collection, Iterable
@@ -10,20 +10,20 @@ from assistant.language.speakers import ASSISTANT, USER
 from assistant.memory.records.memory import Memory, MemoryKind
 
 WISH = "wish"
-"""The same of what is made of lasting wishes, which all hold."""
+"""Suffix of memories made from lasting wishes."""
 
 
 OURS = re.compile(r"[0-9a-f]{32}")
-"""Ids that this program gives are random, and say nothing."""
+"""Ids made by this program: random, so they reveal nothing."""
 
 
 def telling(exchange: str, speaker: str) -> str:
-    """The id of a speaker's turn."""
+    """The id of one speaker's turn in an exchange."""
     return f"{exchange}-{speaker}"
 
 
 def own_exchange(memory: Memory) -> str | None:
-    """The exchange whose words a verbatim memory has; None for others."""
+    """The exchange that a verbatim memory quotes; None for other kinds."""
     suffix = telling("", memory.speaker)
     if memory.kind is not MemoryKind.EXCHANGE or not memory.id.endswith(suffix):
         return None
@@ -31,32 +31,32 @@ def own_exchange(memory: Memory) -> str | None:
 
 
 def repeated(memory: Memory) -> tuple[str, ...]:
-    """The exchanges of a verbatim memory's other tellings."""
+    """The other exchanges in which the same words as in a verbatim memory were said."""
     own = own_exchange(memory)
     return tuple(source for source in memory.sources if source != own) if own is not None else ()
 
 
 def merged_ids(memories: Iterable[Memory]) -> set[str]:
-    """Ids of the turns that have no memory of their own, because another stands for them."""
+    """Ids of turns without a memory of their own, because another one stands for them."""
     return {telling(each, memory.speaker) for memory in memories for each in repeated(memory)}
 
 
 ADDED_BY_USER = "you"
-"""The source of what the user wrote down, in place of an exchange's id."""
+"""In `sources`, instead of an exchange's id, for what the user wrote."""
 FACT = "fact"
-"""Its number follows."""
+"""Suffix of facts; a number follows."""
 SUMMARY = "summary"
-"""The number of its first turn follows."""
+"""Suffix of summaries; the number of the first turn follows."""
 LEAST_PREFIX = 6
-"""Characters of an id by which a memory may be named."""
+"""Characters of an id needed to name a memory."""
 NAMED_AT_ONCE = 4
-"""Of the ids that a prefix may mean."""
+"""How many of the matching ids a message lists."""
 
 
 def short(key: str, length: int = 8) -> str:
-    """The beginning of an id, by which it can be named: `1f0c9a2b`, or `1f0c9a2b-u` and `-a` for
-    the user's and the assistant's turn of one exchange, `-fact0` for what was derived of it,
-    `-summary13` for what a conversation was about from a turn on."""
+    """The beginning of an id, enough to name it: `1f0c9a2b`; `1f0c9a2b-u` and `-a` for the
+    user's and the assistant's turn of an exchange; `-fact0` for a fact derived from it;
+    `-summary13` for the summary of a conversation from that turn on."""
     head, dash, tail = key.partition("-")
     if not (dash and tail):
         return head[:length]
@@ -64,12 +64,12 @@ def short(key: str, length: int = 8) -> str:
 
 
 def resolve_id(ids: Collection[str], named: str, *, exchange: bool = False) -> list[str]:
-    """The id that `named` is, or that alone begins so; with `exchange`, all of one exchange's."""
+    """The one id that equals or begins with `named`; with `exchange`, all ids of one exchange."""
     if named in ids:
         return [named]
     if len(named) < LEAST_PREFIX:
         raise SettingsError(
-            f"{named!r} is too short: {LEAST_PREFIX} or more characters of an id name a memory.",
+            f"{named!r} is too short: give {LEAST_PREFIX} or more characters of an id.",
             mend="assistant memory list",
         )
     head, dash, tail = named.partition("-")
@@ -89,8 +89,8 @@ def resolve_id(ids: Collection[str], named: str, *, exchange: bool = False) -> l
         some = ", ".join(short(key, length) for key in sorted(found)[:NAMED_AT_ONCE])
         more = " and others" if len(found) > NAMED_AT_ONCE else ""
         raise StoreError(
-            f"{named[:40]!r} may mean {len(found)} memories: {some}{more}.",
-            mend="Name it by more of its id.",
+            f"{named[:40]!r} matches {len(found)} memories: {some}{more}.",
+            mend="Give more characters of the id.",
         )
     return found
 
@@ -107,7 +107,7 @@ def fact_id(exchange: str, number: int) -> str:
 
 
 def exchange_of(memory_id: str) -> tuple[str, int] | None:
-    """Of which exchange a fact is, and which of its facts; None of other memories."""
+    """The exchange and the number of a fact; None for other memories."""
     match = FACT_ID.fullmatch(memory_id)
     return (match["exchange"], int(match["number"])) if match is not None else None
 
@@ -117,15 +117,16 @@ PART = re.compile(
     rf"|(?:{FACT}|{SUMMARY})\d{{1,6}}))",
     re.DOTALL,
 )
-"""What it makes of an exchange or a conversation is named after that, with who spoke, or what it is
-and a number."""
+"""Derived ids begin with the id of an exchange or a conversation; a suffix gives the speaker, or
+the kind and a number."""
 
 
 def renamed(memory: Memory, name: Callable[[str], str]) -> Memory:
-    """The memory under ids that say nothing, and so are those that it refers to.
+    """The memory with every foreign id, also in its references, replaced by one that reveals
+    nothing.
 
     Args:
-        name: what an id that this program did not give is to be called; always the same.
+        name: maps an id that this program did not make to a new one; always to the same.
     """
 
     def anew(key: str) -> str:
@@ -149,7 +150,7 @@ SUMMARY_ID = re.compile(rf"(?P<conversation>.+)-{SUMMARY}(?P<first>\d+)")
 
 
 def subject_of(conversation: str, first: int) -> str:
-    """Of a span; and the id of its summary among the memories."""
+    """The subject of a span of turns; also the id of its summary among the memories."""
     return f"{conversation}-{SUMMARY}{first}"
 
 

@@ -11,11 +11,11 @@ from assistant.settings import Memory as MemorySettings
 
 @dataclass(frozen=True, slots=True)
 class Lifetimes:
-    """What lasts how long where nothing else is said.
+    """How long memories last by default.
 
     Args:
-        days: by kind, since the last telling or use; 0, or none, is for ever.
-        below: only what is less important than this ends.
+        days: by kind, counted from the last mention or use; 0 or missing: for ever.
+        below: only memories less important than this expire.
     """
 
     days: Mapping[MemoryKind, int] = field(default_factory=dict)
@@ -34,9 +34,9 @@ class Lifetimes:
         return cls(facts | days, settings.expire_below_importance)
 
     def end(self, memory: Memory) -> datetime | None:
-        """From when on it counts no more; None is never.
+        """When a memory expires; None if never.
 
-        What is pinned, marked as rightly recalled, or written down by hand doesn't end by itself.
+        What is pinned, rated as rightly recalled, or written by the user has no default expiry.
         """
         if memory.pinned:
             return None
@@ -54,7 +54,7 @@ class Lifetimes:
         try:
             return since + timedelta(days=days)
         except OverflowError:
-            return None  # later than there are dates
+            return None  # beyond the last representable date
 
     def over(self, memory: Memory, now: datetime) -> bool:
         end = self.end(memory)

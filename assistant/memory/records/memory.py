@@ -1,4 +1,4 @@
-"""What a memory is."""
+"""The `Memory` type and its kinds."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,15 +11,15 @@ MARKS = (
     *("importance", "confidence", "last_used", "uses", "feedback", "expires"),
     *("supersedes", "superseded_by", "pinned", "never_recall", "refreshed", "separate"),
 )
-"""What the transcript does not tell."""
+"""Fields that can't be derived from the transcript."""
 LONGEST_READ = 2_000
-"""Characters of a text that rules read: nobody talks longer, and what is pasted tells nothing."""
+"""Longest text, in characters, that rules read: nobody says more, and pasted text tells nothing."""
 DERIVED_CONFIDENCE = 0.8
-"""Of what was made of the user's words: they need not mean what they were taken for."""
+"""Confidence of what was derived from the user's words, which may have been misunderstood."""
 
 
 class MemoryKind(StrEnum):
-    """`EXCHANGE` is verbatim; all others are derived from such, and can be derived again."""
+    """`EXCHANGE` is verbatim; all others are derived from exchanges, and can be derived again."""
 
     EXCHANGE = "exchange"
     FACT = "fact"
@@ -30,22 +30,22 @@ class MemoryKind(StrEnum):
 
 
 class MemoryState(StrEnum):
-    """What a memory can be beside there."""
+    """The states by which memories can be filtered."""
 
     PINNED = "pinned"
     NEVER_RECALLED = "never-recalled"
     SUPERSEDED = "superseded"
     FORGETTING = "being-forgotten"
-    """Out of sight everywhere else; it can still be brought back."""
+    """Hidden everywhere else; it can still be brought back."""
 
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """One thing remembered of one user.
+    """One thing remembered about one user.
 
-    The text of an `EXCHANGE` is one turn of one speaker, to the letter, and never changes.
-    `context` is what the text is to be understood by: its date in words, a description; it is
-    searched, not shown. `sources` are the ids of the transcript's exchanges that it rests on.
+    The text of an `EXCHANGE` is one speaker's turn, word for word, and never changes.
+    `context` helps to understand the text, such as its date in words or a description; it is
+    searched but not shown. `sources` are ids of the transcript's exchanges it is based on.
     Times are in UTC. `importance` and `confidence` are in [0, 1].
     """
 
@@ -62,7 +62,7 @@ class Memory:
     last_used: datetime | None = None
     uses: int = 0
     feedback: int = 0
-    """Times marked as rightly recalled less times marked as wrongly."""
+    """Times rated as rightly recalled, minus times rated as wrongly recalled."""
     expires: datetime | None = None
     sources: tuple[str, ...] = ()
     supersedes: tuple[str, ...] = ()
@@ -70,21 +70,21 @@ class Memory:
     pinned: bool = False
     never_recall: bool = False
     refreshed: datetime | None = None
-    """When it was last told again; the exchange of that is among the sources."""
+    """When it was last said again; that exchange is among the sources."""
     separate: bool = False
-    """Somebody said that it neither repeats nor supersedes another."""
+    """The user said that it neither repeats nor supersedes another."""
 
     @property
     def told(self) -> datetime:
-        """When it was last told."""
+        """When it was last said."""
         return self.created if self.refreshed is None else max(self.created, self.refreshed)
 
 
 def new_id() -> str:
-    """It says nothing of the memory, not even its time."""
+    """A random id, which reveals nothing, not even a time."""
     return uuid4().hex
 
 
 def said(memory: Memory) -> tuple[float, bool, str]:
-    """Sorts by time; of one exchange the user's words come first."""
+    """Sort key: by time; within an exchange the user's words come first."""
     return memory.created.timestamp(), memory.speaker != USER, memory.id

@@ -20,7 +20,7 @@ NEEDED = ("id", "user_id", "kind", "text", "created")
 
 
 def to_json(memory: Memory) -> dict[str, Any]:
-    """A memory as JSON can hold it, times to the microsecond."""
+    """A memory as JSON-compatible values; times to the microsecond."""
     plain = asdict(memory)
     for name in TIMES:
         if plain[name] is not None:
@@ -29,7 +29,7 @@ def to_json(memory: Memory) -> dict[str, Any]:
 
 
 def from_json(row: Mapping[str, Any]) -> Memory:
-    """The memory that `to_json` made this of; what has a default may be left out.
+    """The reverse of `to_json`; fields with a default may be left out.
 
     Raises:
         ValueError: a field is missing, unknown or of the wrong type.
@@ -42,7 +42,7 @@ def from_json(row: Mapping[str, Any]) -> Memory:
 
 
 def all_imported(rows: Iterable[Mapping[str, Any]]) -> list[Memory]:
-    """As `from_json`, of each. Raises StoreError: says which one is not as it must be."""
+    """`from_json` for each row. Raises StoreError, naming the invalid row."""
     memories = []
     for number, row in enumerate(rows, start=1):
         try:

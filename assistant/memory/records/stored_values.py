@@ -1,4 +1,4 @@
-"""How times and texts stand in the stores."""
+"""How times and texts are represented in the stores."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -6,7 +6,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def microseconds(moment: datetime) -> int:
-    """Since 1970, UTC. Raises ValueError: the time has no zone."""
+    """Microseconds since 1970, UTC. Raises ValueError: the time has no zone."""
     if moment.tzinfo is None:
         raise ValueError(f"the time {moment} has no zone")
     return (moment - _EPOCH) // timedelta(microseconds=1)
@@ -17,5 +17,5 @@ def time_of(microseconds: int) -> datetime:
 
 
 def storable(text: str) -> str:
-    """Half surrogate pairs, which broken terminals send, have no UTF-8 form."""
+    """The text as valid UTF-8: broken terminals send lone surrogates, which have no UTF-8 form."""
     return text.encode("utf-8", "replace").decode("utf-8")

@@ -1,4 +1,4 @@
-"""What a text and an imported row must be like to become a memory."""
+"""Validates texts and imported rows before they become memories."""
 
 import re
 from collections.abc import Mapping
@@ -10,43 +10,43 @@ from assistant.memory.records import serialization
 from assistant.memory.records.memory import Memory
 
 LONGEST_TEXT = 10_000
-"""Characters of a memory that is written by hand, and of what is searched."""
+"""Characters of a memory written by hand, and of a search text."""
 MOST = 2**31 - 1
-"""Of what an imported row may count, so that counting on never outgrows the table."""
+"""Largest count in an imported row, so that counting on never overflows the table's type."""
 FIRST_YEAR, LAST_YEAR = 2, 9998
-"""Of its times: beyond them some zones have no date for a moment."""
+"""Years accepted in its times: beyond them, some time zones can't represent a moment."""
 HALF = re.compile("[\ud800-\udfff]")
-"""Half a surrogate pair has no UTF-8 form."""
+"""Matches a lone surrogate, which has no UTF-8 form."""
 
 
 def validated_text(text: str) -> str:
-    """A text as it is kept.
+    """The text as it is stored.
 
     Raises:
-        SettingsError: it is empty, too long, or no text.
+        SettingsError: it is empty, too long, or invalid.
     """
     text = text.strip()
     if not text:
         raise SettingsError("The text is empty.", mend="assistant memory --help")
     if "\0" in text:
-        raise SettingsError("The text holds a NUL character.", mend="Leave it out.")
+        raise SettingsError("The text contains a NUL character.", mend="Remove it.")
     if len(text) > LONGEST_TEXT:
         raise SettingsError(
-            f"The text has {len(text):,} characters; {LONGEST_TEXT:,} are the most.",
-            mend="Say it more briefly, or in several memories.",
+            f"The text has {len(text):,} characters; the limit is {LONGEST_TEXT:,}.",
+            mend="Shorten it, or split it into several memories.",
         )
     return text
 
 
 def memory_from_import(row: object, number: int, user_id: str) -> Memory:
-    """An exported memory.
+    """A memory from an exported row.
 
     Raises:
-        SettingsError: it isn't one, or is another user's; the sentence names its number.
+        SettingsError: it isn't a memory, or is another user's; the message has the line number.
     """
     try:
         if not isinstance(row, Mapping):
-            raise ValueError("it is no JSON object")
+            raise ValueError("it is not a JSON object")
         _check_letters(row)
         memory = serialization.from_json(row)
         if not memory.id:
@@ -66,17 +66,17 @@ def memory_from_import(row: object, number: int, user_id: str) -> Memory:
 
 
 def _check_letters(row: Mapping[str, Any]) -> None:
-    """Raises ValueError: a text, an id or the name of a field can't be written to a file."""
+    """Raises ValueError: a text, an id or a field's name can't be encoded as UTF-8."""
     for name, value in row.items():
         if HALF.search(name):
-            raise ValueError("the name of a field holds half a character")
+            raise ValueError("a field's name contains an invalid character")
         for text in value if isinstance(value, list) else [value]:
             if isinstance(text, str) and HALF.search(text):
-                raise ValueError(f"the field `{name}` holds half a character")
+                raise ValueError(f"the field `{name}` contains an invalid character")
 
 
 def _check_values(memory: Memory) -> None:
-    """Raises ValueError: a number or a time is none that can be reckoned with."""
+    """Raises ValueError: a number or a time is out of range."""
     for name in sorted(serialization.NUMBERS):
         if not 0.0 <= getattr(memory, name) <= 1.0:
             raise ValueError(f"the field `{name}` is not between 0 and 1")

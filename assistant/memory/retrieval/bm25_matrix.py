@@ -1,4 +1,4 @@
-"""The bulk of a full-text index: a sparse matrix of BM25 weights, and how two become one."""
+"""The main part of a full-text index: a sparse matrix of BM25 weights, and how two are merged."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,28 +10,28 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Documents as a sparse matrix of one column a word (CSC), as bm25s has it.
+    """Documents as a sparse matrix with one column per word (CSC), as in bm25s.
 
-    An entry of the matrix is a posting: a word in a row, with what its frequency f contributes,
-    f / (f + k1 (1 - b + b length / average)). The idf is left to the query.
+    An entry is a posting: a word in a row, with the contribution of its frequency f,
+    f / (f + k1 (1 - b + b length / average)). The query adds the idf.
     """
 
     k1: float
     b: float
     columns: Mapping[str, int]
     starts: NDArray[np.int64]
-    """Where each column's postings begin, and the last one's end; shape (columns + 1,)."""
+    """Where each column's postings begin, and where the last one's end; shape (columns + 1,)."""
     rows: NDArray[np.int32]
     parts: NDArray[np.float32]
     documents: NDArray[np.int32]
-    """The rows that it holds."""
+    """The rows it contains."""
     lengths: NDArray[np.int32]
-    """How many words each of them has, stop words not counted."""
+    """The number of words in each, without stop words."""
 
     @classmethod
     def build(cls, k1: float, b: float, documents: Mapping[int, Sequence[str]]) -> "Segment":
-        """From the words of each row: what bm25s builds, by arithmetic on arrays in a fifth of the
-        time, which a start with many memories waits for."""
+        """Build from the words of each row: the same as bm25s builds, but with array arithmetic in
+        a fifth of the time, which matters at a start with many memories."""
         if not any(documents.values()):
             documents = {}  # texts without a single word have no average length
         columns: dict[str, int] = {}
@@ -63,14 +63,15 @@ class Segment:
         return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
 
     def counts(self) -> NDArray[np.float64]:
-        """The term frequency of each posting, out of its part; exact, being a whole number."""
+        """The term frequency of each posting, computed from its part; exact, as it is an
+        integer."""
         norms = _norms(self.k1, self.b, self.documents, self.lengths)[self.rows]
         parts = self.parts.astype(np.float64)
         counts: NDArray[np.float64] = np.rint(parts * norms / (1 - parts))
         return counts
 
     def merged(self, dead: Iterable[int], other: "Segment") -> "Segment":
-        """This one without its `dead` rows, and `other`: as if built from all of their words.
+        """This one without its `dead` rows, plus `other`: as if built from all of their words.
 
         Arithmetic on arrays: ten times as fast as counting all words again, and most of it leaves
         the interpreter to other threads.
@@ -87,7 +88,7 @@ class Segment:
         columns = np.concatenate(
             [self.of_words()[kept], np.array(moved, np.int64)[other.of_words()]]
         )
-        # Columns left without postings go, and with them the only trace of their words.
+        # Dropping empty columns removes the last trace of their words.
         frequencies = np.bincount(columns, minlength=len(numbers))
         used = frequencies > 0
         renumbered = np.cumsum(used) - 1
@@ -107,14 +108,14 @@ class Segment:
 
 
 def beyond(documents: NDArray[np.int32]) -> int:
-    """The length of an array that has a place for each of these rows."""
+    """The length of an array with a place for each of these rows."""
     return int(documents.max(initial=-1)) + 1
 
 
 def _norms(
     k1: float, b: float, documents: NDArray[np.int32], lengths: NDArray[np.int32]
 ) -> NDArray[np.float64]:
-    """k1 (1 - b + b length / average) by row; rows that are not among `documents` have 0."""
+    """k1 (1 - b + b length / average) by row; 0 for rows not in `documents`."""
     norms = np.zeros(beyond(documents))
     if len(documents):
         norms[documents] = k1 * (1 - b + b * lengths / lengths.mean())

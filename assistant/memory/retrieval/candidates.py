@@ -1,4 +1,4 @@
-"""Which memories are ranked: the best by words, those near in meaning, and the turns around."""
+"""Selects the memories to rank: the best by words, those near in meaning, and adjacent turns."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,13 +7,13 @@ from assistant.memory.records.arrays import NONE, Places
 
 
 def best_by_words(own: NDArray[np.floating], count: int) -> Places:
-    """The rows of the `count` best by words, in no order; fewer where fewer have any."""
+    """The rows of the `count` best by words, unsorted; fewer if fewer match."""
     matching: Places = np.flatnonzero(own > 0)
     if len(matching) > count:
         evidence = own[matching]
-        least = np.partition(evidence, -count)[-count]  # places would take far longer than values
+        least = np.partition(evidence, -count)[-count]  # positions would take far longer
         better, level = matching[evidence > least], matching[evidence == least]
-        # Of those that are level at the limit the newest.
+        # Among equals at the limit, the newest.
         matching = np.concatenate([better, level[len(better) - count :]])
     return matching
 
@@ -21,16 +21,16 @@ def best_by_words(own: NDArray[np.floating], count: int) -> Places:
 def to_be_ranked(
     own: NDArray[np.floating], near: Places, before: Places, after: Places, count: int
 ) -> Places:
-    """Rows to be ranked: the `count` best by words, those `near` in meaning, and the turns around
-    each of them. Ascending.
+    """Rows to rank, ascending: the `count` best by words, those `near` in meaning, and the turns
+    adjacent to each.
 
     Args:
-        own: evidence by words of all rows.
-        before, after: of all rows, the rows said just before and after, or `NONE`.
+        own: evidence by words for all rows.
+        before, after: for all rows, the rows said just before and after, or `NONE`.
     """
     chosen = np.concatenate([best_by_words(own, count), near])
     around = np.sort(np.concatenate([chosen, before[chosen], after[chosen]]))
-    # As np.unique, which takes ten times as long for so few.
+    # Like np.unique, which takes ten times as long for so few.
     new = around != NONE
     new[1:] &= around[1:] != around[:-1]
     rows: Places = around[new]

@@ -1,4 +1,4 @@
-"""How long a search takes, and whether there is time for the rest of one."""
+"""Measures how long searches take, and decides whether there is time for the next step."""
 
 import threading
 import time
@@ -8,9 +8,8 @@ from typing import NamedTuple
 
 
 class StepTimes(NamedTuple):
-    """Seconds of each step of a search: what the words say; the nearest in meaning; the ranking
-    with all that is known of those. `brief` is what takes the ranking's place where there is no
-    time for it."""
+    """Seconds taken by each step of a search: by words; by meaning; full ranking. `brief` is the
+    short ranking used if there is no time for the full one."""
 
     words: float = 0.0
     meaning: float = 0.0
@@ -20,28 +19,29 @@ class StepTimes(NamedTuple):
 
 NO_TIME = StepTimes()
 SHARES = StepTimes(0.1, 0.45, 0.45, 0.25)
-"""Of a search among 100,000, to begin with."""
+"""Initial estimate: shares of a search among 100,000."""
 LAST = 8
-"""Times of a step by which it is told how long the next will take."""
+"""Number of recent timings kept per step."""
 AS_A_RULE = 3 * LAST // 4 - 1
-"""Which of them is expected, counted from the quickest: the others waited for the processor."""
+"""Which of them predicts the next, counted from the fastest: the slower ones had to wait for the
+processor."""
 TRIED_AFTER, TRIED_AT_LAST = 2, 256
-"""Searches in which there was no time for a step, until it is tried all the same: it may be quick
-again. Twice as many after each try that was in vain."""
+"""Searches in which a step was skipped for lack of time, before it is tried anyway: it may be fast
+again. Doubled after each try that fails."""
 LEAST_S = 0.0005
-"""Of a deadline, for what comes after a search."""
+"""Seconds of a deadline reserved for what follows a search."""
 MORE = 1.25
 MOST = 0.6
-"""Of a deadline, for the search; the rest is the question's."""
+"""Largest share of a deadline for the search; the rest is for encoding the question."""
 
 
 class SearchDeadline:
-    """When a search must be over. Where another program takes the processor for some milliseconds
-    in the middle of one, what there is by then has to do. Begins when it is made.
+    """When a search must end. If another program takes the processor in the middle of it, what has
+    been found so far must do. Starts when created.
 
     Args:
         due: on `clock`.
-        expected: as a rule; by default it takes no time.
+        expected: usual times of the steps; by default zero.
     """
 
     def __init__(
@@ -51,11 +51,11 @@ class SearchDeadline:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.cut = False
-        """Whether a search was cut short by it."""
+        """Whether the search was cut short."""
         self.by_meaning = False
-        """Whether the nearest in meaning were looked for."""
+        """Whether the search by meaning was done."""
         self.took: dict[str, float] = {}
-        """Seconds of the steps that were done, by their names."""
+        """Seconds of the completed steps, by name."""
         self._due = due
         self._expected = expected
         self._clock = clock
@@ -63,16 +63,16 @@ class SearchDeadline:
 
     @property
     def too_late(self) -> bool:
-        """The words alone decided, or nothing did, for want of time."""
+        """There was only time for a search by words, or for nothing."""
         return self.cut and not self.by_meaning
 
     @property
     def brief(self) -> bool:
-        """Words and meaning decided, for want of time."""
+        """There was only time for words and meaning."""
         return self.cut and self.by_meaning
 
     def acquire(self, lock: threading.Lock) -> bool:
-        """Whether it could be had in time; where not, the search is cut short."""
+        """Whether the lock was acquired in time; if not, the search is cut short."""
         left = max(0.0, self._due - self._clock())
         acquired = lock.acquire(timeout=min(left, threading.TIMEOUT_MAX))
         self.cut = not acquired
@@ -80,11 +80,11 @@ class SearchDeadline:
         return acquired
 
     def after_words(self, *, meaning: bool) -> bool:
-        """Whether there is time to look for the nearest in meaning.
+        """Whether there is time for the search by meaning.
 
         Args:
-            meaning: whether there is a vector; else there is nothing to look for, and what is
-                asked is whether there is time for the ranking.
+            meaning: whether there is a vector; if not, the question is whether there is time for
+                the ranking.
         """
         self._done("words")
         expected = self._expected
@@ -97,7 +97,7 @@ class SearchDeadline:
         return self._allows(self._expected.ranking)
 
     def over(self) -> None:
-        """The search is."""
+        """The search has ended."""
         if self.took and not self.too_late:
             self._done("brief" if self.cut else "ranking")
 
@@ -112,10 +112,10 @@ class SearchDeadline:
 
 
 class SearchTimings:
-    """By what the steps of the last searches took.
+    """Predicts search times from the last searches.
 
     Args:
-        first: seconds of a search, until there were some.
+        first: seconds of a search, before any was measured.
     """
 
     def __init__(self, first: float, clock: Callable[[], float] = time.monotonic) -> None:
@@ -127,34 +127,34 @@ class SearchTimings:
         return StepTimes(**{name: step.expected for name, step in self._steps.items()})
 
     def reserve(self, deadline_s: float) -> float:
-        """Seconds of it to be kept for a whole search."""
+        """Seconds of the deadline to reserve for a full search."""
         words, meaning, ranking, _ = self._expected
         return min(LEAST_S + MORE * (words + meaning + ranking), MOST * deadline_s)
 
     def least(self, deadline_s: float) -> float:
-        """To be kept for one in brief, or for a whole one by words alone; at most `reserve`."""
+        """Seconds to reserve for a brief search, or a full one by words; at most `reserve`."""
         words, meaning, ranking, brief = self._expected
         enough = words + max(meaning + brief, ranking)
         return min(LEAST_S + MORE * enough, self.reserve(deadline_s))
 
     def limit(self, due: float) -> SearchDeadline:
-        """For a search that has to be of use at `due`, and begins now."""
+        """The deadline of a search that starts now and must be useful by `due`."""
         return SearchDeadline(due - LEAST_S, self._expected, self._clock)
 
     def over(self, limit: SearchDeadline) -> None:
-        """The search that had this limit is."""
+        """Record the timings of the search that had this limit."""
         limit.over()
         if not limit.took:
             return
         for name, step in self._steps.items():
             if name in limit.took:
                 step.took(limit.took[name])
-            elif name != "brief":  # there is always time for that
+            elif name != "brief":  # there is always time for it
                 step.left_out()
 
 
 class _Step:
-    """What is known of the time that a step takes."""
+    """Predicts how long a step takes."""
 
     def __init__(self, first: float) -> None:
         self._took = deque([first] * LAST, maxlen=LAST)
@@ -163,7 +163,8 @@ class _Step:
 
     @property
     def expected(self) -> float:
-        """Seconds. Where it is to be tried, those of the quickest, and ever fewer until it is."""
+        """Seconds. When a skipped step should be tried: the fastest time, less each time it
+        waits."""
         waiting = self._left_out - self._tried_after
         return self._as_a_rule if waiting < 0 else min(self._took) * 0.25**waiting
 
@@ -183,5 +184,5 @@ class _Step:
         self._left_out = 0
 
     def left_out(self) -> None:
-        """There was no time for it, or no vector in time."""
+        """The step was skipped for lack of time, or because no vector was ready."""
         self._left_out += 1

@@ -1,11 +1,10 @@
-"""Other words by which memories are found: what was made of them between utterances, beside the
+"""Extra words by which memories are found: descriptions and questions made in idle time, beside the
 index of what was said.
 
-Of each memory there may be a description and questions that it answers. Their words are an index of
-their own, with its own frequencies, so that what a model is fond of saying takes nothing from the
-words that were said; their vectors have a share in how near the memory is to what is asked. To take
-the greatest of all cosines would bring up what is asked about in general terms. Nothing of it is
-ever shown.
+A memory may have a description, and questions that it answers. Their words have a separate index
+with its own frequencies, so that a model's favourite words don't devalue the user's; their vectors
+are weighted into the memory's cosine. (Taking the highest of all cosines would favour memories that
+match general questions.) None of it is ever shown.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -26,19 +25,19 @@ DESCRIBE_MEANING, EXPAND_MEANING = 0.2, 0.2
 
 @dataclass(frozen=True, slots=True)
 class ExpansionWeights:
-    """What of it counts, and how much; 0 is not at all."""
+    """How much each part counts; 0 means not at all."""
 
     describe_words: float = 0.0
-    """What a word of a description counts of one that was said."""
+    """Weight of a word in a description; a word that was said counts 1."""
     describe_meaning: float = 0.0
-    """The share of a description's cosine in that of its memory."""
+    """Share of a description's cosine in that of its memory."""
     expand_words: float = 0.0
     expand_meaning: float = 0.0
-    """The same of questions; of the cosines that of the nearest one."""
+    """The same for questions; of their cosines, the nearest one's."""
 
     @classmethod
     def of(cls, settings: Idle) -> "ExpansionWeights":
-        """By meaning alone: what words bring is less certain, and costs places at the top."""
+        """Use meaning only: gains from words are less certain, and cost places at the top."""
         describe, expand = settings.describe == "on", settings.expand == "on"
         return cls(
             describe_meaning=DESCRIBE_MEANING if describe else 0.0,
@@ -56,11 +55,11 @@ class ExpansionWeights:
 
 @dataclass(frozen=True, slots=True)
 class Expansion:
-    """What was made of one memory.
+    """What was derived from one memory.
 
-    `of` is the `fingerprint` of its text. `vectors` are of the description, if there is one, and of
-    each question, in this order; none where they are not known. `sources` are the exchanges that it
-    rests on.
+    `of` is the `fingerprint` of its text. `vectors` are those of the description, if there is one,
+    and of each question, in this order; empty if unknown. `sources` are the exchanges it is based
+    on.
     """
 
     of: str
@@ -74,13 +73,13 @@ class Expansion:
 
 
 def fingerprint(text: str) -> str:
-    """What is made of a text is of no use when the text is another one."""
+    """A hash of a text. What was derived from a text is useless once the text has changed."""
     return sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where the extras of a memory are: the row of their words, and those of their vectors."""
+    """Where a memory's expansion is: the row of its words, and the rows of its vectors."""
 
     words: int
     vectors: tuple[int, ...]
@@ -88,16 +87,16 @@ class _Place:
 
 
 def _above_average(values: NDArray[np.float32]) -> NDArray[np.float32]:
-    """0 for NaN, as for the average: what is asked is nearer to questions than to what was said,
-    and a memory for which there are none is no worse for that."""
+    """Values minus their average; 0 for NaN. A question is nearer to questions than to what was
+    said, and a memory without questions must not be worse for that."""
     known = values[~np.isnan(values)]
     mean = known.mean() if len(known) else np.float32(0)
     return np.where(np.isnan(values), np.float32(0), values - mean)
 
 
 class DocumentExpansion:
-    """Of the rows of a user's index, and to be called under its lock. Vectors are the quick
-    encoder's."""
+    """Expansions of the rows of a user's index; call it under that index's lock. Vectors are the
+    fast encoder's."""
 
     def __init__(
         self, lexicon: TextAnalyzer, dimensions: int, enrichment: ExpansionWeights
@@ -106,26 +105,26 @@ class DocumentExpansion:
         self._words = LexicalIndex(lexicon)
         self._vectors = VectorIndex(dimensions)
         self._word_rows: list[int] = []
-        """Which memory each row of words is of."""
+        """The memory of each row of words."""
         self._vector_rows: list[int] = []
         self._kinds: list[int] = []
-        """What each vector is of, a description or a question, as in `_by_kind`."""
+        """The kind of each vector, description or question, as an index into `_by_kind`."""
         self._by_kind = (enrichment.describe_meaning, enrichment.expand_meaning)
         self._places: dict[int, _Place] = {}
         """By memory."""
         self._resting: dict[str, set[int]] = {}
-        """By exchange: the memories whose extras rest on it."""
+        """By exchange: the memories whose expansion is based on it."""
         self._hidden_exchanges: frozenset[str] = frozenset()
-        """Exchanges."""
+        """Exchanges that are hidden."""
         self._hidden: set[int] = set()
-        """Memories whose extras rest on these."""
+        """Memories whose expansion is based on hidden exchanges."""
 
     def __len__(self) -> int:
-        """Memories that have some."""
+        """Number of memories with an expansion."""
         return len(self._places)
 
     def put(self, extras: Mapping[int, Expansion]) -> None:
-        """In place of what these rows had."""
+        """Replace the expansions of these rows."""
         self.remove(extras)
         weights = self._weights
         first = len(self._word_rows)
@@ -151,7 +150,7 @@ class DocumentExpansion:
         self._find_hidden()
 
     def remove(self, rows: Iterable[int]) -> None:
-        """These memories are found by their own words alone."""
+        """Remove the expansions of these rows."""
         found = {row: self._places.pop(row) for row in rows if row in self._places}
         self._words.remove([place.words for place in found.values()])
         self._vectors.remove([each for place in found.values() for each in place.vectors])
@@ -164,26 +163,26 @@ class DocumentExpansion:
         self._hidden.difference_update(found)
 
     def hide(self, exchanges: Collection[str]) -> None:
-        """Nothing that rests on these counts from now on, and all else again."""
+        """Ignore what is based on these exchanges, and nothing else."""
         self._hidden_exchanges = frozenset(exchanges)
         self._find_hidden()
 
     def delete_hidden(self) -> None:
-        """It counts no more, whatever is hidden later."""
+        """Delete what is hidden now."""
         self.remove(list(self._hidden))
 
     def purge(self) -> None:
-        """Leave no trace of words that were removed. Needs no lock."""
+        """Leave no trace of removed words. Needs no lock."""
         self._words.purge()
 
     def tidy(self) -> None:
-        """Fold what is new into the large index; for when nobody speaks. Needs no lock."""
+        """Merge new rows into the large index; for times of silence. Needs no lock."""
         self._words.merge()
 
     # -- in a search ----------------------------------------------------------------------------
 
     def words(self, query: str, own: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Evidence by what was said, of all rows, with that by these words added."""
+        """Evidence of all rows by what was said, plus that of these words."""
         if not self._places or not self._weights.by_words:
             return own
         found = self._words.score(query)
@@ -198,7 +197,7 @@ class DocumentExpansion:
         return total
 
     def near(self, vector: Vector | None, count: int) -> Rows:
-        """The rows that are near in meaning by what was made of them."""
+        """Rows whose expansions are near in meaning."""
         if vector is None or not self._places or not self._weights.by_meaning:
             return np.empty(0, np.int64)
         found, _ = self._vectors.search(vector, count)
@@ -208,8 +207,8 @@ class DocumentExpansion:
     def cosines(
         self, vector: Vector | None, rows: Rows, own: NDArray[np.float32]
     ) -> NDArray[np.float32]:
-        """Of these rows, with a share of that of the nearest description and question; NaN where a
-        row has no vector at all."""
+        """The rows' cosines, with a share from the nearest description and question; NaN if a row
+        has no vector at all."""
         if vector is None or not self._places or not self._weights.by_meaning:
             return own
         pairs = [

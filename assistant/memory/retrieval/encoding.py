@@ -1,13 +1,12 @@
-"""Vectors of what is asked and of what is remembered, with caches of both.
+"""Encodes questions and memories, and caches their vectors.
 
-A query is encoded in a thread of its own, so that recall can go on without it at its deadline; a
-result that comes late still lands in the cache, where the same question finds it. To wake a thread
-and to be woken by it takes longer than the encoding where the machine is busy: so one that was
-quick lately runs in the caller's thread. Documents are encoded in the caller's thread too: a query
-never waits behind them.
+A query is encoded on its own thread, so that recall can continue without it at its deadline; a late
+result still lands in the cache for the next such question. On a busy machine waking a thread takes
+longer than the encoding, so an encoder that was fast lately runs on the caller's thread. Documents
+are encoded on the caller's thread too: a query never waits behind them.
 
-Words that may yet change (the user still speaks) are *drafts*. They are kept apart, and dropped
-when the turn is decided; what is encoded ahead of the end has a thread of its own.
+Words that may yet change, while the user still speaks, are *drafts*. They are kept separately, and
+dropped when the turn ends; encoding ahead has its own thread.
 """
 
 import statistics
@@ -28,18 +27,18 @@ from models.interfaces import SentenceEncoder
 
 DRAFTS_KEPT = 4
 RECENT = LAST
-"""Encodings of queries by which it is told how long the next one will take."""
+"""Recent query encodings that predict how long the next one takes."""
 LONGEST_QUERY = LONGEST_READ
-"""Characters; of a longer one the end is taken, where the question is. Two minutes of speech."""
+"""Characters; from a longer text the end is used, where the question is. Two minutes of speech."""
 LONGEST_DOCUMENT = LONGEST_TEXT
-"""Characters; of a longer one the beginning is taken. More than an encoder reads."""
+"""Characters; from a longer text the beginning is used. More than an encoder reads."""
 
 
 class VectorCache:
-    """The last `size` used vectors by text. Thread-safe; the vectors are read-only.
+    """The `size` most recently used vectors, by text. Thread-safe; the vectors are read-only.
 
-    Nothing is added that was asked for before something was forgotten: the work may have begun on
-    the very words that had to go.
+    A vector requested before something was forgotten is not added: it may belong to the very words
+    that had to go.
     """
 
     def __init__(self, size: int) -> None:
@@ -50,7 +49,7 @@ class VectorCache:
 
     @property
     def epoch(self) -> int:
-        """To be noted when a vector is asked for, and given to `put`."""
+        """Note it when requesting a vector, and pass it to `put`."""
         return self._forgotten
 
     def get(self, text: str) -> Vector | None:
@@ -81,28 +80,28 @@ class VectorCache:
             self._vectors.clear()
 
     def newest(self) -> Vector | None:
-        """The one that was used last."""
+        """The most recently used vector."""
         with self._lock:
             return next(reversed(self._vectors.values()), None)
 
     def texts(self) -> list[str]:
-        """What it holds, oldest first: forgetting looks through them."""
+        """The texts it holds, oldest first: forgetting searches them."""
         with self._lock:
             return list(self._vectors)
 
 
 class QueryEncoder:
-    """Encodes for recall, and remembers what it has encoded.
+    """Encodes for recall, with caches.
 
     Args:
-        queries: encodes what is asked; quick.
-        documents: encodes what is remembered, into the same space; the same one where None.
-        stronger: finds more and takes longer, with vectors of its own; this one is quick, always
-            there, and stands in for it. What is told to this one of drafts and of forgetting is
-            told to it as well.
+        queries: encodes questions; fast.
+        documents: encodes memories into the same space; None: the same encoder.
+        stronger: an encoder that finds more but takes longer, with vectors of its own; this one is
+            fast, always available, and stands in for it. Calls about drafts and forgetting are
+            passed on to it.
         rest: see the method.
 
-    Both may be loaded already; `load` does it otherwise, but not for the stronger one.
+    Both may be loaded already; otherwise `load` does it, but not for the stronger one.
     """
 
     def __init__(
@@ -134,12 +133,12 @@ class QueryEncoder:
 
     @property
     def name(self) -> str:
-        """Of the model whose vectors these are; another name's vectors can't be compared."""
+        """Name of the model; vectors of different models can't be compared."""
         return self._documents.name
 
     @property
     def epoch(self) -> int:
-        """Another one after anything was forgotten."""
+        """Changes whenever something was forgotten."""
         return self._query_cache.epoch
 
     @property
@@ -154,20 +153,20 @@ class QueryEncoder:
         self.loaded = True
 
     def submit(self, text: str, *, draft: bool = False, at_once_s: float = 0.0) -> "Future[Vector]":
-        """The unit vector of a query, shape (dimensions,); done at once where it is known.
+        """The unit vector of a query, shape (dimensions,); ready at once if cached.
 
-        Cancel what nobody waits for any more: what hasn't begun is dropped. The future raises
-        ModelFailed where the encoder failed.
+        Cancel it if nobody waits any more, so that it is dropped if it has not begun. The future
+        raises ModelFailed if the encoder fails.
 
         Args:
-            draft: the words may yet change; `settle` says when they no longer do.
-            at_once_s: encode it before returning, if each of the last few took less than that.
+            draft: the words may yet change, until `settle`.
+            at_once_s: encode before returning if each of the last few took less than this.
         """
         query = query_key(text)
         if self._ahead is not None:
             text_ahead, job = self._ahead
             if text_ahead == query and job.running():
-                return job  # what is begun is done sooner than what would begin now
+                return job  # a job in progress ends sooner than a new one
             job.cancel()
         cache = self._drafts if draft else self._query_cache
         if len(self._took) == RECENT and max(self._took) < at_once_s:
@@ -175,8 +174,8 @@ class QueryEncoder:
         return self._submit(self._thread, query, cache)
 
     def ahead(self, text: str) -> None:
-        """Encode a draft while nobody waits for it: one at a time, in place of what still waits to
-        be begun. Neither `submit` nor `encode_query` waits for it."""
+        """Encode a draft in the background: one at a time, replacing one that has not begun.
+        `submit` and `encode_query` don't wait for it."""
         query = query_key(text)
         if self._ahead is None or self._ahead[0] != query:
             if self._ahead is not None:
@@ -188,8 +187,8 @@ class QueryEncoder:
             self.stronger.ahead(text)
 
     def expected_s(self, text: str) -> float:
-        """Seconds until the vector of a query is there, by what the last ones took; 0 where it is
-        known, and where nothing is known of that."""
+        """Expected seconds until a query's vector is ready, judging by the last ones; 0 if it is
+        cached or nothing is known."""
         query = query_key(text)
         took = list(self._took)
         if not took or self._known_query(query) is not None:
@@ -199,7 +198,7 @@ class QueryEncoder:
         return max(0.0, statistics.median(took) - since)
 
     def under_way(self, text: str) -> "Future[Vector] | None":
-        """What was begun ahead for this query; what still waits to be begun is given up."""
+        """The job encoding this query ahead, if it has begun; otherwise it is cancelled."""
         if self._ahead is None:
             return None
         query, job = self._ahead
@@ -209,8 +208,8 @@ class QueryEncoder:
         return None
 
     def settle(self, text: str | None = None) -> None:
-        """The words are final, or there are none: all drafts go, and the vector of `text`, where
-        there is one, is kept as that of any other query."""
+        """The words are final, or there are none: drop all drafts, but keep the vector of `text`,
+        if any, like that of any other query."""
         epoch = self._query_cache.epoch
         if text is not None:
             query = query_key(text)
@@ -226,17 +225,16 @@ class QueryEncoder:
         return self._drafts.newest()
 
     def known(self, text: str) -> Vector | None:
-        """The vector of what was lately encoded, as a document or as a query; nothing is encoded
-        for it."""
+        """The cached vector of a document or a query; nothing is encoded."""
         known = self._document_cache.get(document_key(text))
         return known if known is not None else self._query_cache.get(query_key(text))
 
     def rest(self) -> None:
-        """No documents are to be encoded for a while: what that took is given back."""
+        """No documents will be encoded for a while: free the memory that took."""
         self._rest()
 
     def encode_query(self, text: str) -> Vector:
-        """As `submit`, waiting for it. Raises ModelFailed."""
+        """Like `submit`, but waits. Raises ModelFailed."""
         return self.submit(text).result()
 
     def encode_documents(self, texts: Sequence[str]) -> Vectors:
@@ -255,7 +253,7 @@ class QueryEncoder:
         return np.stack([vectors[key] for key in keys])
 
     def encode_apart(self, texts: Sequence[str]) -> Vectors:
-        """As `encode_documents`, and nothing is kept of them."""
+        """Like `encode_documents`, without caching."""
         return self._documents.encode([document_key(text) for text in texts])
 
     def _submit(
@@ -281,7 +279,7 @@ class QueryEncoder:
         return done
 
     def _encode_one(self, query: str, cache: VectorCache, epoch: int) -> Vector:
-        # An equal one that waited before this one has just been encoded.
+        # An equal query ahead in the line has just been encoded.
         vector = self._known_query(query)
         if vector is None:
             began = self._clock()
@@ -301,8 +299,8 @@ class QueryEncoder:
         self._drafts.clear()
 
     def forget(self, texts: Iterable[str]) -> None:
-        """Drop what is kept of these texts as documents, and all queries: which of them asked for
-        what has to go, no comparison of texts can tell."""
+        """Drop the cached vectors of these documents, and of all queries: comparing texts can't
+        tell which of them asked for what must go."""
         gone = list(texts)
         if gone:
             self._query_cache.clear()
@@ -312,27 +310,27 @@ class QueryEncoder:
             self.stronger.forget(gone)
 
     def forget_queries(self) -> None:
-        """Drop what is kept of queries."""
+        """Drop all cached queries."""
         self._query_cache.clear()
         self._drop_drafts()
         if self.stronger is not None:
             self.stronger.forget_queries()
 
     def clear(self) -> None:
-        """Drop all that is kept."""
+        """Drop everything cached."""
         self.forget_queries()
         self._document_cache.clear()
         if self.stronger is not None:
             self.stronger.clear()
 
     def texts(self) -> list[str]:
-        """All texts of which something is kept."""
+        """All cached texts."""
         caches = (self._query_cache, self._drafts, self._document_cache)
         own = [text for cache in caches for text in cache.texts()]
         return own + (self.stronger.texts() if self.stronger is not None else [])
 
     def close(self) -> None:
-        """End the threads; what waits is dropped. Idempotent."""
+        """End the threads; pending work is dropped. Idempotent."""
         for thread in (self._thread, self._thread_ahead):
             thread.shutdown(wait=False, cancel_futures=True)
         self._rest()
@@ -341,28 +339,28 @@ class QueryEncoder:
 
 
 def _seen(job: "Future[Vector]") -> None:
-    """What fails ahead fails again, and is told, when it is asked for."""
+    """A failure ahead of time will happen again, and be reported, when it is asked for."""
     if not job.cancelled():
         job.exception()
 
 
 def query_key(text: str) -> str:
-    """What of a query is encoded."""
+    """The part of a query that is encoded."""
     return _plain(text[-LONGEST_QUERY:])
 
 
 def document_key(text: str) -> str:
-    """What of a document is encoded."""
+    """The part of a document that is encoded."""
     return _plain(text[:LONGEST_DOCUMENT])
 
 
 def _plain(text: str) -> str:
-    """Without what can't be written as UTF-8, and without NUL, which means nothing to anybody."""
+    """The text without NUL, and without what UTF-8 can't encode."""
     return text.replace("\0", " ").encode("utf-8", "replace").decode("utf-8").strip()
 
 
 def _own(vector: Vector) -> Vector:
-    """A copy of one row that can't be changed; the row itself would keep its whole batch alive."""
+    """A read-only copy of one row; the row itself would keep its whole batch alive."""
     copy = vector.copy()
     copy.flags.writeable = False
     return copy

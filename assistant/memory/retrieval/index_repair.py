@@ -1,4 +1,4 @@
-"""What becomes of an index that fails."""
+"""Replaces a failing index."""
 
 from collections.abc import Callable
 
@@ -6,8 +6,8 @@ from assistant.memory.retrieval.user_index import UserIndex
 
 
 class IndexRepair:
-    """Has an index that fails made anew: once, until a search succeeds again, since another one may
-    fail in the same way."""
+    """Has a failing index rebuilt: once, until a search succeeds again, since the new one may fail
+    in the same way."""
 
     def __init__(self, mend: Callable[[UserIndex], object]) -> None:
         self._mend = mend

@@ -1,14 +1,14 @@
 """Full-text search over one user's memories, in RAM.
 
-The score is *evidence*: BM25 (Lucene's variant, whose part for the term frequency is below 1)
-divided by the sum of the query's idf. It lies in [0, 1): near 1 where every word of the query
-stands in a short text, small where only common words do, whatever the query's length. A word that
-no memory holds counts in the sum as the rarest of all: a query mostly of such words is a
-paraphrase, on which this index has little to say.
+The score is *evidence*: BM25 (Lucene's variant, whose term-frequency part is below 1) divided by
+the sum of the query's idf. It is in [0, 1): near 1 if every word of the query is in a short text,
+small if only common words are, whatever the query's length. A word in no memory counts in the sum
+as the rarest of all: a query mostly of such words is a paraphrase, on which this index has little
+to say.
 
-A matrix is built once and for all. So the bulk of the rows stands in one and the newest ones in
-plain dictionaries, found from the next query on; both are weighted by the document
-frequencies of all rows. `merge` folds the new ones into the matrix.
+The matrix can't be extended. So most rows are in a matrix, and the newest in plain dictionaries,
+where the next query finds them; both are weighted by the document frequencies of all rows. `merge`
+moves the new rows into a new matrix.
 """
 
 import math
@@ -29,11 +29,11 @@ Evidence = NDArray[np.float32]
 """Shape (rows,), in [0, 1)."""
 
 BULK = 1_000
-"""Rows given at once that go straight into the matrix."""
+"""Rows added at once that go straight into the matrix."""
 
 
 class Evidences(NamedTuple):
-    """How well each row matches by its own text and by its context, for the caller to weight."""
+    """How well each row matches by its text and by its context, for the caller to weight."""
 
     own: Evidence
     context: Evidence
@@ -42,10 +42,10 @@ class Evidences(NamedTuple):
 class LexicalIndex:
     """Texts and their contexts, as two fields of rows 0..n-1. Thread-safe.
 
-    Queries wait for a small change, never for `merge` or a large `add`.
+    Queries wait for a small change, but never for `merge` or a large `add`.
 
     Args:
-        k1: how much a repeated word counts; b: how much long texts are held back.
+        k1: how much a repeated word counts. b: how much long texts are penalised.
     """
 
     def __init__(self, lexicon: TextAnalyzer, *, k1: float = 1.5, b: float = 0.75) -> None:
@@ -56,20 +56,20 @@ class LexicalIndex:
         self._merging = threading.Lock()
 
     def __len__(self) -> int:
-        """Rows, removed ones included."""
+        """Number of rows, including removed ones."""
         return self._rows
 
     @property
     def unmerged(self) -> int:
-        """New, changed and removed rows that `merge` would fold in."""
+        """New, changed and removed rows that `merge` would process."""
         with self._lock:
             return max(len(field.fresh.documents) + len(field.dead) for field in self._fields)
 
     def add(self, texts: Sequence[str], contexts: Sequence[str]) -> None:
-        """Append rows; they are found when this returns.
+        """Append rows; they can be found when this returns.
 
         Raises:
-            ValueError: not as many texts as contexts.
+            ValueError: the numbers of texts and contexts differ.
         """
         if len(texts) != len(contexts):
             raise ValueError(f"{len(texts)} texts with {len(contexts)} contexts")
@@ -83,14 +83,14 @@ class LexicalIndex:
             self._rows += len(texts)
 
     def remove(self, rows: Iterable[int]) -> None:
-        """These rows score 0 from now on; their words are gone after `purge`."""
+        """From now on these rows score 0; `purge` deletes their words."""
         with self._lock:
             rows = self._checked(rows)
             for field in self._fields:
                 field.remove(rows)
 
     def replace(self, row: int, text: str, context: str) -> None:
-        """Give a row, removed or not, another text and context."""
+        """Replace the text and context of a row, even of a removed one."""
         stems = (self.lexicon.content(text), self.lexicon.content(context))
         with self._lock:
             rows = self._checked([row])
@@ -99,20 +99,21 @@ class LexicalIndex:
                 field.fresh.add([(row, document)])
 
     def score(self, query: str) -> Evidences:
-        """Evidence for every row; zeros where the query has only stop words."""
+        """Evidence for every row; zeros if the query has only stop words."""
         stems = list(dict.fromkeys(self.lexicon.content(query)))
         with self._lock:
             return Evidences(*(field.score(stems, self._rows) for field in self._fields))
 
     def merge(self) -> None:
-        """Fold what is new into the matrix and drop what was removed, words included.
+        """Merge new rows into the matrix, and drop removed ones with their words.
 
         About 0.1 s for 100,000 rows; meant for when nobody speaks.
         """
         self._merge([[], []])
 
     def purge(self) -> None:
-        """`merge`, until no word is left that only a removed row had; the lexicon's cache too."""
+        """Like `merge`, until no removed row's word is left anywhere, not even in the lexicon's
+        cache."""
         while True:
             self.merge()
             self.lexicon.clear()
@@ -121,7 +122,7 @@ class LexicalIndex:
                     return
 
     def _merge(self, more: Sequence[Sequence[Sequence[str]]]) -> None:
-        """Also appends rows: for each field the words of each."""
+        """Can also append rows: `more` has the words of each row, by field."""
         with self._merging:
             with self._lock:
                 plans = [
@@ -143,14 +144,14 @@ class LexicalIndex:
 
 
 class _Fresh:
-    """The newest rows, word by word, in plain dictionaries."""
+    """The newest rows, in plain dictionaries."""
 
     def __init__(self) -> None:
         self.documents: dict[int, Sequence[str]] = {}
         self.postings: dict[str, dict[int, int]] = {}
-        """Word → row → how often it stands there."""
+        """Word → row → count."""
         self.length = 0
-        """Words in all."""
+        """Total number of words."""
 
     def add(self, documents: Iterable[tuple[int, Sequence[str]]]) -> None:
         for row, words in documents:
@@ -173,7 +174,7 @@ class _Fresh:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """A merge as it was decided on, to be carried out while others go on searching."""
+    """A planned merge, to be carried out while searches continue."""
 
     segment: Segment
     dead: frozenset[int]
@@ -189,7 +190,7 @@ class _Plan:
 
 
 class _Field:
-    """One field of every row. Rows without words in it are left out of its statistics."""
+    """One field of every row. Rows without words in it are not counted in its statistics."""
 
     def __init__(self, k1: float, b: float) -> None:
         self.k1, self.b = k1, b
@@ -201,7 +202,7 @@ class _Field:
     def _settle(self, segment: Segment, dead: Iterable[int]) -> None:
         self.segment = segment
         self._frequencies = np.diff(segment.starts)
-        """Rows that have each column's word, without the dead."""
+        """Number of living rows with each column's word."""
         self._length = int(segment.lengths.sum())
         self.dead: set[int] = set()
         """Rows of the segment that no longer count."""
@@ -215,7 +216,7 @@ class _Field:
         self._bury(rows)
 
     def _bury(self, rows: Iterable[int]) -> None:
-        """Take rows of the segment, if they are in it, out of scores and statistics."""
+        """Take rows of the segment out of scores and statistics."""
         segment = self.segment
         wanted = np.array([row for row in set(rows) if row not in self.dead], np.int64)
         at = np.flatnonzero(np.isin(segment.documents, wanted))
@@ -244,7 +245,7 @@ class _Field:
                 rows, parts = segment.rows[span], segment.parts[span]
                 if loops is not None:
                     loops.add(scores, rows, parts, weight)
-                else:  # quicker than np.add.at, and right: no row is twice in a column
+                else:  # faster than np.add.at; no row occurs twice in a column
                     scores[rows] += parts * weight
         if self.dead:
             scores[list(self.dead)] = 0
@@ -256,7 +257,7 @@ class _Field:
         return len(self.segment.documents) - len(self.dead) + len(self.fresh.documents)
 
     def _weights(self, stems: Iterable[str]) -> dict[str, np.float32]:
-        """Each stem's share of the sum of their idf, which is Lucene's."""
+        """Each stem's share of the sum of idfs (Lucene's)."""
         total = self._documents()
         idf = {}
         for stem in stems:
@@ -281,13 +282,13 @@ class _Field:
         return scores
 
     def plan(self, more: Iterable[tuple[int, Sequence[str]]]) -> _Plan:
-        """What there is to merge now, and `more` rows that are not searched yet."""
+        """Plan a merge of what is new and of `more` rows, which are not searched yet."""
         self._changed.clear()
         given = {row: words for row, words in more if words}
         return _Plan(self.segment, frozenset(self.dead), {**self.fresh.documents, **given})
 
     def adopt(self, plan: _Plan, segment: Segment) -> None:
-        """Take over what came of a plan; what changed meanwhile stays as it is now."""
+        """Adopt the result of a plan; later changes stay."""
         for row in plan.documents:
             if row not in self._changed:
                 self.fresh.remove(row)

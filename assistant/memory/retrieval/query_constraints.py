@@ -1,5 +1,5 @@
-"""What a question says of the memories that it wants, beside its words and its meaning: a time, or
-somebody by what they are to the user."""
+"""Constraints in a question besides its words and its meaning: a time, or a person named by their
+relation to the user."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -16,16 +16,16 @@ from assistant.memory.retrieval.row_metadata import RowMetadata
 from assistant.memory.retrieval.time_index import TimeAsked, time_asked
 
 MOST = 2_000
-"""Memories, the newest, that are compared with the question because of a clue."""
+"""Newest memories matching a constraint that are compared with the question."""
 CANDIDATES = 200
-"""Of them the nearest in meaning are ranked, whatever their words and however many are nearer."""
+"""Of them, so many nearest in meaning are ranked, whatever their words."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueryConstraints:
-    """Of one question.
+    """The constraints of one question.
 
-    `linked`: which rows name somebody whom the question mentions otherwise; None where it doesn't.
+    `linked`: which rows name a person whom the question mentions by relation; None if it doesn't.
     """
 
     columns: RowMetadata
@@ -41,7 +41,7 @@ class QueryConstraints:
         weights: Ranking,
         now: datetime,
     ) -> "QueryConstraints":
-        """What has no weight is not looked for."""
+        """Constraints without a weight are not looked for."""
         when = time_asked(question.text, now) if weights.times or weights.dated else None
         if when is not None and not weights.times:
             when = TimeAsked((), alone=False, when=when.when)
@@ -53,10 +53,10 @@ class QueryConstraints:
         return cls(columns, when, linked)
 
     def candidates(self, size: int, cosines: Callable[[Rows], NDArray[np.floating]]) -> Rows:
-        """Of the first `size` rows.
+        """Rows among the first `size` that satisfy a constraint.
 
         Args:
-            cosines: of rows with the question, NaN where there are none.
+            cosines: of rows with the question; NaN without a vector.
         """
         rows: Rows = np.empty(0, np.int64)
         if self.when is not None:
@@ -69,7 +69,7 @@ class QueryConstraints:
         return rows[nearest]
 
     def left(self, rows: Rows) -> Rows:
-        """All, unless it is only a time that was asked for."""
+        """All rows, unless only a time is asked for."""
         if self.when is None or not self.when.alone:
             return rows
         return self.columns.times.belonging(rows, self.when)
@@ -81,5 +81,5 @@ class QueryConstraints:
 
 
 def _allowed(columns: RowMetadata, now: datetime) -> Callable[[Iterable[int]], bool]:
-    """What is hidden or to be forgotten tells nothing of who is who either."""
+    """Hidden memories must not reveal who is who, either."""
     return lambda rows: bool(columns.eligible(np.fromiter(rows, np.int64), (), now).any())

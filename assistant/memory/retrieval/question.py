@@ -1,9 +1,10 @@
-"""A question as the memory looks it up: whose words are meant, what to match, what to encode.
+"""Analyses a question for the search: whose words it asks for, which words to match, and what to
+encode.
 
-Turns are in the first person. A question that names one of the speakers ("When did Maria join the
-choir?") is put into that speaker's mouth ("When did I join the choir?"): vectors of sentences are
-drawn to names, and a speaker's name stands mostly in what the others say. For the same reason the
-name is no word to look up; it says whose turns to prefer.
+Turns are in the first person. A question that names a speaker ("When did Maria join the choir?") is
+rewritten in that speaker's voice ("When did I join the choir?"): sentence vectors are dominated by
+names, and a speaker's name occurs mostly in what others say. For the same reason the name is not
+searched for; it tells whose turns to prefer.
 """
 
 import re
@@ -15,8 +16,8 @@ from assistant.language.speakers import ASSISTANT, USER
 from assistant.language.time_expressions import without_times
 
 SHORTEST_NICKNAME = 3
-"""Letters. A beginning of a speaker's name, such as Mel for Melanie, means that speaker too; not
-as the first word of a question, which is capitalised whatever it is."""
+"""Letters. The beginning of a speaker's name, such as Mel for Melanie, means that speaker too; but
+not as the first word of a question, which is always capitalised."""
 FIRST_PERSON = re.compile(r"\b(i|my|me|mine|myself|we|our|us)\b", re.IGNORECASE)
 ASSISTANT_DID = re.compile(
     r"\b(did|had|have|were) you\b"
@@ -24,11 +25,11 @@ ASSISTANT_DID = re.compile(
     re.IGNORECASE,
 )
 BARE = 1
-"""Content words of a question that says nothing by itself: "how many?", "what was the trick?"."""
+"""Content words of a question that means nothing by itself: "how many?", "what was the trick?"."""
 MOST_OF_ITS_OWN = 3
-"""Content words of a question that may still lean on the one before."""
+"""Most content words of a question that may still refer to the one before."""
 LONGEST_EARLIER = 400
-"""Characters of what was said before, from its end, whose words are searched for."""
+"""Characters at the end of what was said before whose words are searched for."""
 GOES_ON = re.compile(r"\W*(and|but|so|or|then|also|what about|how about)\b", re.IGNORECASE)
 POINTS_BACK = re.compile(
     r"\b(he|she|it|they|him|her|his|hers|its|them|theirs?|there|that|this|those|these|ones?|again|"
@@ -36,29 +37,30 @@ POINTS_BACK = re.compile(
     re.IGNORECASE,
 )
 NAME = re.compile(r"\w\W+(?!I\b)[A-Z]\w")
-"""A capital within a sentence: somebody is named, and a pronoun may well mean them."""
+"""A capital within a sentence: somebody is named, and a pronoun may refer to them."""
 ROLES = frozenset({USER, ASSISTANT})
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What was asked, in the forms in which it is searched for."""
+    """A question in the forms in which it is searched for."""
 
     text: str
     meaning: str
-    """For the encoder: from the point of view of the speaker whom it names, without words that
-    name a time, which draw it to all that was said of such times."""
+    """For the encoder: in the voice of the speaker it names, and without words for times, which
+    would favour everything said about such times."""
     words: str
     """For the lexical index: without speakers' names."""
     speaker: str | None
-    """Whose turns it asks for, where it is about one speaker."""
+    """Whose turns it asks for, if it is about one speaker."""
 
 
 def read_question(text: str, speakers: Iterable[str]) -> Question:
-    """
+    """Analyse a question.
+
     Args:
-        speakers: all speakers that there are memories of; the user and the assistant are meant by
-            pronouns, others by name.
+        speakers: everyone there are memories of; the user and the assistant are meant by pronouns,
+            others by name.
     """
     mentions = _mentions(text, [name for name in speakers if name and name not in ROLES])
     named = list(dict.fromkeys(mentions.values()))
@@ -76,7 +78,7 @@ def read_question(text: str, speakers: Iterable[str]) -> Question:
 
 
 def _mentions(text: str, names: list[str]) -> dict[str, str]:
-    """Words of the text that mean a speaker, in their order, and whom they mean."""
+    """Words of the text that mean a speaker, in order, and whom they mean."""
     found = {}
     for place, word in enumerate(WORD.findall(text)):
         meant = [name for name in names if word in name.split()]
@@ -92,7 +94,7 @@ def _nickname(word: str, name: str) -> bool:
 
 
 def _form(name: str, mentions: dict[str, str]) -> str:
-    """A pattern for all that means this speaker in the text."""
+    """A pattern for every mention of this speaker in the text."""
     words = [re.escape(word) for word, meant in mentions.items() if meant == name]
     return rf"(?:{'|'.join(words)})"
 
@@ -104,7 +106,7 @@ def _removed(text: str, forms: Iterable[str]) -> str:
 
 
 def _in_first_person(text: str, forms: list[str]) -> str:
-    """The first speaker named is I, a second one you, both together we."""
+    """Replaces the first speaker named by "I", a second by "you", and both together by "we"."""
     pronouns = [("my", "I"), ("your", "you")]
     if len(forms) > 1:
         both = rf"\b(?:{forms[0]} and {forms[1]}|{forms[1]} and {forms[0]})"
@@ -118,7 +120,7 @@ def _in_first_person(text: str, forms: list[str]) -> str:
 
 
 def _by_pronoun(text: str) -> str | None:
-    """The assistant, where its own doings are asked for; else the user, where it says I."""
+    """The assistant if its own actions are asked for; the user if the question says "I"."""
     if ASSISTANT_DID.search(text):
         return ASSISTANT
     return USER if FIRST_PERSON.search(text) else None
@@ -133,8 +135,9 @@ class Earlier:
 
 
 def follows_up(text: str, content: Collection[str]) -> bool:
-    """Whether it can't be understood without what was said before: "and when is it?". English
-    pronouns are known; in other languages a question almost without words of its own is one.
+    """Whether a question can only be understood from what was said before: "and when is it?". Knows
+    English pronouns; in other languages, a question with hardly any words of its own is a
+    follow-up.
 
     Args:
         content: the stems of `text` without stop words.
@@ -148,6 +151,6 @@ def follows_up(text: str, content: Collection[str]) -> bool:
 
 
 def understood(question: Question, earlier: Earlier) -> Question:
-    """A follow-up, searched for by the words before it too. Its meaning stays as it is: vectors of
-    what was said before are added to its own (`asking`)."""
+    """A follow-up that also searches for the words before it. Its meaning stays: the vectors of
+    what was said before are added to its own (`question_vectors`)."""
     return replace(question, words=f"{earlier.said[-LONGEST_EARLIER:]} {question.words}")

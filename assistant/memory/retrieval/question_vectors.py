@@ -1,9 +1,9 @@
-"""How a recall gets its question's vector in time: encoded ahead while the user still speaks, with
-a stand-in at the deadline, and with what was said before where the question leans on it.
+"""Gets a question's vector before recall's deadline: encodes ahead while the user still speaks, has
+a stand-in at the deadline, and adds what was said before if the question refers to it.
 
-Measured on 112 follow-up questions (`scripts/eval_followup.py`), weights chosen on them: recall@5
-of the question alone 0.38, of question and earlier exchange 0.81; where a new topic begins it
-stays as it was, since such questions are told from follow-ups by their words.
+Measured on 112 follow-up questions (`scripts/eval_followup.py`), on which the weights were chosen:
+recall@5 was 0.38 with the question alone and 0.81 with the earlier exchange. Questions that begin a
+new topic are not affected, since follow-ups are recognised by their words.
 """
 
 import asyncio
@@ -31,29 +31,29 @@ from assistant.memory.retrieval.question import (
 logger = logging.getLogger(__name__)
 
 SAID_BEFORE = 0.7
-"""Weight of the vector of what the user said before, to 1 of the follow-up's own."""
+"""Weight of the vector of what the user said before; that of the follow-up itself is 1."""
 ANSWERED_BEFORE = 0.3
-"""The same of what was answered."""
+"""Weight of the vector of the answer before."""
 
 MOST_EXPECTED = 0.8
-"""Of the time that is left; a stronger encoder that is expected to take more of it is often late,
-and then all that it has done is to slow the search."""
+"""Share of the remaining time. A stronger encoder expected to take more is often late, and then
+only slows the search down."""
 
 HELD_S = 0.005
-"""That the event loop is held for a vector that is about to come. To be told of it and woken takes
-half a millisecond, and a turn waits for nothing else then."""
+"""Seconds to block the event loop for a vector that is almost ready. Being notified and woken takes
+half a millisecond, and during a turn nothing else is waiting."""
 
 MISSES_TOLD = 5
-"""So many recalls in a row without a vector are told to the user."""
+"""Consecutive recalls without a vector after which the user is told."""
 FURTHEST = 3
-"""Exchanges back that a follow-up to a follow-up may lean on."""
+"""Exchanges to go back when a follow-up follows a follow-up."""
 
 
 @dataclass(frozen=True, slots=True)
 class EncodedQuestion:
-    """A question as it is searched for. Without any vector the words alone decide. `late`: its own
-    vector was not there in time; there may be that of the words heard shortly before. `stand_in`:
-    it was, but not that of the stronger encoder, which was asked too."""
+    """A question ready for the search. Without any vector, only its words count. `late`: its own
+    vector was not ready in time; `vector` may be that of words heard shortly before. `stand_in`:
+    the vector was ready, but not the stronger encoder's, which had been requested too."""
 
     question: Question
     vector: Vector | None
@@ -67,12 +67,12 @@ class EncodedQuestion:
 
 
 class QuestionEncoder:
-    """Turns what a user says into what an index is searched by. Belongs to the event loop.
+    """Turns what the user says into a question for the index. Belongs to the event loop.
 
     Args:
-        encoder: the quick one.
-        speakers: all of whom there are memories.
-        stronger: the stronger encoder, while it can be asked.
+        encoder: the fast encoder.
+        speakers: names of everyone there are memories of.
+        stronger: the stronger encoder while it is available.
     """
 
     def __init__(
@@ -90,14 +90,14 @@ class QuestionEncoder:
         self._later: str | None = None
 
     def ahead(self, text: str) -> None:
-        """The user still speaks, and these are the words so far. Returns at once."""
+        """The user is still speaking; these are the words so far. Returns at once."""
         speakers = self._speakers()
         if speakers:
             self._encoder.ahead(read_question(text[-LONGEST_QUERY:], speakers).meaning)
 
     def over(self, text: str | None) -> None:
-        """The turn is decided, and these are its words; None where it became no turn. Of words
-        that it does not have nothing is kept."""
+        """The turn has ended with these words; None if it was no turn. Vectors of other words are
+        dropped."""
         meaning = text and read_question(text[-LONGEST_QUERY:], self._speakers()).meaning
         if meaning != self._later:
             self._later = None
@@ -106,18 +106,19 @@ class QuestionEncoder:
     async def ask(
         self, text: str, due: float, earlier: Sequence[Earlier] = (), last: float = 0.0
     ) -> EncodedQuestion:
-        """
+        """Encode a question.
+
         Args:
-            due: when there must be an answer, on the clock of `time.monotonic`.
-            earlier: what was said before, the newest last.
-            last: when there must be one that has nothing of the question's meaning, if later.
+            due: when the answer is due, on the clock of `time.monotonic`.
+            earlier: what was said before, newest last.
+            last: if later than `due`: how long to wait when there is no vector at all yet.
         """
         question = read_question(text, self._speakers())
         left = max(0.0, due - time.monotonic())
         stronger = self._stronger()
-        # First, since it takes longest: on a core of its own it works while this thread encodes.
+        # First, since it takes longest: it runs on another core while this thread encodes.
         better, in_vain = self._begun(stronger, question.meaning, left)
-        # Without threads but the encoder's: on a busy machine each takes its time to wake.
+        # Uses only the encoder's threads: on a busy machine each takes time to wake.
         vector = self._encoder.submit(question.meaning, draft=True, at_once_s=left / 2)
         await _done([vector] if better is None or in_vain else [vector, better], due, held=True)
         if _in_time(better) is None:
@@ -134,15 +135,15 @@ class QuestionEncoder:
             question = understood(question, topic)
             with_topic = _with(self._encoder, known, topic)
             known = known if with_topic is None else with_topic
-            # Without what was said before it would look for anything that leans on anything.
+            # Without what was said before, it would find anything that refers back.
             found = _with(stronger, found, topic) if stronger is not None else None
         return EncodedQuestion(question, known, late, found, stand_in)
 
     def _begun(
         self, stronger: QueryEncoder | None, meaning: str, left: float
     ) -> "tuple[Future[Vector] | None, bool]":
-        """In place of what still waits to be begun. Whether it is in vain to wait for it: then it
-        is none, unless it is under way already."""
+        """Start the stronger encoder, replacing a job that has not begun. The flag says that
+        waiting is useless; there is then a job only if one is already running."""
         if self._better is not None:
             self._better.cancel()
         self._better = self._later = None
@@ -154,8 +155,8 @@ class QuestionEncoder:
         return self._better, False
 
     def _begin_later(self, stronger: QueryEncoder, meaning: str) -> None:
-        """Once the search is over, whose time it would take: the same words may be asked for again,
-        and it tells how long the next will take. Not if they were given up by then, or anything
+        """Encode after the search, which needs the processor now: the same words may be asked
+        again, and it shows how long encoding takes. Skipped if the words were dropped, or something
         was forgotten."""
         self._later, epoch = meaning, stronger.epoch
 
@@ -169,7 +170,7 @@ class QuestionEncoder:
         return follows_up(text, self._lexicon.content(text))
 
     def _topic(self, earlier: Sequence[Earlier]) -> Earlier:
-        """What was said before, or where that was a follow-up too, what it followed."""
+        """What was said before; if that was a follow-up too, what it followed."""
         newest = earlier[-1]
         for each in reversed(earlier[-FURTHEST:]):
             if not self._follows_up(each.said[-LONGEST_QUERY:]):
@@ -178,7 +179,7 @@ class QuestionEncoder:
 
 
 def _with(encoder: QueryEncoder, vector: Vector | None, earlier: Earlier) -> Vector | None:
-    """With the vectors of what was said before, as far as they are known; None where none is."""
+    """Adds the known vectors of what was said before; None if none is known."""
     told = ((earlier.said, SAID_BEFORE), (earlier.answered, ANSWERED_BEFORE))
     known = [(encoder.known(text), weight) for text, weight in told if text]
     before = [np.float32(weight) * each for each, weight in known if each is not None]
@@ -189,8 +190,8 @@ def _with(encoder: QueryEncoder, vector: Vector | None, earlier: Earlier) -> Vec
 
 
 def _in_time(vector: "Future[Vector] | None") -> Vector | None:
-    """As `result`, of the stronger encoder: that it comes too late is nothing to warn of, and it is
-    not given up."""
+    """Like `result`, for the stronger encoder: being late is no cause for a warning, and the job is
+    kept."""
     return None if vector is None or not vector.done() else result(vector)
 
 
@@ -198,7 +199,7 @@ async def _done(vectors: "Sequence[Future[Vector]]", due: float, *, held: bool =
     """Wait for all of them, until `due` at most.
 
     Args:
-        held: for a single one the event loop is held for `HELD_S` first.
+        held: if there is only one, first block the event loop for `HELD_S`.
     """
     if held and len(vectors) == 1 and not vectors[0].done():
         futures.wait(vectors, max(0.0, min(due - time.monotonic(), HELD_S)))
@@ -212,7 +213,7 @@ async def _done(vectors: "Sequence[Future[Vector]]", due: float, *, held: bool =
 
 
 class DeadlineMisses:
-    """Counts the recalls in a row that had words alone to go by; tells of a run of them, once."""
+    """Counts consecutive recalls by words alone; notifies the user once if there are many."""
 
     def __init__(self, emit: Callable[[Event], None]) -> None:
         self._emit = emit
@@ -225,7 +226,7 @@ class DeadlineMisses:
             self._told = True
             self._emit(
                 Notice(
-                    "Recall goes by words alone: this machine is too busy to do more in time.",
+                    "Recall only searches by words: this machine is too busy to do more in time.",
                     Severity.WARNING,
                     "Close busy programs, or choose a lighter profile.",
                 )
@@ -233,9 +234,9 @@ class DeadlineMisses:
 
 
 def result(vector: "Future[Vector]", *, wait: bool = False) -> Vector | None:
-    """The vector if it is there by now, or can be had at all; else it is given up."""
+    """The vector if it is ready, or after waiting; otherwise the job is cancelled."""
     if wait:
-        futures.wait([vector])  # here, and not on the thread that the voice's recall needs
+        futures.wait([vector])  # here, not on the thread that the voice's recall needs
     if not vector.done():
         vector.cancel()
         logger.warning("the query's vector came too late")

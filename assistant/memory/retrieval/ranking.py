@@ -1,13 +1,13 @@
-"""Which memories matter for a question: from evidence to an order, as arithmetic on arrays.
+"""Ranks memories for a question: from evidence to an order, as arithmetic on arrays.
 
-The score of a memory is a sum, so that each part can be shown. The words' part grows faster than
-the evidence, and shrinks with the number of memories that have as much: one that has most of the
-question's rare words is lifted far, one of many that share a word with it hardly at all. So
-conversations that repeat their words are found by words, and what was said in other words is
-decided by its meaning, with the same weights.
+A memory's score is a sum, so that each part can be shown. The words' part grows faster than the
+evidence, and shrinks with the number of memories with as much evidence: a memory with most of the
+question's rare words gains a lot, one of many that share a word with it hardly anything. So, with
+the same weights, conversations that repeat the question's words are found by words, and paraphrases
+by meaning.
 
-A turn is understood by those around it: it gets a share of their evidence, most of it from the one
-just before, which is often the question that it answers.
+A turn is understood from those around it: it gets a share of their evidence, most from the one just
+before, which is often the question it answers.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,79 +20,79 @@ from assistant.language.speakers import USER
 from assistant.memory.records.arrays import NONE, Places, Values, VectorsAt, places
 
 COMPARED = 64
-"""Vectors of the best that are read and compared with each other. Where more lie so close together,
-it is of no account which of them come up."""
+"""Vectors of the best candidates that are compared with each other. If more are so close together,
+it does not matter which of them come up."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """The weights. A cosine counts 1; what is the same for all memories changes no order.
+    """The weights. A cosine counts 1; a constant for all memories changes nothing.
 
-    Those of the evidence were chosen on two-person conversations and on facts asked for in other
-    words, together; they may be halved or doubled at little loss. The others are to tell apart what
-    matches about equally well.
+    The weights of the evidence were tuned on two-person conversations and on paraphrased questions
+    for facts, together; halving or doubling them loses little. The others separate memories that
+    match about equally well.
     """
 
     words: float = 2.0
     """For full evidence (1) by words that no other memory has."""
     words_power: float = 2.0
-    """The evidence counts raised to this: 0.5 of it gives a quarter of the above."""
+    """The evidence is raised to this power: 0.5 of it gives a quarter of the above."""
     words_common: float = 2.0
-    """How much less it counts where other memories match at least as well: it is divided by 1 and
-    this many times the logarithm of their number, itself included. Among ten: a sixth."""
+    """How much less it counts if other memories match at least as well: it is divided by 1 plus
+    this times the logarithm of their number, including itself. Among ten: a sixth."""
     context: float = 0.5
-    """What a word in a memory's context, such as its date, counts of one in its own text."""
+    """Weight of a word in a memory's context, such as its date; one in its own text counts 1."""
     words_before: float = 0.9
     """Share of the words' part that a turn gets from the turn before it."""
     words_near: float = 0.7
-    """From the turn after it, and from the one before the last."""
+    """The same from the turn after it, and from the one before the last."""
     meaning_near: float = 0.15
-    """Share of what the cosines of the turns just before and after it are above the average."""
+    """Share of the excess over the average of the adjacent turns' cosines."""
     times: float = 0.4
-    """For what was told in the time that the question names, or tells of it (`row_times`)."""
+    """For what was said in the time that the question names, or mentions it (`time_index`)."""
     dated: float = 0.1
-    """For what tells of some day, where the question is when."""
+    """For mentioning any day, if the question asks when."""
     linked: float = 0.4
-    """For what names whom the question means by what they are to the user (`roles`)."""
+    """For naming a person whom the question mentions by relation (`relation_index`)."""
     speaker: float = 0.3
     """For a turn of the speaker whom the question is about."""
     statement: float = 0.2
-    """For a long turn that asks nothing; greetings, exclamations and questions tell little."""
+    """For a long turn that asks nothing; greetings, exclamations and questions say little."""
     asked: float = 0.25
-    """Taken from what the user only asked: it tells nothing, though it is most like a question."""
+    """Penalty for a mere question of the user: it says nothing, though it resembles a question
+    most."""
     statement_words: float = 5.0
     """Words outside of questions with which a turn gets half of that."""
     importance: float = 0.1
-    """For the whole range from unimportant to most important."""
+    """Over the whole range from unimportant to most important."""
     confidence: float = 0.1
-    """For certain knowledge against none."""
+    """For certain knowledge compared with none."""
     recency: float = 0.02
-    """For what was said just now; half of it for what is `recency_days` old."""
+    """For what was said just now; halved every `recency_days`."""
     recency_days: float = 30.0
     use: float = 0.02
-    """For each doubling of how often it was used; fades like recency since the last use."""
+    """For each doubling of the number of uses; fades like recency after the last use."""
     most_uses: int = 7
-    """More count no more: what comes up often would come up ever more often."""
+    """More uses don't count: otherwise frequent memories would become ever more frequent."""
     feedback: float = 0.05
-    """For each time that it was marked as rightly recalled; as much less for wrongly."""
+    """For each rating as rightly recalled; as much is subtracted for a wrong one."""
     most_feedback: int = 4
-    """Marks beyond so many count no more, in either direction."""
+    """More ratings don't count, in either direction."""
     pinned: float = 0.05
     superseded: float = 0.1
-    """Taken from what has been superseded; where its successor is found too, it comes right after
-    that one at best."""
+    """Penalty for what was superseded; if its successor is found too, it ranks below that."""
     redundancy: float = 0.15
-    """Taken for being the same as what is ahead of it; less for being like it."""
+    """Penalty for being the same as a better result; less for being similar."""
     alike: float = 0.5
-    """Cosine from which on two memories say something alike."""
+    """Cosine from which two memories count as similar."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """How well each candidate matches: cosine, and evidence by words in [0, 1) (`LexicalIndex`).
 
-    Cosines are all 0 where the question's vector came too late, and NaN where a memory has no
-    vector yet: it counts as one of average meaning.
+    All cosines are 0 if the question's vector was late. They are NaN for a memory without a
+    vector, which counts as one of average meaning.
     """
 
     cosine: Values
@@ -103,14 +103,14 @@ class Evidence:
     times: Values | None = None
     """How close each is to the time that the question names, in [0, 1], if it names one."""
     dated: Values | None = None
-    """1 where a memory tells of a day, if the question asks when."""
+    """1 if a memory mentions a day, if the question asks when."""
     linked: Values | None = None
-    """1 where a memory names somebody whom the question mentions otherwise."""
+    """1 if a memory names a person whom the question mentions by relation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """Where the turns just before and after each candidate stand among the candidates."""
+    """Positions among the candidates of the turns just before and after each."""
 
     before: Places
     after: Places
@@ -118,11 +118,11 @@ class Neighbours:
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """What is known of each candidate whatever is asked."""
+    """Properties of each candidate that don't depend on the question."""
 
     age_days: Values
     unused_days: Values
-    """Since the last use; as old as it is, where it was never used."""
+    """Since the last use; since creation if it was never used."""
     importance: Values
     confidence: Values
     uses: Values
@@ -131,23 +131,23 @@ class Features:
     superseded: NDArray[np.bool_]
     speakers: Sequence[str] | NDArray[np.object_]
     statement: Values | None = None
-    """How many of its words are not part of a question (`question.stated`)."""
+    """Number of its words that are not part of a question (`question.stated`)."""
     successor: Places | None = None
-    """Which candidate supersedes it, or `NONE`."""
+    """Position of the candidate that supersedes it, or `NONE`."""
     lift: Values | None = None
-    """What it counts more for a question as broad as this (`broadly`)."""
+    """Bonus in a recap (`recap_scope`)."""
 
 
 Parts = Mapping[str, Values]
-"""The parts of the scores by name; they add up to the scores."""
+"""The parts of the scores by name; their sum is the score."""
 
 
 def fuse(
     evidence: Evidence, neighbours: Neighbours, features: Features, weights: Ranking
 ) -> tuple[Values, Parts]:
-    """The scores of all candidates, and the parts they are made of.
+    """The scores of all candidates, and the parts they consist of.
 
-    The order of the candidates is of no account. About 0.2 ms for 1,000 of them.
+    Their order does not matter. About 0.2 ms for 1,000 of them.
     """
     cosine = _filled(evidence.cosine)
     words = _by_words(evidence.own + weights.context * evidence.context, weights)
@@ -180,10 +180,10 @@ def fuse(
 
 
 def _by_words(evidence: Values, weights: Ranking) -> Values:
-    """A word of the question that many memories have may be rare among all words, and still say
+    """A word of the question that many memories contain may be rare in general, and still say
     little about which of them is meant."""
     words = np.zeros(len(evidence))
-    matching = np.flatnonzero(evidence > 0)  # a fifth of them; powers are what takes its time
+    matching = np.flatnonzero(evidence > 0)  # a fifth of them; powers are slow
     some = evidence[matching]
     as_good = len(some) - np.searchsorted(np.sort(some), some)
     common = 1 + weights.words_common * np.log(as_good)
@@ -217,18 +217,18 @@ def _around(
     speakers: Sequence[str] | NDArray[np.object_],
     weights: Ranking,
 ) -> Values:
-    """What the turns around each contribute, where somebody else said them: what it answers, and
-    what answers it. The next thing that one says without being answered may be about anything.
+    """What adjacent turns contribute if someone else said them: what it answers, and what answers
+    it. A speaker's next unanswered turn may be about anything.
 
-    Of their meaning only what is above average: the others' cosines tell nothing, and to have no
-    neighbour is no fault.
+    Of their meaning only the excess over the average counts: other cosines say nothing, and having
+    no neighbour is no fault.
     """
     said = np.asarray(speakers, np.object_)
     before, after = (
         np.where(said[places] == said, NONE, places)
         for places in (neighbours.before, neighbours.after)
     )
-    # What stands at the end is what the place `NONE` gives.
+    # The position `NONE` reads the last entry.
     before_each = np.append(before, NONE)
     words = np.append(words, 0.0)
     above = np.append(np.maximum(0.0, cosine - mean_cosine(cosine)), 0.0)
@@ -253,13 +253,13 @@ def _asked(features: Features, weights: Ranking, count: int) -> Values:
 
 
 def _faded(days: Values, weights: Ranking) -> Values:
-    # A clock that was set back makes things from the future: they are new.
+    # Dates in the future, after a clock was set back, count as new.
     return np.asarray(np.exp2(-np.maximum(days, 0.0) / weights.recency_days))
 
 
 def _superseded(scores: Values, features: Features, weights: Ranking) -> Values:
-    """What superseded a match is a match itself, and goes ahead of it: who asks where they live
-    may be asking in the words of the address before last."""
+    """What superseded a match is a match too, and ranks above it: someone who asks where they live
+    may use the words of an earlier address."""
     final: Values = np.where(features.superseded, scores - weights.superseded, scores)
     if features.successor is None:
         return final
@@ -280,16 +280,15 @@ def _superseded(scores: Values, features: Features, weights: Ranking) -> Values:
 
 
 def diversify(scores: Values, vectors: VectorsAt | None, k: int, weights: Ranking) -> Places:
-    """Positions of the k best, best first, each chosen for its score less what it repeats of those
-    chosen before it (maximal marginal relevance). Among equals the earlier position is first.
+    """Positions of the k best, best first, each chosen by its score minus its similarity to those
+    chosen before (maximal marginal relevance). Among equals, the earlier position.
 
     Args:
-        vectors: reads those at these positions, of length 1; NaN where there is none. None leaves
-            the order to the scores.
+        vectors: reads unit vectors at positions; NaN if missing. None: order by score alone.
     """
     if vectors is None or not weights.redundancy or len(scores) <= 1:
         return np.argsort(-scores, kind="stable")[:k]
-    # What lies farther below the k-th than the greatest penalty can't come up.
+    # Anything further below the k-th than the greatest penalty can't come up.
     kth = -min(k, len(scores))
     near = np.flatnonzero(scores >= np.partition(scores, kth)[kth] - weights.redundancy)
     pool = near[np.argsort(-scores[near], kind="stable")][: max(k, COMPARED)]
@@ -313,7 +312,7 @@ def _repeats(cosines: NDArray[np.float32], weights: Ranking) -> Values:
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """What is to be ranked for a query; all arrays in the order of `rows`, which ascend."""
+    """What to rank for a query; all arrays in the order of `rows`, which ascend."""
 
     rows: Places
     evidence: Evidence
@@ -322,12 +321,12 @@ class Candidates:
     """The rows said just before and after in the same conversation, or `NONE`."""
     features: Features
     vectors: VectorsAt | None = None
-    """For telling what is redundant; reads those of the rows at these positions."""
+    """Reads the vectors at positions, to find redundant ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """One of the best, and why. `parts` add up to the score; those that are 0 are left out."""
+    """A result and why. `parts` add up to the score; zeros are left out."""
 
     row: int
     score: float
@@ -353,8 +352,8 @@ def _ranked(rows: Places, scores: Values, parts: Parts, best: Places) -> list[Ra
 def rank_in_brief(
     rows: Places, own: Values, cosine: Values, features: Features, weights: Ranking, k: int
 ) -> list[Ranked]:
-    """The k best by words and meaning, best first; the newer of equals. In a third of the time of
-    `rank`.
+    """The k best by words and meaning, best first; among equals, the newer. Takes a third of the
+    time of `rank`.
 
     Args:
         own, cosine: as in `Evidence`.

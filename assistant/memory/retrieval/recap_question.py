@@ -1,10 +1,10 @@
-"""Questions about no topic but what was said: "what did we talk about last week?". Told by their
-words, in English; what isn't plainly so is any other question, and no summary comes up for it: what
-a summary rests on is the better answer.
+"""Recognises questions that ask for no topic, only for what was said: "what did we talk about last
+week?". English only. Any other question gets no summaries, since the turns a summary is based on
+are the better answer.
 
-That holds for "what have I told you about the house?" too. Measured (`scripts/eval_summaries.py`):
-the turns that are about the house, found by words and meaning, tell more of it in as much room than
-summaries, which are mostly about other things.
+That is also true of "what have I told you about the house?". As measured
+(`scripts/eval_summaries.py`), the turns about the house, found by words and meaning, tell more
+about it in the same space than summaries, which are mostly about other things.
 """
 
 import re
@@ -26,7 +26,7 @@ _SPOKEN = re.compile(
     rf" (?:\w+ ){{0,2}}?{_SAID}(?: (?:to )?you| me)?(?: so far| lately| recently)?"
     r"(?P<rest> (?:about|on|regarding|of)\b.*|.*)$"
 )
-"""What we said, told, mentioned; `rest` is about what, or when."""
+"""What we said, told, mentioned; `rest` says about what, or when."""
 _BROAD = re.compile(
     r"\b(?:sum(?:med|ming)? up|summar(?:y|i[sz]e|i[sz]ing)|recap|overview|run[ -]?down"
     r"|catch me up|bring me up to (?:date|speed)|run me through|go through everything"
@@ -46,7 +46,7 @@ _LATEST = re.compile(
 _DETAIL = re.compile(
     r"\b(?:is|are|was|were|is called|name|costs?|when|where|who|how (?:many|much|old|long|far))\b"
 )
-"""After "what did I say …": one thing is asked for."""
+"""After "what did I say …", these ask for one particular thing."""
 NO_TOPIC = frozenset(
     listed(
         "a about again all am an and any are at been being before bring can catch chat chatted"
@@ -60,13 +60,13 @@ NO_TOPIC = frozenset(
         " whole with year yesterday yesterday's you you've ago these those between since ada"
     )
 ).union((name.lower() for name in (*WEEKDAYS, *MONTHS)), NUMBERS)
-"""Words of such questions; any other is a topic."""
+"""Words of such questions; any other word is a topic."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecapQuestion:
-    """`since` and `until` are days, the last one included; None where none is named. `latest`: of
-    the last conversation."""
+    """A question for a recap. `since` and `until` are days, both included; None if not named.
+    `latest`: it asks about the last conversation."""
 
     since: date | None = None
     until: date | None = None
@@ -74,9 +74,9 @@ class RecapQuestion:
 
 
 def parse_recap_question(text: str, today: date) -> RecapQuestion | None:
-    """None where it is narrow.
+    """The recap that a question asks for; None if it asks for something else.
 
-    >>> read_broad("What did we talk about yesterday?", date(2026, 3, 10)).since
+    >>> parse_recap_question("What did we talk about yesterday?", date(2026, 3, 10)).since
     datetime.date(2026, 3, 9)
     """
     plain = " ".join(text.lower().replace("’", "'").split()).rstrip("?!. ")

@@ -1,5 +1,5 @@
-"""Which rows of an index a question is answered from: no summary for what asks after one thing;
-summaries, and what the user said at the time that is named, for what only asks what was said."""
+"""Which rows may answer a question: no summaries if it asks for one thing; summaries and the user's
+words of the named time if it asks for a recap."""
 
 from collections.abc import Collection
 from dataclasses import replace
@@ -14,20 +14,20 @@ from assistant.memory.retrieval.recap_question import RecapQuestion, parse_recap
 from assistant.memory.retrieval.row_metadata import RowMetadata
 
 MOST = 200
-"""Rows of a time that are looked at: the newest."""
+"""Newest rows of a time that are considered."""
 SUMMARY = 1.0
-"""What a summary counts more where nothing else tells what is asked for from the rest."""
+"""Bonus of a summary in a recap, where nothing else distinguishes the rows."""
 NEAR = 0.5
-"""What is of the time that is named is near, whatever its words."""
+"""Bonus of what belongs to the named time, whatever its words."""
 NEWER = 0.2
-"""For what is newest of it, against what is oldest."""
+"""Bonus of the newest row over the oldest."""
 
 
 def rows_in_scope(
     columns: RowMetadata, rows: Rows, text: str, exclude: Collection[str], now: datetime
 ) -> tuple[Rows, RecapQuestion | None]:
-    """The rows to be ranked, ascending, of those that may come up (`RowMetadata.eligible`); and
-    what the question is if it is broad.
+    """The rows to rank, ascending, out of those that are eligible (`RowMetadata.eligible`); and the
+    recap that the question asks for, if any.
 
     Args:
         rows: found by words and meaning.
@@ -47,7 +47,7 @@ def rows_in_scope(
 def with_recap_bonus(
     columns: RowMetadata, rows: Rows, features: Features, asked: RecapQuestion | None
 ) -> Features:
-    """With what each of these counts more for a broad question."""
+    """Adds the rows' bonuses for a recap."""
     if asked is None:
         return features
     summary = np.array([row in columns.summaries for row in rows.tolist()], np.bool_)
@@ -60,7 +60,7 @@ def with_recap_bonus(
 
 
 def _then(columns: RowMetadata, asked: RecapQuestion) -> Rows:
-    """What the user told at the time that is asked for, and summaries of it."""
+    """What the user said at the time asked for, and summaries of it."""
     if asked.since is None or asked.until is None:
         return np.empty(0, np.int64)
     midnight = time()
@@ -73,7 +73,7 @@ def _then(columns: RowMetadata, asked: RecapQuestion) -> Rows:
 def _placed(
     columns: RowMetadata, asked: RecapQuestion, exclude: Collection[str], now: datetime
 ) -> RecapQuestion:
-    """The last conversation is that of the newest day of which the prompt holds nothing anyway."""
+    """Resolve "the last conversation": the newest day that the prompt doesn't already contain."""
     if not asked.latest or asked.since is not None:
         return asked
     rows = columns.living()[-MOST:]

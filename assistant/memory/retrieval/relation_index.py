@@ -1,8 +1,8 @@
 """Who is who: "my sister Anna", "our dog is called Max", "Ruth is my oldest daughter". English, and
-names with a capital.
+capitalised names only.
 
-What is said of Anna is found by "my sister" so. One word stands for each side: who has two sisters
-finds what was said of both.
+With this, "my sister" finds what was said about Anna. A relation may have several names: for a user
+with two sisters it finds what was said about both.
 """
 
 from collections.abc import Callable, Iterable
@@ -11,18 +11,18 @@ from itertools import islice
 from assistant.language.relations import _WORD, Role, roles
 
 MOST_NAMES = 8
-"""Of one question."""
+"""Most names for one question."""
 LOOKED_AT = 32
-"""Names of whom it is looked whether they may be drawn on."""
+"""Names that are checked for being allowed."""
 
 
 class Roles:
-    """What the rows of an index tell of who is who. Goes with its row."""
+    """The relations mentioned in the rows of an index."""
 
     def __init__(self) -> None:
         self._of_row: dict[int, frozenset[Role]] = {}
         self._names: dict[str, dict[str, set[int]]] = {}
-        """Role → name → rows that say so."""
+        """Relation → name → rows that say so."""
 
     def write(self, row: int, text: str) -> None:
         self.clear(row)
@@ -42,11 +42,10 @@ class Roles:
                 del self._names[role]
 
     def names(self, text: str, allowed: Callable[[Iterable[int]], bool]) -> list[str]:
-        """Of those whom a question mentions by their role, without the names that stand there
-        anyway.
+        """Names of people whom a question mentions by relation, without names it already contains.
 
         Args:
-            allowed: whether any of these rows may be drawn on.
+            allowed: whether any of these rows may be used.
         """
         words = _WORD.findall(text.lower())
         known = (

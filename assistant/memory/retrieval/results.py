@@ -1,4 +1,4 @@
-"""What a recall gives back."""
+"""The results of a recall."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from assistant.memory.retrieval.vectors.tiers import Tier
 
 @dataclass(frozen=True, slots=True)
 class RecalledMemory:
-    """A recalled memory, and why: the parts of its score by name, the query's words in it."""
+    """A recalled memory and why: the parts of its score by name, and the query's words in it."""
 
     id: str
     text: str
@@ -26,17 +26,18 @@ class RecalledMemory:
     sources: tuple[str, ...]
     tier: Tier = Tier.COLD
     adds: bool = True
-    """False where it is the same question, asked before: that tells nothing."""
+    """False if it is only the same question, asked before."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """What a recall found, best first. `missed` says that no vector of the query itself came in
-    time, or that there was no time to look for its neighbours: the words decided, with the meaning
-    of what was heard of it shortly before, if anything was; or nothing was found, where the index
-    was being changed for all that time. `stand_in`: the quick encoder's vector stood in for the
-    stronger one's, which was late. `brief`: words and meaning decided, and there was no time to
-    look at anything else about them."""
+    """What a recall found, best first.
+
+    `missed`: the query's own vector was late, or there was no time to search by it. Words decided,
+    with the vector of what was heard shortly before if there was one; or nothing was found, because
+    the index was locked all that time. `stand_in`: the fast encoder's vector was used because the
+    stronger one's was late. `brief`: only words and meaning counted, for lack of time.
+    """
 
     memories: tuple[RecalledMemory, ...] = ()
     missed: bool = False

@@ -1,4 +1,4 @@
-"""What is known of each row of a user's index beside its words and its vector."""
+"""What is known about each row of a user's index besides its words and vectors."""
 
 import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -21,13 +21,13 @@ from assistant.memory.retrieval.user_profile import Standing, belongs_to_profile
 from assistant.memory.retrieval.vectors.tiers import DAY_S, Marks
 
 CREATED, LAST_USED, IMPORTANCE, CONFIDENCE, USES, FEEDBACK, PINNED, STATEMENT = range(8)
-"""Numbers of each row, side by side: they are needed together, and lie in one line of the
-processor's cache. `CREATED` is when it was last told, `LAST_USED` the same where a memory was never
-used. Times: seconds since 1970."""
+"""Columns of numbers that are stored together, since they are used together and then share a cache
+line. `CREATED` is when it was last said; `LAST_USED` is the same if it was never used. Times are
+seconds since 1970."""
 
 
 class RowMetadata:
-    """Rows only grow; removed ones keep their number and lose their content."""
+    """Rows are only added; removed ones keep their number and lose their content."""
 
     def __init__(self, lifetimes: Lifetimes) -> None:
         self.row_of: dict[str, int] = {}
@@ -36,11 +36,11 @@ class RowMetadata:
         self.kinds: list[MemoryKind] = []
         self.conversations: list[str] = []
         self.all_speakers: frozenset[str] = frozenset()
-        """Replaced as a whole, so it is read without a lock."""
+        """Replaced as a whole, so that it can be read without a lock."""
         self.sources: list[tuple[str, ...]] = []
         self.superseded_by: dict[int, str] = {}
         self._retold: dict[int, tuple[datetime, datetime]] = {}
-        """Of what was told several times: when first, and when last."""
+        """For what was said several times: when first, and when last."""
         self.summaries: set[int] = set()
         self.standing: set[int] = set()
         """Rows of the profile."""
@@ -51,8 +51,7 @@ class RowMetadata:
         self._living = np.empty(0, np.bool_)
         self._never_recalled = np.empty(0, np.bool_)
         self._hidden = np.empty(0, np.bool_)
-        """Rows that the user wants forgotten, and may still take back: those that rest on these
-        exchanges, and these memories."""
+        """Hidden rows: those based on these exchanges, and these memories."""
         self._hidden_exchanges: frozenset[str] = frozenset()
         self._hidden_ids: frozenset[str] = frozenset()
         self._lifetimes = lifetimes
@@ -73,17 +72,17 @@ class RowMetadata:
             self.sources.append(())
             self.before[row] = self.after[row] = NONE
             if memory.kind is MemoryKind.EXCHANGE and memory.conversation:
-                self._link(row, sys.intern(memory.conversation))  # one text for all its rows
+                self._link(row, sys.intern(memory.conversation))  # one string for all its rows
             self.write(row, memory)
 
     def once(self, memories: Sequence[Memory]) -> list[int]:
-        """Places of those that are not here yet, each id once: a fault may have left it twice in
-        the table, and a row that nobody knows of could not be forgotten."""
+        """Positions of memories that are not here yet, each id once: a fault may have left it twice
+        in the table, and a row without an id could not be forgotten."""
         first = {memory.id: at for at, memory in reversed(list(enumerate(memories)))}
         return sorted(at for key, at in first.items() if key not in self.row_of)
 
     def write(self, row: int, memory: Memory) -> None:
-        """All that is known of one row, but for its neighbours."""
+        """Set everything about a row except its neighbours."""
         self.row_of[memory.id] = row
         fresh = self.texts[row] != memory.text
         self._living[row] = True
@@ -113,11 +112,11 @@ class RowMetadata:
         known = (memory.importance, memory.confidence, memory.uses, memory.feedback)
         self._numbers[row] = (created, used, *known, memory.pinned, stated(memory.text))
         self.times.write(row, memory.text, memory.told)
-        if fresh and memory.speaker != ASSISTANT:  # its words tell nothing of who is who
+        if fresh and memory.speaker != ASSISTANT:  # its words don't tell who is who
             self.roles.write(row, memory.text)
 
     def remove(self, rows: Sequence[int]) -> None:
-        """Their neighbours become neighbours of each other."""
+        """Their neighbours become adjacent."""
         for row in rows:
             before, after = int(self.before[row]), int(self.after[row])
             if before != NONE:
@@ -143,8 +142,7 @@ class RowMetadata:
             self.roles.clear(row)
 
     def hide(self, exchanges: Collection[str], ids: Collection[str]) -> None:
-        """Let memories that rest on these exchanges, and these memories, not come up, and all
-        others again."""
+        """Hide memories based on these exchanges, and these memories, and nothing else."""
         self._hidden_exchanges, self._hidden_ids = frozenset(exchanges), frozenset(ids)
         self._hidden[:] = False
         self._hidden[list(self.resting_on(exchanges, ids))] = True
@@ -156,17 +154,17 @@ class RowMetadata:
         return np.flatnonzero(self._hidden)
 
     def forget_speakers(self) -> None:
-        """Those of whom nothing is left."""
+        """Drop speakers of whom nothing is left."""
         self.all_speakers = frozenset(self.speakers[self.living()].tolist())
 
     def resting_on(self, exchanges: Collection[str], ids: Collection[str]) -> set[int]:
-        """Rows that rest on these exchanges, and those of these memories."""
+        """Rows based on these exchanges, and those of these memories."""
         rows = {self.row_of[key] for key in ids if key in self.row_of}
         return rows.union(*(self._rows_of_source.get(source, ()) for source in exchanges))
 
     def outlines(self, user_id: str, rows: Iterable[int]) -> dict[str, Memory]:
-        """The memories of these rows by their ids, as far as RAM knows them; without what is gone
-        or hidden."""
+        """The memories of these rows by id, as far as RAM knows them, without deleted or hidden
+        ones."""
         return {
             self.ids[row]: Memory(
                 id=self.ids[row],
@@ -202,7 +200,7 @@ class RowMetadata:
         return np.flatnonzero(self._living[: len(self.ids)])
 
     def marks(self, rows: Rows) -> Marks:
-        """What decides in which tier they are."""
+        """What decides the rows' tiers."""
         numbers = self._numbers[rows].T
         return Marks(
             created=numbers[CREATED],
@@ -216,23 +214,23 @@ class RowMetadata:
         return datetime.fromtimestamp(self._numbers[row, CREATED], UTC)
 
     def told_between(self, start: float, end: float) -> Rows:
-        """Rows of what was told from `start` on and before `end`, in seconds since 1970."""
+        """Rows said from `start` until before `end`, in seconds since 1970."""
         numbers = self._numbers[: len(self.ids)]
         told = (numbers[:, CREATED] >= start) & (numbers[:, CREATED] < end)
         return np.flatnonzero(self._living[: len(self.ids)] & told & (numbers[:, STATEMENT] > 0))
 
     def successors(self, rows: Rows) -> Rows:
-        """What superseded any of these."""
+        """Rows that superseded any of these."""
         known = rows.tolist() if self.superseded_by else []
         newer = [self.superseded_by.get(row, "") for row in known]
         return np.array([self.row_of[key] for key in newer if key in self.row_of], np.int64)
 
     def states(self, row: int) -> bool:
-        """It is not a mere question."""
+        """Whether it says anything, rather than just asking."""
         return bool(self._numbers[row, STATEMENT] > 0)
 
     def profile(self) -> tuple[Note, ...]:
-        """What is always in the prompt, in its order."""
+        """The notes that are always in the prompt, in order."""
         return profile_notes(
             Standing(
                 self.ids[row],
@@ -246,7 +244,7 @@ class RowMetadata:
         )
 
     def eligible(self, rows: Rows, exclude: Collection[str], now: datetime) -> NDArray[np.bool_]:
-        """Which of the rows may come up: neither hidden nor expired, and resting on none of those
+        """Which of the rows may be found: not hidden, not expired, and not based on excluded
         exchanges."""
         out = self._never_recalled[rows] | self._hidden[rows]
         allowed = ~out & (self._ends[rows] > now.timestamp())
@@ -256,12 +254,13 @@ class RowMetadata:
         return allowed
 
     def expired(self, now: datetime) -> list[str]:
-        """Ids of what has expired, oldest first."""
+        """Ids of expired memories, oldest first."""
         rows = np.flatnonzero(self._ends[: len(self.ids)] <= now.timestamp())
         return [self.ids[row] for row in rows]
 
     def features(self, rows: Rows, now: datetime) -> Features:
-        """
+        """The rows' features for the ranking.
+
         Args:
             rows: ascending.
         """

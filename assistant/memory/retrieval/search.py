@@ -1,4 +1,4 @@
-"""A question looked up in the indexes of one user: the candidates of words, meaning and clues are
+"""Searches a user's indexes for a question: candidates found by words, meaning and constraints are
 ranked together."""
 
 from collections.abc import Collection, Mapping, Sequence
@@ -37,20 +37,20 @@ from assistant.memory.retrieval.vectors.tiers import Tier
 from assistant.memory.transcript.fact_rows import without_redundant
 
 CANDIDATES = 80
-"""The best by words and the best by meaning; their neighbours in the conversation come on top. With
-200 no more of the best twelve are right, and ranking them takes twice the time."""
+"""Candidates by words and by meaning each; their neighbours in the conversation are added. With
+200, the best twelve are no better, and ranking takes twice as long."""
 UNKNOWN = QueryVectors()
 READ = 1_000
-"""Characters of a memory in which the question's words are looked for, to say why it was found."""
+"""Characters of a memory that are checked for the question's words, to explain the result."""
 NEWEST = 100
 """Memories among which the newest statements are looked for."""
 REPEATING = 6
-"""Ranked beyond what is asked for, in place of those that only ask, or tell, the same."""
+"""Ranked in addition, to replace results that only ask or say the same."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What is known of the same rows, by `UserIndex`."""
+    """The parts of a `UserIndex` that a search uses; all have the same rows."""
 
     lexicon: TextAnalyzer
     lexical: LexicalIndex
@@ -69,12 +69,12 @@ def searched(
     exclude: Collection[str],
     limit: SearchDeadline,
 ) -> list[RecalledMemory]:
-    """The k best, best first, without that same question, asked before. Under the index's lock.
+    """The k best results, best first, without earlier instances of the same question. Call it under
+    the index's lock.
 
     Args:
-        exclude: exchanges whose memories stay out.
-        limit: past it they are those that have the question's words or, where there was time to
-            look for them, are near in meaning; nothing else about them is looked at then.
+        exclude: exchanges whose memories are left out.
+        limit: if it passes, only words count, or words and meaning if there was time for both.
     """
     search = _Search.by_words(parts, question, k, now, exclude)
     meaning = parts.vectors.usable(meaning)
@@ -92,10 +92,10 @@ def searched(
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """One search, with what the question's words say.
+    """One search, with the evidence by words.
 
     Attributes:
-        own, context: evidence by words of all rows.
+        own, context: evidence by words for all rows.
     """
 
     parts: Parts
@@ -118,21 +118,21 @@ class _Search:
 
     @property
     def count(self) -> int:
-        """Of candidates by words, and by meaning."""
+        """Number of candidates by words, and by meaning."""
         return max(CANDIDATES, self.k + REPEATING)
 
     def near(self, meaning: QueryVectors) -> Rows:
-        """The nearest in meaning."""
+        """The nearest rows by meaning."""
         vectors, extras = self.parts.vectors, self.parts.extras
         return np.concatenate(
             [vectors.near(meaning, self.count), extras.near(meaning.quick, self.count)]
         )
 
     def candidates(self, meaning: QueryVectors, near: Rows) -> Candidates:
-        """All that may come up, with what is known of each.
+        """All candidates with their features.
 
         Args:
-            near: the nearest in meaning.
+            near: the nearest rows by meaning.
         """
         columns, size = self.parts.columns, len(self.own)
         cosines = partial(_cosines, self.parts, meaning)
@@ -160,8 +160,8 @@ class _Search:
     def in_brief(
         self, meaning: QueryVectors = UNKNOWN, near: Rows | None = None
     ) -> list[RecalledMemory]:
-        """The k best by words and, where the nearest are known, meaning; not by anything else that
-        is known of them, but that what supersedes one of them comes before it."""
+        """The k best by words and, if known, meaning alone; but a memory that supersedes a result
+        comes before it."""
         columns = self.parts.columns
         rows = best_by_words(self.own, self.count)
         rows = rows if near is None else np.concatenate([rows, near])
@@ -177,7 +177,7 @@ class _Search:
         return self.best(rank_in_brief(rows, own, cosines, features, weights, self.k + REPEATING))
 
     def best(self, ranked: Sequence[Ranked]) -> list[RecalledMemory]:
-        """The first k of them that tell something."""
+        """The first k that say something new."""
         parts, rows = self.parts, [each.row for each in ranked]
         asked = parts.lexicon.terms(self.question.text)
         whole = self.question.words == self.question.text
@@ -193,10 +193,10 @@ def _cosines(parts: Parts, meaning: QueryVectors, rows: Rows) -> Cosines:
 def newest_stated(
     columns: RowMetadata, k: int, exclude: Collection[str], now: datetime
 ) -> list[RecalledMemory]:
-    """What the user stated last, newest first. Under the index's lock.
+    """The user's newest statements, newest first. Call it under the index's lock.
 
     Args:
-        exclude: exchanges whose memories stay out.
+        exclude: exchanges whose memories are left out.
     """
     rows = columns.living()[-NEWEST:]
     rows = rows[columns.eligible(rows, exclude, now)][::-1]
@@ -219,13 +219,13 @@ def newest_stated(
 
 
 def head(text: str) -> str:
-    """What is looked at of a text: whoever pastes a megabyte must not make recall late for ever."""
+    """The part of a text that is read: a pasted megabyte must not slow down recall for ever."""
     return text[:LONGEST_DOCUMENT]
 
 
 def words_of(memory: Memory) -> tuple[str, str]:
-    """Text and context as the lexical index takes them. None of a summary: it is never looked for
-    by its words, and they would only make those of its sources seem common."""
+    """Text and context for the lexical index. Empty for a summary: it is not searched by words, and
+    would make its sources' words seem common."""
     if memory.kind is MemoryKind.SUMMARY:
         return "", ""
     return head(memory.text), memory.context
@@ -234,10 +234,11 @@ def words_of(memory: Memory) -> tuple[str, str]:
 def _found(
     parts: Parts, asked: Mapping[str, set[str]], ranked: Ranked, tier: Tier, matches: bool
 ) -> RecalledMemory:
-    """
+    """Make a result.
+
     Args:
         asked: the question's words and their stems.
-        matches: whether it may have any of them. What a summary has no index knows.
+        matches: whether it may contain any of them; unknown for summaries, which aren't indexed.
     """
     columns, row = parts.columns, ranked.row
     text = columns.texts[row]

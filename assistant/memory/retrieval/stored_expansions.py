@@ -1,7 +1,7 @@
-"""What was made of exchanges for the index, as it is kept beside them (`Derived`) and read again.
+"""Stores and reads what models derived from exchanges for the index (`DerivedOutput`).
 
-With the vectors, so that a start has nothing to encode: 8 bits a dimension, which is all that the
-index keeps of them.
+Vectors are stored too, so that a start has nothing to encode: 8 bits per dimension, which is all
+that the index keeps.
 """
 
 import base64
@@ -22,17 +22,17 @@ from assistant.memory.transcript.exchange_rows import Read
 from assistant.memory.transcript.hidden_rows import LOOKED_UP
 
 DESCRIBED = "describe"
-"""The kind of output."""
+"""The kind of derived output."""
 STEPS = 127
 
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """Of one exchange.
+    """A description of one exchange.
 
-    `key` tells what it was made from, and how; `parts` what the model was asked for. `of` is the
-    `fingerprint` of the words that it describes. `vectors`, by `encoder`, are the description's, if
-    there is one, and the questions'.
+    `key` identifies its inputs and method; `parts` lists what the model was asked for. `of` is the
+    `fingerprint` of the words described. `vectors`, by `encoder`, are those of the description, if
+    there is one, and of the questions.
     """
 
     key: str
@@ -45,7 +45,7 @@ class Description:
 
 
 def content_of(made: Description) -> dict[str, Any]:
-    """As JSON can hold it."""
+    """A description as JSON-compatible values."""
     codes = np.rint(made.vectors * STEPS).astype(np.int8)
     return {
         "key": made.key,
@@ -76,8 +76,8 @@ def description(content: Mapping[str, Any]) -> Description:
 def extras(
     transcript: Read, user: str, encoder: str, exchanges: Collection[str] | None = None
 ) -> dict[str, Expansion]:
-    """What was made of these exchanges, or of all, by the ids of the memories that it is of; what
-    is hidden too.
+    """What was derived from these exchanges, or from all, by the ids of the memories; includes
+    hidden ones.
 
     Args:
         encoder: whose vectors are wanted.
@@ -100,7 +100,7 @@ def _extra(made: Description, encoder: str, sources: Sequence[str]) -> Expansion
 
 
 def _sources(db: sqlite3.Connection, numbers: Sequence[int], user: str) -> dict[int, list[str]]:
-    """Of these outputs: by themselves where they are few, else by reading all."""
+    """The sources of these outputs: looked up one by one if few, otherwise by reading all."""
     found: dict[int, list[str]] = {number: [] for number in numbers}
     query = "SELECT derived, exchange FROM derived_source"
     if len(numbers) <= LOOKED_UP:

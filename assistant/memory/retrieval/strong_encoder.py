@@ -1,5 +1,5 @@
-"""The stronger encoder as the rest of the program calls it: loaded beside the conversation, and its
-vectors made while nobody speaks."""
+"""Controls the stronger encoder: loads it during the conversation, and makes its vectors in
+silence."""
 
 import asyncio
 from collections.abc import Callable
@@ -13,14 +13,14 @@ from assistant.memory.store.write_priority import WriterThread
 
 
 class Strengthening:
-    """Of one user's memories. Where there is only one encoder it does nothing.
+    """The stronger encoder for one user's memories. Does nothing if there is only one encoder.
 
     Args:
-        encoder: the quick one, which has the stronger one, or has none.
-        vectors: of the stronger encoder.
-        index: of the memories; None until it is read.
+        encoder: the fast encoder, which refers to the stronger one, if any.
+        vectors: the stronger encoder's vectors.
+        index: the index of the memories; None until it is read.
         load: loads the stronger encoder and its vectors, on the writing thread.
-        writing: the thread on which memories are written.
+        writing: the writing thread.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class Strengthening:
         self._writing = writing
 
     def begin(self) -> "Future[None]":
-        """Load it beside what goes on, and ask it too from then on; once. Any thread."""
+        """Load it in the background, once, and use it from then on. Any thread."""
         return self._writing.submit(self._load)
 
     def missing(self) -> int:
@@ -47,8 +47,8 @@ class Strengthening:
         return index.dense.missing if index is not None else 0
 
     async def some(self, most: int) -> int:
-        """Give so many memories its vector; returns how many lacked it. Cancelled, it stops at
-        once.
+        """Encode up to `most` memories; returns how many lacked a vector. Stops at once if
+        cancelled.
 
         Raises:
             ModelError: they can't be encoded.
@@ -68,15 +68,15 @@ class Strengthening:
         return len(ids)
 
     def rest(self) -> None:
-        """Nothing is to be strengthened for a while. Quick; any thread."""
+        """Release memory: nothing will be encoded for a while. Quick; any thread."""
         if self._encoder.stronger is not None:
             self._encoder.stronger.rest()
 
     async def outdated(self) -> bool:
-        """The store has vectors of encoders that are chosen no more. Raises StoreError."""
+        """Whether the store has vectors of encoders no longer chosen. Raises StoreError."""
         return bool(await asyncio.to_thread(self._vectors.outdated))
 
     async def drop_outdated(self) -> None:
-        """Drop them. Doesn't raise."""
+        """Drop those vectors. Doesn't raise."""
         loop = asyncio.get_running_loop()
         await loop.run_in_executor(self._writing, self._vectors.drop_outdated)

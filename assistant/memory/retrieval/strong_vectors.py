@@ -1,8 +1,8 @@
-"""The vectors of a stronger encoder beside the quick one's: brought into RAM after the rest, made
-while nobody speaks, and dropped when no encoder of that name is chosen any more.
+"""Manages the stronger encoder's vectors beside the fast one's: loads them after the rest, makes
+them in silence, and drops those of encoders no longer chosen.
 
-All of it runs on the thread that writes, and a failure costs nothing but what the stronger encoder
-would have found: the quick one serves until then.
+Everything runs on the writing thread. A failure only costs what the stronger encoder would have
+found: until then the fast one is used.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,11 +19,11 @@ from assistant.memory.store.write_queue import WriteQueue
 
 
 class Stronger:
-    """Of one user's memories.
+    """The stronger vectors of one user's memories.
 
     Args:
-        encoder: the quick one, which has the stronger one, or has none.
-        tell: told once where it can't be had.
+        encoder: the fast encoder, which refers to the stronger one, if any.
+        tell: receives a notice, once, if the stronger encoder can't be loaded.
     """
 
     def __init__(
@@ -37,18 +37,18 @@ class Stronger:
 
     @property
     def ready(self) -> bool:
-        """It is there, and in use. Any thread."""
+        """Whether it is loaded and in use. Any thread."""
         return self._quick.stronger is not None and self._quick.stronger.loaded
 
     @property
     def chosen(self) -> tuple[str, ...]:
-        """Names of the encoders whose vectors are wanted, the quick one first."""
+        """Names of the encoders in use, the fast one first."""
         both = (self._quick, self._quick.stronger)
         return tuple(each.name for each in both if each is not None)
 
     def begin(self, index: UserIndex) -> None:
-        """Load it, if there is one and it isn't there yet, and give the index what the store has of
-        its vectors. Takes a second. Doesn't raise."""
+        """Load the stronger encoder if there is one, and give the index its stored vectors. Takes a
+        second. Doesn't raise."""
         stronger = self._quick.stronger
         if stronger is None or stronger.loaded or self._failed:
             return
@@ -56,13 +56,13 @@ class Stronger:
             stronger.load()
         except ModelError as error:
             self._failed = True
-            told = f"{error} Recall goes by {self._quick.name} alone."
+            told = f"{error} Recall uses {self._quick.name} alone."
             self._tell(Notice(told, Severity.WARNING, error.mend))
             return
         self.attach(index)
 
     def attach(self, index: UserIndex) -> None:
-        """The index is another one now. Does nothing before `begin`. Doesn't raise."""
+        """Serve a new index. Does nothing before `begin`. Doesn't raise."""
         stronger = self._quick.stronger
         if stronger is not None and stronger.loaded:
             index.attach_stronger(stronger.dimensions)
@@ -79,7 +79,7 @@ class Stronger:
             index.set_vectors(ids, vectors[present], stronger=True)
 
     def anew(self) -> None:
-        """What there is of its vectors is made again. Doesn't raise."""
+        """Drop all of its vectors, so that they are made again. Doesn't raise."""
         stronger = self._quick.stronger
         if stronger is not None:
             self._store.write(lambda table: table.drop_encoder(stronger.name))
@@ -87,7 +87,7 @@ class Stronger:
     def take_in(
         self, index: UserIndex, ids: Sequence[str], texts: Sequence[str], vectors: Vectors
     ) -> None:
-        """Vectors that were made of these texts meanwhile, as far as they are still said. Doesn't
+        """Store vectors made from these texts, unless a text has changed meanwhile. Doesn't
         raise."""
         stronger = self._quick.stronger
         if stronger is None:
@@ -102,8 +102,8 @@ class Stronger:
             )
 
     def outdated(self) -> list[str]:
-        """Encoders of which the store has vectors and that are chosen no more. A store that
-        machines share is let alone: another one may have chosen them. Any thread.
+        """Encoders with stored vectors that are no longer chosen. None for a store shared between
+        machines, since another may use them. Any thread.
 
         Raises:
             StoreError: it can't be read.
@@ -114,7 +114,7 @@ class Stronger:
         return sorted(set(table.encoders()) - set(self.chosen))
 
     def drop_outdated(self) -> None:
-        """Drop their vectors, of all users. Doesn't raise."""
+        """Drop their vectors for all users. Doesn't raise."""
 
         def drop(table: MemoryTable) -> None:
             for name in self.outdated():

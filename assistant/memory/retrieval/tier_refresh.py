@@ -1,4 +1,4 @@
-"""Ageing: now and then each memory moves into the tier where it stands by now."""
+"""Reassigns memories to tiers from time to time."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -15,10 +15,10 @@ from assistant.memory.store.table import MemoryTable
 
 
 class TierRefresh:
-    """Not thread-safe: the memory's writing thread calls it, when an exchange has been stored.
+    """Not thread-safe: called on the writing thread after an exchange has been stored.
 
-    Without an exchange nothing comes, is used or changes, and the order in which memories stand
-    hardly changes: no timer wakes the machine for it.
+    Without an exchange nothing is added, used or changed, so the tiers hardly change: no timer
+    wakes the machine.
 
     Args:
         clock: in seconds, never set back.
@@ -30,7 +30,7 @@ class TierRefresh:
         self._aged: tuple[UserIndex, float] | None = None
 
     def due(self, index: UserIndex) -> bool:
-        """It is a new index, or the time has come."""
+        """Whether the index is new, or it is time again."""
         if self._aged is None or self._aged[0] is not index:
             return True
         return self._clock() - self._aged[1] >= self._tiers.ageing_s
@@ -39,7 +39,7 @@ class TierRefresh:
         """Raises StoreError: the exact vectors can't be read; the tiers stay as they are.
 
         Args:
-            encoders: the quick one and, where there is one, the stronger one.
+            encoders: the fast one and, if there is one, the stronger one.
         """
         self._aged = (index, self._clock())
 

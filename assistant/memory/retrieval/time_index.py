@@ -1,9 +1,9 @@
-"""When memories were told, and what days they tell of, for questions that name a time.
+"""When memories were said, and which days they mention, for questions that name a time.
 
-"What was it with the boiler in May?" means what was told in May, and what tells of a day in May.
-Such memories are lifted; how far the others lie outside fades, since people tell of a thing days
-later, and say "last month" of what is five weeks ago. Only where a question asks for nothing but a
-time ("What did I say yesterday?") is everything else left out.
+"What was it with the boiler in May?" means what was said in May, and what mentions a day in May.
+Such memories get a bonus, which fades with the distance from that time, since people mention a
+thing days later, and say "last month" about five weeks ago. Only if a question asks for nothing but
+a time ("What did I say yesterday?") is everything else left out.
 """
 
 import re
@@ -24,16 +24,16 @@ Days = NDArray[np.float32]
 """Shape (rows,): days since year 1, as `date.toordinal` counts them; NaN for none."""
 
 TOLD = 2
-"""Spans of one memory that are kept: who names more tells of no time in particular."""
+"""Spans kept per memory: whoever names more means no particular time."""
 LONGEST = 400
-"""Days of a span that a memory tells of; a longer one says little."""
+"""Longest span in days that a memory may mention; longer ones say little."""
 FADE_DAYS = 2.0
 FADE_SHARE = 0.25
-"""Outside of a span closeness is halved each time so many days have passed, and this share of the
-span's length on top; at most `FADE_MOST`."""
+"""Outside a span, closeness is halved every so many days, plus this share of the span's length; at
+most every `FADE_MOST` days."""
 FADE_MOST = 14.0
 NEAR = 0.5
-"""Closeness of what is left where only the time is asked for."""
+"""Least closeness of memories that are kept if only a time is asked for."""
 _NOTHING_ELSE = (
     "what who did do does was were have has had i we you me us my our tell told telling say said "
     "saying talk talked talking mention mentioned discuss discussed speak spoke happen happened "
@@ -41,7 +41,7 @@ _NOTHING_ELSE = (
     "and with remember can could please over been there"
 )
 NOTHING_ELSE = frozenset(_NOTHING_ELSE.split())
-"""Words of a question that asks for a time alone."""
+"""Words of a question that asks only for a time."""
 _WORD = re.compile(r"[^\W_]+")
 
 
@@ -50,7 +50,8 @@ _ASKS_WHEN = re.compile(r"\W*(?:(?:and|so|but|oh|hey) )*when\b|.*\bhow long ago\
 
 @dataclass(frozen=True, slots=True)
 class TimeAsked:
-    """The time that a question names, or asks for. `alone`: it asks for nothing else."""
+    """The time that a question names. `alone`: it asks for nothing else. `when`: it asks for a
+    time."""
 
     spans: tuple[Span, ...]
     alone: bool
@@ -58,7 +59,8 @@ class TimeAsked:
 
 
 def time_asked(text: str, now: datetime) -> TimeAsked | None:
-    """None where a question has nothing to do with time. About 0.1 ms where it has, else 5 µs."""
+    """The time that a question names; None if it has none. Takes 0.1 ms if it has, otherwise 5
+    µs."""
     when = _ASKS_WHEN.match(text) is not None
     found = find_time_expressions(text, now.astimezone().date())
     if not found.spans and not when:
@@ -68,12 +70,12 @@ def time_asked(text: str, now: datetime) -> TimeAsked | None:
 
 
 class RowTimes:
-    """Of each row of an index the day on which it was told, and the days that it tells of."""
+    """For each row of an index, the day it was said and the days it mentions."""
 
     def __init__(self) -> None:
         self._said = np.empty(0, np.float32)
         self._told = np.empty((0, TOLD, 2), np.float32)
-        """First and last days; NaN where it tells of none."""
+        """First and last days; NaN if it mentions none."""
 
     def reserve(self, room: int) -> None:
         more = room - len(self._said)
@@ -95,7 +97,7 @@ class RowTimes:
         self._said[row] = self._told[row] = np.nan
 
     def within(self, asked: TimeAsked, size: int) -> Rows:
-        """Those of the first `size` rows that were told in this time, or tell of it."""
+        """Those of the first `size` rows that were said in this time, or mention it."""
         inside = np.zeros(size, np.bool_)
         for first, last in _ordinals(asked.spans):
             inside |= (self._said[:size] >= first) & (self._said[:size] <= last)
@@ -105,12 +107,12 @@ class RowTimes:
         return np.flatnonzero(inside)
 
     def belonging(self, rows: Rows, asked: TimeAsked) -> Rows:
-        """Those of the rows that are of this time, or near it."""
+        """Those of the rows that belong to this time, or are close to it."""
         return rows[self._closeness(rows, asked.spans) >= NEAR]
 
     def evidence(self, rows: Rows, asked: TimeAsked | None) -> tuple[Values | None, Values | None]:
-        """How close the rows are to the time that was named, in [0, 1]: 1 for what was told in it,
-        or tells of a day in it; and, where it was asked when, 1 for what tells of some day."""
+        """How close the rows are to the named time, in [0, 1]: 1 if said in it or mentioning a day
+        in it; and if the question asks when, 1 for rows that mention any day."""
         if asked is None:
             return None, None
         dated = np.asarray(~np.isnan(self._told[rows, 0, 0]), np.float64) if asked.when else None
@@ -134,7 +136,7 @@ def _ordinals(spans: Iterable[Span]) -> list[tuple[int, int]]:
 
 
 def _faded(starts: Days, ends: Days, first: int, last: int) -> Values:
-    """NaN where there are no days."""
+    """NaN if there are no days."""
     apart = np.maximum(0.0, np.maximum(first - ends, starts - last))
     half = min(FADE_MOST, FADE_DAYS + FADE_SHARE * (last - first + 1))
     return np.asarray(np.exp2(-apart / half), np.float64)

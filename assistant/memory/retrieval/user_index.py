@@ -1,7 +1,7 @@
-"""All memories of one user, in RAM, as recall searches them.
+"""All memories of one user in RAM, as recall searches them.
 
-Rows 0, 1, 2… are the same in the lexical index, the vectors and the columns here. A row that is
-forgotten stays as a gap without content, so that the others keep their numbers.
+Row numbers are the same in the lexical index, the vectors and the metadata. A forgotten row stays
+as an empty gap, so that the others keep their numbers.
 """
 
 import math
@@ -37,22 +37,22 @@ from assistant.memory.retrieval.vectors.tiers import Tier, Tiers, assigned
 from assistant.memory.store.lance_schema import Batch
 
 OUTLINED_AT_ONCE = 250
-"""Two milliseconds."""
+"""Takes two milliseconds."""
 ADDED_AT_ONCE = 32
-"""The same."""
+"""Takes two milliseconds."""
 LONG = 2_000
-"""New memories that one may leave to be gone through word by word."""
+"""Unmerged memories that may be left in the word index, which searches them one by one."""
 BREATH_S = 0.0005
 
 
 class UserIndex:
-    """Thread-safe: a search and a change wait for each other, for a few milliseconds, and a search
-    no longer than its limit.
+    """Thread-safe: searches and changes wait for each other for a few milliseconds, and a search no
+    longer than its limit.
 
     Args:
-        dimensions: of the quick encoder's vectors; where nothing else is said they are meant.
+        dimensions: of the fast encoder's vectors, which are meant unless stated otherwise.
         lifetimes: when memories without a date of their own expire; default: never.
-        enrichment: what of that which was made of them counts; default: nothing.
+        enrichment: how much results of idle work count; default: nothing.
     """
 
     def __init__(
@@ -73,15 +73,15 @@ class UserIndex:
         self._ranking = ranking
         self._lock = threading.Lock()
         self.profile: tuple[Note, ...] = ()
-        """What is always in the prompt. Replaced as a whole, so it is read without a lock."""
+        """Notes that are always in the prompt. Replaced as a whole, so that no lock is needed."""
 
     def __len__(self) -> int:
-        """Memories that there are."""
+        """Number of memories."""
         return len(self._columns.row_of)
 
     @property
     def shown(self) -> int:
-        """Those of them that are not hidden."""
+        """Number of memories that are not hidden."""
         with self._lock:
             return len(self) - len(self._columns.all_hidden())
 
@@ -89,23 +89,23 @@ class UserIndex:
         return key in self._columns.row_of
 
     def sources(self) -> set[str]:
-        """The exchanges of the transcript that some memory rests on."""
+        """The exchanges that memories are based on."""
         with self._lock:
             return {source for each in self._columns.sources for source in each}
 
     def load(self, batches: Iterable[Batch], encoder: str | None) -> None:
-        """Take in a scan of the table, which comes in the order in which things were said; without
-        an encoder they have no vectors yet.
+        """Load a scan of the table, in the order things were said; without an encoder, without
+        vectors.
 
         Raises:
-            StoreError: the scan broke off; the index holds what had come by then.
+            StoreError: the scan failed; the index has what was read before.
         """
         given: list[tuple[str, str]] = []
         try:
             for batch in batches:
                 memories = batch.memories()
                 if any(memory.user_id != self.user_id for memory in memories):
-                    raise StoreError("The memories hold what is another user's; nothing is read.")
+                    raise StoreError("The memories include another user's; nothing is read.")
                 once = self._columns.once(memories)
                 memories = [memories[at] for at in once]
                 if encoder is None:
@@ -117,26 +117,26 @@ class UserIndex:
                 self._columns.add(memories)
                 given += map(words_of, memories)
         finally:
-            # All at once: each large piece is folded into the whole.
+            # All at once: merging each large piece would take longer.
             self._lexical.add([text for text, _ in given], [context for _, context in given])
             self.profile = self._columns.profile()
 
     def add(self, memories: Sequence[Memory], vectors: Vectors | None = None) -> None:
-        """They are found by their words when this returns, and by meaning once they have vectors.
-        Of many a search, and who forgets, waits for a few alone.
+        """Add memories. They can be found by words when this returns, and by meaning once they have
+        vectors. Many are added in small batches, so that searches and forgetting wait only briefly.
 
         Args:
             vectors: shape (len(memories), dimensions); NaN where there is none yet.
 
         Raises:
-            ValueError: a memory is another user's, or is there already.
+            ValueError: a memory is another user's, or already here.
         """
         for memory in memories:
             if memory.user_id != self.user_id or memory.id in self._columns.row_of:
                 raise ValueError(f"memory {memory.id} does not belong here, or is here already")
         for at in range(0, len(memories), ADDED_AT_ONCE):
             if at:
-                time.sleep(BREATH_S)  # who waits for the lock would not get it in between
+                time.sleep(BREATH_S)  # otherwise nobody else would get the lock in between
             piece = slice(at, at + ADDED_AT_ONCE)
             with self._lock:
                 self._add(memories[piece], None if vectors is None else vectors[piece])
@@ -154,7 +154,7 @@ class UserIndex:
         self.profile = self._columns.profile()
 
     def set_vectors(self, ids: Sequence[str], vectors: Vectors, *, stronger: bool = False) -> None:
-        """Those of memories that are gone by now are dropped."""
+        """Set vectors; those of memories that are gone are dropped."""
         with self._lock:
             known = [at for at, key in enumerate(ids) if key in self._columns.row_of]
             rows = [self._columns.row_of[ids[at]] for at in known]
@@ -162,12 +162,12 @@ class UserIndex:
             give(rows, vectors[known])
 
     def attach_stronger(self, dimensions: int) -> None:
-        """There is a stronger encoder from now on, whose vectors are given bit by bit."""
+        """Add a stronger encoder, whose vectors follow bit by bit."""
         with self._lock:
             self._vectors.attach(dimensions)
 
     def saying(self, ids: Sequence[str], texts: Sequence[str]) -> list[int]:
-        """Positions of those that are here and still say this."""
+        """Positions of those that are here and still have this text."""
         with self._lock:
             rows, said = self._columns.row_of, self._columns.texts
             known = [at for at, key in enumerate(ids) if key in rows]
@@ -175,11 +175,11 @@ class UserIndex:
 
     @property
     def dense(self) -> DenseIndex:
-        """Its properties may be read by any thread; all else is this index's."""
+        """Any thread may read its properties; the rest belongs to this index."""
         return self._vectors
 
     def update(self, memory: Memory) -> None:
-        """Its fields are other ones now. A changed text needs a new vector too.
+        """Replace a memory's fields. A changed text needs a new vector too.
 
         Raises:
             KeyError: it isn't here.
@@ -194,15 +194,15 @@ class UserIndex:
             self.profile = self._columns.profile()
 
     def enrich(self, extras: Mapping[str, Expansion]) -> None:
-        """What was made of memories, in place of what was; those that are not here, or have another
-        text by now, are left out."""
+        """Replace the expansions of memories; skips those that are gone or have another text
+        now."""
         with self._lock:
             row_of, texts = self._columns.row_of, self._columns.texts
             here = {row_of[key]: each for key, each in extras.items() if key in row_of}
             self._extras.put({n: each for n, each in here.items() if each.fits(texts[n])})
 
     def remove(self, ids: Iterable[str]) -> None:
-        """Out of recall at once; `purge` leaves no trace of their words."""
+        """Remove from recall at once; `purge` removes every trace of the words."""
         with self._lock:
             rows = [self._columns.row_of[key] for key in ids if key in self._columns.row_of]
             if rows:
@@ -213,8 +213,8 @@ class UserIndex:
                 self.profile = self._columns.profile()
 
     def hide(self, exchanges: Collection[str], ids: Collection[str]) -> None:
-        """What rests on these exchanges, and these memories, is not found from now on, nor always
-        told, also what comes later; all else is. Takes some 0.1 ms for a hundred of them."""
+        """Hide what is based on these exchanges, and these memories, including later additions;
+        show everything else. Takes some 0.1 ms for a hundred."""
         with self._lock:
             self._columns.hide(exchanges, ids)
             self._extras.hide(exchanges)
@@ -223,9 +223,9 @@ class UserIndex:
     def outlines(
         self, exchanges: Collection[str] | None = None, ids: Collection[str] = ()
     ) -> dict[str, Memory]:
-        """By their ids, without what only the table knows: what rests on these exchanges, and these
-        memories; default: all. What is hidden is left out. Blocking; a search waits for a
-        piece of it alone."""
+        """Memories by id, as far as RAM knows them: those based on these exchanges, and these
+        memories; default: all. Hidden ones are left out. Blocking; searches wait for one piece at
+        a time."""
         with self._lock:
             columns = self._columns
             if exchanges is None:
@@ -235,23 +235,23 @@ class UserIndex:
         found: dict[str, Memory] = {}
         for at in range(0, len(rows), OUTLINED_AT_ONCE):
             if at:
-                time.sleep(BREATH_S)  # who waits for the lock would not get it in between
+                time.sleep(BREATH_S)  # otherwise nobody else would get the lock in between
             with self._lock:
                 found |= columns.outlines(self.user_id, rows[at : at + OUTLINED_AT_ONCE])
         return found
 
     @property
     def unmerged(self) -> int:
-        """Memories that `tidy` would fold in."""
+        """Memories that `tidy` would merge."""
         return self._lexical.unmerged
 
     def tidy(self) -> None:
-        """Fold what is new into the large index; for when nobody speaks."""
+        """Merge new rows into the large index; for times of silence."""
         self._lexical.merge()
         self._extras.tidy()
 
     def purge(self) -> None:
-        """Drop every word that only a removed memory had, or what was made of it."""
+        """Remove every word that only removed memories, or their expansions, had."""
         with self._lock:
             self._extras.delete_hidden()
             self._columns.forget_speakers()
@@ -261,11 +261,11 @@ class UserIndex:
     def age(
         self, tiers: Tiers, now: datetime, *reads: Callable[[Sequence[str]], Mapping[str, Vector]]
     ) -> None:
-        """Choose anew what is in which tier; searches go on meanwhile.
+        """Reassign the tiers; searches continue meanwhile.
 
         Args:
-            reads: gives exact vectors by id, as far as it has them; may raise, and then nothing has
-                changed. First the quick encoder's, then, where there is one, the stronger one's.
+            reads: return exact vectors by id, as far as available; may raise, and then nothing has
+                changed. First the fast encoder's, then the stronger one's, if there is one.
         """
         with self._lock:
             living = self._columns.living()
@@ -286,14 +286,14 @@ class UserIndex:
         return np.stack([found.get(key, none) for key in ids])
 
     def tier(self, key: str) -> Tier | None:
-        """Of one memory; None where it isn't here."""
+        """The tier of a memory; None if it isn't here."""
         with self._lock:
             row = self._columns.row_of.get(key)
             return self._vectors.quick.tiers([row])[0] if row is not None else None
 
     def tier_counts(self) -> dict[Tier, int]:
-        """How many memories each tier holds, without the hidden ones; the cold one all without a
-        vector too."""
+        """How many memories each tier holds, without hidden ones; those without a vector are
+        cold."""
         with self._lock:
             quick = self._vectors.quick
             hot, warm = len(quick.hot), len(quick.warm)
@@ -302,7 +302,7 @@ class UserIndex:
             return {tier: count - hidden[tier] for tier, count in all_of_them.items()}
 
     def without_vectors(self, limit: int, *, stronger: bool = False) -> tuple[list[str], list[str]]:
-        """Ids and texts of what has no vector yet, the newest first."""
+        """Ids and texts of memories without a vector, newest first."""
         columns = self._columns
         with self._lock:
             if stronger:
@@ -313,20 +313,20 @@ class UserIndex:
             return [columns.ids[row] for row in rows], [columns.texts[row] for row in rows]
 
     def nearest(self, vector: Vector, k: int) -> list[str]:
-        """Ids of the k nearest in meaning, whatever else speaks for or against them."""
+        """Ids of the k nearest in meaning, regardless of anything else."""
         with self._lock:
             rows, _ = self._vectors.quick.search(vector, k)
             return [self._columns.ids[row] for row in rows]
 
     def has_vector(self, key: str) -> bool:
-        """Whether the memory is there and has its vector."""
+        """Whether the memory is here and has a vector."""
         with self._lock:
             row = self._columns.row_of.get(key)
             return row is not None and bool(self._vectors.quick.has([row])[0])
 
     def alike(self, key: str, k: int) -> list[tuple[str, float]]:
-        """Ids of the k nearest in meaning to a memory, nearest first, with their cosines; none
-        where it is gone, or has no vector yet."""
+        """Ids of the k memories nearest in meaning to this one, nearest first, with cosines; none
+        if it is gone, or has no vector yet."""
         with self._lock:
             row = self._columns.row_of.get(key)
             if row is None or not self._vectors.quick.has([row])[0]:
@@ -338,12 +338,12 @@ class UserIndex:
             return [(self._columns.ids[each], cosine) for each, cosine in shown if each != row][:k]
 
     def newest(self, count: int) -> list[str]:
-        """Ids of those that came last."""
+        """Ids of the memories added last."""
         with self._lock:
             return [self._columns.ids[row] for row in self._columns.living()[-count:]]
 
     def recent(self, k: int, exclude: Collection[str], now: datetime) -> list[RecalledMemory]:
-        """What the user stated last, newest first; nothing where the index is being changed.
+        """The user's newest statements, newest first; none while the index is being changed.
 
         Args:
             exclude: as in `search`.
@@ -356,12 +356,12 @@ class UserIndex:
             self._lock.release()
 
     def expired(self, now: datetime) -> list[str]:
-        """Ids of what has expired, and comes up no more."""
+        """Ids of expired memories, which are no longer found."""
         with self._lock:
             return self._columns.expired(now)
 
     def speakers(self) -> frozenset[str]:
-        """All of whom there is something."""
+        """Names of everyone there are memories of."""
         return self._columns.all_speakers
 
     def search(
@@ -375,13 +375,14 @@ class UserIndex:
         exclude: Collection[str] = (),
         limit: SearchDeadline | None = None,
     ) -> list[RecalledMemory]:
-        """The best memories for a question, best first, without that same question, asked before.
+        """The best memories for a question, best first, without earlier instances of the same
+        question.
 
         Args:
-            vector: of `question.meaning`, shape (dimensions,); None goes by the words alone.
-            stronger: the stronger encoder's, where it was there in time.
-            exclude: exchanges that the prompt holds anyway; memories that rest on them stay out.
-            limit: past it the words decide, or nothing is found; default: none.
+            vector: of `question.meaning`, shape (dimensions,); None: search by words alone.
+            stronger: the stronger encoder's vector, if it was ready in time.
+            exclude: exchanges already in the prompt; memories based on them are left out.
+            limit: after it only words count, or nothing is found; default: none.
         """
         limit = limit or SearchDeadline(math.inf)
         if not limit.acquire(self._lock):

@@ -1,8 +1,8 @@
-"""What is always in the prompt: the user's name, how to address them, how they want to be answered,
+"""The user's profile, which is always in the prompt: their name, how to address and answer them,
 and what they pinned.
 
-A name is taken from the user's own words only where they leave no doubt ("My name is Anna.", "Call
-me Annie."), so that a doubtful one costs nothing but having to be told.
+A name is only taken from words of the user that leave no doubt ("My name is Anna.", "Call me
+Annie."); if one is missed, the user just has to say it again.
 """
 
 from collections.abc import Iterable
@@ -25,7 +25,7 @@ def belongs_to_profile(memory: Memory) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A memory that may stand in every prompt; see `belongs_to_profile`."""
+    """A memory that may be in every prompt; see `belongs_to_profile`."""
 
     id: str
     text: str
@@ -36,10 +36,10 @@ class Standing:
 
 
 def profile_notes(standing: Iterable[Standing]) -> tuple[Note, ...]:
-    """As the prompt shows them: the name, how to be addressed, and the others, newest first.
+    """The notes for the prompt: name, form of address, then the others, newest first.
 
     Args:
-        standing: without what is superseded or never to be recalled.
+        standing: without superseded or never-recalled memories.
     """
     newest_first = sorted(standing, key=lambda each: (-each.created, each.id))
     names: dict[str, Standing] = {}

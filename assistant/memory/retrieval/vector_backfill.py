@@ -1,7 +1,7 @@
-"""Vectors for what has none yet: a few at a time, the newest first.
+"""Encodes memories that have no vector yet: a few at a time, newest first.
 
-After the encoder was changed that is everything. Older memories are found by their words until
-their turn comes.
+After a change of encoder these are all memories. Until its turn comes, an older memory is found by
+its words only.
 """
 
 import threading
@@ -19,15 +19,15 @@ from assistant.memory.store.write_priority import yield_to_speech
 from assistant.memory.store.write_queue import WriteQueue
 
 ENCODED_AT_ONCE = 16
-"""Texts; between two times what may wait lets go first who speaks."""
+"""Texts encoded at once; between two batches, low-priority work yields to speech."""
 AT_ONCE = 64
 """Memories that get their vectors in one write."""
 BY_THE_WAY = 256
-"""The same where somebody waits for the end of it all."""
+"""Memories per write while someone waits for all of them."""
 
 
 class Embedder:
-    """Of one user's memories, on the thread that writes.
+    """Encodes one user's memories on the writing thread.
 
     Args:
         taking_in: held while memories are added.
@@ -49,17 +49,17 @@ class Embedder:
         self._done = done
 
     def run(self, index: UserIndex, at_once: int, most: int | None = None) -> bool:
-        """Says whether that is all that can be done. Doesn't raise.
+        """Returns whether nothing more can be done. Doesn't raise.
 
         Args:
-            at_once: memories in one write.
-            most: how many in all, or a few more; default: all.
+            at_once: memories per write.
+            most: about how many in all; default: all.
         """
         embedded, before = 0, list[str]()
         while most is None or embedded < most:
             with self._taking_in:
                 ids, texts = index.without_vectors(at_once)
-            if not ids or ids == before:  # what the encoder makes nothing of stays without
+            if not ids or ids == before:  # the encoder can't encode these
                 self._done(index)
                 return True
             before = ids

@@ -1,4 +1,4 @@
-"""Limits that a store comes near to are told before they are met, each once, in one sentence."""
+"""Warns once, before it happens, that the disk or the memory index is getting too full."""
 
 import shutil
 from collections.abc import Callable
@@ -7,18 +7,18 @@ from pathlib import Path
 from assistant.events import Event, MemoriesRead, Notice, Severity, TurnEnded
 
 LEAST_FREE = 500 * 2**20
-"""Bytes. Compacting a store writes it anew, beside the old one."""
+"""Free bytes below which to warn. Compacting a store writes a second copy beside the old one."""
 MOST_MEMORIES = 100_000
-"""So many are searched within the deadline, as measured; half a gigabyte of RAM."""
+"""The most that can be searched within the deadline, as measured; half a gigabyte of RAM."""
 NEAR = 0.9
 
 
 class CapacityWarnings:
-    """Listens to the event bus, where it looks at the disk and the count after every turn.
+    """Checks the disk and the number of memories after every turn.
 
     Args:
-        folder: where the store lies.
-        count: how many memories there are.
+        folder: where the store is.
+        count: returns the number of memories.
     """
 
     def __init__(
@@ -37,13 +37,13 @@ class CapacityWarnings:
     def _look_at_disk(self) -> None:
         try:
             free = shutil.disk_usage(self._folder).free
-        except OSError:  # what is wrong with the folder is told when it is written
+        except OSError:  # a broken folder is reported when it is written
             return
         if free < LEAST_FREE:
             self._tell(
                 "disk",
-                f"The disk is nearly full ({free // 2**20:,} MB are free): soon nothing more can"
-                " be remembered.",
+                f"The disk is nearly full ({free // 2**20:,} MB free): soon nothing more can be"
+                " remembered.",
                 "Free some space.",
             )
 
@@ -52,8 +52,8 @@ class CapacityWarnings:
         if count >= NEAR * MOST_MEMORIES:
             self._tell(
                 "count",
-                f"There are {count:,} memories; beyond {MOST_MEMORIES:,} recall may come too late"
-                " and go by words alone.",
+                f"There are {count:,} memories; beyond {MOST_MEMORIES:,}, recall may be too slow"
+                " and fall back to a word search.",
                 "assistant memory forget ID…",
             )
 

@@ -1,8 +1,8 @@
-"""What LanceDB raises, as sentences.
+"""Turns LanceDB's errors into our own, with a readable message.
 
-It has no error classes of its own: failures of the disk, of an object store and of damaged files
-come as RuntimeError or ValueError with the words of its Rust libraries, so they are told apart by
-these words. Arguments that are wrong come as ValueError too, and stay what they are.
+LanceDB has no error classes: failures of the disk, of an object store and of damaged files all
+arrive as RuntimeError or ValueError with a message from its Rust libraries, so the message decides
+what they mean. A ValueError for a wrong argument is passed on unchanged.
 """
 
 import os
@@ -14,7 +14,7 @@ from assistant.errors import StoreDamaged, StoreError
 
 _FROM_THE_STORE = re.compile(r"lance error|LanceError|Generic \w+ error|^Invalid input,")
 _PANIC = "RustPanic"
-"""The class has no public name; it is made of whatever went wrong unforeseen in a damaged file."""
+"""The class has no public name; it is raised for unforeseen problems in a damaged file."""
 _FULL = re.compile(r"os error (27|28|122)\b|\[Errno (27|28|122)\]|No space left|QuotaExceeded")
 _TWICE = re.compile(r"Ambiguous merge")
 _READ_ONLY = re.compile(r"os error (1|13|30)\b|\[Errno (1|13|30)\]")
@@ -41,7 +41,7 @@ _SIGNED = re.compile(
 
 @contextmanager
 def explained(uri: str) -> Iterator[None]:
-    """Failures of the store as StoreError, with one sentence and a mend."""
+    """Turn failures of the store into a StoreError with a message and advice."""
     try:
         yield
     except (OSError, RuntimeError) as error:
@@ -57,7 +57,7 @@ def explained(uri: str) -> Iterator[None]:
 
 
 def discreet(words: str) -> str:
-    """Without the environment's credentials, and without what a store quotes of a signature."""
+    """The text without credentials from the environment, or signatures quoted by a store."""
     for name, value in os.environ.items():
         if value and _SECRET_NAME.match(name):
             words = words.replace(value, "•••")
@@ -65,14 +65,14 @@ def discreet(words: str) -> str:
 
 
 def _without_secrets(error: Exception, uri: str) -> Exception:
-    """The cause as the log may tell it."""
+    """The cause, safe to log."""
     return RuntimeError(discreet(str(error))) if "://" in uri else error
 
 
 def damaged(uri: str) -> StoreError:
     mend = "Restore it from a copy, or choose another."
     if "://" not in uri:
-        mend = "assistant memory rebuild: what can still be read of it is kept."
+        mend = "assistant memory rebuild, which keeps everything that can still be read."
     return StoreDamaged(f"The memory {uri} is damaged.", mend=mend)
 
 
@@ -80,11 +80,11 @@ def _sentence(words: str, uri: str) -> StoreError:
     if _FULL.search(words):
         return StoreError(
             f"The disk is full: nothing can be stored in the memory {uri}.",
-            mend="Free some space; what was said meanwhile is stored then.",
+            mend="Free some space; what was said meanwhile will be stored then.",
         )
     if _TWICE.search(words):
         return StoreError(
-            f"The memory {uri} holds a memory twice.", mend="assistant memory rebuild"
+            f"The memory {uri} contains a memory twice.", mend="assistant memory rebuild"
         )
     if _READ_ONLY.search(words):
         return StoreError(
@@ -95,7 +95,7 @@ def _sentence(words: str, uri: str) -> StoreError:
         return found
     if _DAMAGED.search(words):
         return damaged(uri)
-    # The rest names places in the library's source.
+    # Any further text names places in the library's source.
     reason = discreet(words).split(", /")[0].splitlines()[0] if words else "no reason given"
     return StoreError(f"The memory {uri} failed: {reason[:200].rstrip('.')}.")
 
@@ -114,6 +114,6 @@ def _of_an_object_store(words: str, uri: str) -> StoreError | None:
     if _UNREACHABLE.search(words):
         return StoreError(
             f"The memory {uri} can't be reached.",
-            mend="Check the network; what was said meanwhile is stored then.",
+            mend="Check the network; what was said meanwhile will be stored then.",
         )
     return None

@@ -1,4 +1,4 @@
-"""What queries of the table are made of."""
+"""Building blocks for queries of the table."""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from lancedb.expr import Expr
 
 IDS_AT_ONCE = 10_000
-"""In the condition of one query."""
+"""Most ids in the condition of one query."""
 SAID = [
     {"column_name": "created", "ascending": True, "nulls_first": False},
     {"column_name": "speaker", "ascending": False, "nulls_first": False},  # "user", "assistant"
@@ -22,7 +22,7 @@ SAID = [
 
 
 def condition(user_id: str, ids: Sequence[str] | None = None) -> "Expr":
-    """Built as an expression: no text is ever pasted into a query."""
+    """Built as an expression: no text is ever inserted into a query string."""
     from lancedb.expr import col, lit
 
     found = col("user_id") == lit(user_id)
@@ -34,7 +34,7 @@ def chunks(items: Sequence[str], size: int) -> list[Sequence[str]]:
 
 
 def by_user(memories: Iterable[Memory]) -> dict[str, list[Memory]]:
-    """One of each id, the last given."""
+    """Memories grouped by user; of several with the same id, the last."""
     users: dict[str, dict[str, Memory]] = {}
     for memory in memories:
         users.setdefault(memory.user_id, {})[memory.id] = memory
@@ -42,7 +42,7 @@ def by_user(memories: Iterable[Memory]) -> dict[str, list[Memory]]:
 
 
 def rows_of(table: Table, user_id: str, ids: Sequence[str]) -> "pa.Table":
-    """Those that are there, as they are stored."""
+    """The rows that exist, as they are stored."""
     import pyarrow as pa
 
     pieces = chunks(ids, IDS_AT_ONCE) or [[]]
@@ -55,7 +55,7 @@ def with_vectors(new: "pa.Table", old: "pa.Table", kept: Sequence[int | None]) -
     """New rows with the vectors of old ones.
 
     Args:
-        kept: for each new row which of the old ones'; None for no vector.
+        kept: for each new row, the old row whose vectors it keeps; None: no vectors.
     """
     import pyarrow as pa
 
@@ -66,8 +66,8 @@ def with_vectors(new: "pa.Table", old: "pa.Table", kept: Sequence[int | None]) -
 
 
 def merge(table: Table, rows: "pa.Table", *, insert: bool = False) -> None:
-    """Put rows in the place of those with their keys; others are added, or left out."""
+    """Replace rows with the same keys; insert the others, or leave them out."""
     merging = table.merge_insert(list(KEY)).when_matched_update_all()
     merging = merging.when_not_matched_insert_all() if insert else merging
-    # To LanceDB a row without a vector is a bad one.
+    # LanceDB calls a missing vector a bad one.
     merging.execute(rows, on_bad_vectors="null")

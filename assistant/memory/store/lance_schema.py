@@ -1,7 +1,7 @@
-"""How memories lie in the table: its columns, and memories as Arrow rows and back.
+"""The table's columns, and the conversion between memories and Arrow rows.
 
-Beside the fields of `Memory` there are `schema_version` (what wrote the row) and, for each encoder,
-one nullable column of vectors. PyArrow is imported where it is used: it takes a third of a second.
+Besides the fields of `Memory` there are `schema_version` (of the program that wrote the row) and
+one nullable vector column per encoder. PyArrow is imported on use: it takes a third of a second.
 """
 
 import re
@@ -32,19 +32,19 @@ if TYPE_CHECKING:
 
 TEXTS = frozenset({"text", "context", "speaker", "conversation"})
 KEY = ("user_id", "id")
-"""What a row is known by."""
+"""The columns that identify a row."""
 
 SINCE_2 = frozenset({"refreshed", "separate"})
-"""Fields that a table of version 1 hasn't."""
+"""Fields that tables of version 1 don't have."""
 
 SCHEMA_VERSION = b"schema_version"
 """Key in the metadata of the column `id`: the version of the whole table."""
 ENCODER = b"encoder"
 """Key in a vector column's metadata: the encoder's exact name."""
 KEY_ID = b"key"
-"""Key in the metadata of the column `id`: which key the words are sealed with."""
+"""Key in the metadata of the column `id`: the id of the key that text is encrypted with."""
 ROTATION_CHECK = b"rotation_check"
-"""Key in a vector column's metadata, where the vectors are turned: see `sealing`."""
+"""Key in a vector column's metadata if the vectors are rotated: see `row_encryption`."""
 
 
 def first_schema() -> "pa.Schema":
@@ -56,7 +56,7 @@ def first_schema() -> "pa.Schema":
 
 @cache
 def schema() -> "pa.Schema":
-    """The columns, but for vectors. Times are microseconds since 1970, UTC."""
+    """All columns except vectors. Times are microseconds since 1970, UTC."""
     import pyarrow as pa
 
     text, moment = pa.string(), pa.timestamp("us", tz="UTC")
@@ -71,7 +71,8 @@ def schema() -> "pa.Schema":
 
 
 def vector_field(encoder: str, dimensions: int, check: str = "") -> "pa.Field":
-    """The column of an encoder's vectors. Its name is plain; the exact one is in the metadata."""
+    """The column of an encoder's vectors. Its name is simplified; the metadata has the exact
+    one."""
     import pyarrow as pa
 
     plain = re.sub(r"[^a-z0-9]+", "_", encoder.lower()).strip("_")
@@ -94,7 +95,7 @@ def vector_fields(schema: "pa.Schema") -> "dict[str, pa.Field]":
 def rows(memories: Sequence[Memory], version: int) -> "pa.Table":
     """Memories as rows without vectors.
 
-    Half surrogate pairs, which broken terminals send, have no UTF-8 form: in texts they become
+    Lone surrogates, which broken terminals send, have no UTF-8 form: in texts they become
     question marks.
 
     Raises:
@@ -137,17 +138,17 @@ def vector_column(field: "pa.Field", vectors: Vectors) -> "pa.Array":
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Some rows of a scan, still in Arrow's columns."""
+    """Some rows of a scan, still as Arrow columns."""
 
     columns: "pa.RecordBatch"
     turn_back: Callable[[str, Vectors], Vectors]
-    """To an encoder's vectors from how they are stored."""
+    """Turns an encoder's stored vectors back into the original ones."""
 
     def __len__(self) -> int:
         return int(self.columns.num_rows)
 
     def memories(self) -> list[Memory]:
-        """Whole memories; the scan must have asked for all their fields."""
+        """Complete memories; the scan must have requested all fields."""
         return memories(self.columns)
 
     def values(self, name: str) -> list[Any]:
@@ -155,16 +156,16 @@ class Batch:
         return _values(self.columns, name)
 
     def vectors(self, encoder: str) -> tuple[Vectors, NDArray[np.bool_]]:
-        """The vectors, shape (rows, dimensions), and which rows have one; others are zeros.
+        """The vectors, shape (rows, dimensions), and which rows have one; the rest are zeros.
 
         Raises:
-            KeyError: the scan did not ask for this encoder.
+            KeyError: the scan did not request this encoder.
         """
         found, present = self.stored_vectors(encoder)
         return self.turn_back(encoder, found), present
 
     def stored_vectors(self, encoder: str) -> tuple[Vectors, NDArray[np.bool_]]:
-        """As `vectors`, as they are on the disk."""
+        """Like `vectors`, but as stored on disk."""
         column = self.columns.column(vector_fields(self.columns.schema)[encoder].name)
         present = np.asarray(column.is_valid().to_numpy(zero_copy_only=False), dtype=np.bool_)
         dimensions = column.type.list_size
@@ -180,8 +181,8 @@ def memories(columns: "pa.RecordBatch | pa.Table") -> list[Memory]:
     """Rows as memories.
 
     Raises:
-        StoreDamaged: a value can't be what was written: the table has no checksums, so that damage
-            may show itself only here.
+        StoreDamaged: a value is impossible. The table has no checksums, so damage may show only
+            here.
     """
     try:
         values = [_values(columns, name) for name in FIELDS]

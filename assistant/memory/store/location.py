@@ -1,4 +1,4 @@
-"""Where the memories are kept."""
+"""Where the memories are stored."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,10 +13,10 @@ from assistant.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class StoreLocation:
-    """Where a home's memories are.
+    """Where a home's memories are stored.
 
-    `uri` is a folder's path, or an object store's address without credentials. `marker` is there
-    while the store is being read. `key` is that of an encrypted home.
+    `uri` is a folder's path, or an object store's address without credentials. The file `marker`
+    exists while the store is being read. `key` is that of an encrypted home.
     """
 
     uri: str
@@ -30,10 +30,10 @@ class StoreLocation:
 
 
 def store_location(home: Home, settings: Settings, key: MasterKey | None = None) -> StoreLocation:
-    """Where the settings want them.
+    """The location that the settings name.
 
     Raises:
-        SettingsError: the address holds credentials; it is not repeated.
+        SettingsError: the address contains credentials; the message does not repeat them.
     """
     marker = home.root / "memories.reading"
     named = settings.memory.store
@@ -44,7 +44,7 @@ def store_location(home: Home, settings: Settings, key: MasterKey | None = None)
     parts = urlsplit(named)
     if "@" in parts.netloc or parts.query or parts.fragment:
         raise SettingsError(
-            "The setting `memory.store` holds more than an address: credentials belong into the"
+            "The setting `memory.store` must be an address only: credentials belong in the"
             " environment.",
             mend="assistant config set memory.store s3://BUCKET/PATH, and set AWS_ACCESS_KEY_ID and"
             " AWS_SECRET_ACCESS_KEY.",

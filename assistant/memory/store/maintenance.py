@@ -1,28 +1,28 @@
-"""What is done with a whole table: reading all of it in order, and writing it anew."""
+"""Operations on a whole table: reading it in order and rewriting it."""
 
 from assistant.errors import StoreError
 from assistant.memory.records.memory import Memory
 from assistant.memory.store.table import MemoryTable
 
 REWRITES = 5
-"""Each waits two seconds for a moment in which nobody reads."""
+"""Attempts; each waits up to two seconds for a moment without readers."""
 
 
 def rewrite(table: MemoryTable) -> None:
-    """Leave one version of the table, without what was deleted.
+    """Leave a single version of the table, without what was deleted.
 
     Raises:
-        StoreError: it could not be written, or somebody read all along. It can be called again.
+        StoreError: it could not be written, or was being read all the time; call it again later.
     """
     for _ in range(REWRITES):
         if table.rewrite():
             return
     raise StoreError(
-        "What was forgotten is out of the memory, but older versions of it are being read.",
-        mend="It is tried again; or later: assistant memory verify-forgotten --clean",
+        "What was forgotten has been deleted, but older versions of the memory are being read.",
+        mend="It will be retried. Or later: assistant memory verify-forgotten --clean",
     )
 
 
 def in_order(table: MemoryTable, user_id: str) -> list[Memory]:
-    """All of a user's memories, in the order in which they were said. Raises StoreError."""
+    """All of a user's memories, in the order they were said. Raises StoreError."""
     return [memory for batch in table.scan(user_id) for memory in batch.memories()]

@@ -1,5 +1,5 @@
-"""Opening the table: made if it is absent, brought up to date if it is older, refused if it is
-newer or damaged."""
+"""Opens the table: creates it if missing, migrates it if older, and refuses it if newer or
+damaged."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
@@ -12,13 +12,13 @@ from assistant.memory.store.lance_errors import damaged
 from assistant.memory.store.writer_lock import FolderLock, Lease, OnlyReading, WriterLock
 
 Table = Any
-"""A LanceTable; its annotations lag behind what it returns."""
+"""A LanceTable; its type annotations are out of date."""
 
 NAME = "memories"
 
 
 def _tellings(table: Table) -> None:
-    # When a memory was last told again, and that it is to be merged with no other.
+    # When a memory was last said again, and that it must not be merged.
     missing = lance_schema.SINCE_2 - set(table.schema.names)
     if "refreshed" in missing:
         table.add_columns(lance_schema.schema().field("refreshed"))
@@ -27,8 +27,8 @@ def _tellings(table: Table) -> None:
 
 
 MIGRATIONS: Sequence[Callable[[Table], None]] = (_tellings,)
-"""Each brings the table from its place in this list, counted from version 1, to the next. LanceDB
-commits each step by itself, so a migration must bear being run again after a kill."""
+"""Each migrates from its position in this list, counted from version 1, to the next. LanceDB
+commits every step separately, so a migration must be repeatable after a kill."""
 
 STORAGE_OPTIONS = {
     "connect_timeout": "5s",
@@ -36,22 +36,22 @@ STORAGE_OPTIONS = {
     "client_max_retries": "2",
     "client_retry_timeout": "10",
 }
-"""Of an object store, unless others are given: its library would try for three minutes."""
+"""Defaults for an object store; the library's own would retry for three minutes."""
 
 
 def version() -> int:
-    """Of the schema that this program writes."""
+    """The schema version that this program writes."""
     return 1 + len(MIGRATIONS)
 
 
 def connect(uri: str, options: Mapping[str, str], *, or_read: bool) -> tuple[Any, WriterLock]:
-    """The database, and the right to write to it; LanceDB is imported, which takes a second.
+    """The database, and the right to write to it. Imports LanceDB, which takes a second.
 
     Args:
-        or_read: where another writes to an object store, be content with reading it.
+        or_read: if another process writes to the object store, open it for reading only.
 
     Raises:
-        StoreInUse: another writes to it.
+        StoreInUse: another process writes to it.
         OSError, and what LanceDB raises: it can't be reached or written.
     """
     folder = folder_of(uri)
@@ -80,7 +80,7 @@ def connect(uri: str, options: Mapping[str, str], *, or_read: bool) -> tuple[Any
 
 
 def open_to_read(db: Any, uri: str, key_id: str = "") -> Table:
-    """A table that is there and up to date; nothing is changed."""
+    """Open an existing table of the current version without changing anything."""
     table = db.open_table(NAME)
     _check_key(table, uri, key_id, mark=False)
     if _checked_version(table, uri) < version():
@@ -89,10 +89,10 @@ def open_to_read(db: Any, uri: str, key_id: str = "") -> Table:
 
 
 def open_table(db: Any, uri: str, key_id: str = "") -> Table:
-    """The table, made if it is absent, brought up to date if it is older.
+    """Open the table; create it if missing, migrate it if older.
 
     Args:
-        key_id: of the key that words and vectors are sealed with; none: they are plain.
+        key_id: id of the key that texts and vectors are encrypted with; empty: unencrypted.
     """
     folder = folder_of(uri)
     try:
@@ -114,7 +114,7 @@ def open_table(db: Any, uri: str, key_id: str = "") -> Table:
 
 
 def _checked_version(table: Table, uri: str) -> int:
-    """Of the schema that is there."""
+    """The schema version of the table."""
     found = int((table.schema.field("id").metadata or {}).get(lance_schema.SCHEMA_VERSION, b"1"))
     if found > version():
         raise StoreError(
@@ -125,13 +125,13 @@ def _checked_version(table: Table, uri: str) -> int:
 
 
 def _check_key(table: Table, uri: str, key_id: str, *, mark: bool) -> None:
-    """Nothing plain among what is sealed, nothing sealed with two keys.
+    """Make sure that the table is encrypted with exactly this key, or not at all.
 
     Args:
-        mark: an empty table that no key has marked is marked with this one.
+        mark: mark an empty, unmarked table with this key.
 
     Raises:
-        StoreLocked: it is sealed with another key, or one of both is plain.
+        StoreLocked: it is encrypted with another key, or only one of the two is encrypted.
     """
     marked = (table.schema.field("id").metadata or {}).get(lance_schema.KEY_ID, b"").decode()
     if marked == key_id:
@@ -154,7 +154,7 @@ def _check_key(table: Table, uri: str, key_id: str, *, mark: bool) -> None:
 
 
 def folder_of(uri: str) -> Path | None:
-    """The folder that is meant; None for an object store."""
+    """The folder that `uri` names; None for an object store."""
     if "://" not in uri:
         return Path(uri).expanduser().absolute()
     return Path(uri.removeprefix("file://")) if uri.startswith("file://") else None

@@ -1,11 +1,11 @@
-"""Where the memories are kept, and opening them so that a damaged file ends nothing but a check.
+"""Opens the store, and recovers what can be read of a damaged one.
 
-LanceDB's libraries may abort the whole process on a damaged file. So a marker is written before the
-store is read and removed afterwards, unless damage was found; where one was left, a process of its
-own reads the store first. If that dies, or finds the damage too, the folder is set aside under
-another name, and what could still be read of it goes into a new one; what the transcript has is
-made anew from there. Until that is done, a second marker names the folder, so that whoever is
-killed meanwhile loses nothing that was added by hand: it is read again.
+LanceDB may abort the whole process on a damaged file. So a marker is written before the store is
+read, and removed afterwards unless damage was found. If a marker was left behind, a separate
+process reads the store first. If that dies or finds damage, the folder is set aside under another
+name and whatever can be read is copied into a new one; the rest comes from the transcript. Until
+that is done, a second marker names the folder, so that a kill meanwhile loses nothing added by
+hand: it is read again.
 """
 
 import json
@@ -33,22 +33,22 @@ logger = logging.getLogger(__name__)
 CRASHES = frozenset(
     -number for number in (signal.SIGABRT, signal.SIGSEGV, signal.SIGILL, signal.SIGFPE)
 ) | {-getattr(signal, "SIGBUS", signal.SIGSEGV), -getattr(signal, "SIGTRAP", signal.SIGSEGV)}
-"""Exit codes of a process that ended itself; others may have been ended by anyone."""
+"""Exit codes of a process that crashed; with others it may have been killed from outside."""
 UNREADABLE = CRASHES | {DAMAGED_EXIT}
 ASIDE = "damaged-"
-"""After a folder's name; the time follows."""
+"""Follows the folder's name; a time follows."""
 SAVED_AT_ONCE = 5_000
-"""Rows in one write."""
+"""Rows per write."""
 
 
 def open_store(place: StoreLocation, tell: Callable[[Notice], object]) -> MemoryTable:
-    """Open the store; one that killed its reader, or was found damaged, is checked first. Blocking.
+    """Open the store. If it killed its reader or was found damaged, check it first. Blocking.
 
     Args:
-        tell: told when the store was set aside.
+        tell: receives a notice if the store was set aside.
 
     Raises:
-        StoreError: as `MemoryTable.open`. StoreDamaged: it can't be read, and can't be set aside.
+        StoreError: as `MemoryTable.open`. StoreDamaged: it can be neither read nor set aside.
     """
     aside: Path | None = None
     if place.marker.exists() and not _bears_reading(place):
@@ -75,7 +75,7 @@ def open_store(place: StoreLocation, tell: Callable[[Notice], object]) -> Memory
 
 
 def saving_marker(folder: Path) -> Path:
-    """Lists what was set aside of this folder and is still to be brought over, a name a line."""
+    """The file listing folders that were set aside but not yet recovered, one name per line."""
     return folder.with_name(f"{folder.name}.saving")
 
 
@@ -83,8 +83,7 @@ def saving_marker(folder: Path) -> Path:
 
 
 def _bring_over(place: StoreLocation, table: MemoryTable, tell: Callable[[Notice], object]) -> None:
-    """What can be read of the folders that were set aside goes into the store, the oldest first.
-    Doing it again changes nothing."""
+    """Copy what can be read from the folders set aside into the store, oldest first. Repeatable."""
     if place.folder is None:
         return
     saving = saving_marker(place.folder)
@@ -99,7 +98,7 @@ def _bring_over(place: StoreLocation, table: MemoryTable, tell: Callable[[Notice
 
 
 def _saved(aside: StoreLocation, table: MemoryTable) -> int:
-    """Bring one over; returns how many memories could be read of it."""
+    """Recover one folder; returns how many memories could be read."""
     rows: list[Row] = []
     for row in _read_in_child(aside, "save"):
         if isinstance(row.get(MARKED), list):
@@ -113,7 +112,7 @@ def _saved(aside: StoreLocation, table: MemoryTable) -> int:
 
 
 def _is_memory(row: Row) -> bool:
-    """Damage may leave something else, which must not stand in the others' way for ever."""
+    """Whether a row is a memory; damage may leave others, which must not block recovery."""
     try:
         from_json(row)
     except (TypeError, ValueError):
@@ -122,19 +121,19 @@ def _is_memory(row: Row) -> bool:
 
 
 def _told(place: StoreLocation, aside: Path, saved: int) -> Notice:
-    could = f"{saved:,} memories could still be read" if saved else "nothing could be read"
+    could = f"{saved:,} memories could be recovered" if saved else "nothing could be recovered"
     return Notice(
-        f"The memory {place.uri} was damaged and is set aside as {aside.name}: {could}, what was"
-        " said comes back from the transcript at the next start, and whatever you added, changed,"
-        " pinned or marked beyond that is gone.",
+        f"The memory {place.uri} was damaged and has been set aside as {aside.name}: {could}. What"
+        " was said comes back from the transcript at the next start; other things you added,"
+        " changed, pinned or rated are lost.",
         Severity.WARNING,
         mend="assistant memory rebuild, or assistant memory import FILE, if you have an export.",
     )
 
 
 def _bears_reading(place: StoreLocation) -> bool:
-    """Whether a process that reads all of it lives on. What it can't open it can't read, and that
-    is told by who opens it next."""
+    """Whether a process can read all of it without crashing. If it can't even open it, whoever
+    opens it next reports that."""
     started = _child(place, "check")
     try:
         return started.wait() not in UNREADABLE
@@ -143,7 +142,7 @@ def _bears_reading(place: StoreLocation) -> bool:
 
 
 def _read_in_child(place: StoreLocation, how: str) -> Iterator[Row]:
-    """What a process could read before it died of it. Raises StoreError: somebody ended it."""
+    """What a process read before it died. Raises StoreError: someone killed it."""
     started = _child(place, how)
     try:
         for line in started.stdout or ():
@@ -151,8 +150,8 @@ def _read_in_child(place: StoreLocation, how: str) -> Iterator[Row]:
                 yield json.loads(line)
         if started.wait() < 0 and started.returncode not in CRASHES:
             raise StoreError(
-                f"Reading what is left of the damaged memory {place.uri} was interrupted.",
-                mend="Start the assistant again; it goes on there.",
+                f"Recovering the damaged memory {place.uri} was interrupted.",
+                mend="Start the assistant again to continue.",
             )
     finally:
         _end(started)
@@ -183,8 +182,8 @@ def _set_aside(place: StoreLocation) -> Path:
     if folder is None:
         place.marker.unlink(missing_ok=True)
         raise StoreDamaged(
-            f"The memory {place.uri} is damaged, and can't be read.",
-            mend="Restore it from a copy, or name another: assistant config set memory.store URI",
+            f"The memory {place.uri} is damaged and can't be read.",
+            mend="Restore it from a backup, or use another: assistant config set memory.store URI",
         )
     aside = folder.with_name(f"{folder.name}.{ASIDE}{datetime.now(UTC):%Y%m%d-%H%M%S}")
     try:

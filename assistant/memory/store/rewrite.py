@@ -1,13 +1,13 @@
-"""A table written anew, so that no file of it holds what was deleted or changed.
+"""Rewrites a table so that no file contains what was deleted or changed.
 
-Compaction leaves a fragment alone in which less than a tenth was deleted, and with it the bytes of
-what is gone. So all rows are copied into a version of their own (which is how it counts: one
-commit), and then whatever belongs to no other version is removed. A kill before the commit leaves
-the old version and an unreferenced file, a kill after it the new one and old files: the next
-rewrite removes either.
+Compaction skips fragments with less than a tenth of their rows deleted, and so keeps the deleted
+bytes. Therefore all rows are copied into a new version in a single commit, and then every file that
+belongs to no other version is removed. A kill before the commit leaves the old version and an
+unreferenced file; a kill after it leaves the new version and old files. The next rewrite removes
+either.
 
-On an object store unreferenced files go too, though another writer might be about to refer to one:
-a write that began before the rewrite fails on it, and the lease lets none begin.
+On an object store unreferenced files are removed too, even if another writer is about to refer to
+one: a write that began before the rewrite then fails, and the lease prevents new ones.
 """
 
 import logging
@@ -28,21 +28,21 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 ROWS_AT_ONCE = 8_192
-"""In one batch of a scan: 12 MB with vectors of 384 dimensions."""
+"""Rows in a batch of a scan: 12 MB with vectors of 384 dimensions."""
 SUFFIX = ".lance"
 UNFINISHED = ".tmp"
-"""How the names of files begin that a killed write was at."""
+"""Prefix of files that a killed write left unfinished."""
 TINY = timedelta(milliseconds=1)
-"""LanceDB warns of anything less."""
+"""LanceDB warns about anything smaller."""
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What a table consists of.
+    """The parts of a table.
 
-    `versions` are those that can be opened, `marked` rows that were deleted or replaced and whose
-    bytes may be there, `spare` data files of no version that counts; None on an object store, whose
-    files nobody lists.
+    `versions` counts those that can be opened, `marked` the deleted or replaced rows whose bytes
+    may remain, `spare` the data files of no current version; None on an object store, where files
+    aren't listed.
     """
 
     versions: int
@@ -51,15 +51,15 @@ class Layout:
 
     @property
     def clean(self) -> bool:
-        """Nothing but what the table shows is in its files."""
+        """Whether its files contain only what the table shows."""
         return self.versions == 1 and not self.marked and not self.spare
 
 
 def copy_over(table: Table) -> None:
-    """A version of all rows as they are stored, sealed ones sealed; nobody may write meanwhile.
+    """Commit a version with a copy of all rows as stored. Nobody else may write meanwhile.
 
     Raises:
-        StoreError: it did not come out as it went in; the version before counts again.
+        StoreError: the copy differs; the previous version has been restored.
     """
     before, rows, schema = int(table.version), int(table.count_rows()), table.schema
     if table.search().limit(1).to_arrow().num_rows:
@@ -69,12 +69,12 @@ def copy_over(table: Table) -> None:
         table.add(schema.empty_table(), mode="overwrite")
     if table.count_rows() != rows or not table.schema.equals(schema, check_metadata=True):
         table.restore(before)
-        raise StoreError("The memories did not come out of the rewriting as they went in.")
+        raise StoreError("Rewriting the memories changed them; the old version was restored.")
 
 
 def drop_old(table: Table, uri: str) -> None:
-    """All files but those of the newest version; nobody may read or write meanwhile. What was just
-    written is made to last first: a power cut must not find the old files gone and the new empty.
+    """Delete all files except those of the newest version; nobody may read or write meanwhile.
+    Syncs first, so that a power cut never finds the old files gone and the new ones empty.
     """
     folder = table_folder(uri)
     if folder is not None:
@@ -83,7 +83,7 @@ def drop_old(table: Table, uri: str) -> None:
             path.unlink()
     table.optimize(cleanup_older_than=TINY, delete_unverified=True)
     if folder is not None and len(table.list_versions()) > 1:
-        # A clock was set back: to LanceDB they are too young. Without its list a version is none.
+        # After a clock was set back, LanceDB finds them too young; so delete their manifests.
         newest = folder / "_versions" / f"{2**64 - 1 - int(table.version):020}.manifest"
         for path in newest.parent.glob("*.manifest") if newest.exists() else ():
             if path != newest:
@@ -102,11 +102,11 @@ def layout(table: Table, uri: str) -> Layout:
 
 
 def versions(table: Table) -> Iterator[tuple[int, "pa.RecordBatch"]]:
-    """All rows of all versions as they are stored, each with its version's number, the newest
-    first; of a version that can't be read any more there are none.
+    """All rows of all versions as stored, with their version numbers, newest first; unreadable
+    old versions are skipped.
 
     Args:
-        table: a handle that nobody else uses.
+        table: a handle nobody else uses.
     """
     numbers = sorted((int(each["version"]) for each in table.list_versions()), reverse=True)
     for number in numbers:
@@ -117,12 +117,12 @@ def versions(table: Table) -> Iterator[tuple[int, "pa.RecordBatch"]]:
         except (OSError, RuntimeError, ValueError) as error:
             if number == numbers[0]:
                 raise
-            # Who dropped it was killed half-way: its files are gone, its name is not.
+            # A killed clean-up deleted its files, but not its manifest.
             logger.info("version %d of the memories can't be read: %s", number, type(error))
 
 
 def opened(batch: "pa.RecordBatch", seal: PlainRows) -> Iterator["pa.RecordBatch"]:
-    """Rows with their words readable, user by user."""
+    """Rows with decrypted texts, user by user."""
     import pyarrow.compute as pc
 
     for user in batch.column("user_id").unique().to_pylist():
@@ -130,6 +130,6 @@ def opened(batch: "pa.RecordBatch", seal: PlainRows) -> Iterator["pa.RecordBatch
 
 
 def table_folder(uri: str) -> Path | None:
-    """Where the files of the table are; None on an object store."""
+    """The table's folder; None on an object store."""
     folder = folder_of(uri)
     return None if folder is None else folder / f"{NAME}{SUFFIX}"

@@ -1,18 +1,19 @@
-"""Memories sealed for the disk: words under AES-256-GCM, vectors turned by a secret rotation.
+"""Encrypts memories on disk: texts with AES-256-GCM, vectors with a secret rotation.
 
-Each value has a random nonce of its own and is bound to its user, its row and its column, so that
-none can be put in another's place. A rotation keeps lengths and angles: nearest neighbours are the
-same, and the table's own vector search still works. That is also what it gives away: who has the
-file sees which memories are alike, and who knows the texts of as many memories as a vector has
-dimensions can undo it.
+Each value has its own random nonce and is bound to its user, row and column, so that values can't
+be swapped. A rotation preserves lengths and angles: nearest neighbours stay the same, and the
+table's own vector search still works. It also leaks something: whoever has the file sees which
+memories are similar, and whoever knows the texts of as many memories as a vector has dimensions can
+undo the rotation.
 
-Ids are not sealed: rows are found by them. Those of this program are random. What was imported may
-have others, which could be words, and gets new ones: a keyed hash of each, so that the same file
-has the same ids whenever it is imported, and nobody without the key can try what they were.
+Ids are not encrypted, because rows are found by them. The program's own ids are random. Imported
+ids could be words, so they are replaced by a keyed hash: the same file gets the same ids whenever
+it is imported, and nobody without the key can guess the originals.
 
-The rotation is drawn from the key: Gaussian numbers from an AES-CTR stream, orthogonalised (QR with
-a positive diagonal, which makes it unique; Mezzadri 2007). Machines may differ in its last bits of
-double precision, which single precision does not show; the table keeps a check value all the same.
+The rotation is derived from the key: Gaussian numbers from an AES-CTR stream, orthogonalised (QR
+with a positive diagonal, which makes it unique; Mezzadri 2007). Machines may differ in the last
+bits in double precision, which single precision does not show; the table stores a check value to be
+sure.
 """
 
 import base64
@@ -39,18 +40,18 @@ if TYPE_CHECKING:
 Rows = TypeVar("Rows", "pa.Table", "pa.RecordBatch")
 
 COLUMNS = ("text", "context", "speaker")
-"""All that hold words."""
+"""All columns that contain text."""
 PLAIN = frozenset({"", USER, ASSISTANT})
-"""Values that say nothing; the table sorts by the speaker."""
+"""Values that reveal nothing; the table sorts by speaker."""
 ID_CHARACTERS = 32
-"""As many as an id of our own has."""
+"""Length of a hashed id, the same as of the program's own."""
 CHECKED = 4
 """Numbers in a check value."""
 CHECK_TOLERANCE = 1e-4
 
 
 class PlainRows:
-    """What a table without a key does to its rows: nothing."""
+    """The codec of an unencrypted table: leaves rows unchanged."""
 
     key_id = ""
 
@@ -77,7 +78,7 @@ class PlainRows:
 
 
 class EncryptedRows(PlainRows):
-    """Thread-safe."""
+    """The codec of an encrypted table. Thread-safe."""
 
     def __init__(self, key: MasterKey) -> None:
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -91,7 +92,7 @@ class EncryptedRows(PlainRows):
     # -- words ----------------------------------------------------------------------------------
 
     def close(self, rows: "pa.Table") -> "pa.Table":
-        """Rows as they may lie on a disk. Their vectors are turned already."""
+        """Rows with encrypted texts. Their vectors are already rotated."""
         users, ids = rows.column("user_id").to_pylist(), rows.column("id").to_pylist()
         for name in COLUMNS:
             values = rows.column(name).to_pylist()
@@ -105,11 +106,11 @@ class EncryptedRows(PlainRows):
         return rows
 
     def open(self, rows: "Rows", user_id: str) -> "Rows":
-        """Rows of a user as they were given to `close`; all but `id` and some words may be absent.
+        """Decrypt a user's rows; all columns but `id` may be missing.
 
         Raises:
-            RuntimeError: a value is damaged, or stands where it was not put; the table makes the
-                same sentence of it as of other damage.
+            RuntimeError: a value is damaged or has been moved; the table reports it like other
+                damage.
         """
         names = [name for name in COLUMNS if name in rows.schema.names]
         if not names or not rows.num_rows:
@@ -126,7 +127,7 @@ class EncryptedRows(PlainRows):
         return rows
 
     def named(self, memories: Sequence[Memory]) -> list[Memory]:
-        """What comes from elsewhere, under ids that may lie on the disk; our own stay."""
+        """Memories with foreign ids replaced by hashes."""
         return [renamed(each, partial(self._name, each.user_id)) for each in memories]
 
     def _name(self, user_id: str, key: str) -> str:
@@ -149,7 +150,7 @@ class EncryptedRows(PlainRows):
     # -- vectors --------------------------------------------------------------------------------
 
     def turn(self, encoder: str, vectors: Vectors) -> Vectors:
-        """Vectors for the disk. Those of a wrong shape come back as they are, to be refused."""
+        """Rotate vectors for the disk. Vectors of a wrong shape are returned as they are."""
         if vectors.ndim != 2 or not vectors.shape[1]:
             return vectors
         turned: Vectors = np.asarray(vectors, np.float32) @ self._rotation(encoder, vectors)
@@ -160,13 +161,13 @@ class EncryptedRows(PlainRows):
         return turned
 
     def check(self, encoder: str, dimensions: int) -> str:
-        """Some numbers that come out the same wherever the rotation does, and tell nothing of it:
-        a secret vector, rotated."""
+        """Numbers that are equal wherever the rotation is equal, and reveal nothing about it: a
+        secret vector, rotated."""
         return " ".join(f"{number:.7f}" for number in self._drawn(encoder, dimensions)[1])
 
     def agrees(self, field: "pa.Field", check: str) -> bool:
-        """Whether a column was rotated as this machine does; otherwise its vectors are rubbish, and
-        are to be made anew."""
+        """Whether a column was rotated the same way as here; if not, its vectors are useless and
+        must be computed again."""
         written = (field.metadata or {}).get(ROTATION_CHECK, b"").decode().split()
         pairs = list(zip(map(float, written), map(float, check.split()), strict=False))
         return len(pairs) == CHECKED and all(abs(a - b) < CHECK_TOLERANCE for a, b in pairs)
@@ -189,7 +190,7 @@ class EncryptedRows(PlainRows):
 
 
 def _gaussians(key: bytes, count: int) -> NDArray[np.float64]:
-    """Box and Muller's method on a stream of uniform numbers of 53 bits."""
+    """The Box-Muller transform on a stream of uniform 53-bit numbers."""
     from cryptography.hazmat.primitives.ciphers import Cipher
     from cryptography.hazmat.primitives.ciphers.algorithms import AES
     from cryptography.hazmat.primitives.ciphers.modes import CTR
@@ -204,7 +205,7 @@ def _gaussians(key: bytes, count: int) -> NDArray[np.float64]:
 
 
 def _place(user_id: str, key: str, name: str) -> bytes:
-    """The length keeps one user's name from running into the id."""
+    """The length separates the user's name from the id."""
     return f"{len(user_id)}\0{user_id}\0{key}\0{name}".encode()
 
 

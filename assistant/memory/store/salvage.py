@@ -1,10 +1,10 @@
-"""A process that reads a whole store, in place of one that it might kill.
+"""A separate process that reads a whole store, since damage may crash the reader.
 
     python -m assistant.memory.store.salvage check URI
     python -m assistant.memory.store.salvage save URI
 
-`check` reads everything and says nothing. `save` writes what was forgotten, and every memory that
-it can read, to standard output, one JSON object a line.
+`check` reads everything and prints nothing. `save` writes the tombstones and every readable memory
+to standard output, one JSON object per line.
 """
 
 import json
@@ -26,7 +26,7 @@ MARKED = "forgotten"
 
 
 def main(arguments: Sequence[str]) -> int:
-    """The exit code; a store that kills its reader leaves none."""
+    """Returns the exit code; if the store crashes its reader, there is none."""
     how, uri = arguments
     secret = sys.stdin.buffer.read()
     try:
@@ -43,7 +43,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def read_everything(table: MemoryTable) -> None:
-    """Every column of every row."""
+    """Read every column of every row."""
     for user in table.users():
         for batch in table.scan(user, vectors=tuple(table.encoders())):
             batch.memories()
@@ -52,11 +52,11 @@ def read_everything(table: MemoryTable) -> None:
 
 
 def dump(table: MemoryTable) -> None:
-    """User by user; what was written before the end is kept by who reads it."""
+    """Print all memories, user by user; the parent keeps what was printed before a crash."""
     sys.stdout.write(f"{json.dumps({MARKED: table.forgotten.rows()})}\n")
     sys.stdout.flush()
     for user in table.users():
-        with suppress(StoreDamaged):  # what comes after that piece of the scan can't be had
+        with suppress(StoreDamaged):  # the rest of this scan is unreadable
             for batch in table.scan(user):
                 for memory in _whole(batch):
                     sys.stdout.write(f"{json.dumps(to_json(memory))}\n")
@@ -64,7 +64,7 @@ def dump(table: MemoryTable) -> None:
 
 
 def _whole(batch: Batch) -> Iterator[Memory]:
-    """The memories of a piece of a scan that can be read."""
+    """The readable memories of a batch."""
     try:
         yield from batch.memories()
     except StoreDamaged:

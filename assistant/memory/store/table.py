@@ -1,9 +1,10 @@
 """The durable store of memories: one LanceDB table in a folder or an object store.
 
-What `add` returned from survives a kill. Each write is one transaction and makes a new version of
-the table; many small ones make it slow, until `compact` joins them (see `wants_compaction`).
+Once `add` has returned, a kill loses nothing. Each write is one transaction and creates a new
+version of the table; many small ones make it slow until `compact` merges them (see
+`wants_compaction`).
 
-All calls block. Thread-safe. All raise StoreError when the store can't be reached.
+All calls block. Thread-safe. All raise StoreError if the store can't be reached.
 """
 
 import threading
@@ -32,7 +33,7 @@ from assistant.memory.store.write_priority import yield_to_speech
 from assistant.memory.store.writer_lock import OnlyReading, SharedLock, WriterLock
 
 PATIENCE_S = 2.0
-"""How long `compact` waits for a moment in which nobody reads or writes."""
+"""How long `compact` waits for a moment without readers and writers."""
 
 
 class MemoryTable:
@@ -48,9 +49,9 @@ class MemoryTable:
         on_proved: Callable[[], None],
     ) -> None:
         self.proved = on_proved
-        """To be called when all of it was read, and did no harm."""
+        """Call it once everything has been read without harm."""
         self.named = seal.named
-        """What was imported, under ids that may lie here: see `sealing`."""
+        """Replaces foreign ids of imported memories: see `row_encryption`."""
         self._db = db
         self._table = table
         self._lock = lock
@@ -62,7 +63,7 @@ class MemoryTable:
         self._adders = SharedLock()
         self._rewriting = threading.Lock()
         self.forgotten = TombstoneTable(db, uri, self._changing)
-        """What is never written again, whoever wants to."""
+        """What may never be written again."""
 
     @classmethod
     def open(
@@ -75,20 +76,19 @@ class MemoryTable:
         on_begun: Callable[[], None] = lambda: None,
         on_proved: Callable[[], None] = lambda: None,
     ) -> "MemoryTable":
-        """Open or make the table and become its only writer. Takes a second: LanceDB is imported.
+        """Open or create the table and become its only writer. Takes a second to import LanceDB.
 
         Args:
-            uri: a folder, made readable by its owner alone, or what LanceDB understands: s3://…
-            key: of an encrypted one.
-            storage_options: of the object store: endpoint, region, keys…
-            or_read: an object store that another assistant writes to is opened all the same; see
-                `refused`.
+            uri: a folder, made readable by its owner only, or a URI for LanceDB: s3://…
+            key: the key of an encrypted table.
+            storage_options: for the object store: endpoint, region, keys…
+            or_read: open an object store even if another assistant writes to it; see `refused`.
             on_begun: called before the first byte of the table is read.
-            on_proved: called when all of it was read, or the attempt came to an orderly end.
+            on_proved: called when everything was read, or the attempt ended in an orderly way.
 
         Raises:
             StoreError: it can't be reached, read or written, is damaged, is in use by another
-                assistant, or is of a newer version.
+                assistant, or has a newer version.
         """
         with ExitStack() as on_failure, explained(uri):
             db, lock = open_table.connect(uri, storage_options or {}, or_read=or_read)
@@ -104,28 +104,28 @@ class MemoryTable:
 
     @property
     def version(self) -> int:
-        """Another one after each write."""
+        """Changes with every write."""
         with self._reading() as table:
             return int(table.version)
 
     @property
     def refused(self) -> StoreInUse | None:
-        """Why it can only be read: another assistant writes to it."""
+        """Why it is read-only: another assistant writes to it."""
         return self._lock.refused if isinstance(self._lock, OnlyReading) else None
 
     def encoders(self) -> dict[str, int]:
-        """Names of the encoders that have a column, and their dimensions."""
+        """Names and dimensions of the encoders that have a column."""
         with self._reading() as table:
             found = lance_schema.vector_fields(table.schema)
         return {name: field.type.list_size for name, field in found.items()}
 
     def add_encoder(self, name: str, dimensions: int) -> None:
-        """Make its column, empty for every row; `without_vectors` then says what is to be filled.
-        Adding it again changes nothing.
+        """Create its column, empty in every row; `without_vectors` then lists what to fill. Does
+        nothing if the column exists.
 
         Raises:
-            ValueError: it has a column of other dimensions, or its name differs from another's by
-                punctuation alone.
+            ValueError: a column with other dimensions exists, or its name differs from another's
+                only in punctuation.
         """
         check = self._seal.check(name, dimensions)
         field = lance_schema.vector_field(name, dimensions, check)
@@ -140,7 +140,7 @@ class MemoryTable:
             table.add_columns(field)
 
     def drop_encoder(self, name: str) -> None:
-        """Drop its column, of all users. Dropping it again changes nothing."""
+        """Drop its column for all users, if there is one."""
         with self._changing() as table:
             if (field := lance_schema.vector_fields(table.schema).get(name)) is not None:
                 table.drop_columns([field.name])
@@ -148,15 +148,15 @@ class MemoryTable:
     # -- writing --------------------------------------------------------------------------------
 
     def add(self, memories: Sequence[Memory], vectors: Mapping[str, Vectors] | None = None) -> None:
-        """Write new memories, all or none. Their ids must be new; nobody looks. What
-        was forgotten is left out, here and wherever else memories are written.
+        """Write new memories, all or none. Their ids must be new; this is not checked. As in every
+        write, what was forgotten is left out.
 
         Args:
             vectors: by encoder, shape (len(memories), dimensions).
 
         Raises:
-            ValueError: a vector, an id or a time is not as it must be.
-            KeyError: there is no such encoder.
+            ValueError: a vector, an id or a time is invalid.
+            KeyError: the encoder has no column.
         """
         with self._adding() as table:
             memories, arrays = self.forgotten.kept_rows(memories, vectors)
@@ -170,24 +170,24 @@ class MemoryTable:
             table.add(self._seal.close(rows))
 
     def update(self, memories: Sequence[Memory]) -> int:
-        """Replace memories by their ids, all or none of each user's; returns how many were there.
+        """Replace memories by their ids, all or none of each user's; returns how many existed.
 
-        A row keeps its vectors as long as its text stays the same. Unknown ids are left out: what
-        was deleted meanwhile does not come back.
+        A row keeps its vectors if its text is unchanged. Unknown ids are ignored, so that deleted
+        memories don't come back.
         """
         return sum(
             self._replace(user, those, insert=False) for user, those in by_user(memories).items()
         )
 
     def set_vectors(self, user_id: str, encoder: str, ids: Sequence[str], array: Vectors) -> int:
-        """Give rows their vectors, in one go; returns how many rows were there.
+        """Set the vectors of rows in one transaction; returns how many rows existed.
 
         Args:
             array: shape (len(ids), dimensions).
 
         Raises:
-            ValueError: shape or numbers are not as they must be.
-            KeyError: there is no such encoder.
+            ValueError: the shape or a number is invalid.
+            KeyError: the encoder has no column.
         """
         import pyarrow as pa
 
@@ -206,7 +206,7 @@ class MemoryTable:
             return int(rows.num_rows)
 
     def delete(self, user_id: str, ids: Iterable[str]) -> int:
-        """Remove rows; returns how many were there. Their bytes stay on the disk for a while."""
+        """Delete rows; returns how many existed. Their bytes stay on disk for a while."""
         with self._changing() as table:
             return sum(
                 int(table.delete(condition(user_id, some)).num_deleted_rows)
@@ -216,7 +216,7 @@ class MemoryTable:
     # -- reading --------------------------------------------------------------------------------
 
     def get(self, user_id: str, ids: Sequence[str]) -> list[Memory]:
-        """In the order of `ids`; those that are not there are left out."""
+        """Memories in the order of `ids`; missing ones are left out."""
         yield_to_speech()
         found: dict[str, Memory] = {}
         with self._reading() as table:
@@ -233,20 +233,20 @@ class MemoryTable:
         vectors: Sequence[str] = (),
         ids: Sequence[str] | None = None,
     ) -> Iterator[Batch]:
-        """All rows of a user as of now, in the order in which they were said, of two of one moment
-        the user's first. Close the iterator if you leave it early: until then no old version goes.
+        """All rows of a user as of now, in the order they were said; the user's come first when
+        times are equal. Close the iterator if you leave early: it keeps old versions alive.
 
         Args:
-            columns: the fields that are wanted.
-            vectors: the encoders whose vectors are wanted.
-            ids: of some rows, ten thousand at most; default: all.
+            columns: the fields to read.
+            vectors: the encoders whose vectors to read.
+            ids: only these rows, ten thousand at most; default: all.
 
         Raises:
-            KeyError: there is no such encoder.
+            KeyError: an encoder has no column.
         """
         with self._reading() as table:
             fields = lance_schema.vector_fields(table.schema)
-            # What is sealed is bound to the id of its row.
+            # Decryption needs the row's id.
             wanted = [*dict.fromkeys((*columns, "id")), *(fields[name].name for name in vectors)]
             query = table.search().where(condition(user_id, ids)).select(wanted).order_by(SAID)
             for batch in query.to_batches(ROWS_AT_ONCE):
@@ -254,7 +254,7 @@ class MemoryTable:
                     yield Batch(self._seal.open(batch, user_id), self._seal.turn_back)
 
     def users(self) -> list[str]:
-        """Who has memories here."""
+        """The users who have memories here."""
         with self._reading() as table:
             batches = table.search().select(["user_id"]).to_batches(ROWS_AT_ONCE)
             return sorted({user for each in batches for user in each["user_id"].to_pylist()})
@@ -264,10 +264,10 @@ class MemoryTable:
             return int(table.count_rows(condition(user_id).to_sql()))
 
     def without_vectors(self, user_id: str, encoder: str, limit: int) -> list[Memory]:
-        """Some of those that this encoder has still to embed.
+        """Some memories that this encoder has no vector for yet.
 
         Raises:
-            KeyError: there is no such encoder.
+            KeyError: the encoder has no column.
         """
         with self._reading() as table:
             field = lance_schema.vector_fields(table.schema)[encoder]
@@ -278,14 +278,14 @@ class MemoryTable:
     # -- upkeep ---------------------------------------------------------------------------------
 
     def wants_compaction(self, *, in_silence: bool = False) -> bool:
-        """Whether many writes slow the next ones; fewer are enough `in_silence`."""
+        """Whether writes have piled up enough to compact; fewer suffice `in_silence`."""
         return self._pieces.many(in_silence=in_silence)
 
     def compact(self) -> bool:
-        """Join what many small writes left, and drop the old versions of the table.
+        """Merge what many small writes left, and drop old versions of the table.
 
-        Others may read and add meanwhile; they wait only while the old versions are dropped, some
-        milliseconds. Returns False when these had to stay, because somebody was reading all along.
+        Others may read and add meanwhile; they wait only for the milliseconds in which old versions
+        are dropped. Returns False if those had to stay because someone was reading all the time.
         """
         with self._changing() as table:
             self._pieces.joined(table)
@@ -293,15 +293,15 @@ class MemoryTable:
         with self._rewriting, self._gate.alone(PATIENCE_S) as alone, explained(self.uri):
             if alone:
                 self._check()
-                # Nobody else writes to a folder: what a killed write left can go as well.
+                # A folder has no other writer, so a killed write's files can go too.
                 left = folder_of(self.uri) is not None
                 table.optimize(cleanup_older_than=table_rewrite.TINY, delete_unverified=left)
             return alone
 
     def rewrite(self) -> bool:
-        """See to it that no file holds what was deleted or changed: see `table_rewrite`. Recall
-        goes on meanwhile; who adds waits. Returns False, and is to be called again, when old
-        versions had to stay because somebody was reading or adding all along."""
+        """Make sure no file contains what was deleted or changed: see `rewrite`. Recall continues
+        meanwhile; adding waits. Returns False, to be called again, if old versions had to stay
+        because someone was reading or adding all the time."""
         with self._rewriting, explained(self.uri):
             with self._adders.alone(PATIENCE_S) as quiet, self._reading() as table:
                 self._lock.check()
@@ -321,14 +321,14 @@ class MemoryTable:
             return table_rewrite.layout(table, self.uri)
 
     def versions(self) -> Iterator[tuple[int, Batch]]:
-        """All users' rows of every version there is, newest first, vectors as they are stored."""
+        """All users' rows in every existing version, newest first; vectors as stored."""
         with self._reading():
             for number, batch in table_rewrite.versions(self._db.open_table(open_table.NAME)):
                 for rows in table_rewrite.opened(batch, self._seal):
                     yield number, Batch(rows, lambda _, vectors: vectors)
 
     def close(self) -> None:
-        """Idempotent. Waits for who reads or writes; others may open the table from then on."""
+        """Idempotent. Waits for readers and writers; then others may open the table."""
         with self._rewriting, self._gate.alone(PATIENCE_S):
             if not self._closed:
                 self._closed = True
@@ -336,14 +336,14 @@ class MemoryTable:
                 self._lock.release()
 
     def distrust(self) -> None:
-        """It is damaged: whoever opens it next looks through it first."""
+        """Mark the table as damaged: whoever opens it next checks it first."""
         self.proved = lambda: None
 
     def import_(self, rows: Iterable[Mapping[str, Any]]) -> int:
-        """Write what `exported` gave; those that are there already are replaced. Returns how many.
+        """Write exported rows, replacing those with the same ids. Returns how many.
 
         Raises:
-            StoreError: a row is not as it must be; nothing was written.
+            StoreError: a row is invalid; nothing was written.
         """
         users = by_user(serialization.all_imported(rows))
         return sum(self._replace(user, those, insert=True) for user, those in users.items())
@@ -351,7 +351,7 @@ class MemoryTable:
     # -- inside ---------------------------------------------------------------------------------
 
     def _replace(self, user_id: str, memories: Sequence[Memory], *, insert: bool) -> int:
-        """Rows that are there take over the fields and keep their vectors if the text is equal."""
+        """Rewrite rows; existing ones keep their vectors if the text is equal."""
         import pyarrow as pa
 
         with self._changing() as table:
@@ -386,7 +386,7 @@ class MemoryTable:
 
     @contextmanager
     def _adding(self) -> Iterator[Table]:
-        """New rows are in nobody's way, but while the table is written anew."""
+        """Adding disturbs nobody, except while the table is being rewritten."""
         with self._adders.shared(), self._reading() as table:
             self._lock.check()
             self._pieces.one_more()
@@ -394,7 +394,7 @@ class MemoryTable:
 
     @contextmanager
     def _changing(self) -> Iterator[Table]:
-        """Two that change rows would make LanceDB do one of the changes again."""
+        """One change at a time: LanceDB would have to repeat one of two concurrent ones."""
         yield_to_speech()
         with self._rewriting, self._adding() as table:
             yield table

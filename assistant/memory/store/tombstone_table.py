@@ -1,17 +1,15 @@
-"""The marker: what was forgotten in a store, as a small table beside the memories.
+"""The tombstones: what was forgotten in a store, as a small table beside the memories.
 
-A machine that shares the store may have the same exchange in its own transcript, or among what it
-has yet to write, and would make its memories anew. So a purge writes the ids here before it removes
-a row, and says here when it is done. Whoever opens the store reads them first: what is marked is
-never written again (see `MemoryTable`), is forgotten in that machine's transcript as well (see
-`forgetting.startup`), and a purge that was killed half-way is finished by whoever writes there
-next.
+A machine that shares the store may have the same exchange in its own transcript or its write queue,
+and would create its memories again. So a purge writes the ids here before it removes a row, and
+records here when it is done. Whoever opens the store reads them first: what has a tombstone is
+never written again (see `MemoryTable`), is forgotten in that machine's transcript too (see
+`forgetting.startup`), and a purge that was killed half-way is finished by the next writer.
 
-A folder of one machine has it too: one mechanism is simpler than two. Without a marker a start
-takes 0.4 ms longer, with 1,000 marks 3 to 6 ms, with 10,000 15 ms. It is a table of its own: the
-metadata of the memories' is written anew with every change. Nothing in it is secret, so that it is
-not sealed where the memories are. It only grows: its old versions hold nothing but ids, and each
-purge drops them.
+A folder used by one machine has it too: one mechanism is simpler than two. A start takes 0.4 ms
+longer without tombstones, 3 to 6 ms with 1,000, and 15 ms with 10,000. It is a separate table
+because the metadata of the memories' table is rewritten with every change. It holds nothing secret
+and so is not encrypted. It only grows; each purge drops its old versions, which contain only ids.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -33,17 +31,17 @@ if TYPE_CHECKING:
 
 NAME = "forgotten"
 TRIES = 3
-"""Who writes may drop a version while another reads it."""
+"""Attempts at reading, since a writer may drop a version meanwhile."""
 
 Row = tuple[str, str, bool]
-"""User, mark, and whether it is of an exchange."""
+"""User, mark, and whether it is an exchange's."""
 
 
 class TombstoneTable:
-    """Thread-safe. What it has read, and what is written through it, is known without the disk.
+    """The tombstones of a store. Thread-safe; what has been read or written needs no disk access.
 
     Args:
-        changing: the right to write to the store, which one thread at a time has.
+        changing: the right to write to the store, held by one thread at a time.
 
     Raises:
         StoreError: it can't be read.
@@ -56,9 +54,9 @@ class TombstoneTable:
         self._uri = uri
         self._changing = changing
         self._known: Mapping[str, Tombstones] = self._read()
-        """Replaced as a whole, so it is read without a lock."""
+        """Replaced as a whole, so that it can be read without a lock."""
 
-    # -- what is known: any thread, without waiting ---------------------------------------------
+    # -- in memory: any thread, without waiting -------------------------------------------------
 
     def __len__(self) -> int:
         return sum(map(len, self._known.values()))
@@ -71,11 +69,11 @@ class TombstoneTable:
 
     @property
     def unfinished(self) -> bool:
-        """Whether somebody's purge was not brought to its end, or is under way."""
+        """Whether a purge was not finished, or is in progress."""
         return any(marks.unfinished for marks in self._known.values())
 
     def rows(self) -> list[Row]:
-        """All of it."""
+        """All tombstones."""
         return [
             (user, mark, said)
             for user, marks in self._known.items()
@@ -84,7 +82,7 @@ class TombstoneTable:
         ]
 
     def kept(self, memories: Iterable[Memory]) -> list[Memory]:
-        """What of these may be written: see `Tombstones.kept`."""
+        """Those that may be written: see `Tombstones.kept`."""
         if not self._known:
             return list(memories)
         found = (self.of(memory.user_id).kept(memory) for memory in memories)
@@ -93,7 +91,7 @@ class TombstoneTable:
     def kept_rows(
         self, memories: Sequence[Memory], vectors: Mapping[str, Vectors] | None
     ) -> tuple[Sequence[Memory], Mapping[str, Vectors]]:
-        """As `kept`, with the vectors, by encoder, of those that are left."""
+        """Like `kept`, with the matching vectors by encoder."""
         every = vectors or {}
         if not self._known:
             return memories, every
@@ -110,18 +108,18 @@ class TombstoneTable:
     def during(
         self, user: str, exchanges: Collection[str], gone: Iterable[Memory]
     ) -> Iterator[None]:
-        """These are marked before the block, in which they are removed, and that is noted after it.
-        What a failure or a kill interrupts stays to be finished."""
+        """Mark these before the block, which must remove them, and as finished after it. If it is
+        interrupted, they stay unfinished."""
         said, others = to_mark(exchanges, gone)
         self.write([*((user, mark, True) for mark in said), *((user, m, False) for m in others)])
         yield
         self.finish(user, said | others)
 
     def write(self, rows: Iterable[Row], *, finished: bool = False) -> None:
-        """Mark these; what is marked already stays as it is.
+        """Mark these; existing marks stay as they are.
 
         Args:
-            finished: nothing of them is in the table.
+            finished: the table contains none of them.
         """
         new = [row for row in dict.fromkeys(rows) if not self._has(row)]
         if not new:
@@ -140,13 +138,13 @@ class TombstoneTable:
             self._known = known
 
     def take(self, other: "TombstoneTable") -> None:
-        """All that another has, as it is there."""
+        """Copy all marks of another table."""
         left = {(user, mark) for user in other.users() for mark in other.of(user).unfinished}
         self.write((row for row in other.rows() if row[:2] not in left), finished=True)
         self.write(row for row in other.rows() if row[:2] in left)
 
     def finish(self, user: str, marks: Iterable[str]) -> None:
-        """Their rows are gone, and so are the bytes of these."""
+        """Record that the rows of these marks and their bytes are gone."""
         from lancedb.expr import col, lit
 
         left = sorted(self.of(user).unfinished.intersection(marks))
@@ -162,10 +160,10 @@ class TombstoneTable:
             after = replace(old, unfinished=old.unfinished.difference(left))
             self._known = {**self._known, user: after}
 
-    # -- what is on the disk; these raise StoreError --------------------------------------------
+    # -- on disk; these raise StoreError --------------------------------------------------------
 
     def versions(self) -> Iterator[list[tuple[str, str]]]:
-        """Users and marks of each version there is."""
+        """The users and marks of each existing version."""
         with explained(self._uri):
             table = self._open()
             if table is None:
@@ -176,7 +174,7 @@ class TombstoneTable:
                 yield list(zip(rows["user_id"].to_pylist(), rows["mark"].to_pylist(), strict=True))
 
     def strange(self) -> int:
-        """How many marks of all versions are none: they might say something."""
+        """Marks in any version that are malformed, and so might contain words."""
         every = (mark for rows in self.versions() for _, mark in rows)
         return sum(1 for mark in every if MARK.fullmatch(mark) is None)
 
@@ -199,7 +197,7 @@ class TombstoneTable:
         raise AssertionError("unreachable")
 
     def _open(self) -> Table | None:
-        """None where nothing was forgotten yet."""
+        """None if nothing has been forgotten yet."""
         try:
             return self._db.open_table(NAME)
         except ValueError as error:
@@ -212,10 +210,10 @@ class TombstoneTable:
 
     def _damaged(self) -> StoreDamaged:
         return StoreDamaged(
-            f"The list of what was forgotten in the memory {self._uri} is damaged, so that nothing"
-            " is read: it might come back.",
-            mend=f"Restore {NAME}.lance there from a copy; or remove it, and what other machines"
-            " still hold of what was forgotten may come back.",
+            f"The list of what was forgotten in the memory {self._uri} is damaged. Nothing is read,"
+            " since forgotten things might come back.",
+            mend=f"Restore {NAME}.lance there from a backup. Or remove it: forgotten things that"
+            " other machines still hold may then come back.",
         )
 
 

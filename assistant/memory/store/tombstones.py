@@ -1,5 +1,5 @@
-"""What must not come back, as all who share a store know it: ids of forgotten exchanges and
-memories, no words. Pure; `tombstone_table` keeps them."""
+"""The ids of forgotten exchanges and memories, which must not come back; no words. Pure;
+`tombstone_table` stores them."""
 
 import re
 from collections.abc import Collection, Iterable
@@ -16,14 +16,15 @@ MARK = re.compile(r"[0-9a-f]{32}|[0-9a-f]{64}")
 
 
 def mark_of(key: str) -> str:
-    """An id as it may be kept for good: one that came with an import could hold words."""
+    """An id in a form that may be kept for ever: imported ids, which could hold words, are
+    hashed."""
     return key if OURS.fullmatch(key) else sha256(key.encode("utf-8", "replace")).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class Tombstones:
-    """Of one user. `unfinished` are those of both whose rows may still be in the table: who wrote
-    them had not told yet that they are gone."""
+    """One user's marks. `unfinished` are those whose rows may still be in the table, because the
+    purge has not recorded its end."""
 
     exchanges: frozenset[str] = frozenset()
     memories: frozenset[str] = frozenset()
@@ -33,8 +34,8 @@ class Tombstones:
         return len(self.exchanges) + len(self.memories)
 
     def covers(self, memory: Memory) -> bool:
-        """Whether it was forgotten: it, what it quotes, or all that it rests on; of a summary, any
-        of that."""
+        """Whether a memory was forgotten: itself, what it quotes, or all its sources; for a
+        summary, any of its sources."""
         own = own_exchange(memory)
         if own is not None and self._was_said(own):
             return True
@@ -44,9 +45,9 @@ class Tombstones:
         return mark_of(memory.id) in self.memories
 
     def kept(self, memory: Memory) -> Memory | None:
-        """The memory without what was forgotten of its sources; None where nothing is left of it.
+        """The memory without forgotten sources; None if nothing is left.
 
-        Of words that were told elsewhere too, that telling has a memory of its own.
+        If the same words were also said elsewhere, they have a memory of their own there.
         """
         if self.covers(memory):
             return None
@@ -58,8 +59,7 @@ class Tombstones:
 
 
 def to_mark(exchanges: Collection[str], gone: Iterable[Memory]) -> tuple[set[str], set[str]]:
-    """The marks of exchanges and of memories that go with them; of the latter those that do not
-    follow from the former."""
+    """The marks of exchanges, and of those memories that the exchanges' marks don't cover."""
     said = frozenset(map(mark_of, exchanges))
     follow = Tombstones(said)
     return set(said), {mark_of(memory.id) for memory in gone if not follow.covers(memory)}

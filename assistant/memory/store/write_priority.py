@@ -1,9 +1,8 @@
-"""Writing to the store lets go first whoever is speaking.
+"""Writes to the store yield to speech.
 
-A statement that was found between utterances takes several operations of the store, each some
-milliseconds of all cores. Where somebody begins to speak in their midst, the rest waits: between
-two operations nothing is half written. What the conversation itself wants written never waits, nor
-does what stands before it in the queue then.
+Storing a statement found between utterances takes several operations, each using all cores for some
+milliseconds. If someone starts to speak, the rest waits: between two operations nothing is half
+written. Writes of the conversation itself never wait, and neither does anything queued before them.
 """
 
 import logging
@@ -18,7 +17,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 LOOKS_EVERY_S = 0.05
-"""Whether it is quiet again."""
+"""Seconds between checks whether it is quiet again."""
 
 logger = logging.getLogger(__name__)
 
@@ -28,7 +27,7 @@ _running = threading.local()
 
 @contextmanager
 def low_priority() -> Iterator[None]:
-    """What is given to a `WriterThread` in here gives way."""
+    """Work given to a `WriterThread` in this block yields to speech."""
     before = _gentle.set(True)
     try:
         yield
@@ -37,20 +36,20 @@ def low_priority() -> Iterator[None]:
 
 
 def yield_to_speech() -> None:
-    """Between two operations of what gives way: returns when it may go on. At once in any other
-    thread."""
+    """Called between two operations of low-priority work: returns when it may continue. Returns
+    at once in other threads."""
     writing: WriterThread | None = getattr(_running, "writing", None)
     if writing is not None:
         writing.wait()
 
 
 class WriterThread(ThreadPoolExecutor):
-    """One thread, that does one thing after the other."""
+    """One thread that does one thing after another."""
 
     def __init__(self, name: str) -> None:
         super().__init__(1, thread_name_prefix=name)
         self.somebody: Callable[[], bool] = lambda: False
-        """Whether somebody may be speaking; asked in the thread."""
+        """Whether someone may be speaking; called in the thread."""
         self._wanted = 0
         self._changed = threading.Condition()
 
@@ -69,18 +68,18 @@ class WriterThread(ThreadPoolExecutor):
         return done
 
     def post(self, do: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> None:
-        """As `submit`, where nobody waits for what becomes of it: a failure is logged."""
+        """Like `submit`, but nobody waits for the result: a failure is logged."""
         self.submit(do, *args, **kwargs).add_done_callback(_logged)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """What was begun is ended first, whoever speaks."""
+        """Finishes pending work first, even if someone speaks."""
         with self._changed:
             self._wanted += 1
             self._changed.notify_all()
         super().shutdown(wait, cancel_futures=cancel_futures)
 
     def wait(self) -> None:
-        """In the thread: until it is quiet, or something that doesn't give way waits for it."""
+        """In the thread: wait until it is quiet, or high-priority work is waiting."""
         with self._changed:
             while not self._wanted and self.somebody():
                 self._changed.wait(LOOKS_EVERY_S)

@@ -1,8 +1,8 @@
-"""The way from RAM to the store: what waits to be written, and trying again while it can't be.
+"""Queues memories for the store, and retries while it can't be written.
 
-A store that can't be reached, is full, or is held by another assistant costs nothing but time: what
-is new waits here (and is in the transcript), and is written when the store is back. All methods but
-`wait` run on the thread that writes.
+A store that can't be reached, is full or is held by another assistant only delays things: new
+memories wait here (and are in the transcript), and are written when the store is back. All methods
+but `wait` run on the writing thread.
 """
 
 import logging
@@ -22,41 +22,42 @@ logger = logging.getLogger(__name__)
 
 FIRST_RETRY_S = 2.0
 LONGEST_RETRY_S = 60.0
-"""It is tried again after twice the time before, up to this."""
+"""The pause doubles with each attempt, up to this."""
 
 
 class ReadsRows(Protocol):
-    """An index that takes in what the store has: one user's."""
+    """An index of one user's memories that can be filled from the store."""
 
     @property
     def user_id(self) -> str: ...
 
     def __contains__(self, memory: str) -> bool:
-        """By its id."""
+        """Whether it has the memory with this id."""
 
     def load(self, batches: Iterable[Batch], encoder: str | None) -> None:
-        """A scan of the table; its rows have vectors of this encoder, or none."""
+        """Load a scan of the table, with vectors of this encoder or none."""
 
     def add(self, memories: Sequence[Memory]) -> None:
-        """What is not in the table yet."""
+        """Add memories that are not in the table yet."""
 
     def outlines(self) -> dict[str, Memory]:
-        """All of them by their ids."""
+        """All memories by id."""
 
     def remove(self, ids: Iterable[str]) -> None:
-        """Out of sight; `purge` takes their words."""
+        """Hide memories; `purge` removes their words."""
 
     def purge(self) -> None:
-        """Leave no word of what was removed."""
+        """Remove every word of hidden memories."""
 
 
 class WriteQueue:
-    """
+    """The queue between RAM and the store.
+
     Args:
         open_table: blocking; may raise StoreError.
-        close_table: lets go of it; closes it, unless others use it too.
-        tell: told when storing begins to fail, and when it works again.
-        try_later: has `mend` called after so many seconds.
+        close_table: releases the table; closes it unless others use it too.
+        tell: receives a notice when storing begins to fail, and when it works again.
+        try_later: schedules another attempt after so many seconds.
     """
 
     def __init__(
@@ -80,28 +81,28 @@ class WriteQueue:
         self._forgotten: TombstoneTable | None = None
         self._retrying = False
         self._damaged = False
-        """Damage was found, and opening the store again is to set it aside."""
+        """Damage was found; opening the store again will set it aside."""
         self._pause_s = FIRST_RETRY_S
 
     @property
     def writes(self) -> bool:
-        """The store was read, and is this assistant's to write."""
+        """Whether the store has been read, and this process may write it."""
         return self._read and self.table is not None and self.table.refused is None
 
     @property
     def settled(self) -> bool:
-        """All that was remembered is in the store."""
+        """Whether everything remembered is in the store."""
         return self.writes and not self._unwritten
 
     def why(self) -> StoreError:
-        """Why there is no table."""
+        """The reason why there is no table."""
         if self._error is not None:
             return StoreError(str(self._error), mend=self._error.mend)
-        return StoreError("The memories are not read yet.", mend="Try again in a moment.")
+        return StoreError("The memories are still loading.", mend="Try again in a moment.")
 
     def open(self) -> bool:
-        """Open the store, or become its writer where it could only be read; says whether the table
-        is another one now, which is to be read: also where another machine forgot something."""
+        """Open the store, or become its writer if it was read-only; returns whether the table must
+        be read again, also because another machine forgot something."""
         self._retrying = False
         if self.table is not None and self.table.refused is None:
             return False
@@ -123,8 +124,8 @@ class WriteQueue:
         return True
 
     def read(self, index: ReadsRows, encoder: str, dimensions: int) -> bool:
-        """Take what the store has into a new index, and what still waits to be written; says
-        whether all of it came."""
+        """Load the store and the unwritten memories into a new index; returns whether all of it
+        could be read."""
         table = self.table
         if table is None:
             return False
@@ -152,22 +153,22 @@ class WriteQueue:
         return True
 
     def kept(self, memories: Iterable[Memory]) -> list[Memory]:
-        """Without what was forgotten, as far as the store was asked. Quick; any thread."""
+        """Those not forgotten, as far as the store has been read. Quick; any thread."""
         marker = self._forgotten
         return marker.kept(memories) if marker is not None else list(memories)
 
     def wait(self, memories: Iterable[Memory]) -> None:
-        """They are to be written with the next `flush`. Quick; any thread."""
+        """Queue memories for the next `flush`. Quick; any thread."""
         with self._lock:
             self._unwritten |= {memory.id: memory for memory in memories}
 
     def flush(self) -> None:
-        """Write what waits, if that can be done by now."""
+        """Write what is queued, if possible."""
         with self._lock:
             waiting = list(self._unwritten.values())
         if not waiting:
             return
-        # Of a write that failed nobody knows whether it arrived all the same.
+        # A failed write may have arrived all the same.
         merging, self._may_be_there = self._may_be_there, True
 
         def act(table: MemoryTable) -> None:
@@ -181,26 +182,26 @@ class WriteQueue:
         self.write(act)
 
     def may_have(self, ids: Iterable[str]) -> None:
-        """The store was given these by another way, and what is just being said may be among them:
-        what waits is written without being doubled."""
+        """These were written to the store some other way, and the queue may contain them too: write
+        the queue without duplicates."""
         self.discard(list(ids))
         self._may_be_there = True
 
     def discard(self, ids: Collection[str]) -> None:
-        """They need not be written any more."""
+        """Remove memories from the queue."""
         with self._lock:
             for key in ids:
                 self._unwritten.pop(key, None)
 
     def first(self, act: Callable[[MemoryTable], object]) -> None:
-        """Of a table that was just opened, also one that can only be read."""
+        """Run an action on a table that was just opened, even if it is read-only."""
         self._do(act, proves=False)
 
     def write(self, act: Callable[[MemoryTable], object], *, proves: bool = True) -> None:
-        """Change the table, if there is one that can be changed.
+        """Change the table, if it can be changed.
 
         Args:
-            proves: where it succeeds, storing works.
+            proves: success means that storing works again.
         """
         if self.table is not None and self.table.refused is None:
             self._do(act, proves=proves)
@@ -219,7 +220,7 @@ class WriteQueue:
                 self._recovered()
 
     def failed(self, error: StoreError) -> None:
-        """Tell it, and try again later."""
+        """Report the error, and retry later."""
         self._error = error
         self.tell(error)
         if isinstance(error, StoreDamaged):
@@ -233,14 +234,14 @@ class WriteQueue:
         self._pause_s = min(2 * self._pause_s, LONGEST_RETRY_S)
 
     def tell(self, error: AssistantError) -> None:
-        """Once when it begins to fail."""
+        """Log every failure; notify the user of the first one only."""
         logger.error("long-term memory: %s", error)
         if not self._failing:
             self._failing = True
             self._tell_user(Notice(str(error), Severity.WARNING, error.mend))
 
     def close(self) -> None:
-        """Idempotent. What still waits is in the transcript."""
+        """Idempotent. What is still queued is in the transcript."""
         self._lose()
 
     # -- inside ---------------------------------------------------------------------------------
@@ -257,7 +258,7 @@ class WriteQueue:
         if isinstance(error, StoreDamaged):
             table.distrust()
         self.failed(error)
-        self._lose()  # who writes to what was half read writes twice
+        self._lose()  # writing after a partial read would duplicate rows
 
     def _lose(self) -> None:
         table, self.table = self.table, None
@@ -267,7 +268,7 @@ class WriteQueue:
 
 
 def _drop_marked(index: ReadsRows, table: MemoryTable) -> None:
-    """What another machine is just removing, or could not remove to the end."""
+    """Drop what another machine is removing, or could not finish removing."""
     marks = table.forgotten.of(index.user_id)
     if marks.unfinished:
         index.remove([key for key, each in index.outlines().items() if marks.covers(each)])

@@ -1,16 +1,15 @@
-"""One writer at a time.
+"""Ensures a single writer per store.
 
-A folder is held by a lock on a file, which the operating system releases whatever happens to the
-process. An object store knows no locks: there the writer takes a lease, one row that names it and
-says until when, renews it while it lives, and gives it back. The row changes hands by an update
-that names what it was before; the store's own conditional put lets only one of two such updates
-through.
+A folder is held by a file lock, which the operating system releases whatever happens to the
+process. An object store has no locks: there the writer takes a lease, one row that names it and an
+expiry time, renews it while it lives, and gives it back. The row changes hands by an update that
+names its previous contents; the store's conditional put lets only one of two such updates through.
 
-What a lease can't do: a writer that is killed keeps the others out until its lease runs out; one
-that is suspended in the middle of a write, for longer than the lease, may still finish that write
-after another took over (the table stays whole, for every write is a transaction, but the other's
-indexes don't know of it); clocks of two machines that differ by more than the lease let one take
-over too early; and where a store ignores conditions on a put, two may win at once.
+Limits of a lease: a killed writer keeps others out until its lease expires; a writer suspended in
+the middle of a write for longer than the lease may still finish that write after another took over
+(the table stays intact, since every write is a transaction, but the other's indexes miss it); if
+two machines' clocks differ by more than the lease, one may take over too early; and if a store
+ignores conditions on a put, two may win at once.
 """
 
 import logging
@@ -33,15 +32,15 @@ from assistant.memory.store.lance_errors import discreet
 logger = logging.getLogger(__name__)
 
 LEASE_S = 30.0
-"""How long a lease lasts without being renewed; it is renewed three times as often."""
+"""Seconds a lease lasts without renewal; it is renewed three times as often."""
 RENEWALS_KEPT = 60
-"""Each is a version of the lease's table; old ones are dropped after so many."""
+"""Each renewal adds a version to the lease's table; old ones are dropped after so many."""
 LEASE_TABLE = "writer"
 
 
 class WriterLock(Protocol):
     def check(self) -> None:
-        """Raises StoreError when another may have taken over."""
+        """Raises StoreError if another writer may have taken over."""
         ...
 
     def release(self) -> None:
@@ -50,7 +49,7 @@ class WriterLock(Protocol):
 
 
 class SharedLock:
-    """Many may be inside at once, or one alone."""
+    """A lock that many can share, or one can hold alone."""
 
     def __init__(self) -> None:
         self._inside = 0
@@ -71,7 +70,7 @@ class SharedLock:
 
     @contextmanager
     def alone(self, patience_s: float) -> Iterator[bool]:
-        """Whether nobody else is inside; nobody is kept out while it waits for that."""
+        """Yields whether nobody else is inside; others may still enter while it waits for that."""
         with self._changed:
             free = self._changed.wait_for(lambda: not (self._inside or self._taken), patience_s)
             self._taken = self._taken or free
@@ -88,7 +87,8 @@ class FolderLock:
     """Held from construction to `release`, or to the end of the process."""
 
     def __init__(self, folder: Path) -> None:
-        """
+        """Take the lock.
+
         Raises:
             StoreError: another process holds it.
             OSError: the lock file can't be written.
@@ -106,13 +106,13 @@ class FolderLock:
             raise
 
     def check(self) -> None:
-        """It can't be lost."""
+        """A file lock can't be lost."""
 
     def release(self) -> None:
         self._lock.release()
 
     def _read_holder(self) -> str:
-        """For the sentence only; the process may be just about to write it."""
+        """For the message only; the process may be about to write it."""
         try:
             return self._holder.read_text(encoding="ascii") or "unknown"
         except (OSError, UnicodeDecodeError):
@@ -120,7 +120,7 @@ class FolderLock:
 
 
 class Lease:
-    """Held from `take` to `release`, as long as it can be renewed in time."""
+    """Held from `take` to `release`, as long as it is renewed in time."""
 
     def __init__(self, table: Any, uri: str, seconds: float) -> None:
         self._table = table
@@ -139,7 +139,7 @@ class Lease:
 
         Raises:
             StoreError: another holds the lease.
-            What LanceDB raises when the store can't be reached or written.
+            LanceDB's own errors: the store can't be reached or written.
         """
         import pyarrow as pa
 
@@ -155,15 +155,15 @@ class Lease:
         return lease
 
     def check(self) -> None:
-        """Raises StoreError when another took over, and what LanceDB raises when the store can't be
-        reached and the lease ran out meanwhile."""
+        """Raises StoreError if another writer took over, and LanceDB's errors if the store can't be
+        reached and the lease expired meanwhile."""
         monotonic, wall = self._valid_until
-        # A suspended machine stops the one clock, a clock that is set back the other.
+        # Suspending the machine stops one clock; the other can be set back.
         if time.monotonic() >= monotonic or time.time() >= wall:
             self._renew()
 
     def release(self) -> None:
-        """Give it back, if that can be done; otherwise it runs out."""
+        """Give it back if possible; otherwise it expires."""
         if self._stop.is_set():
             return
         self._stop.set()
@@ -198,7 +198,7 @@ class Lease:
     def _write(
         self, owner_before: str, expires_before: int | None, owner: str | None = None
     ) -> bool:
-        """Put this owner in the row if the row still is as it was; says whether it was."""
+        """Put this owner in the row if the row is unchanged; returns whether it was."""
         from lancedb.expr import col, lit
 
         owner = self._owner if owner is None else owner
@@ -229,26 +229,26 @@ class Lease:
         return _in_use(
             self._uri,
             f"process {seen['process']} on {seen['host']}",
-            "Nothing to do: what is said here is stored there when the other one has closed.",
+            "Nothing to do: what is said here will be stored there once the other one closes.",
         )
 
 
 class OnlyReading:
-    """Of who opened a store that another writes to.
+    """The lock of a reader of a store that another process writes to.
 
     Args:
-        refused: names who does.
+        refused: names the writer.
     """
 
     def __init__(self, refused: StoreInUse) -> None:
         self.refused = refused
 
     def check(self) -> None:
-        """Raises StoreInUse at every write."""
+        """Raises StoreInUse for every write."""
         raise self.refused
 
     def release(self) -> None:
-        """There is nothing to be given back."""
+        """Nothing to give back."""
 
 
 def _in_use(

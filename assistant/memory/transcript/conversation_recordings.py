@@ -1,12 +1,11 @@
-"""Recorded conversations: JSON lines of events, each with its time.
+"""Recorded conversations: JSON lines of events with their times.
 
     {"recording": 1, "id": …, "began": …, "conversation": …, "key": …}
     {"at": "2026-11-22T…", "event": {"type": "TurnHeard", …}}
 
-In an encrypted home each line after the first is sealed (AES-256-GCM, bound to its recording), and
-`key` names the key. Lines are added and files are written anew under one lock, by whatever process:
-so what is purged is purged from what is being written too. A line is whole or, after a crash, the
-last one.
+In an encrypted home each line after the first is encrypted (AES-256-GCM, bound to its recording),
+and `key` names the key. All processes append and rewrite under one lock, so a purge covers a
+recording in progress too. Lines are complete; only the last may be cut off after a crash.
 """
 
 import json
@@ -29,7 +28,7 @@ from assistant.ipc import Row
 from assistant.memory.records.data_location import FindsWords, RemovesWords
 
 FIXED = frozenset({"type", "phase", "severity"})
-"""Fields whose values are the program's own words."""
+"""Fields whose values are fixed words of the program."""
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -46,15 +45,15 @@ def _texts(value: Any) -> Iterator[str]:
 
 VERSION = 1
 LOCK_S = 10.0
-"""A purge of long recordings takes some seconds."""
+"""Seconds to wait for the lock; purging long recordings takes a while."""
 LONGEST_HEADER = 10_000
 LISTED = "assistant replay"
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """The first line; never encrypted, and without words. `key` is the id of the key that the rest
-    is sealed with, "" where it is plain; `conversation` is the id of what was recorded."""
+    """The first line; never encrypted, and without the user's words. `key` is the id of the
+    encryption key, "" if unencrypted; `conversation` is the id of what was recorded."""
 
     id: str
     began: str
@@ -68,7 +67,7 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """What a file holds. `damaged` lines could not be read, one cut off at its end excepted."""
+    """A file's contents. `damaged` counts unreadable lines, except one cut off at the end."""
 
     header: Header
     rows: tuple[Row, ...]
@@ -77,10 +76,10 @@ class Recording:
 
 
 class Recordings:
-    """Those of a home, and those that this process writes elsewhere. Calls block; thread-safe.
+    """The recordings of a home, and those this process writes elsewhere. Calls block; thread-safe.
 
     Args:
-        key: of an encrypted home.
+        key: the key of an encrypted home.
     """
 
     def __init__(self, folder: Path, key: MasterKey | None = None) -> None:
@@ -88,18 +87,18 @@ class Recordings:
         self._key = key
         self._elsewhere: set[Path] = set()
         self.settle: Callable[[], None] = _nothing_waits
-        """Returns when all that was to be written so far is; set by who writes."""
+        """Returns once everything so far is written; set by the writer."""
 
     # -- writing --------------------------------------------------------------------------------
 
     def begin(self, conversation: str, path: Path | None = None) -> Path:
-        """Make a recording, readable by its owner alone; returns where it is.
+        """Create a recording, readable by its owner only; returns its path.
 
         Args:
-            path: default: one in the home, named by the time.
+            path: default: a file in the home, named by the time.
 
         Raises:
-            StoreError: it is there already, or can't be written.
+            StoreError: it exists, or can't be written.
         """
         now = datetime.now(UTC)
         key = self._key.id if self._key is not None else ""
@@ -114,9 +113,10 @@ class Recordings:
         return path
 
     def append(self, path: Path, rows: Iterable[Row]) -> None:
-        """
+        """Append rows to a recording.
+
         Raises:
-            StoreError: it can't be written, or is no longer there.
+            StoreError: it can't be written, or no longer exists.
         """
         with self._locked(), _explained(path), path.open("r+b") as file:
             header = _header(file.readline(), path)
@@ -126,11 +126,11 @@ class Recordings:
             file.write("".join(f"{seal.close(row)}\n" for row in rows).encode("utf-8", "replace"))
 
     def end(self, path: Path) -> None:
-        """Nothing more comes. A recording elsewhere is its owner's from now on."""
+        """Recording has ended. A file outside the home now belongs to the user."""
         self._elsewhere.discard(path)
 
     def delete_turns(self, path: Path, turns: Collection[int]) -> None:
-        """Take what was recorded of them out again. Raises StoreError."""
+        """Remove the events of these turns. Raises StoreError."""
         with self._locked():
             found = self._read(path)
             rows = [row for row in found.rows if row["event"].get("turn") not in turns]
@@ -139,26 +139,27 @@ class Recordings:
     # -- reading --------------------------------------------------------------------------------
 
     def read(self, path: Path) -> Recording:
-        """
+        """Read a recording.
+
         Raises:
-            StoreLocked: it is encrypted, and there is no key or not the right one.
-            StoreError: it can't be read, or is no recording.
+            StoreLocked: it is encrypted, and the key is missing or wrong.
+            StoreError: it can't be read, or is not a recording.
         """
         return self._read(path)
 
     def paths(self) -> list[Path]:
-        """Of the home, oldest first."""
+        """The home's recordings, oldest first."""
         return sorted(self.folder.glob("*.jsonl"))
 
     # -- as a `DataLocation` --------------------------------------------------------------------
 
     def words(self, user: str, exchanges: Collection[str]) -> tuple[list[str], list[str]]:
-        """None: all that is told here is the transcript's and the memories'."""
+        """Nothing: the transcript and the memories have the same words."""
         del user, exchanges
         return [], []
 
     def search(self, patterns: FindsWords) -> Iterator[Searched]:
-        """Their events, decrypted. Raises StoreError: one can't be read."""
+        """Search decrypted events. Raises StoreError: a file can't be read."""
         if not self.folder.is_dir():
             return
         count, size, found = 0, 0, []
@@ -176,28 +177,28 @@ class Recordings:
 
     def limits(self) -> Iterator[str]:
         if self.paths():
-            yield "Recordings that were copied out of the data folder can't be searched."
+            yield "Recordings copied out of the data folder can't be searched."
         if foreign := self.foreign():
             which = "1 recording is" if foreign == 1 else f"{foreign:,} recordings are"
-            yield f"{which} encrypted with another key, and can't be searched."
+            yield f"{which} encrypted with another key and can't be searched."
 
     def foreign(self) -> int:
-        """Those that no key here opens."""
+        """The number of recordings encrypted with another key."""
         return sum(1 for path in self.paths() if self._is_locked(path))
 
     def purge(self, gone: RemovesWords) -> int:
-        """Take out what is gone; returns how many files were written anew. Each is, whenever the
-        process is killed, the old or the new one. It can be called again.
+        """Remove what is forgotten; returns how many files were rewritten. A killed process leaves
+        each file either old or new. Repeatable.
 
         Raises:
-            StoreError: one can't be read or written.
+            StoreError: a file can't be read or written.
         """
         if not self.folder.is_dir() and not self._elsewhere:
             return 0
         self.settle()
         changed = 0
         with self._locked():
-            for left in self.folder.glob("*.new"):  # by one who was killed
+            for left in self.folder.glob("*.new"):  # from a killed process
                 with _explained(left):
                     left.unlink()
             for path in self._known():
@@ -212,10 +213,10 @@ class Recordings:
         return changed
 
     def copy_to(self, folder: Path, new: MasterKey | None) -> None:
-        """All that can be read, under another key; what can't is copied as it is.
+        """Copy all recordings, encrypting them with another key; unreadable ones are copied as is.
 
         Raises:
-            StoreError: one can't be read or written.
+            StoreError: a file can't be read or written.
         """
         if not self.folder.is_dir():
             return
@@ -237,8 +238,8 @@ class Recordings:
         return [*self.paths(), *sorted(path for path in self._elsewhere if path.exists())]
 
     def _readable(self, path: Path) -> Recording | None:
-        """None of a file that is no recording, or that no key here opens: it is searched as it
-        is, as every file."""
+        """None if the file is not a recording, or has another key: it is then searched like any
+        other file."""
         try:
             return self._read(path)
         except StoreLocked:
@@ -267,7 +268,7 @@ class Recordings:
             comma = "," if self._key is None else ""
             raise StoreLocked(
                 f"The recording {path} is encrypted{comma} {what}.",
-                mend="Name the data folder that it was made in: --home DIR",
+                mend="Give the data folder it was made in: --home DIR",
             )
         seal = LineCipher(header.id, self._key if header.key else None)
         last = lines.pop() if lines else b""  # empty where the file is whole
@@ -278,8 +279,8 @@ class Recordings:
         return Recording(header, good, sum(row is None for row in rows), cut)
 
     def _write_anew(self, path: Path, recording: Recording, key: MasterKey | None) -> None:
-        """In one step, on the disk when it returns. Until then it has a name that nothing has: a
-        folder outside the home holds what is its owner's."""
+        """Replace the file atomically and sync it. The temporary name is unique, since a folder
+        outside the home holds the user's files."""
         seal = LineCipher(recording.header.id, key if recording.header.key else None)
         with _explained(path):
             descriptor, name = tempfile.mkstemp(".new", f"{path.stem[:40]}-", path.parent)
@@ -296,7 +297,7 @@ class Recordings:
                 raise
 
     def _free(self, now: datetime) -> Path:
-        """A name that nothing has yet."""
+        """An unused file name."""
         with _explained(self.folder):
             self.folder.mkdir(mode=0o700, exist_ok=True)
         stem = f"{now.astimezone():%Y-%m-%d_%H-%M-%S}"
@@ -305,7 +306,7 @@ class Recordings:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        """Raises StoreError: somebody has it for long."""
+        """Raises StoreError: another process holds the lock for too long."""
         with _explained(self.folder):
             self.folder.mkdir(mode=0o700, exist_ok=True)
             lock = FileLock(self.folder / ".lock", LOCK_S, mode=0o600)
@@ -320,10 +321,10 @@ class Recordings:
 
 
 def is_sealed(path: Path) -> bool:
-    """A key is needed to read it.
+    """Whether reading a recording needs a key.
 
     Raises:
-        StoreError: it can't be read, or is no recording.
+        StoreError: it can't be read, or is not a recording.
     """
     with _explained(path), path.open("rb") as file:
         first = file.readline(LONGEST_HEADER)
@@ -333,11 +334,11 @@ def is_sealed(path: Path) -> bool:
 
 
 class NotARecording(StoreError):
-    """The file is something else."""
+    """The file is not a recording."""
 
 
 def _nothing_waits() -> None:
-    """Nobody records."""
+    """Nothing is being recorded."""
 
 
 def _header(line: bytes, path: Path) -> Header:
@@ -346,10 +347,10 @@ def _header(line: bytes, path: Path) -> Header:
         version = row["recording"]
         header = Header(*(str(row[name]) for name in ("id", "began", "conversation", "key")))
     except (ValueError, TypeError, LookupError, AttributeError) as error:
-        raise NotARecording(f"The file {path} is no recorded conversation.", mend=LISTED) from error
+        raise NotARecording(f"The file {path} is not a recording.", mend=LISTED) from error
     if version != VERSION:
         raise NotARecording(
-            f"The recording {path} was made by another version of this program.",
+            f"The recording {path} was made by a newer version of this program.",
             mend="Update the program.",
         )
     return header
@@ -357,14 +358,14 @@ def _header(line: bytes, path: Path) -> Header:
 
 @contextmanager
 def _explained(path: Path) -> Iterator[None]:
-    """What the system refuses, as a sentence."""
+    """Turn the system's errors into StoreError."""
     try:
         yield
     except FileNotFoundError as error:
         raise StoreError(f"There is no recording {path}.", mend=LISTED) from error
     except FileExistsError as error:
         raise StoreError(
-            f"The file {path} is there already.", mend="Name another, or remove it."
+            f"The file {path} already exists.", mend="Choose another name, or remove it."
         ) from error
     except OSError as error:
         raise StoreError(
@@ -374,5 +375,5 @@ def _explained(path: Path) -> Iterator[None]:
 
 
 def texts_of(row: Row) -> list[str]:
-    """Every text of an event that is not the program's own."""
+    """Every text in an event, except the program's fixed words."""
     return list(_texts(row["event"]))

@@ -1,9 +1,9 @@
-"""The transcript: what was said, and what was heard of the answers, in SQLite.
+"""The transcript: what the user said, and what they heard of the answers, in SQLite.
 
-An exchange is on disk when `store` returns. `synchronous=NORMAL` under WAL means that it is in the
-operating system's hands from then on: the process may be killed at any moment; only a power cut may
-cost the last exchanges, never the file. (`FULL` waits for the disk at each commit, which on slow
-ones takes longer than the 5 ms that storing may take.)
+An exchange is stored when `store` returns. With WAL and `synchronous=NORMAL`, the operating system
+has it from then on: the process may be killed at any moment; only a power cut may lose the last
+exchanges, never the file. (`FULL` syncs at each commit, which on slow disks exceeds the 5 ms
+budget.)
 
 Calls block for about a millisecond; on an event loop use `asyncio.to_thread`. Thread-safe.
 """
@@ -33,30 +33,30 @@ from assistant.memory.transcript.sqlite_errors import explained
 from assistant.paths import Home
 
 AT_ONCE = 100
-"""Rows in one transaction of what can wait: a few milliseconds, for which storing an exchange may
+"""Rows per transaction for work that can wait: a few milliseconds, which storing an exchange may
 have to wait."""
 
 
 class Transcript:
-    """One file, any number of users. Every query names the user."""
+    """One file with any number of users. Every query names the user."""
 
     def __init__(self, db: sqlite3.Connection, path: Path, key: MasterKey | None = None) -> None:
         self._db = db
         self._path = path
         self.recordings = Recordings(Home(path.parent).recordings, key)
         self.locations: list[DataLocation] = [self.recordings]
-        """What else holds the words of exchanges; whoever keeps such words adds itself here."""
+        """Other places that hold words of exchanges; a store that keeps such words adds itself."""
         self._lock = threading.Lock()
 
     @classmethod
     def open(cls, path: Path, key: MasterKey | None = None) -> "Transcript":
-        """Open or make the file, readable by its owner alone, and bring its schema up to date.
+        """Open or create the file, readable by its owner only, and migrate its schema.
 
         Args:
-            key: of an encrypted one.
+            key: the key of an encrypted transcript.
 
         Raises:
-            StoreError: it can't be opened or written, is damaged, or is of a newer version.
+            StoreError: it can't be opened or written, is damaged, or has a newer version.
         """
         with explained(path):
             os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
@@ -75,15 +75,15 @@ class Transcript:
         return cls(db, path, key)
 
     def begin_conversation(self, user: str) -> Conversation:
-        """A new thread. It is on disk from its first exchange on."""
+        """A new conversation. It is stored with its first exchange."""
         return Conversation.begin(user)
 
     def resume(
         self, user: str, within: timedelta, now: datetime | None = None
     ) -> Conversation | None:
-        """The user's last thread, if it ended less than `within` ago.
+        """The user's last conversation, if it ended less than `within` ago.
 
-        A clock that was set back counts like one that went on: by the distance.
+        Only the distance counts, so a clock that was set back does no harm.
 
         Raises:
             StoreError: the file can't be read.
@@ -105,8 +105,8 @@ class Transcript:
         latency: Latency | None = None,
         memories: Sequence[MemoryUsed] = (),
     ) -> bool:
-        """Write a complete exchange; storing it again changes nothing. Says whether it may be
-        kept: what was forgotten does not come back.
+        """Store a complete exchange; storing it again changes nothing. Returns False if it has been
+        forgotten, and so must not be kept.
 
         Raises:
             StoreError: it could not be written; nothing was.
@@ -138,7 +138,7 @@ class Transcript:
         return True
 
     def store_summary(self, conversation: Conversation, summary: Summary) -> None:
-        """Write a summary in place of the conversation's earlier ones.
+        """Store a summary, replacing the conversation's earlier ones.
 
         Raises:
             StoreError: it could not be written; nothing was.
@@ -159,7 +159,7 @@ class Transcript:
             )
 
     def conversation(self, user: str, conversation: str) -> Conversation:
-        """A thread as it is on the disk, without what is hidden.
+        """A conversation as stored, without what is hidden.
 
         Raises:
             StoreError: the file can't be read.
@@ -168,7 +168,7 @@ class Transcript:
             return self._load(user, conversation)
 
     def exchange_ids(self, user: str) -> set[str]:
-        """Of everything the user said that is kept, and not hidden.
+        """The ids of all stored exchanges of a user that are not hidden.
 
         Raises:
             StoreError: the file can't be read.
@@ -179,7 +179,7 @@ class Transcript:
         return {row[0] for row in rows} - hidden
 
     def hide(self, hidden: HiddenItems) -> None:
-        """Note what the user wants forgotten. From now on nothing is made of it.
+        """Record what the user wants forgotten. From now on nothing is derived from it.
 
         Raises:
             StoreError: it could not be written; nothing was.
@@ -189,7 +189,7 @@ class Transcript:
             hidden_rows.hide(self._db, hidden, asked, due)
 
     def unhide(self, user: str, key: str) -> None:
-        """Take such a note back. Raises as `hide`."""
+        """Undo `hide`. Raises as `hide`."""
         with self.writing():
             hidden_rows.unhide(self._db, user, key)
 
@@ -212,12 +212,13 @@ class Transcript:
             return hidden_rows.users(self._db)
 
     def held(self, user: str, ids: Collection[str]) -> set[str]:
-        """Those of the user's exchanges that are kept, hidden ones too. Raises as `hidden`."""
+        """Those of these ids that are stored exchanges of the user, even if hidden. Raises as
+        `hidden`."""
         with self._lock, explained(self._path):
             return hidden_rows.held(self._db, user, ids)
 
     def exchanges(self, user: str, ids: Collection[str]) -> Iterator[tuple[str, Exchange]]:
-        """Those of the user's exchanges, oldest first, each with its conversation's id.
+        """The user's exchanges with these ids, oldest first, each with its conversation's id.
 
         Raises:
             StoreError: the file can't be read.
@@ -235,7 +236,7 @@ class Transcript:
                 yield conversation, exchange_of(columns)
 
     def note_expired(self, user: str, tellings: Iterable[tuple[str, str]], at: datetime) -> None:
-        """Note that memories are no longer to be made: pairs of an exchange and a memory of it.
+        """Record expired memories, as pairs of an exchange and a memory made from it.
 
         Raises:
             StoreError: it could not be written; nothing was.
@@ -244,7 +245,7 @@ class Transcript:
             suppressions.note(self._db, user, tellings, microseconds(at))
 
     def expired(self, user: str, now: datetime) -> set[str]:
-        """Ids of such memories, as of now.
+        """Ids of memories that expired before `now`.
 
         Raises:
             StoreError: the file can't be read.
@@ -253,12 +254,12 @@ class Transcript:
             return suppressions.noted(self._db, user, microseconds(now))
 
     def delete_exchanges(self, user: str, exchange_ids: Collection[str]) -> int:
-        """Delete those of the user's exchanges, and the summaries that cover one of them; returns
-        how many exchanges there were. Their words leave the file, and its log.
+        """Delete these exchanges of the user, and the summaries that cover one of them; returns how
+        many existed. Their words leave the file and its log.
 
         Raises:
-            StoreError: the file can't be written, and nothing was deleted; or all was, but another
-                program keeps the log from being emptied. Then it is to be called again.
+            StoreError: the file can't be written, and nothing was deleted; or everything was, but
+                another program keeps the log from being emptied: call it again later.
         """
         ids = list(exchange_ids)
         with self.writing():
@@ -270,8 +271,8 @@ class Transcript:
         return gone
 
     def expire(self, user: str, before: datetime, limit: int, but: str = "") -> int:
-        """Delete exchanges of the user's conversations that ended before a moment, the conversation
-        `but` excepted; returns how many, at most `limit`. Raises as `delete_exchanges`."""
+        """Delete up to `limit` exchanges of conversations that ended before a moment, except the
+        conversation `but`; returns how many. Raises as `delete_exchanges`."""
         with self.writing():
             rows = self._db.execute(
                 "SELECT id FROM exchange WHERE user = ?1 AND conversation != ?2 AND conversation IN"
@@ -288,9 +289,8 @@ class Transcript:
         return gone
 
     def rewrite(self) -> None:
-        """Write the file anew, so that nothing is left in it of what was deleted, and empty its
-        log. Nothing can be stored meanwhile: some 60 ms for ten thousand exchanges. Raises as
-        `delete_exchanges`."""
+        """Rewrite the file, so that it contains nothing deleted, and empty its log. Storing waits
+        meanwhile: some 60 ms for ten thousand exchanges. Raises as `delete_exchanges`."""
         with self._lock, explained(self._path):
             vacuum.write_anew(self._db)
         self._empty_log()
@@ -305,7 +305,7 @@ class Transcript:
             return vacuum.pages(self._db, self._path)
 
     def texts(self) -> list[str]:
-        """All text in all rows, of all users. Raises StoreError: the file can't be read."""
+        """All texts of all users. Raises StoreError: the file can't be read."""
         with self._lock, explained(self._path):
             return list(vacuum.texts(self._db))
 
@@ -314,13 +314,13 @@ class Transcript:
             (busy, *_) = self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         if busy:
             raise StoreError(
-                f"The log of the transcript {self._path} still holds forgotten words: another"
-                " program reads it.",
+                f"The log of the transcript {self._path} still contains forgotten words: another"
+                " program is reading it.",
                 mend="Close the other program, and forget them again.",
             )
 
     def close(self) -> None:
-        """Idempotent. What was stored moves from the log into the file."""
+        """Idempotent. Moves what was stored from the log into the file."""
         with self._lock:
             self._db.close()
 
@@ -344,7 +344,7 @@ class Transcript:
         return self._db.execute(f"DELETE FROM exchange {where}", (user, *exchange_ids)).rowcount
 
     def _drop_covering(self, user: str, exchange_ids: frozenset[str]) -> None:
-        """Summaries of these exchanges, and threads of which nothing is left."""
+        """Delete the summaries of these exchanges, and conversations that are now empty."""
         rows = self._db.execute("SELECT id, covers FROM summary WHERE user = ?", (user,)).fetchall()
         for key, covers in rows:
             if not exchange_ids.isdisjoint(json.loads(covers)):
@@ -377,13 +377,13 @@ class Transcript:
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """For modules with tables of their own in this file."""
+        """Access for modules with their own tables in this file."""
         with self._lock, explained(self._path):
             yield self._db
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """The same, in one transaction: all of it or nothing."""
+        """Like `reading`, in one transaction: all or nothing."""
         with self._lock, explained(self._path):
             self._db.execute("BEGIN IMMEDIATE")
             try:

@@ -1,9 +1,9 @@
-"""What a model has made of exchanges between utterances, kept beside them: descriptions, questions,
-facts. Additive, and made again where it is lost.
+"""What models derive from exchanges between utterances: descriptions, questions, facts. It is
+stored beside the exchanges, only adds to them, and can be derived again.
 
-Each output names every exchange whose words the model had before it, and goes with the first of
-them that leaves the transcript, in the same transaction. Then its subject lacks it again, and it is
-made anew without what is gone.
+Each output names every exchange whose words the model saw, and is deleted in the same transaction
+as the first of them. Its subject then lacks an output again, and a new one is made from what is
+left.
 """
 
 import json
@@ -21,9 +21,9 @@ from assistant.memory.transcript.hidden_rows import held, hidden_exchanges
 
 @dataclass(frozen=True, slots=True)
 class DerivedOutput:
-    """Of one subject, an exchange or a conversation, by its id.
+    """An output about one subject: the id of an exchange or a conversation.
 
-    `content` is what JSON can hold. `sources` are the ids of all exchanges that went into it.
+    `content` is JSON-compatible. `sources` are the ids of all exchanges that went into it.
     """
 
     subject: str
@@ -32,8 +32,8 @@ class DerivedOutput:
 
 
 class DerivedOutputs:
-    """One user's. All calls block for about a millisecond, and may raise StoreError: nothing has
-    changed then. Thread-safe."""
+    """One user's outputs. All calls block for about a millisecond, and may raise StoreError:
+    nothing has changed then. Thread-safe."""
 
     def __init__(self, transcript: Transcript, user: str) -> None:
         self._transcript = transcript
@@ -42,11 +42,11 @@ class DerivedOutputs:
     def keep(
         self, kind: str, version: int, model: str, output: DerivedOutput, now: datetime
     ) -> bool:
-        """In place of an earlier one of its kind and subject. Says whether it was kept: it is not
-        where a source has left the transcript meanwhile, or is to be forgotten.
+        """Store an output, replacing an earlier one of its kind and subject. Returns False if a
+        source has been deleted or hidden meanwhile.
 
         Raises:
-            ValueError: it names no source.
+            ValueError: it has no source.
         """
         if not output.sources:
             raise ValueError("what is derived rests on something")
@@ -70,8 +70,7 @@ class DerivedOutputs:
         return True
 
     def missing(self, kind: str, version: int, limit: int) -> list[str]:
-        """Exchanges without such an output by these rules, the newest first; none that is to be
-        forgotten."""
+        """Exchanges without an output of this version, newest first; hidden ones are left out."""
         with self._transcript.reading() as db:
             hidden = hidden_exchanges(db, self._user)
             rows = db.execute(
@@ -83,15 +82,15 @@ class DerivedOutputs:
         return [row[0] for row in rows if row[0] not in hidden][:limit]
 
     def made(self, kind: str, version: int, subjects: Collection[str]) -> set[str]:
-        """Those of these subjects that have such an output by these rules."""
+        """Those of these subjects that have an output of this version."""
         with self._transcript.reading() as db:
             return derived_rows.made(db, self._user, kind, version, subjects)
 
     def lacking(
         self, kind: str, version: int, exchanges: Sequence[str]
     ) -> list[tuple[str, Exchange]]:
-        """Those of these exchanges that lack such an output, are kept, and not to be forgotten; in
-        this order, each with its conversation's id."""
+        """Those of these exchanges that lack such an output and are not hidden, in the same order,
+        each with its conversation's id."""
         made, hidden = self.made(kind, version, exchanges), self._hidden()
         ids = [each for each in exchanges if each not in hidden and each not in made]
         found = {
@@ -100,7 +99,7 @@ class DerivedOutputs:
         return [found[each] for each in ids if each in found]
 
     def readable(self, exchanges: Collection[str]) -> bool:
-        """They are all kept, and none is to be forgotten."""
+        """Whether all of these exist and none is hidden."""
         wanted = set(exchanges)
         return (
             self._hidden().isdisjoint(wanted)
@@ -112,8 +111,8 @@ class DerivedOutputs:
             return hidden_exchanges(db, self._user)
 
     def of(self, kind: str, subjects: Collection[str] | None = None) -> Mapping[str, Any]:
-        """Contents by subject, of whatever version; of these subjects, or all. Nothing that rests
-        on what is to be forgotten."""
+        """Contents by subject, of any version; for these subjects, or all. Leaves out what is based
+        on hidden exchanges."""
         with self._transcript.reading() as db:
             hidden = hidden_exchanges(db, self._user)
             rows = derived_rows.contents(db, self._user, kind, subjects)
@@ -125,7 +124,7 @@ class DerivedOutputs:
         }
 
     def counts(self) -> dict[str, int]:
-        """By kind."""
+        """Number of outputs by kind."""
         query = "SELECT kind, count(*) FROM derived WHERE user = ? GROUP BY kind ORDER BY kind"
         with self._transcript.reading() as db:
             return dict(db.execute(query, (self._user,)).fetchall())

@@ -1,5 +1,5 @@
-"""What is derived of exchanges, as rows of the transcript's file; one goes with any exchange that
-it rests on, in the same transaction."""
+"""Rows for what was derived from exchanges; they are deleted with any exchange they are based on,
+in the same transaction."""
 
 import sqlite3
 from collections.abc import Collection, Iterable

@@ -1,4 +1,4 @@
-"""How exchanges and times stand in the transcript's tables."""
+"""Conversion between exchanges and rows of the transcript's tables."""
 
 import sqlite3
 from collections.abc import Sequence
@@ -11,13 +11,13 @@ from assistant.memory.transcript.hidden_rows import hidden_exchanges
 
 
 class Read(Protocol):
-    """The transcript, as far as it is read."""
+    """Read access to the transcript."""
 
     def reading(self) -> AbstractContextManager[sqlite3.Connection]: ...
 
 
 class Written(Read, Protocol):
-    """The transcript, as far as it is written."""
+    """Write access to the transcript."""
 
     def writing(self) -> AbstractContextManager[sqlite3.Connection]: ...
 
@@ -34,7 +34,7 @@ def exchange_of(row: Sequence[Any]) -> Exchange:
 
 
 def before(transcript: Read, user: str, exchange: Exchange, count: int) -> list[Exchange]:
-    """The last exchanges of its conversation before it, oldest first, without what is hidden.
+    """The exchanges just before this one in its conversation, oldest first, without hidden ones.
 
     Raises:
         StoreError: the transcript can't be read.

@@ -1,8 +1,8 @@
-"""Facts that were derived of exchanges, as memories and back.
+"""Facts derived from exchanges, converted to memories and back.
 
-What was derived is kept beside the exchange (`Derived`, of kind `EXTRACTED`): a list of facts, in
-which None stands for one that the user deleted, edited or let expire. So the memories can be made
-again without a model, and what the user put right stays so.
+The derived output is stored beside the exchange (`DerivedOutput`, of kind `EXTRACTED`): a list of
+facts, with None for one that the user deleted or edited, or that expired. So the memories can be
+created again without a model, and the user's corrections last.
 """
 
 import json
@@ -21,12 +21,12 @@ from assistant.memory.transcript import derived_rows, span_summaries
 from assistant.memory.transcript.exchange_rows import Read, Written
 
 EXTRACTED = "extract"
-"""The kind of output."""
+"""The kind of derived output."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """`quote` is what it rests on, in the user's words. `importance` and `confidence` are in
+    """A fact. `quote` is its evidence in the user's words. `importance` and `confidence` are in
     [0, 1]."""
 
     kind: str
@@ -57,14 +57,15 @@ SomeRecalled = TypeVar("SomeRecalled", bound=Recalled)
 
 
 def content_of(facts: Iterable[Fact]) -> list[dict[str, Any] | None]:
-    """As JSON can hold them."""
+    """Facts as JSON-compatible values."""
     return [asdict(fact) for fact in facts]
 
 
 def memories_of_facts(
     user_id: str, conversation: str, exchange: Exchange, content: Sequence[Mapping[str, Any] | None]
 ) -> list[Memory]:
-    """Their ids follow from the exchange's, so that they can be made again without doubles."""
+    """Memories of facts. Their ids follow from the exchange's, so repeating this adds no
+    doubles."""
     return [
         Memory(
             id=fact_id(exchange.id, number),
@@ -86,7 +87,7 @@ def memories_of_facts(
 def read(
     transcript: Read, user: str, exchanges: Collection[str]
 ) -> dict[str, list[dict[str, Any] | None]]:
-    """What was derived of these exchanges. Raises StoreError."""
+    """What was derived from these exchanges. Raises StoreError."""
     with transcript.reading() as db:
         rows = derived_rows.contents(db, user, EXTRACTED, exchanges)
     return {subject: json.loads(content) for _, subject, content in rows}
@@ -98,12 +99,12 @@ def suppress(
     memories: Collection[Memory],
     same: Callable[[str, str], bool] = operator.eq,
 ) -> None:
-    """These facts and summaries are the user's own business from now on: never made again, facts
-    of the exchanges in which they were told again neither, and their words are no longer kept here.
-    Other memories are passed over.
+    """Hand these facts and summaries over to the user: they, and the same facts in other
+    exchanges, are never derived again, and their words are deleted here. Other memories are
+    ignored.
 
     Args:
-        same: whether two texts of facts tell the same.
+        same: whether two facts' texts say the same.
 
     Raises:
         StoreError: it could not be written; or another program keeps the log from being emptied.
@@ -139,7 +140,7 @@ def _is_one(
     wanted: Sequence[Memory],
     same: Callable[[str, str], bool],
 ) -> bool:
-    """Whether a fact is one of these, or what was merged into one."""
+    """Whether a fact is one of these memories, or was merged into one."""
     key = fact_id(exchange, number)
     return fact is not None and any(
         each.id == key or (not each.id.startswith(f"{exchange}-") and same(each.text, fact["text"]))
@@ -148,7 +149,8 @@ def _is_one(
 
 
 def delete_derived(transcript: Written, user: str, exchanges: Collection[str]) -> None:
-    """What was derived of these is derived again: a fact that stood for theirs is gone.
+    """Delete what was derived from these exchanges, so that it is derived again: a fact that stood
+    for theirs is gone.
 
     Raises:
         StoreError: it could not be written.
@@ -163,15 +165,14 @@ def delete_derived(transcript: Written, user: str, exchanges: Collection[str]) -
 def told_elsewhere(
     gone: Iterable[Memory], chosen: Iterable[Memory], exchanges: Collection[str]
 ) -> set[str]:
-    """In which exchanges those facts were told too that go only since these exchanges do."""
+    """Other exchanges that contain the facts which are deleted only because of these exchanges."""
     named = {memory.id for memory in chosen}
     resting = [each for each in gone if exchange_of(each.id) and each.id not in named]
     return {source for memory in resting for source in memory.sources} - set(exchanges)
 
 
 def tellings(memories: Iterable[tuple[str, Collection[str]]]) -> list[tuple[str, str]]:
-    """Pairs of an exchange and a fact or a summary of it, of ids with their sources: what is noted
-    of such that expire."""
+    """Pairs of an exchange and a fact or summary made from it, for recording that these expired."""
     return [
         (exchange, key)
         for key, sources in memories
@@ -181,8 +182,8 @@ def tellings(memories: Iterable[tuple[str, Collection[str]]]) -> list[tuple[str,
 
 
 def without_redundant(found: Iterable[SomeRecalled]) -> Iterator[SomeRecalled]:
-    """What tells something, in its order: of a fact and the words that it was taken from, the
-    better one."""
+    """Memories that add something, in the same order: of a fact and the words it was taken from,
+    only the one ranked higher."""
     told: set[str] = set()
     quoted: set[str] = set()
     for each in found:

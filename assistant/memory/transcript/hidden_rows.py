@@ -1,5 +1,5 @@
-"""What the transcript notes of forgetting, ids and times, no words: what is hidden and can still be
-brought back, and what is gone and must not be made again."""
+"""Records of forgetting in the transcript: what is hidden and can be brought back, and what is gone
+and must not come back. Ids and times, no words."""
 
 import json
 import sqlite3
@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from assistant.memory.records.hidden import HiddenItems
 
 LOOKED_UP = 500
-"""Ids in one statement. Of more it is faster to read all there are: each lookup takes 4 µs."""
+"""Ids in one statement. For more it is faster to read all rows: each lookup takes 4 µs."""
 
 
 def add_tables(db: sqlite3.Connection) -> None:
@@ -45,7 +45,7 @@ def unhide(db: sqlite3.Connection, user: str, key: str) -> None:
 def all_hidden(
     db: sqlite3.Connection, user: str
 ) -> list[tuple[str, int, int, list[str], list[str]]]:
-    """Id, asked, due, exchanges, memories; the oldest first."""
+    """Id, asked, due, exchanges, memories; oldest first."""
     rows = db.execute(
         "SELECT id, asked, due, exchanges, memories FROM hidden WHERE user = ?"
         " ORDER BY asked, rowid",
@@ -58,7 +58,7 @@ def all_hidden(
 
 
 def users(db: sqlite3.Connection) -> list[str]:
-    """Who has something hidden."""
+    """The users who have something hidden."""
     return [row[0] for row in db.execute("SELECT DISTINCT user FROM hidden ORDER BY user")]
 
 
@@ -74,7 +74,7 @@ def mark_forgotten(db: sqlite3.Connection, user: str, exchanges: Iterable[str], 
 
 
 def held(db: sqlite3.Connection, user: str, exchanges: Iterable[str]) -> set[str]:
-    """Which of these the transcript has of this user, hidden or not."""
+    """Those of these ids that are stored exchanges of this user, hidden or not."""
     ids = list(exchanges)
     if len(ids) > LOOKED_UP:
         every = db.execute("SELECT id FROM exchange WHERE user = ?", (user,))

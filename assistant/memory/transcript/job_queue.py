@@ -1,8 +1,8 @@
-"""The durable queue of idle work: what waits, what was tried how often, what was given up.
+"""The durable queue of idle work: what is waiting, how often it was tried, what was given up.
 
-Rows of the transcript's file: ids, times and the names of errors, no words. What leaves the
-transcript takes its rows along, in the same transaction. The queue may be lost: each kind of work
-knows what lacks its output, and fills it again.
+Rows of the transcript's file: ids, times and names of errors, no words. A row is deleted in the
+same transaction as its subject. The queue may be lost: each kind of work finds what lacks its
+output, and queues it again.
 """
 
 import sqlite3
@@ -18,9 +18,9 @@ from assistant.memory.transcript.hidden_rows import hidden_exchanges
 State = Literal["waiting", "running", "dead"]
 
 BACKOFF = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 30, 180))
-"""Until it is tried again after the first failure, the second, …; after one more it is given up."""
+"""Pauses after the first failure, the second, …; after one more failure a job is given up."""
 CRASHED_ERROR = "Crashed"
-"""In place of an exception's name: the process ended in the middle of it."""
+"""Used instead of an exception's name if the process died during the job."""
 
 _ANEW = "state = 'waiting', attempts = 0, not_before = 0, error = ''"
 _ONE = "user = ? AND kind = ? AND subject = ?"
@@ -28,7 +28,7 @@ _ONE = "user = ? AND kind = ? AND subject = ?"
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Subjects of one kind that are being worked on."""
+    """Subjects of one kind that are being processed."""
 
     kind: str
     subjects: tuple[str, ...]
@@ -43,7 +43,7 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class FailedJob:
-    """What was given up: `error` is the name of an exception's class."""
+    """A job that was given up; `error` is the name of an exception's class."""
 
     kind: str
     subject: str
@@ -70,7 +70,7 @@ def add_tables(db: sqlite3.Connection) -> None:
     )
     db.execute("CREATE INDEX job_in_turn ON job (user, kind, state, attempts, number)")
     db.execute("CREATE INDEX job_by_subject ON job (user, subject)")
-    # A subject may be either, so it can't refer to one of both.
+    # A subject may be either, so no foreign key is possible.
     for table in ("exchange", "conversation"):
         db.execute(
             f"CREATE TRIGGER job_of_{table} AFTER DELETE ON {table} BEGIN"
@@ -80,10 +80,10 @@ def add_tables(db: sqlite3.Connection) -> None:
 
 
 class JobQueue:
-    """One user's. One process at a time works on it.
+    """One user's queue, used by one process at a time.
 
     All calls block for about a millisecond; on an event loop use `asyncio.to_thread`. Thread-safe.
-    All may raise StoreError, and nothing has changed then.
+    All may raise StoreError; nothing has changed then.
     """
 
     def __init__(self, transcript: Written, user: str) -> None:
@@ -93,8 +93,8 @@ class JobQueue:
     # -- at the start ---------------------------------------------------------------------------
 
     def recover(self, now: datetime) -> int:
-        """What an earlier process ended in the middle of counts as failed: it may be what ended
-        it. Returns how many."""
+        """Count jobs that an earlier process left running as failed, since they may have killed it.
+        Returns how many."""
         query = "SELECT kind, subject FROM job WHERE user = ? AND state = 'running' ORDER BY number"
         with self._transcript.writing() as db:
             left = db.execute(query, (self._user,)).fetchall()
@@ -103,7 +103,7 @@ class JobQueue:
         return len(left)
 
     def keep_only(self, kinds: Sequence[str]) -> None:
-        """What no kind of work would take is dropped."""
+        """Drop jobs of all other kinds."""
         places = ", ".join("?" * len(kinds))
         with self._transcript.writing() as db:
             db.execute(
@@ -113,7 +113,7 @@ class JobQueue:
     # -- filling --------------------------------------------------------------------------------
 
     def known(self, kind: str) -> tuple[int, int]:
-        """How many of this kind it has, in whatever state; and how many were never tried."""
+        """How many jobs of this kind there are in any state, and how many were never tried."""
         with self._transcript.reading() as db:
             row = db.execute(
                 "SELECT count(*), count(*) FILTER (WHERE state = 'waiting' AND attempts = 0)"
@@ -123,7 +123,7 @@ class JobQueue:
         return int(row[0]), int(row[1])
 
     def renew(self, kind: str, version: int) -> int:
-        """What was tried with other rules begins anew, what was given up too; returns how many."""
+        """Restart all jobs of other versions, even those given up; returns how many."""
         with self._transcript.writing() as db:
             return db.execute(
                 f"UPDATE job SET version = ?3, {_ANEW}"
@@ -132,8 +132,8 @@ class JobQueue:
             ).rowcount
 
     def add(self, kind: str, version: int, subjects: Sequence[str], now: datetime) -> int:
-        """Those that are neither queued nor forgotten; returns how many. One transaction, for which
-        storing an exchange may have to wait: long lists are to be added in pieces."""
+        """Queue subjects that are neither queued nor forgotten; returns how many. One transaction,
+        which storing an exchange may have to wait for: add long lists in pieces."""
         at = microseconds(now)
         with self._transcript.writing() as db:
             before = db.total_changes
@@ -148,13 +148,13 @@ class JobQueue:
     # -- working --------------------------------------------------------------------------------
 
     def take(self, limits: Mapping[str, int], now: datetime) -> Batch | None:
-        """What is to be done next; None if nothing is due. It counts as begun.
+        """Start the next batch; None if nothing is due.
 
-        What has failed before comes by itself, after what has not: so one bad subject does not
-        spoil the others'.
+        Jobs that failed before come last and one at a time, so that one bad subject does not fail
+        the others.
 
         Args:
-            limits: by kind, the first to be taken first: how many at once.
+            limits: by kind, in order of priority: how many at once.
         """
         with self._transcript.reading() as db:
             for kind, limit in limits.items():
@@ -177,31 +177,31 @@ class JobQueue:
             )
 
     def failed(self, batch: Batch, error: str, now: datetime) -> int:
-        """To be tried again later, of several each by itself at once; returns how many are given
-        up.
+        """Schedule a retry: at once and one by one if there were several. Returns how many are
+        given up.
 
         Args:
-            error: the name of an exception's class: its sentence may hold words.
+            error: the name of an exception's class; its message may contain the user's words.
         """
         due = _due(now)
-        if len(batch.subjects) > 1:  # which of them it was will be seen
+        if len(batch.subjects) > 1:  # the retries will show which one it was
             due[0] = microseconds(now)
         with self._transcript.writing() as db:
             keys = self._keys(batch.kind, batch.subjects)
             return sum(_fail(db, key, error, due) for key in keys)
 
     def release(self) -> None:
-        """What was begun and interrupted waits as before."""
+        """Return interrupted jobs to the queue."""
         with self._transcript.writing() as db:
             db.execute(
                 "UPDATE job SET state = 'waiting' WHERE user = ? AND state = 'running'",
                 (self._user,),
             )
 
-    # -- looking, and what a user may want ------------------------------------------------------
+    # -- inspection and control -----------------------------------------------------------------
 
     def counts(self) -> list[Count]:
-        """By kind and state, without what is hidden."""
+        """By kind and state, without hidden subjects."""
         every = "SELECT kind, state, count(*) FROM job WHERE user = ?1"
         with self._transcript.reading() as db:
             found = db.execute(f"{every} GROUP BY kind, state", (self._user,)).fetchall()
@@ -215,7 +215,7 @@ class JobQueue:
         return [each for each in shown if each.count]
 
     def dead(self, limit: int) -> list[FailedJob]:
-        """What was given up, the newest first, without what is hidden."""
+        """Jobs that were given up, newest first, without hidden subjects."""
         with self._transcript.reading() as db:
             hidden = hidden_exchanges(db, self._user)
             rows = db.execute(
@@ -226,7 +226,7 @@ class JobQueue:
         return [FailedJob(*row) for row in rows if row[1] not in hidden][:limit]
 
     def retry(self, kind: str | None = None) -> int:
-        """What was given up is tried again; returns how many."""
+        """Retry what was given up; returns how many."""
         with self._transcript.writing() as db:
             return db.execute(
                 f"UPDATE job SET {_ANEW}"
@@ -235,7 +235,7 @@ class JobQueue:
             ).rowcount
 
     def paused(self) -> datetime | None:
-        """Since when; None if it is not. Outlives the process."""
+        """When idle work was paused; None if it is not. Survives restarts."""
         query = "SELECT at FROM idle_pause WHERE user = ?"
         with self._transcript.reading() as db:
             row = db.execute(query, (self._user,)).fetchone()
@@ -264,11 +264,10 @@ def _due(now: datetime) -> list[int]:
 def _fail(
     db: sqlite3.Connection, key: tuple[str, str, str], error: str, due: Sequence[int]
 ) -> bool:
-    """Says whether it is given up.
+    """Returns whether the job is given up.
 
     Args:
-        due: when to try again after the first failure, the second, …; with one more than these it
-            is given up.
+        due: when to retry after the first failure, the second, …; after one more it is given up.
     """
     row = db.execute(f"SELECT attempts FROM job WHERE {_ONE}", key).fetchone()
     if row is None:  # forgotten meanwhile
@@ -284,7 +283,7 @@ def _fail(
 
 
 def _fresh(db: sqlite3.Connection, user: str, kind: str, limit: int) -> list[str]:
-    """Subjects that were never tried, in the order in which they came, without what is hidden."""
+    """Subjects never tried, in the order they were queued, without hidden ones."""
     return _shown(
         db,
         user,
@@ -296,8 +295,8 @@ def _fresh(db: sqlite3.Connection, user: str, kind: str, limit: int) -> list[str
 
 
 def _again(db: sqlite3.Connection, user: str, kind: str, now: datetime) -> list[str]:
-    """The one subject that failed before and is due longest, if any. What is to wait for longer
-    than any pause was told so by a clock that has been set back since, and waits no more."""
+    """The failed subject that has been due longest, if any. A date further away than any pause
+    comes from a clock that has since been set back: it counts as due."""
     return _shown(
         db,
         user,

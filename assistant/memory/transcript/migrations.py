@@ -1,4 +1,4 @@
-"""The transcript's tables, and how an older file is brought up to date."""
+"""The transcript's tables, and the migrations of older files."""
 
 import sqlite3
 from collections.abc import Callable, Sequence
@@ -54,7 +54,7 @@ MIGRATIONS: Sequence[Callable[[sqlite3.Connection], None]] = (
     job_queue.add_tables,
     derived_rows.add_tables,
 )
-"""Each brings the schema from its place in this list to the next; `user_version` counts them."""
+"""Each migrates the schema from its position in this list to the next; `user_version` counts."""
 
 
 def migrate(db: sqlite3.Connection, path: Path) -> None:

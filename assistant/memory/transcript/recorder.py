@@ -1,11 +1,11 @@
-"""Records a conversation: its events, as they happen, to a file. Off until it is asked for.
+"""Records a conversation's events to a file as they happen. Off by default.
 
-It lives in the assistant's own process, not in a screen: the command line can record too, the key
-and the forgetting are here, and a screen that breaks loses nothing. A thread writes, so that no
+It runs in the assistant's process, not in the screen's: the command line can record too, the key
+and the forgetting are here, and a crash of the screen loses nothing. A thread writes, so that no
 event waits for the disk.
 
-Not recorded is what is kept nowhere else either: what is said off the record, and words that became
-no turn.
+It leaves out what is kept nowhere else: anything said off the record, and speech that became no
+turn.
 """
 
 import asyncio
@@ -46,13 +46,13 @@ from assistant.memory.transcript.conversation_recordings import Recordings
 logger = logging.getLogger(__name__)
 
 LEVEL_S = 0.25
-"""Between two levels of the microphone; a meter needs no more."""
+"""Seconds between two recorded microphone levels; a meter needs no more."""
 CLOSING_S = 5.0
 STATE = (ModelsReady, MemoriesRead, MemoriesCounted, PhaseChanged)
-"""What is so until it changes: a recording begins with it."""
+"""Events that describe a lasting state; a recording begins with the latest of each."""
 
 Job = Callable[[Path], None]
-"""Something to be done to the file between two lines."""
+"""Work on the file, to be done between two lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +62,10 @@ class RecordedEvent:
 
 
 class Recorder:
-    """Belongs to the event loop, but for `begin`.
+    """Belongs to the event loop, except `begin`.
 
     Args:
-        bus: also told when recording begins and ends.
+        bus: also receives the beginning and end of a recording.
         now: wall time, UTC.
     """
 
@@ -81,38 +81,38 @@ class Recorder:
         self._state: dict[type[Event], Event] = {}
         self._off = False
         self._open: set[int] = set()
-        """Turns that have begun and not ended: one is answered while the next begins."""
+        """Turns in progress: one may still be answered when the next begins."""
         self._stale: set[int] = set()
-        """Those whose prompt was made before something went that must not be recorded."""
+        """Turns whose prompt predates something that must not be recorded."""
         self._partials: list[RecordedEvent] = []
         self._level_at = datetime.min.replace(tzinfo=UTC)
         bus.subscribe(self._hear)
 
     def keep_in(self, recordings: Recordings, conversation: Callable[[], str]) -> None:
-        """Where recordings of this home lie, and what is being recorded."""
+        """Set where this home's recordings are stored, and what is being recorded."""
         self._recordings, self._conversation = recordings, conversation
 
     @property
     def path(self) -> Path | None:
-        """What is being written."""
+        """The file being written."""
         return self._writer.path if self._writer is not None else None
 
     async def start(self, path: Path | None = None) -> None:
-        """Record from now on; does nothing while it does.
+        """Start recording; does nothing if it already records.
 
         Args:
-            path: default: one in the home.
+            path: default: a file in the home.
 
         Raises:
-            StoreError: it can't be written, or is there already; or nothing is kept here at all.
+            StoreError: it exists or can't be written; or this home stores nothing at all.
         """
         async with self._changing:
             if self._writer is not None:
                 return
             if self._recordings is None:
                 raise StoreError(
-                    "Nothing can be recorded: the transcript can't be opened, without which what is"
-                    " recorded could not be forgotten.",
+                    "Recording is not possible: the transcript can't be opened, so the recording"
+                    " could not be made to forget.",
                     mend="assistant doctor",
                 )
             made = await asyncio.to_thread(self._recordings.begin, self._conversation(), path)
@@ -125,7 +125,7 @@ class Recorder:
         self._bus.emit(RecordingChanged(str(made)))
 
     async def stop(self) -> None:
-        """What was heard so far is in the file when it returns. Idempotent."""
+        """Stop; everything heard so far is in the file when it returns. Idempotent."""
         async with self._changing:
             writer, self._writer = self._writer, None
             self._partials.clear()
@@ -147,7 +147,7 @@ class Recorder:
             self._take(event)
 
     def _follow(self, event: Event) -> None:
-        """Which turns are under way."""
+        """Keep track of the turns in progress."""
         if isinstance(event, TurnEnded):
             self._open.discard(event.turn)
         elif isinstance(turn := getattr(event, "turn", None), int):
@@ -158,7 +158,7 @@ class Recorder:
             self._stale = set(self._open)
 
     def _go_off(self, event: RecordChanged) -> None:
-        """Of turns under way nothing is kept, and so nothing recorded."""
+        """Drop turns in progress: they are not stored, so they must not be recorded."""
         self._partials.clear()
         turns, writer = frozenset(self._open), self._writer
         if writer is not None and turns:
@@ -195,18 +195,18 @@ class Recorder:
             self._writer.put(line)
 
     def _failed(self, writer: "RecordingWriter", error: StoreError) -> None:
-        """On the event loop: the conversation goes on without."""
+        """On the event loop: the conversation goes on unrecorded."""
         if self._writer is writer:
             self._writer = None
-            self._bus.emit(Notice(f"{error} It is recorded no more.", Severity.WARNING, error.mend))
+            self._bus.emit(Notice(f"{error} Recording has stopped.", Severity.WARNING, error.mend))
             self._bus.emit(RecordingChanged(None))
 
 
 class RecordingWriter:
-    """Writes one recording, on a thread of its own, from construction to `close`.
+    """Writes one recording on its own thread, from construction to `close`.
 
     Args:
-        failed: told on the loop, once, when nothing more can be written.
+        failed: called once, on the loop, when writing is no longer possible.
     """
 
     def __init__(
@@ -231,7 +231,7 @@ class RecordingWriter:
         self._jobs.put(job)
 
     def settle(self) -> None:
-        """Returns when all so far is in the file. Called by who purges, from other threads."""
+        """Return when everything so far is in the file. Purges call it from other threads."""
         if self._thread.is_alive():
             done = threading.Event()
             self._jobs.put(done)

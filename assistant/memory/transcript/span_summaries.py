@@ -1,8 +1,8 @@
-"""Summaries of stretches of conversation, as memories and as rows of the transcript's file.
+"""Summaries of spans of a conversation, as memories and as rows of the transcript's file.
 
-A span is so many turns of one conversation: turns 1 to 12, 13 to 24, … Turns keep their numbers
-when others are forgotten, so a span stays what it is. Its summary rests on all of its exchanges,
-goes with the first of them that is forgotten, and is made again of the others.
+A span is a fixed number of turns of one conversation: turns 1 to 12, 13 to 24, … Turns keep their
+numbers when others are forgotten, so spans don't shift. A summary is based on all exchanges of its
+span, is deleted with the first of them that is forgotten, and is created again from the rest.
 """
 
 import json
@@ -22,19 +22,19 @@ from assistant.memory.transcript.exchange_rows import Written
 from assistant.memory.transcript.hidden_rows import hidden_exchanges
 
 SUMMARISED = "summarise"
-"""The kind of output; its content is a text, or None where there is nothing to tell, or the user
-deleted or changed it."""
+"""The kind of derived output; its content is a text, or None if there is nothing to tell or the
+user deleted or changed it."""
 FEWEST = 3
-"""Exchanges of a span that is worth a summary."""
+"""Fewest exchanges in a span worth a summary."""
 OVER = timedelta(hours=1)
-"""After its last exchange a conversation counts as over, and so does a span that is not full."""
+"""After this pause a conversation counts as over, and so does its last, incomplete span."""
 IMPORTANCE = 0.4
-"""Below that of the words that it rests on."""
+"""Less than that of the words it is based on."""
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """`subject` names it: its conversation, and its first turn."""
+    """A span. `subject` identifies it by its conversation and its first turn."""
 
     subject: str
     conversation: str
@@ -45,10 +45,10 @@ class Span:
 def memory_of(
     user: str, conversation: str, subject: str, text: str, exchanges: Collection[Exchange]
 ) -> Memory:
-    """It can be made again without being doubled: its id follows from the span.
+    """The memory of a summary. Its id follows from the span, so repeating this adds no doubles.
 
     Args:
-        exchanges: all that it rests on; it is dated by the last of them.
+        exchanges: all that it is based on; it is dated by the last of them.
     """
     last = max(each.started for each in exchanges)
     days = dict.fromkeys(day_words(each.started) for each in exchanges)
@@ -69,7 +69,7 @@ def memory_of(
 def stored_summaries(
     db: sqlite3.Connection, user: str, exchanges: Mapping[str, tuple[str, Exchange]]
 ) -> list[Memory]:
-    """The summaries that rest on none but these exchanges, as memories, without a model."""
+    """The summaries based only on these exchanges, as memories, without a model."""
     made: list[Memory] = []
     for number, subject, content in derived_rows.contents(db, user, SUMMARISED, None):
         text = json.loads(content)
@@ -81,8 +81,8 @@ def stored_summaries(
 
 
 def suppress(db: sqlite3.Connection, user: str, subjects: Collection[str]) -> bool:
-    """The user deleted or changed these: their words are no longer kept here, and no others are
-    made in their place, whatever of the span is forgotten later. Says whether there were any."""
+    """The user deleted or changed these summaries: delete their words here, and never create
+    others in their place. Returns whether there were any."""
     rows = derived_rows.contents(db, user, SUMMARISED, subjects) if subjects else []
     now = microseconds(datetime.now(UTC))
     for number, subject, _ in rows:
@@ -93,8 +93,8 @@ def suppress(db: sqlite3.Connection, user: str, subjects: Collection[str]) -> bo
 
 
 class ConversationSpans:
-    """One user's stretches of so many turns. Calls block for about a millisecond, and may raise
-    StoreError: nothing has changed then. Thread-safe."""
+    """One user's spans of a fixed number of turns. Calls block for about a millisecond, and may
+    raise StoreError: nothing has changed then. Thread-safe."""
 
     def __init__(self, transcript: Written, user: str, turns: int) -> None:
         self._transcript = transcript
@@ -102,8 +102,8 @@ class ConversationSpans:
         self._turns = turns
 
     def without_summary(self, version: int, now: datetime, limit: int) -> list[str]:
-        """Subjects of spans without a summary by these rules of all that they hold, the newest
-        first; none that is still growing, or of which something is to be forgotten."""
+        """Subjects of spans without a complete summary of this version, newest first. Leaves out
+        spans that are still growing, or contain something that is being forgotten."""
         with self._transcript.reading() as db:
             rows = db.execute(
                 "SELECT conversation || '-' || ?4 || (part * ?3 + 1) FROM ("
@@ -134,7 +134,7 @@ class ConversationSpans:
         return [row[0] for row in rows]
 
     def span(self, subject: str) -> Span | None:
-        """What there is of it now; None where that is too little, or something of it is hidden."""
+        """The span as it is now; None if it is too short, or part of it is hidden."""
         match = _ID.fullmatch(subject)
         if match is None or (int(match["first"]) - 1) % self._turns:
             return None
@@ -152,14 +152,14 @@ class ConversationSpans:
         return Span(subject, match["conversation"], first, ids)
 
     def suppressed(self, span: Span) -> bool:
-        """Whether the user has deleted or changed a summary of these words, or it has expired: in
-        whatever words, it is not to come back."""
+        """Whether the user deleted or changed a summary of these words, or it expired: it must not
+        come back in any form."""
         with self._transcript.reading() as db:
             noted = suppressions.of(db, self._user, span.exchanges)
         return any(is_summary(each) for each in noted)
 
     def has_summary(self, span: Span, version: int) -> bool:
-        """By these rules, of all that it holds."""
+        """Whether there is a summary of this version, of everything in the span."""
         with self._transcript.reading() as db:
             if not derived_rows.made(db, self._user, SUMMARISED, version, [span.subject]):
                 return False
@@ -169,8 +169,7 @@ class ConversationSpans:
             }
 
     def drop_overlapping(self, span: Span) -> list[str]:
-        """Summaries that rest on some of these words too, of spans of another length, are no longer
-        kept here; returns their subjects."""
+        """Delete summaries of overlapping spans of another length; returns their subjects."""
         with self._transcript.writing() as db:
             resting = derived_rows.resting_on(db, span.exchanges)
             every = derived_rows.contents(db, self._user, SUMMARISED, None)

@@ -1,4 +1,4 @@
-"""Failures of the transcript's file as sentences."""
+"""Turns failures of the transcript's file into readable errors."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +10,7 @@ from assistant.errors import StoreBusy, StoreError
 
 @contextmanager
 def explained(path: Path) -> Iterator[None]:
-    """Raises StoreError for what the disk and SQLite raise."""
+    """Turn errors of the disk and SQLite into StoreError."""
     try:
         yield
     except OSError as error:
@@ -27,12 +27,12 @@ def _sentence(error: Exception, path: Path) -> StoreError:
     if name.startswith("SQLITE_FULL"):
         return StoreError(
             f"The disk is full: the conversation can't be stored in {path}.",
-            mend="Free some space; what was said meanwhile is stored then.",
+            mend="Free some space; what was said meanwhile will be stored then.",
         )
-    if name == "SQLITE_IOERR_WRITE":  # also what SQLite makes of a quota
+    if name == "SQLITE_IOERR_WRITE":  # SQLite reports a full quota like this, too
         return StoreError(
-            f"The conversation can't be written to {path}: the disk is over its quota, or fails.",
-            mend="Free some space; what was said meanwhile is stored then.",
+            f"The conversation can't be written to {path}: the quota is used up, or it fails.",
+            mend="Free some space; what was said meanwhile will be stored then.",
         )
     if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
         return StoreError(
@@ -46,7 +46,7 @@ def _sentence(error: Exception, path: Path) -> StoreError:
         )
     if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
         return StoreError(
-            f"The transcript {path} is damaged, and nothing is stored in it.",
+            f"The transcript {path} is damaged, so nothing is stored in it.",
             mend=f"Move it away: mv '{path}' '{path}.damaged'",
         )
     return StoreError(f"The transcript {path} failed: {error}.")

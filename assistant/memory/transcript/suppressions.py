@@ -1,5 +1,5 @@
-"""What the transcript notes of memories that have expired, so that they are not made again: ids, no
-text. A note goes with its exchange."""
+"""Records memories that expired, so that they are not created again: ids, no text. A record is
+deleted with its exchange."""
 
 import sqlite3
 from collections.abc import Collection, Iterable
@@ -19,9 +19,10 @@ def add_table(db: sqlite3.Connection) -> None:
 
 
 def note(db: sqlite3.Connection, user: str, tellings: Iterable[tuple[str, str]], at: int) -> None:
-    """
+    """Record expired memories.
+
     Args:
-        tellings: pairs of an exchange and a memory of it; an exchange that isn't there is left out.
+        tellings: pairs of an exchange and a memory made from it; unknown exchanges are skipped.
         at: microseconds since 1970, UTC.
     """
     db.executemany(
@@ -32,13 +33,13 @@ def note(db: sqlite3.Connection, user: str, tellings: Iterable[tuple[str, str]],
 
 
 def noted(db: sqlite3.Connection, user: str, now: int) -> set[str]:
-    """Ids of such memories. What is noted for later than now was by a clock that went wrong."""
+    """Ids of expired memories. Records dated in the future come from a wrong clock: ignored."""
     query = "SELECT memory FROM expired WHERE user = ? AND at <= ?"
     return {row[0] for row in db.execute(query, (user, now))}
 
 
 def of(db: sqlite3.Connection, user: str, exchanges: Collection[str]) -> set[str]:
-    """Ids of such memories that rest on one of these exchanges, whenever that was noted."""
+    """Ids of expired memories based on one of these exchanges, whatever the date."""
     places = ", ".join("?" * len(exchanges))
     query = f"SELECT memory FROM expired WHERE user = ? AND exchange IN ({places})"
     return {row[0] for row in db.execute(query, (user, *exchanges))}

@@ -1,8 +1,8 @@
-"""What of the transcript's file lies outside of its rows: free pages, gaps and the log.
+"""Removes traces of deleted rows from the transcript's file: free pages, gaps and the log.
 
-`secure_delete` overwrites what is deleted, but not what moved from one page to another and was
-deleted there. So, after forgetting, the whole file is written anew, in RAM first: `connect_sqlite`
-sees to it that no temporary file holds it all.
+`secure_delete` overwrites deleted rows, but not copies left behind when rows moved between pages.
+So the whole file is rewritten after forgetting, in RAM first: `connect_sqlite` makes sure that no
+temporary file is used.
 """
 
 import sqlite3
@@ -13,14 +13,14 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class FreePages:
-    """`free` are pages of the file that hold nothing any more, `log` is the length of its log."""
+    """`free` counts unused pages of the file; `log` is the length of its log in bytes."""
 
     free: int
     log: int
 
 
 def write_anew(db: sqlite3.Connection) -> None:
-    """Without free pages, nor gaps with remains."""
+    """Rewrite the file without free pages or gaps."""
     db.execute("VACUUM")
 
 
@@ -31,7 +31,7 @@ def pages(db: sqlite3.Connection, path: Path) -> FreePages:
 
 
 def texts(db: sqlite3.Connection) -> Iterator[str]:
-    """All text in all rows, whatever table they are in."""
+    """All texts in all rows of all tables."""
     names = [row[0] for row in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
     for name in names:
         quoted = name.replace('"', '""')

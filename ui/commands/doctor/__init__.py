@@ -1,1 +1,1 @@
-"""`assistant doctor`: what is wrong on this machine, and what helps."""
+"""`assistant doctor`: finds out what is wrong on this machine, and how to fix it."""

@@ -1,6 +1,6 @@
-"""What `assistant doctor` looks at, sound apart: the machine, the models, their speed, the network.
+"""The doctor's checks other than sound: the machine, the models and their speed.
 
-A check returns what it found. It may raise: the doctor makes a finding of that, and goes on.
+A check returns a finding. It may raise: the doctor turns that into a finding and goes on.
 """
 
 import asyncio
@@ -40,14 +40,14 @@ from ui.commands.memory.requests import answers
 from ui.text.encryption import mend, sentence
 
 SPARE_DISK = 1 << 30
-"""Bytes for transcripts, logs, and a model's preparation."""
+"""Bytes for transcripts, logs, and preparing a model."""
 SPARE_RAM_MB = 1500
-"""What the program itself and a desktop beside it want."""
+"""Memory for the program itself and a desktop."""
 SENTENCE = "The quick brown fox jumps over the lazy dog near the quiet river."
 QUESTION = "Tell me in two sentences what a lighthouse is for."
 SLOW_TTS, SLOW_STT = 0.5, 0.5
-"""Beyond these a conversation drags; in seconds per second of speech. How fast the language model
-has to be is said in models/selection/speed.py."""
+"""Above these, a conversation drags; seconds per second of speech. The required speed of the
+language model is in models/selection/speed.py."""
 
 
 class CheckStatus(StrEnum):
@@ -55,16 +55,16 @@ class CheckStatus(StrEnum):
     WARNING = "warning"
     BAD = "bad"
     UNTRIED = "untried"
-    """What it needs failed before, and was told there."""
+    """Skipped: an earlier check, which reports the cause, failed."""
 
 
 class NotTried(AssistantError):
-    """A check had no ground to stand on."""
+    """A check could not be tried."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a check saw: one sentence, and where something is wrong what mends it."""
+    """A check's result: one sentence, and what fixes the problem, if any."""
 
     verdict: CheckStatus
     text: str
@@ -74,7 +74,7 @@ class Finding:
 
 @dataclass(slots=True)
 class CheckContext:
-    """What the checks look at, and what they share: the models are loaded once."""
+    """What checks look at and share; the models are loaded only once."""
 
     home: Home
     settings: Settings
@@ -82,7 +82,7 @@ class CheckContext:
     _models: ModelSet | None = None
     _failure: AssistantError | None = None
     spoken: tuple[Samples, int] | None = None
-    """What the voice said when its speed was measured, and its rate."""
+    """The speech from the check of the voice's speed, and its sample rate."""
 
     async def workshop(self) -> ModelSelection:
         if self._workshop is None:
@@ -90,9 +90,9 @@ class CheckContext:
         return self._workshop
 
     async def models(self) -> ModelSet:
-        """Loaded at the first call. Raises ModelError, and from then on NotTried."""
+        """Loaded at the first call. Raises ModelError, and afterwards NotTried."""
         if self._failure is not None:
-            raise NotTried("Not measured, since the models don't load.")
+            raise NotTried("Not measured, because the models don't load.")
         if self._models is None:
             try:
                 self._models = await load_models(
@@ -116,13 +116,13 @@ async def check_python(_: CheckContext) -> Finding:
     version = ".".join(str(part) for part in sys.version_info[:3])
     if not (3, 11) <= sys.version_info[:2] <= (3, 14):
         return Finding(
-            CheckStatus.WARNING, f"Python {version} is untried.", "Use Python 3.11 to 3.14."
+            CheckStatus.WARNING, f"Python {version} is untested.", "Use Python 3.11 to 3.14."
         )
     return good(f"Python {version}.")
 
 
 async def check_encryption(patient: CheckContext) -> Finding:
-    """Plain is a warning where encryption could be had and nobody switched it off."""
+    """No encryption is a warning if it is available and has not been switched off."""
     found = await asyncio.to_thread(encryption_status, patient.home)
     if found.state in ("damaged", "missing"):
         return Finding(CheckStatus.BAD, sentence(found), mend(found))
@@ -133,7 +133,8 @@ async def check_encryption(patient: CheckContext) -> Finding:
 
 
 async def check_memory(patient: CheckContext) -> Finding:
-    """The models of the profile beside a desktop, not all of what is free this minute."""
+    """Compares the total memory, not what is free at the moment, with the profile's models and a
+    desktop."""
     shop = await patient.workshop()
     catalogue = shop.store.catalogue
     names = wanted_models(patient.settings, shop)
@@ -142,13 +143,13 @@ async def check_memory(patient: CheckContext) -> Finding:
     free = psutil.virtual_memory().available / 1e6
     text = (
         f"{have / 1000:.1f} GB of memory, {free / 1000:.1f} GB free; "
-        f"about {need / 1000:.1f} GB wanted."
+        f"about {need / 1000:.1f} GB needed."
     )
     figures = {"ram_mb": round(have), "free_mb": round(free), "wanted_mb": need}
     if have < need:
         return Finding(CheckStatus.BAD, text, "assistant --profile small", figures)
     if free < need - SPARE_RAM_MB:
-        return Finding(CheckStatus.WARNING, text, "Close programs that take much memory.", figures)
+        return Finding(CheckStatus.WARNING, text, "Close programs that need much memory.", figures)
     return good(text, **figures)
 
 
@@ -161,16 +162,14 @@ async def check_disk(patient: CheckContext) -> Finding:
         there = next(folder for folder in (path, *path.parents) if folder.exists())
         places[str(path)] = shutil.disk_usage(there).free
     tightest = min(places, key=lambda place: places[place])
-    text = (
-        f"{places[tightest] / 1e9:.1f} GB free where {tightest} lies, {need / 1e9:.1f} GB wanted."
-    )
+    text = f"{places[tightest] / 1e9:.1f} GB free for {tightest}, {need / 1e9:.1f} GB needed."
     if places[tightest] < need:
         return Finding(CheckStatus.BAD, text, "Free some disk space.")
     return good(text, free_bytes=places[tightest])
 
 
 async def check_models(patient: CheckContext) -> Finding:
-    """Every byte of the profile's models."""
+    """Verify every byte of the profile's models."""
     shop = await patient.workshop()
     names = wanted_models(patient.settings, shop)
     missing = shop.store.missing(names)
@@ -183,14 +182,15 @@ async def check_models(patient: CheckContext) -> Finding:
         )
     for name in names:
         await asyncio.to_thread(shop.store.verify, name)
-    text = f"{shop.reason} Whole to the last byte: {', '.join(names)}."
+    text = f"{shop.reason} Verified to the last byte: {', '.join(names)}."
     if shop.choice.absent and chooses_model(patient.settings):
         return Finding(CheckStatus.WARNING, text, "assistant models pull")
     return good(text)
 
 
 async def check_store(patient: CheckContext) -> Finding:
-    """Where memories are kept, and whether they can be had: a running assistant is asked."""
+    """Find out where memories are stored, and whether they can be read; asks a running
+    assistant."""
     if not patient.settings.memory.enabled:
         return good("Nothing is remembered beyond the conversation: memory.enabled is false.")
     place = store_location(patient.home, patient.settings)
@@ -228,7 +228,7 @@ async def check_voice(patient: CheckContext) -> Finding:
     figures = {"first_s": round(first, 3), "ratio": round(took / seconds, 3)}
     if took > SLOW_TTS * seconds:
         return Finding(
-            CheckStatus.WARNING, text, "Close busy programs, or take a lighter voice.", figures
+            CheckStatus.WARNING, text, "Close busy programs, or use a lighter voice.", figures
         )
     return good(text, **figures)
 
@@ -237,7 +237,7 @@ async def check_hearing(patient: CheckContext) -> Finding:
     """Transcribe what the voice said."""
     models = await patient.models()
     if patient.spoken is None:
-        raise NotTried("Not measured, since the voice said nothing.")
+        raise NotTried("Not measured, because the voice said nothing.")
     audio, rate = patient.spoken
     heard = Resampler(rate, STT_SAMPLE_RATE).process(audio)
     began = time.perf_counter()
@@ -269,7 +269,7 @@ async def check_thinking(patient: CheckContext) -> Finding:
             generated = chunk.usage.generated_tokens
     writing = max(time.perf_counter() - began - first, 1e-6)
     speed = max(0, generated - 1) / writing
-    text = f"First word after {first:.2f} s, then {speed:.0f} tokens a second."
+    text = f"First word after {first:.2f} s, then {speed:.0f} tokens per second."
     figures = {"first_token_s": round(first, 3), "tokens_per_s": round(speed, 1)}
     if not generated:
         return Finding(CheckStatus.BAD, "It wrote nothing.", "assistant models verify", figures)
@@ -283,15 +283,15 @@ async def check_thinking(patient: CheckContext) -> Finding:
 
 
 def quicker(settings: Settings, profile: Profile) -> str:
-    """What helps where the language model is too slow.
+    """Advice if the language model is too slow.
 
     Args:
-        profile: as it was chosen for this machine.
+        profile: as chosen for this machine.
     """
-    llm, close = settings.llm, "Close programs that use much of the processor"
+    llm, close = settings.llm, "Close programs that keep the processor busy"
     if llm.endpoint is not None or llm.model is not None or llm.engine == "openai":
-        return f"{close}, or name a smaller model in the settings (llm.model)."
+        return f"{close}, or choose a smaller model in the settings (llm.model)."
     if profile.llm == TINY.llm:
         return f"{close}."
     smaller = "tiny" if profile.llm == SMALL.llm else "small"
-    return f"{close}, or take a smaller model: assistant --profile {smaller}"
+    return f"{close}, or use a smaller model: assistant --profile {smaller}"

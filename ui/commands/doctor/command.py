@@ -1,4 +1,4 @@
-"""`assistant doctor`: checks this machine one thing after the other, and says what mends it."""
+"""`assistant doctor`: runs all checks of this machine in turn, and says how to fix problems."""
 
 import argparse
 import asyncio
@@ -36,7 +36,7 @@ CHECKS: tuple[tuple[str, Check], ...] = (
     ("Thinking", doctor_checks.check_thinking),
     ("Network", network_checks.check_network),
 )
-"""In this order: `Hearing` transcribes what `Speaking` said, and `Network` takes the longest."""
+"""In this order: `Hearing` transcribes what `Speaking` said, and `Network` takes longest."""
 
 SIGNS = {
     CheckStatus.GOOD: "✓",
@@ -47,17 +47,17 @@ SIGNS = {
 
 
 def add_parser(commands: "argparse._SubParsersAction[Any]") -> None:
-    summary = "check this machine, and say what to mend"
+    summary = "check this machine, and say how to fix problems"
     commands.add_parser(
         "doctor",
         help=summary,
         description="Check Python, memory, disk, models, sound and their speed; it records a "
-        "second of the room, and plays a short sound. Exits with 1 when something needs mending.",
+        "second of the room, and plays a short sound. Exits with 1 if something needs fixing.",
     )
 
 
 def run(args: argparse.Namespace, home: Home, settings: Settings) -> int:
-    """Check everything; returns 0 when nothing is bad."""
+    """Run all checks; returns 0 if nothing is bad."""
     with redirected_output(home) as streams:
         patient = CheckContext(home, settings)
         return asyncio.run(run_checks(patient, CHECKS, streams.out, as_json=args.json))
@@ -66,7 +66,7 @@ def run(args: argparse.Namespace, home: Home, settings: Settings) -> int:
 async def run_checks(
     patient: CheckContext, checks: Sequence[tuple[str, Check]], out: TextIO, *, as_json: bool
 ) -> int:
-    """Run all checks, whatever becomes of each, and show what they find as it comes."""
+    """Run all checks, even after failures, and print each finding as it comes."""
     bad = 0
     try:
         for name, check in checks:
@@ -79,7 +79,7 @@ async def run_checks(
         print_json({"event": "doctor", "ok": not bad, "bad": bad}, out)
     else:
         what = "1 thing needs" if bad == 1 else f"{bad} things need"
-        print(f"\n{what} mending." if bad else "\nAll is well.", file=out, flush=True)
+        print(f"\n{what} fixing." if bad else "\nAll is well.", file=out, flush=True)
     return 1 if bad else 0
 
 

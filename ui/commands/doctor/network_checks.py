@@ -1,4 +1,4 @@
-"""What `assistant doctor` looks at of the network: that nothing leaves this machine."""
+"""The doctor's network check: nothing may leave this machine."""
 
 import asyncio
 from collections.abc import Sequence
@@ -12,21 +12,20 @@ from ui.network_audit.audit import Attempt
 from ui.network_audit.conversation import Watched, converse_under_watch
 
 MOST_NAMED = 5
-REPORT = "Tell the project: nothing should leave this machine."
+REPORT = "Please report this: nothing should leave this machine."
 
 
 async def check_network(patient: CheckContext) -> Finding:
-    """A conversation in a process that may reach this machine alone; every attempt is counted.
+    """Hold a conversation in a process that may only reach this machine, and count every attempt.
 
-    A conversation with a model server elsewhere can't be held so: there only the sockets that are
-    open now are looked at.
+    With a model server elsewhere that is impossible: then only the open sockets are checked.
     """
     await patient.models()
     outside = sorted(set(await asyncio.to_thread(connections_outside)))
     if server := _server_elsewhere(patient.settings.llm.endpoint):
         raise NotTried(
-            f"The settings name the model server {server}, so no conversation was tried without a "
-            f"network. Sockets that reach beyond this machine now: {', '.join(outside) or 'none'}."
+            f"The settings use the model server {server}, so no conversation without network was"
+            f" tried. Sockets that reach beyond this machine now: {', '.join(outside) or 'none'}."
         )
     if outside:
         text = f"Sockets of this program reach beyond this machine: {', '.join(outside)}."
@@ -35,7 +34,7 @@ async def check_network(patient: CheckContext) -> Finding:
 
 
 def judge(watched: Watched) -> Finding:
-    """Nothing is called clean that was not seen."""
+    """The finding; it never calls clean what was not observed."""
     figures = {"seconds": round(watched.seconds, 1), "attempts": _total(watched.attempts)}
     if watched.attempts:
         return Finding(CheckStatus.BAD, _told(watched.attempts), REPORT, figures)
@@ -50,7 +49,7 @@ def judge(watched: Watched) -> Finding:
 
 
 def connections_outside() -> Sequence[str]:
-    """Sockets of this process and its children that reach, or listen, beyond loopback."""
+    """Sockets of this process and its children that reach or listen beyond loopback."""
     here = psutil.Process()
     found = []
     for process in (here, *here.children(recursive=True)):
@@ -69,7 +68,7 @@ def is_loopback(address: str) -> bool:
 
 
 def _server_elsewhere(endpoint: str | None) -> str | None:
-    """The host of a model server that is not on this machine."""
+    """The host of a model server that is not on this machine, if any."""
     host = urlsplit(endpoint or "").hostname
     if host is None or host == "localhost":
         return None

@@ -1,4 +1,4 @@
-"""What `assistant doctor` looks at in sound: devices, the microphone's level, the echo."""
+"""The doctor's sound checks: devices, the microphone's level, the echo."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -23,23 +23,23 @@ from ui.commands.doctor.checks import CheckContext, CheckStatus, Finding, good
 
 LISTEN_S = 1.0
 FIRST_BLOCK_S = 3.0
-"""A device that has delivered nothing by then delivers nothing."""
+"""Seconds after which a device that has delivered nothing counts as silent."""
 DEAD_DBFS = -85.0
-"""Below the noise of any working microphone (converters have about -70)."""
+"""dBFS below the noise of any working microphone (converters have about -70)."""
 CLIPPED = 0.001
 """Share of samples at full scale."""
 RUSTLE_S, RUSTLE_DBFS = 2.5, -24.0
 LEARNING_S = 1.0
-"""What the canceller gets to learn the room, as in the first second of a conversation."""
+"""Seconds for the canceller to learn the room, as at the start of a conversation."""
 HEARD_DB = 6.0
-"""The loudspeaker raises the microphone by so much: there is an echo."""
+"""If the loudspeaker raises the microphone's level by so many dB, there is an echo."""
 LEFT_DB = 10.0
-"""So much more than the room's noise, and what is left may pass for speech."""
+"""If the residue is so many dB above the room's noise, it may be taken for speech."""
 
 
 @dataclass(slots=True)
 class Recording:
-    """Blocks as they came, and as they left the canceller where there is one."""
+    """Blocks as recorded, and as they left the canceller, if there is one."""
 
     canceller: EchoCanceller | None = None
     began: asyncio.Event = field(default_factory=asyncio.Event)
@@ -53,7 +53,7 @@ class Recording:
             self.cleaned.append(self.canceller.near(block))
 
     def take(self) -> tuple[Samples, Samples]:
-        """What came since the last call, raw and cleaned."""
+        """The sound since the last call, raw and cleaned."""
         nothing = np.zeros(0, np.int16)
         taken = (np.concatenate([nothing, *self.raw]), np.concatenate([nothing, *self.cleaned]))
         self.raw, self.cleaned = [], []
@@ -69,7 +69,7 @@ async def check_devices(patient: CheckContext) -> Finding:
 
 
 async def check_microphone(patient: CheckContext) -> Finding:
-    """One second of the room."""
+    """Record the room for one second."""
     recording = Recording()
     async with _listening(patient, recording):
         await asyncio.sleep(LISTEN_S)
@@ -88,7 +88,7 @@ async def check_microphone(patient: CheckContext) -> Finding:
     if clipped > CLIPPED:
         return Finding(
             CheckStatus.WARNING,
-            f"The microphone is overdriven: {100 * clipped:.1f} % of the samples are cut off.",
+            f"The microphone is overdriven: {100 * clipped:.1f} % of the samples are clipped.",
             "Lower its level in the system's sound settings.",
             figures,
         )
@@ -96,7 +96,7 @@ async def check_microphone(patient: CheckContext) -> Finding:
 
 
 async def check_echo(patient: CheckContext) -> Finding:
-    """Play a soft rustle, and see what of it comes back and what the canceller leaves."""
+    """Play a soft noise, and measure how much comes back and how much the canceller leaves."""
     canceller = WebRtcCanceller()
     recording = Recording(canceller)
     async with _listening(patient, recording) as devices:
@@ -118,7 +118,7 @@ async def check_echo(patient: CheckContext) -> Finding:
 
 
 def judge_echo(room: float, back: float, left: float) -> Finding:
-    """From levels in dBFS: before the sound, of the sound in the microphone, and cleaned."""
+    """Judge from levels in dBFS: before the noise, of the noise in the microphone, and cleaned."""
     figures = {
         "room_dbfs": round(room, 1),
         "echo_dbfs": round(back, 1),
@@ -144,7 +144,7 @@ def judge_echo(room: float, back: float, left: float) -> Finding:
 
 
 def rustle() -> Samples:
-    """Noise with a falling spectrum that swells four times a second, as speech does."""
+    """Noise with a falling spectrum that swells four times a second, like speech."""
     count = int(RUSTLE_S * MIC_RATE)
     spectrum = np.fft.rfft(np.random.default_rng(1).standard_normal(count))
     hertz = np.fft.rfftfreq(count, 1 / MIC_RATE)
@@ -157,7 +157,7 @@ def rustle() -> Samples:
 
 @asynccontextmanager
 async def _listening(patient: CheckContext, recording: Recording) -> AsyncIterator[SoundDevices]:
-    """An open microphone from which sound comes. Raises AudioError where none does."""
+    """An open microphone that delivers sound. Raises AudioError if it doesn't."""
     devices = SoundDevices()
     microphone = devices.microphone(patient.settings.audio.input_device)
     await microphone.open(recording.deliver)

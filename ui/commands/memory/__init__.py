@@ -1,1 +1,1 @@
-"""`assistant memory`: look into what is remembered, change it, forget it."""
+"""`assistant memory`: browse, change and forget memories."""

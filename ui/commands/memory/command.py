@@ -1,7 +1,7 @@
-"""`assistant memory`: look into what is remembered, and change it.
+"""`assistant memory`: browse and change memories.
 
-A running assistant has its memories to itself, and is asked; where none runs, the command opens
-them.
+A running assistant has exclusive access to the memories, so it is asked; if none is running, the
+command opens them itself.
 """
 
 import argparse
@@ -27,7 +27,7 @@ from ui.text.memories import lines
 
 
 def add_parser(commands: "argparse._SubParsersAction[Any]") -> None:
-    summary = "look into what is remembered; search, add, change, forget"
+    summary = "browse memories; search, add, change, forget"
     parser = commands.add_parser("memory", help=summary, description=summary)
     parser.set_defaults(show_help=parser.print_help)
     actions = parser.add_subparsers(dest="action", metavar="ACTION")
@@ -35,53 +35,53 @@ def add_parser(commands: "argparse._SubParsersAction[Any]") -> None:
     filters.add_filters(listing)
     filters.add_paging(listing)
     _add_limit(listing, "20")
-    searching = actions.add_parser("search", help="what would come up for these words, and why")
+    searching = actions.add_parser("search", help="what would be recalled for these words, and why")
     _add_text(searching)
     filters.add_plain(searching)
     filters.add_filters(searching)
     _add_limit(searching, "10")
-    _add_id(actions.add_parser("show", help="all of one memory, and where it comes from"))
+    _add_id(actions.add_parser("show", help="one memory in full, and where it comes from"))
     adding = actions.add_parser("add", help="write down something to remember")
     _add_text(adding)
-    editing = actions.add_parser("edit", help="put another text in place of a memory's")
+    editing = actions.add_parser("edit", help="replace a memory's text")
     _add_id(editing)
     _add_text(editing)
     forget.add_actions(actions)
-    splitting = actions.add_parser("split", help="undo that memories were merged, or one replaced")
+    splitting = actions.add_parser("split", help="undo a merge or a replacement")
     _add_id(splitting)
     for name, what in (
-        ("pin", "keep a memory among the first"),
+        ("pin", "always put a memory in the prompt"),
         ("unpin", "undo that"),
     ):
         _add_id(actions.add_parser(name, help=what))
-    hiding = actions.add_parser("never-recall", help="keep a memory, but never let it come up")
+    hiding = actions.add_parser("never-recall", help="keep a memory, but never recall it")
     _add_id(hiding)
-    hiding.add_argument("--undo", action="store_true", help="let it come up again")
-    feedback = actions.add_parser("feedback", help="say whether a memory came up rightly")
+    hiding.add_argument("--undo", action="store_true", help="allow it to be recalled again")
+    feedback = actions.add_parser("feedback", help="say whether a memory was rightly recalled")
     _add_id(feedback)
     feedback.add_argument("rightly", choices=["+", "-"], metavar="+/-", help="rightly or wrongly")
     for name, what in (
-        ("export", "write all memories to a file, one JSON object a line"),
-        ("import", "take in such a file"),
+        ("export", "write all memories to a file, one JSON object per line"),
+        ("import", "read memories from such a file"),
     ):
         action = actions.add_parser(name, help=what)
         action.add_argument("file", metavar="FILE", help="- is the standard stream")
     actions.add_parser("stats", help="how much is remembered")
     actions.add_parser("users", help="who has memories here")
-    actions.add_parser("receipts", help="what was looked through after each time of forgetting")
-    actions.add_parser("rebuild", help="make memories anew from the transcript")
+    actions.add_parser("receipts", help="what was searched after each deletion")
+    actions.add_parser("rebuild", help="derive memories from the transcript again")
     _add_verifying(actions)
 
 
 def _add_verifying(actions: "argparse._SubParsersAction[Any]") -> None:
-    summary = "look whether what was forgotten is left anywhere"
+    summary = "search for traces of what was forgotten"
     verifying = actions.add_parser(
         "verify-forgotten",
         help=summary,
-        description=f"{summary}; texts to look for are read from standard input, one a line",
+        description=f"{summary}; texts to look for are read from standard input, one per line",
     )
     verifying.add_argument(
-        "--clean", action="store_true", help="first write the stores anew, without remains"
+        "--clean", action="store_true", help="first rewrite the stores without remains"
     )
 
 
@@ -94,9 +94,7 @@ def _add_text(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_limit(parser: argparse.ArgumentParser, default: str) -> None:
-    parser.add_argument(
-        "--limit", type=int, metavar="N", help=f"at most so many; default {default}"
-    )
+    parser.add_argument("--limit", type=int, metavar="N", help=f"show at most N; default {default}")
 
 
 def run(args: argparse.Namespace, home: Home, settings: Settings) -> int:
@@ -129,7 +127,7 @@ def _print(rows: Iterator[Row], *, as_json: bool, least_score: float = 0.0) -> N
 
 
 def _verify(rows: Iterator[Row], *, as_json: bool) -> int:
-    """1 where something is found."""
+    """Returns 1 if something is found."""
     found = False
     for row in rows:
         found = found or not row["clean"]
@@ -141,7 +139,7 @@ def _verify(rows: Iterator[Row], *, as_json: bool) -> int:
 
 
 def request_of(args: argparse.Namespace) -> Row:
-    """What the command line asks for, as JSON."""
+    """The command line as a JSON request."""
     request: Row = {"act": args.action}
     match args.action:
         case "list" | "search":
@@ -159,7 +157,7 @@ def request_of(args: argparse.Namespace) -> Row:
         case "import":
             request["rows"] = _read(args.file)
     if "limit" in request and request["limit"] is not None and request["limit"] < 1:
-        raise SettingsError("--limit takes a number, 1 or more.", mend="assistant memory --help")
+        raise SettingsError("--limit must be a number, 1 or more.", mend="assistant memory --help")
     if getattr(args, "id", None) is not None:
         request["id"] = args.id
     if getattr(args, "text", None) is not None:
@@ -171,10 +169,10 @@ def request_of(args: argparse.Namespace) -> Row:
 
 
 def _read(name: str) -> list[Any]:
-    """The objects of a file of JSON lines; empty lines are none.
+    """The objects in a file of JSON lines; empty lines are skipped.
 
     Raises:
-        SettingsError: a line is no JSON.
+        SettingsError: a line is not JSON.
         StoreError: the file can't be read.
     """
     try:
@@ -184,7 +182,7 @@ def _read(name: str) -> list[Any]:
             content = Path(name).expanduser().read_bytes()
     except OSError as error:
         raise StoreError(
-            f"The file {name} can't be read: {error.strerror}.", mend="Name another file."
+            f"The file {name} can't be read: {error.strerror}.", mend="Choose another file."
         ) from error
     rows = []
     for number, line in enumerate(content.splitlines(), start=1):
@@ -192,7 +190,7 @@ def _read(name: str) -> list[Any]:
             rows.append(json.loads(line.decode("utf-8")))
         except ValueError as error:
             raise SettingsError(
-                f"Line {number} of {name} is no JSON. Nothing was imported.",
+                f"Line {number} of {name} is not JSON. Nothing was imported.",
                 mend="Correct the line, and import the file again.",
             ) from error
     return rows

@@ -1,4 +1,4 @@
-"""Asks the running assistant about memories, or opens them where none runs."""
+"""Sends requests about memories to the running assistant, or opens them if none is running."""
 
 import sys
 import time
@@ -14,20 +14,20 @@ from assistant.settings import Settings
 from ui.commands.passphrase import unlock
 
 STARTING_S = 10.0
-"""For how long another process may have the memories open without opening its door: an assistant
-that starts, or another of these commands."""
+"""Seconds for which another process may have the memories open without accepting requests yet: an
+assistant that is starting, or another command."""
 
 
 def answers(
     home: Home, settings: Settings, request: Request, unlocked: Callable[[], Vault] | None = None
 ) -> Iterator[Row]:
-    """From the running assistant, or from the memories themselves.
+    """Answer a request, by the running assistant or from the memories themselves.
 
     Args:
-        unlocked: the home's vault, left open. Default: it is opened, and closed afterwards.
+        unlocked: the home's vault, left open. Default: it is opened and closed again.
 
     Raises:
-        AssistantError: as the desk's, wherever it stands.
+        AssistantError: as `admin_requests.handle_request`.
     """
     request = {**request, "user": settings.general.user}
     until = time.monotonic() + STARTING_S
@@ -36,7 +36,7 @@ def answers(
         if answered is not None:
             yield from answered
             return
-        # A second's worth of imports, which asking does without.
+        # These imports take a second; asking a running assistant doesn't need them.
         from assistant.compose import open_command_memory
 
         try:
@@ -61,7 +61,7 @@ def _tell(notice: Notice) -> None:
 
 
 def lines_of_stdin() -> list[str]:
-    """Lines of standard input, unless somebody sits there who was not asked for any."""
+    """Lines of standard input; none if that is a terminal."""
     if sys.stdin is None or sys.stdin.isatty():
         return []
     content = sys.stdin.buffer.read().decode("utf-8", errors="replace")

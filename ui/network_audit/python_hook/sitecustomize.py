@@ -1,8 +1,8 @@
-"""Python runs this at its start where the folder is on its path: each attempt that is made in
-Python to connect or to look up a name is written down, with the library that made it.
+"""Python runs this at its start if the folder is on its path. It logs every attempt in Python to
+connect or to look up a name, with the library that made it.
 
-One JSON line each, appended to the file that `NETWORK_AUDIT_LOG` names. It imports nothing of the
-project, since any Python that is started below the watched program runs it.
+Appends one JSON line each to the file named by `NETWORK_AUDIT_LOG`. Imports nothing of the project,
+since every Python started by the watched program runs it.
 """
 
 import json
@@ -20,12 +20,12 @@ EVENTS = (
     "socket.sendto",
     "socket.sendmsg",
 )
-"""Audit events of Python's socket module, and what they are told: a socket or a host name."""
+"""Audit events of Python's socket module; their argument is a socket or a host name."""
 LOOPBACK = ("localhost", "::1", "0.0.0.0", "::", "")
 
 
 def _target(event: str, arguments: tuple[object, ...]) -> str | None:
-    """What it reaches for outside of this machine; None where it stays on it."""
+    """The target outside this machine; None if it is on this machine."""
     if event in ("socket.connect", "socket.sendto", "socket.sendmsg"):
         address = arguments[1]
         if not isinstance(address, tuple) or len(address) < 2:
@@ -41,7 +41,7 @@ def _target(event: str, arguments: tuple[object, ...]) -> str | None:
 
 
 def _library(frame: FrameType | None) -> str:
-    """Of the innermost caller that is not Python's own library."""
+    """The innermost calling library that is not Python's own."""
     own = str(Path(os.__file__).parent)
     while frame is not None:
         path = Path(frame.f_code.co_filename)

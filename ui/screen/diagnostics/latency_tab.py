@@ -1,4 +1,4 @@
-"""Where the time of every turn of the session went, and what is usual."""
+"""Where the time of every turn in the session went, and what is typical."""
 
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
@@ -19,8 +19,8 @@ from ui.session.state import STEPS, ScreenState, Turn, percentile
 from ui.text.terminal_safe import plain
 
 EMPTY = (
-    "Every turn gets a bar here, once it is over: how long it took from the end of your speech\n"
-    "to the first sound of the answer, and what of it went where."
+    "When a turn is over, it gets a bar here: how long it took from the end of your speech\n"
+    "to the first sound of the answer, and how that time was spent."
 )
 LETTERS = {
     "turn_decided": "E",
@@ -29,15 +29,14 @@ LETTERS = {
     "first_token": "T",
     "first_audio": "S",
 }
-"""Each begins its step's part of a bar, which tells the parts apart without colours."""
+"""Each marks its step in a bar, to tell the steps apart without colours."""
 NUMBER, SUM, LATE, TOKENS, SPEED = 5, 10, 13, 12, 10
 FIGURES = NUMBER + SUM + LATE + TOKENS + SPEED
 WIDEST_BAR = 80
 LEAST_BAR = 12
 ROOM_FOR_WORDS = 20
 BEYOND = 1.5
-"""Bars are cut off at so many times the session's p95: one stray turn would make all others dots.
-"""
+"""Bars are cut off at so many times the session's p95, or one slow turn would shrink all others."""
 
 
 class Turns(Listing):
@@ -47,7 +46,7 @@ class Turns(Listing):
 
 
 class LatencyTab(Pane):
-    """A table of percentiles, and below it one bar a turn, the newest last."""
+    """A table of percentiles, and below it one bar per turn, newest last."""
 
     DEFAULT_CSS = """
     LatencyTab { layout: vertical; }
@@ -83,13 +82,13 @@ class LatencyTab(Pane):
         self._list(over)
 
     def _list(self, over: list[Turn]) -> None:
-        """Follows the newest while the cursor is on it."""
+        """Follows the newest turn while the cursor is on it."""
         turns = self.query_one(Turns)
         place = turns.highlighted
         chosen = self._over[place] if place is not None and place < len(self._over) else None
         following = chosen is None or chosen is self._over[-1] or chosen not in over
         self._over = over
-        # Its border, padding and scrollbar, which is there only when it is needed.
+        # Its border, padding and scrollbar, which is only there if needed.
         cells = max(self.size.width - 6, FIGURES + LEAST_BAR)
         whole = scale(over)
         turns.clear_options()
@@ -102,14 +101,14 @@ class LatencyTab(Pane):
 
 
 def scale(turns: Sequence[Turn]) -> float:
-    """Milliseconds that a bar of full length stands for."""
+    """Milliseconds of a full-length bar."""
     ends = [steps[-1][1] for turn in turns if (steps := reached(turn.latency))]
     slow = percentile(ends, 0.95)
     return min(max(ends), BEYOND * slow) if slow is not None else 0.0
 
 
 def row(turn: Turn, whole: float, cells: int) -> Text:
-    """One turn: its bar, its time, what was late in recall, tokens read and written per second."""
+    """One turn: bar, time, what was late in recall, tokens read and written per second."""
     room = min(cells - FIGURES, WIDEST_BAR)
     text = Text.assemble((f"{turn.number:>{NUMBER - 1}} ", "bold"), no_wrap=True)
     text.append_text(bar(turn.latency, whole, room))
@@ -130,14 +129,14 @@ def row(turn: Turn, whole: float, cells: int) -> Text:
 
 
 def bar(latency: Latency, whole: float, cells: int) -> Text:
-    """The steps one after the other, each with its letter; `»` when it is longer than `whole`
+    """The steps in sequence, each with its letter; `»` if it is longer than `whole`
     milliseconds."""
     text = Text()
     ended, before = 0, 0.0
     for name, ms in reached(latency):
         _, colour = LABELS[name]
         end = min(round(cells * ms / whole) if whole else 0, cells)
-        # A step too short for a cell is left out of the bar, not of the figures.
+        # A step too short for a cell is only in the figures.
         if end > ended:
             text.append(LETTERS[name].ljust(end - ended, "▬"), style=f"black on {colour}")
             ended = end
@@ -150,7 +149,7 @@ def bar(latency: Latency, whole: float, cells: int) -> Text:
 
 
 def usual(turns: Sequence[Turn]) -> Text:
-    """p50 and p95 of each step, by itself and since the end of speech, and what else is counted."""
+    """p50 and p95 of each step, by itself and since the end of speech, and other statistics."""
     lines = [Text(f"{'':<18}{'of its own':^20}{'since the end of speech':^26}", style="dim")]
     lines.append(Text(f"{'':<18}{'p50':>9}{'p95':>11}{'p50':>13}{'p95':>12}", style="dim"))
     lines += _steps(turns)

@@ -1,6 +1,6 @@
-"""The end of a log file as it grows, across rotation. Knows nothing of how it is drawn.
+"""Follows the end of a log file, across rotation. Knows nothing of how it is drawn.
 
-No words of a conversation are in a log: see `ui.process.logs`.
+Logs contain no words of a conversation: see `ui.process.logs`.
 """
 
 import os
@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 BEGIN_BYTES = 1 << 18
-"""Of a log that was there before; some 2,000 lines."""
+"""Bytes of an existing log to start with; some 2,000 lines."""
 ONCE_BYTES = 1 << 20
-"""Most that one look reads; the rest comes with the next."""
+"""Most bytes read at once; the rest follows."""
 LINE = re.compile(r"^\d{4}-\d\d-\d\d (\d\d:\d\d:\d\d),\d+ ([A-Z]+) ([^:]+): (.*)$")
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 CONTROL = re.compile(r"\x1b\[[0-9;]*[A-Za-z]|[\x00-\x1f\x7f-\x9f]")
@@ -20,23 +20,23 @@ TAB = "    "
 
 @dataclass(frozen=True, slots=True)
 class LogLine:
-    """One line. Of a traceback, the line after the first: level as the first, `at` empty."""
+    """One line. Further lines of a traceback have the level of the first, and an empty `at`."""
 
     level: str
-    """Empty in a log that has no levels."""
+    """Empty if the log has no levels."""
     at: str
-    """Time of the day."""
+    """Time of day."""
     logger: str
     text: str
 
     @property
     def grave(self) -> int:
-        """Place in `LEVELS`; without a level, -1."""
+        """Index in `LEVELS`; without a level, -1."""
         return LEVELS.index(self.level) if self.level in LEVELS else -1
 
 
 class LogTail:
-    """Reads each line of a file once. Blocking; no file stays open, so that it can be rotated."""
+    """Reads each line of a file once. Blocking; keeps no file open, so that it can be rotated."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -47,7 +47,7 @@ class LogTail:
         self._level = ""
 
     def read(self) -> list[LogLine]:
-        """What is new since the last time; nothing while there is no such file.
+        """New lines since the last time; none if there is no such file.
 
         Raises:
             OSError: it can't be read.
@@ -77,7 +77,7 @@ class LogTail:
         self._inode, self._place, self._rest = inode, place, b""
 
     def _rotated(self) -> list[LogLine]:
-        """The last lines of a file that has another name now, if it is still there."""
+        """The last lines of a file that has been renamed, if it still exists."""
         old = self._file.with_name(f"{self._file.name}.1")
         try:
             if old.stat().st_ino != self._inode:
@@ -87,7 +87,7 @@ class LogTail:
             return []
 
     def _more(self, path: Path) -> list[bytes]:
-        """Whole lines."""
+        """Complete lines."""
         with path.open("rb") as file:
             file.seek(self._place)
             block = file.read(ONCE_BYTES)

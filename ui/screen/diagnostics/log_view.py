@@ -1,4 +1,4 @@
-"""Lines of a log, wrapped, the newest last; follows the end until somebody scrolls up."""
+"""Lines of a log, wrapped, newest last; follows the end until the user scrolls up."""
 
 from collections.abc import Callable, Iterable
 from typing import ClassVar
@@ -16,7 +16,7 @@ from textual.strip import Strip
 from ui.screen.diagnostics.log_tail import LogLine
 
 MOST, SLACK = 3000, 500
-"""Lines that are kept, and how many more until the oldest go; the file has all."""
+"""Lines that are kept, and how many more are allowed before the oldest are dropped."""
 LEVEL = 9
 LAST_WORD = 18
 """Characters; longer words are cut."""
@@ -32,7 +32,7 @@ Shown = Callable[[LogLine], bool]
 
 
 class LogView(ScrollView, can_focus=True):
-    """Draws only what can be seen; wraps each line once for a width."""
+    """Draws only what is visible; wraps each line once per width."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("j,down", "scroll_down", show=False, id="list.down"),
@@ -47,7 +47,7 @@ class LogView(ScrollView, can_focus=True):
     """
 
     unread = reactive(0)
-    """Lines that came while the end was out of sight."""
+    """Lines that arrived while the end was out of sight."""
 
     class Moved(Message):
         """The number of unread lines has changed."""
@@ -69,7 +69,7 @@ class LogView(ScrollView, can_focus=True):
         return len(self._lines)
 
     def add(self, lines: Iterable[LogLine]) -> None:
-        """Behind those that are there."""
+        """Append lines."""
         new = list(lines)
         if not new:
             return
@@ -90,13 +90,13 @@ class LogView(ScrollView, can_focus=True):
         self.action_end()
 
     def only(self, wanted: Shown) -> None:
-        """Show the lines that are wanted, and go to their end."""
+        """Show only the wanted lines, and scroll to their end."""
         self._wanted = wanted
         self._wrap_all()
         self.action_end()
 
     def action_end(self) -> None:
-        """To the newest, and follow again."""
+        """Scroll to the newest, and follow again."""
         self._following, self.unread = True, 0
         self.scroll_end(animate=False, force=True, immediate=True)
 
@@ -128,7 +128,7 @@ class LogView(ScrollView, can_focus=True):
     # -- inside ---------------------------------------------------------------------------------
 
     def _shorten(self) -> None:
-        """The oldest go; who reads further up goes on reading the same lines."""
+        """Drop the oldest lines; what the user is reading stays in place."""
         place, before = self.scroll_y, len(self._strips)
         del self._lines[:-MOST]
         self._wrap_all()
@@ -154,7 +154,7 @@ class LogView(ScrollView, can_focus=True):
         self.refresh()
 
     def _wrapped(self, line: LogLine) -> list[list[Segment]]:
-        """Rows of one line; its time and level stand before the first."""
+        """The rows of one line; time and level come before the first."""
         head: list[Segment] = []
         if line.at:
             word = Segment(f"{line.level:<{LEVEL}}", STYLES.get(line.level))
@@ -174,8 +174,8 @@ class LogView(ScrollView, can_focus=True):
 
 
 def _wrap(text: str, width: int) -> list[str]:
-    """At a space near the end of the row, where there is one. Thousands of lines are wrapped
-    within one frame, which what knows all of Unicode is too slow for."""
+    """Breaks at a space near the end of a row, if there is one. Thousands of lines must be wrapped
+    in one frame, which is too much for code that knows all of Unicode."""
     if not text.isascii():
         return chop_cells(text, width)
     rows = []

@@ -18,13 +18,13 @@ from ui.screen.widgets.filter_line import FilterLine, focus_later
 from ui.screen.widgets.messages import ErrorOccurred
 
 EVERY_S = 0.5
-EMPTY = "What the assistant notes of its own work appears here; nothing that was said is among it."
+EMPTY = "What the assistant logs about its own work appears here. It contains nothing you said."
 FILES = {"assistant": "the assistant's log", "native": "what libraries print"}
 LEAST = {"INFO": "all levels", "WARNING": "warnings and errors", "ERROR": "errors"}
 
 
 class LogsTab(Container):
-    """Reads only while it can be seen, and only what is new."""
+    """Reads only while visible, and only what is new."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("a", "least('INFO')", "All", id="logs.all"),
@@ -88,7 +88,7 @@ class LogsTab(Container):
             self._tell()
 
     def _fail(self, told: str) -> None:
-        """Once, not twice a second."""
+        """Report it once, not twice a second."""
         if told != self._failed:
             self._failed = told
             self.post_message(ErrorOccurred(StoreError(told)))
@@ -104,7 +104,7 @@ class LogsTab(Container):
         if view.unread:
             text.append(f"   +{view.unread} new, G goes there", style="bold yellow")
         if view.empty:
-            text.append(f"\n\n{EMPTY if not view.held else 'No line is like that.'}", style="dim")
+            text.append(f"\n\n{EMPTY if not view.held else 'No line matches.'}", style="dim")
         self.query_one("#about", Static).update(text)
 
     def on_log_view_moved(self) -> None:
@@ -127,7 +127,7 @@ class LogsTab(Container):
         self._narrow()
 
     def action_other(self) -> None:
-        """The one log, or the other."""
+        """Switch between the two logs."""
         self._which = "native" if self._which == "assistant" else "assistant"
         file = self._home.native_log if self._which == "native" else self._home.log
         self._tail = LogTail(file)

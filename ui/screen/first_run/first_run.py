@@ -1,6 +1,6 @@
-"""Before the first conversation, or whenever models are missing: what there is to do, step by step.
+"""The steps before the first conversation, or whenever models are missing.
 
-Every step can be left out. A home that has been used is asked for nothing but missing models.
+Every step can be skipped. In a home that is already in use, only missing models are asked for.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ui.screen.first_run.microphone_step import Check
     from ui.session.model_downloads import Needed
 
-LOADING = "The models are being loaded; in a moment you can speak."
+LOADING = "Loading the models; you can speak in a moment."
 HELLO = "Say hello, or press i and type. ? shows the keys."
 
 logger = logging.getLogger(__name__)
@@ -41,12 +41,12 @@ def is_new(home: Home) -> bool:
 
 
 class FirstRun:
-    """The steps, and what they rest on.
+    """Leads through the steps.
 
     Args:
-        new: the home is; otherwise only missing models are asked for.
-        listens: there is a microphone to try; recordings need none.
-        check, needed, bring: the microphone's check, and what knows of models; default: the
+        new: the home is new; otherwise only missing models are asked for.
+        listens: there is a microphone to test; recordings need none.
+        check, needed, bring: the microphone's check, and functions for models; default: this
             machine's own.
     """
 
@@ -67,18 +67,17 @@ class FirstRun:
         self._microphone_due = new and listens
         self._exchange_due = new
         self.first = new
-        """The steps come before anything is started."""
+        """Whether the steps come before anything is started."""
 
     async def missing(self, settings: Settings) -> "list[Needed]":
-        """Models that have to be downloaded. Raises SettingsError: there is no such profile."""
+        """Models that must be downloaded. Raises SettingsError: there is no such profile."""
         return await run_on_daemon_thread(self._missing, settings)
 
     async def lead(self, app: App[int], settings: Settings) -> Settings:
-        """Through what is to be done before a conversation; returns the settings for it. To be
-        called in a worker.
+        """Do the steps before a conversation; returns the settings for it. Call it in a worker.
 
         Raises:
-            ModelMissing: models are missing, and their download was left out.
+            ModelMissing: models are missing, and the download was skipped.
             SettingsError: there is no such profile.
         """
         looking = asyncio.create_task(self.missing(settings))
@@ -105,8 +104,10 @@ class FirstRun:
         try:
             await run_on_daemon_thread(self._keep, chosen)
         except AssistantError as error:
-            logger.warning("the choice of the microphone can't be kept", exc_info=error)
-            app.notify(f"{error} The choice holds for this time.", severity="warning", markup=False)
+            logger.warning("the chosen microphone can't be saved", exc_info=error)
+            app.notify(
+                f"{error} It applies to this session only.", severity="warning", markup=False
+            )
         return settings.model_copy(update={"audio": audio})
 
     async def _download(self, app: App[int], settings: Settings, needed: "list[Needed]") -> None:
@@ -116,7 +117,7 @@ class FirstRun:
         step = ModelsStep(needed, partial(self._bring or download_missing, settings))
         if not await app.push_screen_wait(step):
             raise ModelMissing(
-                "The assistant has no models to work with.", mend="assistant models pull"
+                "The assistant needs models that are missing.", mend="assistant models pull"
             )
 
     def _missing(self, settings: Settings) -> "list[Needed]":
@@ -136,7 +137,7 @@ class FirstRun:
 
 
 class FirstExchangeHint(Pane):
-    """What to do first; gone with the first turn that is over."""
+    """What to do first; disappears after the first turn."""
 
     DEFAULT_CSS = """
     FirstExchangeHint { height: auto; padding: 0 1; border: round $accent; }

@@ -1,8 +1,8 @@
-"""Listens to a microphone, to see whether it hears anybody; keeps nothing.
+"""Listens to a microphone, to see whether it hears anyone; stores nothing.
 
-In a process of its own: a driver that hangs, crashes or prints is then no trouble of the screen's.
+Runs in its own process, so that a driver that hangs, crashes or prints doesn't harm the screen.
 
-    ← {"listen": "Built-in"}   {"listen": null}               the system's own
+    ← {"listen": "Built-in"}   {"listen": null}               the system's default
     → {"devices": ["Built-in", …]}
     → {"microphone": "Built-in"}   {"dbfs": -41.5}            a few times a second
     → {"failed": {"message": …, "mend": …}}
@@ -26,29 +26,29 @@ from assistant.paths import Home
 Hearing = Literal["waiting", "heard", "silent"]
 
 EVERY_BLOCKS = 4
-"""Of 20 ms: as often is a level told."""
+"""Blocks of 20 ms per reported level."""
 NOISE_LEVELS = 6
-"""Levels at first that are taken for the room's own."""
+"""First levels, which are taken for the room's noise."""
 RISE_DB = 12.0
-"""Speech is so much louder than the room, …"""
+"""Speech is so many dB louder than the room, …"""
 LEAST_DBFS = -50.0
-"""…and no softer than this."""
+"""…and at least so loud, in dBFS."""
 SPEECH_LEVELS = 4
-"""About a third of a second: a click is shorter."""
+"""Levels, about a third of a second: a click is shorter."""
 DEAD_DBFS = -85.0
-"""Below the noise of any working microphone."""
+"""dBFS below the noise of any working microphone."""
 DEAD_LEVELS = 25
 
 
 @dataclass(slots=True)
 class Judgement:
-    """Whether a microphone hears anybody, from its levels alone."""
+    """Decides from levels alone whether a microphone hears anyone."""
 
     levels: list[float] = field(default_factory=list)
     _loud: int = 0
 
     def hear(self, dbfs: float) -> Hearing:
-        """Once heard it stays so."""
+        """Once heard, it stays so."""
         self.levels.append(dbfs)
         room = min(self.levels[:NOISE_LEVELS])
         if len(self.levels) > NOISE_LEVELS and dbfs > max(room + RISE_DB, LEAST_DBFS):
@@ -64,7 +64,7 @@ class MicrophoneCheck:
     """The screen's side. Belongs to the event loop.
 
     Args:
-        tell: what the process tells, row by row.
+        tell: receives the process's rows.
     """
 
     def __init__(self, home: Home, tell: Callable[[Row], None]) -> None:
@@ -74,7 +74,7 @@ class MicrophoneCheck:
         self._reading: asyncio.Task[None] | None = None
 
     async def listen(self, microphone: str | None) -> None:
-        """To this one from now on; None is the system's own."""
+        """Listen to this microphone; None is the system's default."""
         if self._process is None:
             try:
                 self._process = await asyncio.create_subprocess_exec(
@@ -89,14 +89,14 @@ class MicrophoneCheck:
                     start_new_session=True,
                 )
             except OSError as error:
-                self._tell({"failed": {"message": f"It can't be tried: {error.strerror}."}})
+                self._tell({"failed": {"message": f"It can't be tested: {error.strerror}."}})
                 return
             self._reading = asyncio.create_task(self._read(self._process))
         if self._process.stdin is not None and not self._process.stdin.is_closing():
             self._process.stdin.write(json.dumps({"listen": microphone}).encode() + b"\n")
 
     async def close(self) -> None:
-        """The device is free afterwards. Idempotent."""
+        """Afterwards the device is free. Idempotent."""
         process, self._process = self._process, None
         if process is not None:
             with suppress(ProcessLookupError):
@@ -113,14 +113,14 @@ class MicrophoneCheck:
         await process.wait()
         if self._process is process:  # nobody closed it
             self._process = None
-            self._tell({"failed": {"message": "The sound system failed while it was tried."}})
+            self._tell({"failed": {"message": "The sound system failed during the test."}})
 
 
 # -- the process ----------------------------------------------------------------------------------
 
 
 def main() -> None:
-    """Until the input ends."""
+    """Run until the input ends."""
     from ui.process.logs import redirected_output
 
     with redirected_output(Home(Path(sys.argv[1]))) as streams:
@@ -143,7 +143,7 @@ async def _serve(tell: Callable[[Row], None]) -> None:
     def read() -> None:
         for line in sys.stdin.buffer:
             loop.call_soon_threadsafe(asked.put_nowait, json.loads(line))
-        os._exit(0)  # whoever asked has gone; a driver may hang
+        os._exit(0)  # the other side has gone; a driver may hang
 
     threading.Thread(target=read, name="asked", daemon=True).start()
     try:

@@ -1,4 +1,4 @@
-"""Before the first conversation: does the microphone hear its user?"""
+"""First step: does the microphone hear the user?"""
 
 from collections.abc import Callable
 from typing import Protocol
@@ -15,7 +15,7 @@ from ui.screen.widgets.level_meter import meter
 from ui.screen.widgets.step import SetupStep
 
 CELLS = 30
-DEFAULT = "the system's own"
+DEFAULT = "the system's default"
 SILENT = (
     "It delivers silence. Unmute it, and allow this terminal to use it in the system's privacy"
     " settings; or choose another."
@@ -31,11 +31,11 @@ class Check(Protocol):
 
 
 class MicrophoneStep(SetupStep[str | None]):
-    """Ends with the microphone that was chosen; None is the one that the settings name.
+    """Returns the chosen microphone; None is the one in the settings.
 
     Args:
-        check: makes the check, given whom it is to tell.
-        wanted: what the settings name.
+        check: creates the check, given the function that receives its rows.
+        wanted: the microphone in the settings.
     """
 
     HEADING = "First steps: the microphone"
@@ -65,7 +65,7 @@ class MicrophoneStep(SetupStep[str | None]):
         self.run_worker(self._check.listen(self._wanted))
 
     def _told(self, row: Row) -> None:
-        if not self.is_attached:  # it has been left
+        if not self.is_attached:  # the step has been left
             return
         if "devices" in row:
             self._list(row["devices"])
@@ -76,7 +76,7 @@ class MicrophoneStep(SetupStep[str | None]):
             self._hear(row["dbfs"])
         else:
             failed = row["failed"]
-            self.query_one("#device", Static).update("The microphone can't be heard.")
+            self.query_one("#device", Static).update("The microphone doesn't work.")
             mend = f" → {runnable_hint(failed['mend'])}" if failed.get("mend") else ""
             self.query_one("#level", Static).update(meter(-96.0, closed=True, cells=CELLS))
             self._say(f"{failed['message']}{mend}", "bold yellow", sign="! ")
@@ -113,7 +113,7 @@ class MicrophoneStep(SetupStep[str | None]):
         self.run_worker(self._end(None))
 
     async def _end(self, chosen: str | None) -> None:
-        """The assistant opens the device next: it has to be free."""
+        """The device must be free, since the assistant opens it next."""
         await self._check.close()
         self.dismiss(chosen)
 

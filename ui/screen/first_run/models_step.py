@@ -1,4 +1,4 @@
-"""Before the first conversation: the models that are not on this machine."""
+"""First step: downloads the models missing on this machine."""
 
 import asyncio
 import logging
@@ -26,7 +26,7 @@ BAR = 20
 
 
 class ModelsStep(SetupStep[bool]):
-    """Ends with whether they are all there."""
+    """Returns whether all models are there."""
 
     HEADING = "First steps: the models"
 
@@ -36,7 +36,7 @@ class ModelsStep(SetupStep[bool]):
         self._bring = bring
         self._progress = Progress(models)
         self._stop: threading.Event | None = None
-        """Of the download that runs; None while there is none."""
+        """Of the running download; None if there is none."""
 
     def body(self) -> ComposeResult:
         yield Static(_listed(self._models), id="models", markup=False)
@@ -60,7 +60,7 @@ class ModelsStep(SetupStep[bool]):
             self.run_worker(self._download())
 
     def action_skip(self) -> None:
-        """Ends the download first; a second time the step."""
+        """Stop the download; the second time, leave the step."""
         if self._stop is None:
             self.dismiss(False)
         else:
@@ -80,9 +80,9 @@ class ModelsStep(SetupStep[bool]):
         try:
             await run_on_daemon_thread(self._bring, report, stop)
         except PullStopped:
-            self._say("Stopped; what has come is kept, and the download goes on from there.")
+            self._say("Stopped. What was downloaded is kept, and the download can be resumed.")
         except AssistantError as error:
-            logger.error("The models did not come", exc_info=error)
+            logger.error("The download of models failed", exc_info=error)
             mend = f" → {runnable_hint(error.mend)}" if error.mend else ""
             self._say(f"{error}{mend}", "! ")
         else:
@@ -95,7 +95,7 @@ class ModelsStep(SetupStep[bool]):
     def _show(self, *, go: str, off: str, busy: bool) -> None:
         first, second = self.query_one("#go", Button), self.query_one("#not", Button)
         first.label, second.label, first.disabled = go, off, busy
-        self.set_focus(second if busy else first)  # at once: a key may follow
+        self.set_focus(second if busy else first)  # at once, since a key may follow
         if busy:
             self._say("")
 
@@ -110,7 +110,7 @@ class ModelsStep(SetupStep[bool]):
 
 def _listed(models: Sequence[Needed]) -> Text:
     total = size_text(sum(model.bytes for model in models))
-    text = Text(f"These run on this machine alone, and are downloaded once ({total}):\n\n")
+    text = Text(f"These run only on this machine, and are downloaded once ({total}):\n\n")
     widest = max((len(model.name) for model in models), default=0)
     for model in models:
         text.append(f"  {model.role:<12}{model.name:<{widest}}{size_text(model.bytes):>10}\n")

@@ -1,5 +1,5 @@
-"""What can be done to memories wherever they are shown: the same keys, the same requests as
-`assistant memory` sends."""
+"""Actions on memories wherever they are shown: the same keys, and the same requests that `assistant
+memory` sends."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -29,7 +29,7 @@ MEMORY_BINDINGS: list[BindingType] = [
 
 
 class MemoryActions(Widget):
-    """Actions on what `chosen` names."""
+    """Actions on the chosen memories."""
 
     BINDINGS: ClassVar[list[BindingType]] = MEMORY_BINDINGS
     session: Session
@@ -39,27 +39,27 @@ class MemoryActions(Widget):
         self._marking = asyncio.Lock()
 
     def work(self, do: Callable[[], Coroutine[None, None, None]], group: str) -> None:
-        """Beside what else goes on; what is under way of this group ends."""
-        # A function: the coroutine of a worker that never began would be complained about.
+        """Run it as a worker; work in progress of the same group is cancelled."""
+        # A function: Python complains about a coroutine that never began.
         begun: WorkType[None] = do
         self.run_worker(begun, exclusive=True, group=group)
 
     async def asked(self, window: ModalScreen[Any]) -> Any:
-        """What is answered in a window; None too where another window was faster."""
+        """The window's answer; None also if another window was faster."""
         return await self.app.push_screen_wait(window) if self.screen.is_current else None
 
     def chosen(self) -> list[str]:
-        """Ids of the memories that an action is about."""
+        """Ids of the memories that an action applies to."""
         raise NotImplementedError
 
     def changed(self) -> None:
-        """Called when an action was carried out."""
+        """Called after an action was carried out."""
 
     def forgotten(self) -> None:
-        """Called when what was chosen is gone."""
+        """Called when the chosen memories are gone."""
 
     async def request(self, **request: Any) -> list[Row]:
-        """Ask; what goes wrong is told, and nothing is answered."""
+        """Send a request; errors are shown, and give an empty answer."""
         try:
             return await self.session.ask(request)
         except AssistantError as error:
@@ -71,7 +71,7 @@ class MemoryActions(Widget):
         return rows[0] if rows else None
 
     def _mark(self, do: Callable[[list[str]], Coroutine[None, None, None]]) -> None:
-        """Mark what is chosen now, after the marks that were asked for before."""
+        """Mark the memories chosen now, after earlier requests to mark."""
         ids = self.chosen()
 
         async def in_turn() -> None:
@@ -82,7 +82,7 @@ class MemoryActions(Widget):
         self.run_worker(begun, group="mark")
 
     async def _marked(self, ids: list[str], **marks: Any) -> bool:
-        """Give all of them these marks. Returns whether that was done."""
+        """Set these marks on all of them; returns whether it worked."""
         done = True
         for key in ids:
             done = bool(await self.request(act="mark", id=key, **marks))
@@ -125,7 +125,7 @@ class MemoryActions(Widget):
             return
         if row["kind"] == "exchange":
             self.notify(
-                "What was said is kept to the letter: forget it, and add what is right.",
+                "What was said can't be edited. Forget it, and add the correct text.",
                 severity="warning",
             )
             return
@@ -136,9 +136,10 @@ class MemoryActions(Widget):
             self.notify("Changed.")
 
     def action_forget(self, sources: bool = False) -> None:
-        """
+        """Forget the chosen memories.
+
         Args:
-            sources: of what was derived the exchanges too that it rests on.
+            sources: also forget the exchanges that derived memories are based on.
         """
         self.work(partial(self._forget, sources), "forget")
 

@@ -1,4 +1,4 @@
-"""One memory in one line of a terminal, in columns that fit its width."""
+"""One memory on one line of a terminal, in columns that fit its width."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,15 +13,15 @@ from assistant.language.speakers import ASSISTANT, USER
 from ui.text.terminal_safe import plain
 
 ROOMY = 72
-"""Columns from which days are told in words."""
+"""Width from which days are written in words."""
 WITH_IDS = 100
 MARK, SCORE, DAY, WORDS, KIND, NAME = 3, 6, 12, 18, 11, 11
-"""Widths, the space behind included."""
+"""Widths, including the space after each."""
 
 
 @dataclass(frozen=True, slots=True)
 class Styles:
-    """Of one line's parts."""
+    """Styles of a line's parts."""
 
     line: Style
     dim: Style
@@ -30,11 +30,11 @@ class Styles:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What a line of this width has room for."""
+    """The columns that fit in this width."""
 
     width: int
     scored: bool
-    """Its rows were found, and have scores."""
+    """Its rows are search results with scores."""
 
     @property
     def named(self) -> bool:
@@ -56,7 +56,7 @@ class Layout:
     def line(
         self, row: Row | None, styles: Styles, now: datetime, *, here: bool, chosen: bool
     ) -> list[Segment]:
-        """Exactly so wide. `here` says that the cursor is on it; None is not read yet."""
+        """A line of exactly this width. `here`: the cursor is on it. `row` None: not loaded yet."""
         mark = f"{'›' if here else ' '}{'✓' if chosen else ' '} "
         if row is None:
             return [Segment(set_cell_size(f"{mark}…", self.width), styles.dim)]
@@ -73,7 +73,7 @@ class Layout:
 
 
 def what(row: Row) -> str:
-    """Who said it, or what kind of memory it is."""
+    """Who said it, or the kind of memory."""
     if row["kind"] != "exchange":
         return str(row["kind"])
     return {USER: "you said", ASSISTANT: "it said"}.get(row["speaker"], "said")

@@ -1,5 +1,5 @@
-"""All that is known of one memory: where it comes from, what was said around it, its versions, and
-why it was found."""
+"""Everything known about one memory: its source, its context, its versions, and why it was
+found."""
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
@@ -19,16 +19,14 @@ from ui.screen.memory.columns import marks_of, what
 from ui.session.state import Turn
 from ui.text.terminal_safe import plain
 
-EMPTY = (
-    "The memory under the cursor appears here: its words, where they come from, and its history."
-)
-FORGETTING = "You have forgotten this. u brings it back; until then it is shown nowhere else."
+EMPTY = "The memory under the cursor appears here: its text, its source and its history."
+FORGETTING = "You have forgotten this. It is hidden everywhere else; u brings it back."
 LABEL = 12
 
 
 class MemoryDetail(VerticalScroll, can_focus=True):
     """Args:
-    now: the clock that times are told by.
+    now: the clock for ages.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -48,7 +46,7 @@ class MemoryDetail(VerticalScroll, can_focus=True):
         self._now = now
         self.border_title = "Memory"
         self.row: Row | None = None
-        """What is shown, as `show` answers it; a light row while that is hidden."""
+        """What is shown, as answered to `show`; a light row while it is hidden."""
 
     def compose(self) -> ComposeResult:
         yield Static(EMPTY, markup=False)
@@ -91,7 +89,7 @@ def memory_text(row: Row, found: Row | None, turn: Turn | None, now: datetime) -
 
 
 def of_this_conversation(row: Row, turns: Sequence[Turn]) -> Turn | None:
-    """The turn of the conversation on the screen in which a memory was said."""
+    """The turn in the conversation on the screen in which a memory was said."""
     said = {(each["turn"], each["user"].strip()) for each in row.get("exchanges", ())}
     return next((turn for turn in turns if (turn.number, turn.user.strip()) in said), None)
 
@@ -117,7 +115,7 @@ def _facts(row: Row, now: datetime) -> Iterator[tuple[str, str]]:
     yield "said by", {USER: "you", ASSISTANT: "the assistant"}.get(speaker, speaker)
     yield "when", _moment(row["created"], now)
     if row["refreshed"]:
-        yield "told again", f"last {_moment(row['refreshed'], now)}"
+        yield "said again", f"last {_moment(row['refreshed'], now)}"
     yield "comes from", _source(row)
     if row["context"]:
         yield "context", row["context"]
@@ -145,7 +143,7 @@ def _source(row: Row) -> str:
 
 def _around(row: Row, turn: Turn | None, now: datetime) -> Iterator[tuple[str, list[str]]]:
     for exchange in row["exchanges"]:
-        heading = f"The exchange it rests on, {_moment(exchange['started'], now)}"
+        heading = f"Based on the exchange of {_moment(exchange['started'], now)}"
         heard = plain(exchange["assistant"]) or "(nothing was heard)"
         cut = " (interrupted)" if exchange["interrupted"] else ""
         lines = [f"you: {plain(exchange['user'])}", f"assistant: {heard}{cut}"]

@@ -1,4 +1,4 @@
-"""Which memories the table shows, and the window in which that is chosen."""
+"""Which memories the table shows, and the window to choose them in."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -26,7 +26,7 @@ ANY = "all"
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """None is any. `user` is one whose memories are here too; None is whoever talks."""
+    """None means any. `user` is another user with memories here; None is the current user."""
 
     kind: str | None = None
     age: str | None = None
@@ -34,7 +34,7 @@ class Filters:
     user: str | None = None
 
     def request(self, now: datetime) -> dict[str, Any]:
-        """What of them a request to list or search carries."""
+        """The filters as fields of a list or search request."""
         midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
         wish: dict[str, Any] = {"kind": self.kind, "state": self.state}
         if self.age == OLDER:
@@ -48,14 +48,14 @@ class Filters:
         return {"user": self.user} if self.user is not None else {}
 
     def words(self) -> str:
-        """What they let through; nothing where that is all."""
+        """The filters in words; empty if there are none."""
         state = STATES[self.state] if self.state is not None else None
         user = f"of {plain(self.user)}" if self.user is not None else None
         return ", ".join(filter(None, (user, self.kind, self.age, state)))
 
 
 class FilterDialog(ModalScreen[Filters | None]):
-    """One choice at a time; None when nothing is changed."""
+    """Changes one filter at a time; returns None if nothing was changed."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,f", "dismiss", "Close", id="dialog.close"),

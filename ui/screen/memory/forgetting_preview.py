@@ -1,4 +1,4 @@
-"""What a request to forget would come to, in the words of a question."""
+"""What a request to forget would delete, as a question."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ from ui.text.forgetting import counted, memories
 from ui.text.terminal_safe import plain
 
 SHOWN = 6
-"""Memories that are named."""
+"""Memories that are listed."""
 LONGEST = 60
 
 
@@ -39,7 +39,7 @@ def details(rows: Sequence[Row]) -> str:
     lines.append(
         "u undoes it, for a while."
         if preview["undoable"]
-        else "It is gone at once, and can't be undone."
+        else "It is deleted at once, and can't be undone."
     )
     return "\n".join(lines)
 

@@ -1,4 +1,4 @@
-"""The keys of the table of memories that open a window, or go elsewhere."""
+"""Keys of the memory table that open a window, or go elsewhere."""
 
 import asyncio
 from datetime import datetime
@@ -22,7 +22,7 @@ EXPORT_TO = "~/memories-{:%Y-%m-%d}.jsonl"
 
 
 class MemoryKeys(MemoryActions):
-    """What they need is the tab's."""
+    """Uses the tab's attributes."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("a", "add", "Add", id="memory.add"),
@@ -59,11 +59,11 @@ class MemoryKeys(MemoryActions):
     detail: MemoryDetail
 
     def load(self, around: str | None = None, *, anew: bool = False) -> None:
-        """Show what there is now, with the cursor on this memory."""
+        """Load the current rows, with the cursor on this memory."""
         raise NotImplementedError
 
     def open(self, memory: str) -> None:
-        """Show one memory with all that is known of it."""
+        """Show one memory in full."""
         raise NotImplementedError
 
     def action_add(self) -> None:

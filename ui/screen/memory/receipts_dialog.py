@@ -1,5 +1,4 @@
-"""The receipts of what was forgotten for good: which stores were looked through, and what was
-found."""
+"""The receipts of deletions: which stores were searched, and what was found."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
@@ -17,13 +16,13 @@ from ui.text.receipts import details, summary
 from ui.text.terminal_safe import plain
 
 EMPTY = (
-    "Once something is forgotten for good, its receipt appears here: which files were looked"
-    " through for it, and that nothing was found."
+    "Once something is forgotten for good, its receipt appears here: which files were"
+    " searched for it, and that nothing was found."
 )
 
 
 class ReceiptsDialog(ModalScreen[None]):
-    """All of them, the newest first, and the one under the cursor in full."""
+    """All receipts, newest first, and the one under the cursor in full."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "dismiss", "Close", id="dialog.close"),

@@ -1,4 +1,4 @@
-"""What the table of memories asks for. Knows nothing of how it is drawn."""
+"""What the memory table requests. Knows nothing of how it is drawn."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,12 +11,12 @@ from ui.screen.memory.table import PAGE
 from ui.session.session import Session
 
 FOUND = 50
-"""Memories that a search by recall gives; fewer than a page."""
+"""Results of a search by recall; fewer than a page."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What is to be shown: see `MemoryTable.put`."""
+    """What to show: see `MemoryList.put`."""
 
     total: int
     pages: Mapping[int, Sequence[Row]]
@@ -28,16 +28,16 @@ class Shown:
 
 @dataclass(slots=True)
 class Source:
-    """Every method may raise AssistantError."""
+    """Loads rows. Every method may raise AssistantError."""
 
     session: Session
     now: Callable[[], datetime]
     filters: Filters = field(default_factory=Filters)
     text: str = ""
     plain: bool = False
-    """Look for the text letter by letter, not as the voice does."""
+    """Search for the text literally, not like the voice."""
     seen: str = ""
-    """The version that was loaded last."""
+    """The version loaded last."""
 
     async def load(
         self,
@@ -68,7 +68,7 @@ class Source:
         return (await self._list(number * PAGE))[:-1]
 
     async def ids(self) -> list[str]:
-        """Of all that is shown, the pages that are not here too."""
+        """Ids of everything shown, including pages not loaded."""
         (row,) = await self.session.ask({**self._wish(), "ids": True})
         return list(row["ids"])
 

@@ -1,4 +1,4 @@
-"""All memories: look for them, look into them, change and forget them."""
+"""All memories: search, view, change and forget them."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -26,21 +26,21 @@ from ui.session.state import ScreenState
 from ui.text.forgetting import memories
 
 EMPTY = (
-    "What is remembered appears here: what you said and were answered, and what was drawn from it."
-    " Talk, or write something down with a."
+    "What is remembered appears here: what you and the assistant said, and what was derived from"
+    " it. Start talking, or press a to write something down."
 )
-NOT_LIVE = "In a recorded conversation there are no memories to look into."
-NONE = "No memory is like that. esc shows all of them again."
+NOT_LIVE = "A recorded conversation has no memories to browse."
+NONE = "No memory matches. esc shows all of them again."
 SOON_S = 0.12
-"""After the last key, or the last move of the cursor."""
+"""Seconds after the last key, or the last move of the cursor."""
 LOOK_S = 2.0
-"""Between two looks for what has changed."""
-WORDS = "/ as the voice recalls; ctrl+r: plain text"
-LETTERS = "/ plain text; ctrl+r: as the voice recalls"
+"""Seconds between two checks for changes."""
+WORDS = "/ searches like the voice; ctrl+r: plain text"
+LETTERS = "/ searches plain text; ctrl+r: like the voice"
 
 
 class SearchLine(Input):
-    """One line to search in; the table follows while it is typed."""
+    """A search line; the table follows while the user types."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down", "submit", "To the table", show=False, id="memory.to_table")
@@ -48,10 +48,11 @@ class SearchLine(Input):
 
 
 class MemoryTab(Pane, MemoryKeys):
-    """Wide, a table and the memory under its cursor; below 100 columns one over the other.
+    """A table, and the memory under its cursor: side by side if wide, below 100 columns one at a
+    time.
 
     Args:
-        now: the clock on the wall.
+        now: the wall clock.
     """
 
     SCOPED_CSS = False
@@ -82,7 +83,7 @@ class MemoryTab(Pane, MemoryKeys):
         self.state = ScreenState()
         self._loaded = False
         self._around: str | None = None
-        """The memory that the cursor is on its way to."""
+        """The memory that the cursor is moving to."""
         self._news: object = None
         self._pending: list[Row] = []
         self._soon: dict[str, Timer] = {}
@@ -118,13 +119,13 @@ class MemoryTab(Pane, MemoryKeys):
         self._news = news
 
     def find(self) -> None:
-        """Begin to search."""
+        """Start a search."""
         line = self.query_one(SearchLine)
-        self.screen.set_focus(line)  # at once: the next key may be waiting already
+        self.screen.set_focus(line)  # at once, since the next key may be waiting
         line.action_select_all()
 
     def open(self, memory: str) -> None:
-        """Show one memory with all that is known of it."""
+        """Show one memory in full."""
         self.source.filters = Filters()
         self._search_for("")
         self.add_class("-open")
@@ -134,14 +135,14 @@ class MemoryTab(Pane, MemoryKeys):
     # -- reading --------------------------------------------------------------------------------
 
     def load(self, around: str | None = None, *, anew: bool = False) -> None:
-        """Show what there is now; only the newest call draws.
+        """Load and show the current rows; only the newest call draws.
 
         Args:
-            around: the memory that the cursor goes to. Default: it stays on its memory.
-            anew: from the top.
+            around: the memory for the cursor. Default: it stays on its memory.
+            anew: start at the top.
         """
         if self.session.live:
-            # Until it is drawn: a look in between must not leave the cursor where it was.
+            # Until it is drawn: a check in between must not leave the cursor where it was.
             self._around = None if anew else around or self._around
             self.work(partial(self._load, anew), "list")
 
@@ -168,12 +169,12 @@ class MemoryTab(Pane, MemoryKeys):
         self._count_down()
 
     def _failed(self, error: AssistantError) -> None:
-        """Where it would be shown; it is tried again."""
+        """Show the error in place of the rows; loading is retried."""
         self._say(f"{error} {error.mend or ''}".strip())
         self.source.seen = ""
 
     def _look(self) -> None:
-        """Load again, if something has changed."""
+        """Load again if something has changed."""
         seen = all(node.display for node in self.ancestors_with_self)
         if self.session.live and self._loaded and seen:
             self.work(self._looked, "look")
@@ -205,7 +206,7 @@ class MemoryTab(Pane, MemoryKeys):
         self.table.answered()
 
     def _later(self, what: str, do: Callable[[], Any]) -> None:
-        """Once nothing of this came for a moment."""
+        """Run it once nothing of this kind has happened for a moment."""
 
         def now() -> None:
             self._soon.pop(what, None)
@@ -217,7 +218,7 @@ class MemoryTab(Pane, MemoryKeys):
 
     @property
     def waiting(self) -> bool:
-        """Something is to be asked for in a moment."""
+        """Whether something will be requested in a moment."""
         return bool(self._soon)
 
     # -- showing --------------------------------------------------------------------------------
@@ -227,18 +228,18 @@ class MemoryTab(Pane, MemoryKeys):
         if not source.text:
             parts = [memories(table.total)]
         elif source.plain:
-            parts = [f"{table.total:,} with these letters"]
+            parts = [f"{table.total:,} with this text"]
         else:
-            parts = [f"{table.total:,} that recall finds, best first"]
+            parts = [f"{table.total:,} found by recall, best first"]
         if by_words_alone:
-            parts.append("by words alone: the encoder failed")
+            parts.append("by words only: the encoder failed")
         parts += filter(None, [source.filters.words()])
         if table.selection:
             parts.append(f"{len(table.selection):,} selected")
         self._say(" · ".join(parts))
 
     def _say(self, text: str) -> None:
-        """The line has its place whatever it says: nothing is to be laid out anew."""
+        """The line keeps its place whatever it says, so no new layout is needed."""
         self.query_one("#about", Static).update(text, layout=False)
 
     def _count_down(self) -> None:
@@ -275,7 +276,7 @@ class MemoryTab(Pane, MemoryKeys):
         try:
             request = {"act": "show", "id": here["id"], **self.source.filters.whose}
             (row,) = await self.session.ask(request)
-        except AssistantError:  # it went meanwhile, and the table will say so
+        except AssistantError:  # it is gone by now, and the table will show that
             self._look()
             return
         self.detail.show(row, here, of_this_conversation(row, self.state.turns))
@@ -306,7 +307,7 @@ class MemoryTab(Pane, MemoryKeys):
     def action_way(self) -> None:
         self.source.plain = not self.source.plain
         self.query_one(SearchLine).placeholder = LETTERS if self.source.plain else WORDS
-        self.notify("Plain text." if self.source.plain else "As the voice recalls.")
+        self.notify("Plain text." if self.source.plain else "Like the voice.")
         if self.source.text:
             self.load(anew=True)
 
@@ -334,7 +335,7 @@ class MemoryTab(Pane, MemoryKeys):
     # -- keys -----------------------------------------------------------------------------------
 
     def chosen(self) -> list[str]:
-        """What is selected; else what the cursor stands on."""
+        """The selected memories, or else the one under the cursor."""
         here = self.table.here
         return sorted(self.table.selection) or ([here["id"]] if here is not None else [])
 
@@ -363,7 +364,7 @@ class MemoryTab(Pane, MemoryKeys):
         return await self.source.ids()
 
     def action_back(self) -> None:
-        """Out of the innermost that is open, or narrows what is shown."""
+        """Close the innermost part that is open, or drop the filters."""
         table = self.table
         if not table.has_focus or self.has_class("-open"):
             self.remove_class("-open")

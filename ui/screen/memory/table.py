@@ -1,5 +1,5 @@
-"""A table of any length: it holds the rows that are near the ones on the screen, and asks for
-others when they come into sight."""
+"""A table of any length: it holds the rows near the visible ones, and requests others when they
+come into sight."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
@@ -18,18 +18,18 @@ from assistant.ipc import Row
 from ui.screen.memory.columns import Layout, Styles
 
 PAGE = 100
-"""Rows in one request."""
+"""Rows per request."""
 MOST_PAGES = 20
-"""That are held, around the ones on the screen."""
+"""Pages held, around the visible ones."""
 MARKS = 3
-"""Columns in which a click chooses the row."""
+"""Columns in which a click selects the row."""
 
 
 class MemoryList(ScrollView, can_focus=True):
-    """One line a row, below a heading. The cursor keeps to its row when the rows change.
+    """One line per row, below a heading. The cursor stays on its row when the rows change.
 
     Args:
-        now: the clock that days are told by.
+        now: the clock for days.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -64,13 +64,13 @@ class MemoryList(ScrollView, can_focus=True):
     """
 
     class Moved(Message):
-        """The cursor stands on another row, or what it stands on was read."""
+        """The cursor is on another row, or its row was loaded."""
 
     class Opened(Message):
-        """Somebody wants to see this row in full."""
+        """The user wants to see this row in full."""
 
     class Needs(Message):
-        """Rows came into sight that are not here: see `MemoryList.needed`."""
+        """Visible rows are missing: see `MemoryList.needed`."""
 
     def __init__(self, now: Callable[[], datetime]) -> None:
         super().__init__(id="memories")
@@ -82,7 +82,7 @@ class MemoryList(ScrollView, can_focus=True):
         self.total = 0
         self.cursor = 0
         self.selection: set[str] = set()
-        """Ids of the rows that are chosen."""
+        """Ids of the selected rows."""
 
     # -- what is in it --------------------------------------------------------------------------
 
@@ -95,11 +95,11 @@ class MemoryList(ScrollView, can_focus=True):
         scored: bool = False,
         empty: str = "",
     ) -> None:
-        """Other rows from now on. What the cursor stands on stays in its line of the screen.
+        """Replace the rows. The cursor's memory stays on its line of the screen.
 
         Args:
-            pages: by their number, `PAGE` rows each.
-            empty: what is told where there are none.
+            pages: by number, `PAGE` rows each.
+            empty: what to show if there are none.
         """
         line = self.cursor - self.scroll_offset.y
         self._pages, self.total, self._scored, self._empty = dict(pages), total, scored, empty
@@ -113,7 +113,7 @@ class MemoryList(ScrollView, can_focus=True):
         self.post_message(self.Moved())
 
     def fill(self, page: int, rows: Sequence[Row]) -> None:
-        """One page more."""
+        """Add a page."""
         self._pages[page] = rows
         if len(self._pages) > MOST_PAGES:
             far = max(self._pages, key=lambda each: abs(each * PAGE - self.scroll_offset.y))
@@ -123,24 +123,24 @@ class MemoryList(ScrollView, can_focus=True):
             self.post_message(self.Moved())
 
     def needed(self) -> int | None:
-        """The first page that is in sight, or holds the cursor, and is not here."""
+        """The first missing page that is visible or holds the cursor."""
         pages = self.in_sight(self.scroll_offset.y, self.total)
         if self.total:
             pages = [*pages, self.cursor // PAGE]
         return next((page for page in pages if page not in self._pages), None)
 
     def in_sight(self, top: int, total: int) -> list[int]:
-        """Pages that are on the screen when it begins with this row."""
+        """The pages on the screen if it begins with this row."""
         last = min(top + max(self._room, 1), total) - 1
         return list(range(max(top, 0) // PAGE, last // PAGE + 1)) if total and last >= 0 else []
 
     def top_for(self, cursor: int) -> int:
-        """The row that the screen will begin with, if the cursor goes to this one by `put`."""
+        """The first row on the screen if `put` moves the cursor to this one."""
         line = self.cursor - self.scroll_offset.y
         return max(0, cursor - line) if 0 <= line < max(self._room, 1) else self.scroll_offset.y
 
     def answered(self) -> None:
-        """What was needed was asked for; `Needs` may come again."""
+        """What was needed has been requested; `Needs` may be sent again."""
         self._asked = False
         self.refresh()
 
@@ -151,11 +151,11 @@ class MemoryList(ScrollView, can_focus=True):
 
     @property
     def here(self) -> Row | None:
-        """The row under the cursor; None where there is none, or it is not read yet."""
+        """The row under the cursor; None if there is none, or it is not loaded."""
         return self.row(self.cursor) if self.total else None
 
     def choose(self, ids: Iterable[str]) -> None:
-        """These and no others."""
+        """Select exactly these."""
         self.selection = set(ids)
         self.refresh()
         self.post_message(self.Moved())
@@ -164,7 +164,7 @@ class MemoryList(ScrollView, can_focus=True):
 
     @property
     def _room(self) -> int:
-        """Rows that the screen shows at once."""
+        """Number of visible rows."""
         return self.size.height - 1
 
     @property
@@ -195,7 +195,7 @@ class MemoryList(ScrollView, can_focus=True):
         return Strip(line, width)
 
     def _need(self) -> None:
-        """Not while it is drawn: a message that the screen sends does not go up."""
+        """Not while drawing: messages sent then don't go up."""
         self.post_message(self.Needs())
 
     def _styles(self, here: bool, chosen: bool) -> Styles:
@@ -209,7 +209,7 @@ class MemoryList(ScrollView, can_focus=True):
         return Styles(line, dim, line + Style(bold=True))
 
     def _told(self, y: int, width: int) -> Strip:
-        """Why there is nothing."""
+        """The text shown instead of rows."""
         text = Text(self._empty, style=self.get_component_rich_style("memories--dim"))
         lines = text.wrap(self.app.console, max(width - 2, 1))
         if not 1 <= y <= len(lines):
@@ -258,7 +258,7 @@ class MemoryList(ScrollView, can_focus=True):
             self.post_message(self.Opened())
 
     def action_choose(self) -> None:
-        """The row under the cursor, or no longer; and on to the next."""
+        """Select or deselect the row under the cursor, and go to the next."""
         row = self.here
         if row is not None:
             self.choose(self.selection ^ {row["id"]})

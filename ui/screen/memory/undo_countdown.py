@@ -1,4 +1,4 @@
-"""How long what is forgotten can still be brought back, in one line."""
+"""How long a deletion can still be undone, on one line."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -8,17 +8,17 @@ from ui.text.forgetting import what
 
 
 def countdown(pending: Sequence[Mapping[str, Any]], now: datetime) -> str:
-    """Nothing where nothing is being forgotten.
+    """The line; empty if nothing is being forgotten.
 
     Args:
-        pending: the rows that the request `pending` answers, oldest first.
+        pending: the rows of the request `pending`, oldest first.
     """
     if not pending:
         return ""
     left = [(each, (datetime.fromisoformat(each["due"]) - now).total_seconds()) for each in pending]
     last, seconds = left[-1]
     if seconds <= 0:
-        return f"Forgotten: {what(last)}; just being deleted"
+        return f"Forgotten: {what(last)}; being deleted now"
     count = len(last["memories"]) + len(last["exchanges"])
     them = "it" if count == 1 else "them"
     more = sum(1 for _, each in left[:-1] if each > 0)

@@ -1,4 +1,4 @@
-"""Microphones and loudspeakers: how loud they are, how they sound, and which are used."""
+"""Microphones and loudspeakers: their levels, a test tone, and which are used."""
 
 import asyncio
 from contextlib import aclosing
@@ -34,11 +34,11 @@ KEYS: dict[DeviceKind, str] = {
     "loudspeaker": "audio.output_device",
 }
 HINTS: dict[DeviceKind, str] = {
-    "microphone": "enter uses it · m listens to it, if the assistant doesn't · f looks again",
-    "loudspeaker": "enter uses it · p plays a test tone · f looks again",
+    "microphone": "enter uses it · m measures its level · f searches again",
+    "loudspeaker": "enter uses it · p plays a test tone · f searches again",
 }
 Choice = tuple[DeviceKind, Device | None]
-"""None: whatever the system prefers."""
+"""None: the system's default."""
 
 
 class DevicesList(Listing):
@@ -46,14 +46,14 @@ class DevicesList(Listing):
 
 
 class DevicesPane(Pane):
-    """The level of the microphone in use is the assistant's own; others are opened only when they
-    are asked for, one at a time and for half a minute at most: opening the microphone of a
-    Bluetooth headset makes its sound worse for everybody."""
+    """The level of the microphone in use comes from the assistant. Others are opened only on
+    request, one at a time and for at most half a minute: opening the microphone of a Bluetooth
+    headset degrades its sound."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("m", "meter", "Listen", id="devices.meter"),
         Binding("p", "tone", "Test tone", id="devices.tone"),
-        Binding("f", "look", "Look again", id="devices.look"),
+        Binding("f", "look", "Search again", id="devices.look"),
     ]
     DEFAULT_CSS = """
     DevicesPane { layout: vertical; height: 1fr; }
@@ -84,7 +84,7 @@ class DevicesPane(Pane):
             self.action_look()
 
     def on_hide(self) -> None:
-        """Nobody sees the level any more."""
+        """The level is no longer visible."""
         self.workers.cancel_group(self, "meter")
 
     def show(self, state: ScreenState) -> None:
@@ -95,7 +95,7 @@ class DevicesPane(Pane):
     # -- drawing --------------------------------------------------------------------------------
 
     def action_look(self) -> None:
-        """They may have been plugged in since."""
+        """Search again; a device may have been plugged in."""
         self.run_worker(self._look(), exclusive=True, group="look")
 
     async def _look(self) -> None:
@@ -108,7 +108,7 @@ class DevicesPane(Pane):
         self._explain()
 
     def renew(self) -> None:
-        """Draw what there is anew; the cursor stays."""
+        """Redraw what is known; the cursor stays."""
         listing = self.query_one(DevicesList)
         place = listing.highlighted
         self._choices, self._drawn = {}, {}
@@ -129,7 +129,7 @@ class DevicesPane(Pane):
             listing.highlighted = min(place or 1, len(options) - 1)
 
     def _redraw(self) -> None:
-        """The rows that look different now: a level that moves costs as little as it can."""
+        """Redraw only rows that have changed: a moving level must cost little."""
         if not self.is_attached:
             return
         listing = self.query_one(DevicesList)
@@ -187,7 +187,7 @@ class DevicesPane(Pane):
     # -- what can be done -----------------------------------------------------------------------
 
     def chosen(self) -> Choice | None:
-        """What is under the cursor."""
+        """The device under the cursor."""
         listing = self.query_one(DevicesList)
         place = listing.highlighted
         key = listing.get_option_at_index(place).id if place is not None else None
@@ -215,7 +215,7 @@ class DevicesPane(Pane):
         self.post_message(SettingsFileChanged())
 
     def action_meter(self) -> None:
-        """Listen to the microphone under the cursor, or stop listening."""
+        """Measure the level of the microphone under the cursor, or stop."""
         device = self._device("microphone")
         if self._listening is not None:
             stops = device is self._listening
@@ -223,7 +223,7 @@ class DevicesPane(Pane):
             if stops:
                 return
         if device is not None and self._is_in_use("microphone", device):
-            self.notify("The assistant listens to this one; its level is shown all the time.")
+            self.notify("The assistant uses this one; its level is always shown.")
         elif device is not None:
             self.run_worker(self._listen(device), exclusive=True, group="meter")
 
@@ -243,7 +243,7 @@ class DevicesPane(Pane):
             self._redraw()
 
     def action_tone(self) -> None:
-        """On the loudspeaker under the cursor."""
+        """Play on the loudspeaker under the cursor."""
         device = self._device("loudspeaker")
         if device is not None and self._playing is None:
             self.run_worker(self._play(device), exclusive=True, group="tone")
@@ -260,7 +260,8 @@ class DevicesPane(Pane):
             self._redraw()
 
     def _device(self, kind: DeviceKind) -> Device | None:
-        """The one under the cursor; of the other kind, or where it says default, the one chosen."""
+        """The device under the cursor; if it is of the other kind or "default", the one in the
+        settings."""
         choice = self.chosen()
         if choice is not None and choice[0] == kind and choice[1] is not None:
             return choice[1]

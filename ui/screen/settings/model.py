@@ -1,5 +1,5 @@
-"""The settings while a screen is open: what the files and flags say, and what the assistant that
-runs was started with. Knows nothing of how they are drawn."""
+"""The settings while a screen is open: from files and flags, and as the running assistant was
+started with. Knows nothing of how they are drawn."""
 
 import types
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from assistant.settings import Loaded, Settings, load
 from ui.session.settings_file import rows, set_setting, unset_setting
 
 AT_ONCE = "screen."
-"""Settings of the screen itself need no other process."""
+"""The screen's own settings apply without a restart."""
 MOST_WANTED = (
     "general.profile",
     "persona.name",
@@ -28,7 +28,7 @@ MOST_WANTED = (
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One setting as it is shown. `value` is masked where it is a secret."""
+    """A setting as shown; secrets are masked in `value`."""
 
     key: str
     value: Any
@@ -37,9 +37,9 @@ class Setting:
     """`default`, a file, an environment variable or `flag`."""
     meaning: str
     choices: tuple[str, ...]
-    """All that it can be, where that is known; `true` and `false` of a switch."""
+    """All possible values, if known; `true` and `false` for a switch."""
     waits: bool
-    """The assistant that runs doesn't know of this value yet."""
+    """The running assistant doesn't use this value yet."""
 
     @property
     def section(self) -> str:
@@ -51,16 +51,16 @@ class Setting:
 
     @property
     def outweighed_by(self) -> str | None:
-        """What stands above the settings file, where something does."""
+        """What overrides the settings file, if anything."""
         if self.source == "flag":
-            return "a flag of the command line"
+            return "a command-line flag"
         if self.source.startswith("ASSISTANT_"):
             return f"the environment variable {self.source}"
         return None
 
 
 class SettingsModel:
-    """Reads and writes them; everything but `settings` may block on the disk.
+    """Reads and writes settings; everything but `settings` may block on the disk.
 
     Args:
         loaded: what the assistant was started with.
@@ -94,14 +94,14 @@ class SettingsModel:
         return next(each for each in self.settings() if each.key == key)
 
     def waiting(self) -> list[str]:
-        """Keys of what takes effect with the next start."""
+        """Keys of settings that take effect at the next start."""
         return [each.key for each in self.settings() if each.waits]
 
     def write(self, key: str, value: str) -> None:
-        """Into the settings file; what is read afterwards has it.
+        """Write to the settings file, and read it again.
 
         Raises:
-            SettingsError: it doesn't fit, or something above the file decides.
+            SettingsError: the value is invalid, or something overrides the file.
             StoreError: the file can't be written.
         """
         self._demand_free(key)
@@ -109,18 +109,18 @@ class SettingsModel:
         self.reread()
 
     def unset(self, key: str) -> None:
-        """Back to the default. Raises as `write`. Nothing happens where it is that already."""
+        """Restore the default, unless it is in effect. Raises as `write`."""
         self._demand_free(key)
         if self.loaded.sources[key] != "default":
             unset_setting(self._home, key)
             self.reread()
 
     def reread(self) -> None:
-        """Raises SettingsError: a source can't be read; what was read before stays."""
+        """Raises SettingsError: a source can't be read; the settings stay as they were."""
         self.loaded = load(self._home.settings_file, flags=self._flags)
 
     def restarted(self) -> None:
-        """The assistant was started anew with what is there now."""
+        """The assistant was restarted with the current settings."""
         self.started = self.loaded.settings
 
     def _waits(self, key: str) -> bool:
@@ -132,13 +132,13 @@ class SettingsModel:
         above = self.setting(key).outweighed_by
         if above is not None:
             raise SettingsError(
-                f"{key} comes from {above}, which outweighs the settings file.",
+                f"{key} comes from {above}, which overrides the settings file.",
                 mend="Start the assistant without it, then change the setting here.",
             )
 
 
 def choices(key: str) -> tuple[str, ...]:
-    """All values of a setting, as they are written; none where there is no end of them."""
+    """All values of a setting, as they are written; empty if there is no limit to them."""
     section, _, name = key.partition(".")
     annotation = type(getattr(Settings(), section)).model_fields[name].annotation
     if get_origin(annotation) in (Union, types.UnionType):
@@ -155,7 +155,7 @@ def choices(key: str) -> tuple[str, ...]:
 
 
 def shown(value: Any) -> str:
-    """A value as the screen says it."""
+    """A value as the screen shows it."""
     if isinstance(value, bool):
         return "on" if value else "off"
     if value is None:
@@ -166,7 +166,7 @@ def shown(value: Any) -> str:
 
 
 def typed(value: Any) -> str:
-    """A value as it is typed, and read again from the same line."""
+    """A value as it is typed, and can be read back."""
     if isinstance(value, dict):
         inside = ", ".join(f'"{name}" = "{each}"' for name, each in value.items())
         return f"{{ {inside} }}" if inside else ""

@@ -1,5 +1,5 @@
-"""What is done to models while a screen stays responsive: downloads and checks, each in a thread of
-its own, and how far they are. Knows nothing of how it is drawn."""
+"""Downloads and checks of models in the background, each on its own thread, with progress. Knows
+nothing of how it is drawn."""
 
 import logging
 import threading
@@ -21,12 +21,12 @@ logger = logging.getLogger(__name__)
 
 Doing = Literal["download", "check"]
 WORDS = {"ready": "here", "missing": "missing", "partial": "in part", "corrupt": "damaged"}
-"""For `models.download.cache.State`."""
+"""Words for `models.download.cache.State`."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelRow:
-    """One model of the catalogue, as it is on this machine."""
+    """A catalogue model and its state on this machine."""
 
     name: str
     title: str
@@ -36,9 +36,9 @@ class ModelRow:
     languages: tuple[str, ...]
     licence: str
     state: str
-    """Of `models.download.cache.State`."""
+    """A `models.download.cache.State`."""
     stem: str
-    """Of the file that an engine is pointed at: some engines call the model so."""
+    """Name of the file that an engine is pointed at, as some engines call the model by it."""
 
     @property
     def here(self) -> bool:
@@ -47,7 +47,7 @@ class ModelRow:
 
 @dataclass(slots=True)
 class ModelTask:
-    """One piece of work on one model. Written by its thread, read by whoever shows it."""
+    """One job on one model. Its thread writes, the screen reads."""
 
     model: str
     doing: Doing
@@ -56,14 +56,14 @@ class ModelTask:
     over: bool = False
     failed: AssistantError | None = None
     downloading_since: tuple[float, int] | None = None
-    """When the first bytes of this download were told of, and how many were there already."""
+    """When this download's first bytes were reported, and how many there were already."""
 
     @property
     def stopped(self) -> bool:
         return isinstance(self.failed, PullStopped)
 
     def left_s(self, now: float) -> float | None:
-        """Seconds that the rest of a download takes at its pace so far; None while that is unknown.
+        """Seconds left of a download at its speed so far; None if unknown.
 
         Args:
             now: of `time.monotonic`.
@@ -78,11 +78,11 @@ class ModelTask:
 
 
 class ModelTasks:
-    """At most one job a model.
+    """At most one job per model.
 
     Args:
-        store: made in the first thread that needs it, since it reads the disk.
-        home: whose log has the details of what nobody foresaw.
+        store: created in the first thread that needs it, since it reads the disk.
+        home: its log has the details of unexpected errors.
     """
 
     def __init__(self, store: Callable[[], "ModelStore"], home: Home) -> None:
@@ -104,7 +104,7 @@ class ModelTasks:
             return self._made
 
     def rows(self) -> list[ModelRow]:
-        """All of the catalogue. Blocking."""
+        """The whole catalogue. Blocking."""
         store = self.store()
         return [
             ModelRow(
@@ -122,16 +122,16 @@ class ModelTasks:
         ]
 
     def begin(self, model: str, doing: Doing) -> None:
-        """Unless there is something at work on it already."""
+        """Start a job, unless the model has one."""
         there = self.jobs.get(model)
         if there is not None and not there.over:
             return
         job = self.jobs[model] = ModelTask(model, doing)
-        # A daemon: a network that hangs must not keep the screen from ending.
+        # A daemon: a hanging network must not keep the screen from ending.
         threading.Thread(target=self._work, args=(job,), name=f"model {model}", daemon=True).start()
 
     def stop(self, model: str) -> None:
-        """What was downloaded so far is kept."""
+        """Stop a job; what was downloaded is kept."""
         if model in self.jobs:
             self.jobs[model].stop.set()
 
@@ -140,7 +140,7 @@ class ModelTasks:
             job.stop.set()
 
     def remove(self, model: str) -> int:
-        """Returns bytes freed. Blocking.
+        """Returns the bytes freed. Blocking.
 
         Raises:
             ModelMissing: it isn't there.
@@ -168,7 +168,7 @@ class ModelTasks:
 
 
 def open_store() -> "ModelStore":
-    """Of this machine's cache and the catalogue that is shipped."""
+    """The store of this machine's cache and the shipped catalogue."""
     from models import catalogue
     from models.download import ModelStore
 

@@ -1,4 +1,4 @@
-"""The models of the catalogue: what is here, what is in use; download, check, choose, remove."""
+"""The catalogue's models: what is here and in use; download, check, choose, remove."""
 
 import asyncio
 import time
@@ -47,7 +47,7 @@ class ModelsList(Listing):
 
 
 class ModelsPane(Pane):
-    """Grouped by role; below it what is known of the one under the cursor."""
+    """Models grouped by role; below them, details of the one under the cursor."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("d", "download", "Download", id="models.download"),
@@ -119,7 +119,7 @@ class ModelsPane(Pane):
         self._explain()
 
     def renew(self) -> None:
-        """Draw what is known; the cursor stays."""
+        """Redraw what is known; the cursor stays."""
         if not self._shown:
             return
         listing = self.query_one(ModelsList)
@@ -157,7 +157,7 @@ class ModelsPane(Pane):
         return row.name in self._in_use or row.stem in self._in_use
 
     def _named(self, role: str) -> str | None:
-        """What the settings name for a role."""
+        """The model that the settings name for a role."""
         settings = self._book.loaded.settings
         named = {"stt": settings.stt.model, "llm": settings.llm.model, "tts": settings.tts.model}
         return named.get(role)
@@ -170,18 +170,18 @@ class ModelsPane(Pane):
         facts = f"{row.title}: {languages}; {row.ram_mb:,} MB of memory; {row.licence}"
         text = Text.assemble((row.name, "bold"), f"  {facts}")
         if row.state == "corrupt":
-            text.append("\nIts files are not what they should be; d mends it.", style="bold red")
+            text.append("\nIts files are damaged; d downloads it again.", style="bold red")
         elif not row.here:
-            text.append("\nd downloads it; what a broken download left is used.", style="dim")
+            text.append("\nd downloads it, or resumes a broken download.", style="dim")
         if row.role == "llm" and self._reason is not None:
-            text.append(f"\nThe profile takes {self._reason}", style="dim")
+            text.append(f"\nThe profile uses {self._reason}", style="dim")
         self.query_one("#model", Static).update(text)
 
     def on_option_list_option_highlighted(self) -> None:
         self._explain()
 
     def chosen(self) -> ModelRow | None:
-        """The one under the cursor."""
+        """The model under the cursor."""
         listing = self.query_one(ModelsList)
         place = listing.highlighted
         key = listing.get_option_at_index(place).id if place is not None else None
@@ -225,9 +225,9 @@ class ModelsPane(Pane):
         elif job.stopped:
             self.notify(f"{job.model}: stopped. What was downloaded so far is kept.")
         elif job.doing == "check":
-            self.notify(f"{job.model}: every byte is as it should be.")
+            self.notify(f"{job.model}: every byte is correct.")
         else:
-            self.notify(f"{job.model} is here.")
+            self.notify(f"{job.model} has been downloaded.")
 
     def action_remove(self) -> None:
         self.run_worker(self._remove(), exclusive=True, group="remove")
@@ -236,7 +236,7 @@ class ModelsPane(Pane):
         row = self.chosen()
         if row is None:
             return
-        used = "The assistant uses it now, and will need it at its next start."
+        used = "The assistant is using it, and will need it at its next start."
         question = f"Remove {row.name} from this machine ({size_text(row.bytes)})?"
         details = used if self._is_used(row) else "It can be downloaded again."
         if not await self.app.push_screen_wait(Confirm(question, details, do="Remove")):
@@ -272,7 +272,7 @@ class ModelsPane(Pane):
 
 
 def progress(job: ModelTask, now: float) -> Text:
-    """A bar with megabytes and the time left; words alone where there is nothing to count."""
+    """A bar with megabytes and the time left; words only if there is nothing to count."""
     step = job.step
     if step is None or not step.total:
         return Text("waiting" if step is not None and step.doing == "waiting" else "beginning")

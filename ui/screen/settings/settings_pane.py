@@ -1,4 +1,4 @@
-"""Every setting: what it is, where it comes from, what it means; changed in place."""
+"""All settings: value, source and meaning; changed in place."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator
@@ -26,9 +26,9 @@ from ui.text.terminal_safe import plain
 
 KEY, VALUE = 34, 18
 WIDE, MEANING = 110, 76
-"""So wide, a row has room for what the setting means, from this column on."""
+"""Rows at least so wide have room for the meaning, from this column on."""
 WAITS = "restart needed"
-NONE = "No setting has these words in its name, its value or its meaning. esc shows all."
+NONE = "No setting contains these words in its name, value or meaning. esc shows all."
 ELSEWHERE = {
     "audio.input_device": "devices",
     "audio.output_device": "devices",
@@ -36,11 +36,11 @@ ELSEWHERE = {
     "llm.model": "models",
     "tts.model": "models",
 }
-"""What is better chosen from what there is than typed."""
+"""Settings that are better chosen from a list than typed."""
 
 
 class SettingsFileChanged(Message):
-    """The settings file has changed, and the book has read it."""
+    """The settings file has changed, and has been read again."""
 
 
 class OpenPart(Message):
@@ -61,7 +61,7 @@ class SettingsList(Listing):
 
 
 class SettingsPane(Container):
-    """A list of them, and below it what is known of the one under the cursor."""
+    """A list of settings, and below it details of the one under the cursor."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space", "switch", "Switch", id="settings.switch", show=False),
@@ -90,11 +90,11 @@ class SettingsPane(Container):
         yield Static(id="meaning", markup=False)
 
     def on_resize(self) -> None:
-        """The first time when it is first seen: what nobody looks at is not laid out."""
+        """Draws first when first seen: nothing is laid out before."""
         self.renew()
 
     def renew(self) -> None:
-        """Draw what the book says; the cursor stays."""
+        """Redraw the settings; the cursor stays."""
         settings = self._book.settings()
         self._by_key = {each.key: each for each in settings}
         listing = self.query_one(SettingsList)
@@ -116,7 +116,7 @@ class SettingsPane(Container):
         self._explain()
 
     def chosen(self) -> Setting | None:
-        """The one under the cursor."""
+        """The setting under the cursor."""
         listing = self.query_one(SettingsList)
         place = listing.highlighted
         key = listing.get_option_at_index(place).id if place is not None else None
@@ -172,13 +172,13 @@ class SettingsPane(Container):
             self.run_worker(self._change(), exclusive=True, group="change")
 
     def action_type(self) -> None:
-        """Whatever it is, type it."""
+        """Type a value, whatever kind of setting it is."""
         self.run_worker(self._change(by_hand=True), exclusive=True, group="change")
 
     def action_switch(self) -> None:
         setting = self.chosen()
         if setting is None or not setting.is_switch:
-            raise SkipAction  # the key means what it means everywhere
+            raise SkipAction  # the key has its usual meaning
         self.run_worker(self._change(), exclusive=True, group="change")
 
     def action_unset(self) -> None:
@@ -193,7 +193,7 @@ class SettingsPane(Container):
             return
         key, value = setting.key, None
         if setting.outweighed_by is not None:
-            value = ""  # the book says why not
+            value = ""  # writing explains why not
         elif setting.is_switch:
             value = "false" if setting.value else "true"
         else:
@@ -214,7 +214,7 @@ class SettingsPane(Container):
         secret = setting.key in SECRET
         value = "" if secret else typed(setting.value)
         return await self.app.push_screen_wait(
-            LineDialog(setting.key, value, "delete in the list goes back to the default")
+            LineDialog(setting.key, value, "delete in the list restores the default")
         )
 
     async def _carry_out(self, change: Callable[[], Any]) -> None:
@@ -227,7 +227,7 @@ class SettingsPane(Container):
 
 
 def row(setting: Setting, meant: bool) -> Text:
-    """Name, value, what there is to say of it, and where there is room what it means."""
+    """Name, value, state, and if there is room, the meaning."""
     value = plain(" ".join(shown(setting.value).split()))
     long = cell_len(value) > VALUE
     text = Text(f"  {setting.key:<{KEY}}", no_wrap=True, overflow="ellipsis")
@@ -244,7 +244,7 @@ def row(setting: Setting, meant: bool) -> Text:
 
 
 def explained(setting: Setting) -> Text:
-    """All that is known of a setting, and how it is changed."""
+    """All details of a setting, and how to change it."""
     text = Text.assemble((setting.key, "bold"), f" = {plain(shown(setting.value))}")
     text.append(f"   default: {shown(setting.default)}", style="dim")
     if setting.source != "default":

@@ -1,15 +1,14 @@
-"""A look at the sound devices in a process of its own, that lives for one question.
+"""Queries the sound devices in its own process, one question per process.
 
-PortAudio finds a device that was plugged in only when it starts, blocks for as long as a driver
-likes, and takes its process with it when a driver fails: nothing that a screen can live with.
-Run as `python -m ui.screen.settings.sound_probe`:
+PortAudio finds new devices only when it starts, blocks as long as a driver likes, and crashes with
+a failing driver: a screen can't live with any of that. Run as
+`python -m ui.screen.settings.sound_probe`:
 
     sound_probe list           → {"devices": [{"index": 0, "name": …}, …]}
-    sound_probe meter 3 NAME   → {"dbfs": -34.2}, some ten a second
+    sound_probe meter 3 NAME   → {"dbfs": -34.2}, about ten a second
     sound_probe tone 4 NAME    → {"done": true}
 
-Instead of any of them: {"failed": {"message": …, "mend": …}}. It ends by itself; a meter after
-`METER_S`.
+On failure: {"failed": {"message": …, "mend": …}}. It ends by itself; a meter after `METER_S`.
 """
 
 import json
@@ -30,9 +29,9 @@ from models.interfaces import Samples
 METER_S = 30.0
 METER_BLOCK_S = 0.08
 FIRST_BLOCK_S = 3.0
-"""A device that has delivered nothing by then delivers nothing."""
+"""Seconds after which a device that has delivered nothing counts as silent."""
 TONE_HZ = (523.25, 659.25, 783.99)
-"""One after the other: a chord broken into its notes is told from any noise of the machine."""
+"""Notes in Hz, one after the other: a broken chord can't be mistaken for a machine's noise."""
 NOTE_S = 0.3
 TONE_DBFS = -20.0
 FADE_S = 0.02
@@ -45,7 +44,7 @@ def main() -> None:
     except AssistantError as error:
         print(json.dumps({"failed": {"message": str(error), "mend": error.mend}}), flush=True)
     except BrokenPipeError:
-        sys.stderr.close()  # nobody listens any more; that is how a meter is left
+        sys.stderr.close()  # nobody reads any more; this is how a meter is stopped
 
 
 def _answer(words: list[str]) -> Iterator[Row]:
@@ -59,11 +58,11 @@ def _answer(words: list[str]) -> Iterator[Row]:
             play_tone(_device(int(index), name, "loudspeaker"))
             yield {"done": True}
         case _:
-            raise AudioError(f"There is no such question: {' '.join(words)}.")
+            raise AudioError(f"Unknown question: {' '.join(words)}.")
 
 
 def _device(index: int, name: str, kind: DeviceKind) -> Device:
-    """Where it is now: numbers move when something is plugged in."""
+    """Find it by name, since numbers change when something is plugged in."""
     there = [each for each in list_devices() if each.name == name and each.channels(kind)]
     for each in there:
         if each.index == index:
@@ -74,7 +73,7 @@ def _device(index: int, name: str, kind: DeviceKind) -> Device:
 
 
 def microphone_levels(device: Device) -> Iterator[float]:
-    """Of a microphone in dBFS, block by block. Raises AudioError."""
+    """A microphone's levels in dBFS, block by block. Raises AudioError."""
     blocks: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
 
     def heard(_: Opened) -> Callable[..., None]:
@@ -106,7 +105,7 @@ def microphone_levels(device: Device) -> Iterator[float]:
 
 
 def play_tone(device: Device) -> None:
-    """To its end, on a loudspeaker. Raises AudioError."""
+    """Play the whole tone on a loudspeaker. Raises AudioError."""
     ended: queue.SimpleQueue[None] = queue.SimpleQueue()
     sound, place = tone(device.rate), 0
 
@@ -145,7 +144,7 @@ def play_tone(device: Device) -> None:
 
 
 def tone(rate: int) -> Samples:
-    """Three rising notes, mono int16, faded in and out so that nothing clicks."""
+    """Three rising notes, mono int16, faded in and out to avoid clicks."""
     count = int(NOTE_S * rate)
     times = np.arange(count) / rate
     fade = np.clip(np.minimum(np.arange(count), np.arange(count)[::-1]) / (FADE_S * rate), 0, 1)

@@ -1,4 +1,4 @@
-"""Asks `ui.screen.settings.sound_probe`, and never waits for sound on the event loop."""
+"""Runs `ui.screen.settings.sound_probe`, without ever waiting for sound on the event loop."""
 
 import asyncio
 import json
@@ -11,28 +11,28 @@ from assistant.errors import AudioError
 from assistant.voice.audio import Device, DeviceKind, choose_device
 
 ANSWER_S = 15.0
-"""A sound system that has not answered by then hangs."""
+"""Seconds after which a sound system that has not answered counts as hanging."""
 
 
 class AudioProbe(Protocol):
-    """What a screen asks of the sound devices."""
+    """Queries the sound devices for a screen."""
 
     async def devices(self) -> list[Device]:
-        """All that are there now. Raises AudioError."""
+        """All devices present. Raises AudioError."""
 
     def levels(self, device: Device) -> AsyncGenerator[float, None]:
-        """Of a microphone in dBFS, some ten a second, for half a minute at most.
+        """A microphone's levels in dBFS, about ten a second, for at most half a minute.
 
         Raises:
-            AudioError: it is gone, taken or silent.
+            AudioError: it is gone, in use or silent.
         """
 
     async def tone(self, device: Device) -> None:
-        """Play a test tone; returns when it was heard. Raises AudioError."""
+        """Play a test tone; returns when it has been played. Raises AudioError."""
 
 
 class AudioProbeProcess:
-    """Sound of this machine. `environment` defaults to this process's own."""
+    """The sound devices of this machine. `environment` defaults to this process's own."""
 
     def __init__(self, environment: Mapping[str, str] | None = None) -> None:
         self._environment = environment
@@ -54,7 +54,7 @@ class AudioProbeProcess:
                 pass
 
     async def _ask(self, *words: str) -> AsyncGenerator[dict[str, Any], None]:
-        """The rows of an answer; whoever stops reading ends the process."""
+        """The rows of an answer; stopping to read ends the process."""
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "ui.screen.settings.sound_probe", *words),
             stdin=asyncio.subprocess.DEVNULL,
@@ -87,6 +87,7 @@ async def _line(out: asyncio.StreamReader) -> bytes:
 
 
 def name_for(devices: list[Device], kind: DeviceKind, device: Device) -> str:
-    """How the settings name a device: by its name, which outlives its number, if that finds it."""
+    """The device's name for the settings: its plain name, which outlives its number, if that finds
+    it."""
     found = choose_device(devices, kind, device.name)
     return device.name if found.index == device.index else str(device.index)

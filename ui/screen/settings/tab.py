@@ -1,4 +1,4 @@
-"""Devices, models, voice and all other settings; and the restart that makes them count."""
+"""Devices, models and all other settings; and the restart that applies them."""
 
 import asyncio
 from collections.abc import Callable
@@ -30,14 +30,14 @@ PARTS = {"every": "Settings", "devices": "Devices", "models": "Models"}
 
 
 class PartTabs(Tabs, can_focus=False):
-    """By mouse, and by the tab's own keys: the focus stays in what is shown."""
+    """Chosen with the mouse or the tab's own keys: the focus stays in the part shown."""
 
 
 class SettingsTab(Container):
-    """Three parts, one at a time, over one book of settings.
+    """Three parts, one at a time, sharing one model of the settings.
 
     Args:
-        store, sound, missing, reason: for the tests; default: this machine's.
+        store, sound, missing, reason: for tests; default: this machine's.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -90,7 +90,7 @@ class SettingsTab(Container):
         self.open(names[(here + step) % len(names)])
 
     def open(self, part: str) -> None:
-        """Show one of `PARTS`, with the focus in it."""
+        """Show one of `PARTS` and focus it."""
         self._show(part)
         self.query_one(f"#{part}").query(OptionList).first().focus()
 
@@ -99,7 +99,7 @@ class SettingsTab(Container):
         self.query_one(ContentSwitcher).current = part
 
     def find(self) -> None:
-        """Narrow the list of settings, with what is typed next."""
+        """Filter the list of settings by what is typed next."""
         self._show("every")
         self.query_one(SettingsPane).action_filter()
 
@@ -116,7 +116,7 @@ class SettingsTab(Container):
     # -- what is in force -----------------------------------------------------------------------
 
     def on_show(self, _: events.Show) -> None:
-        """The file may have been changed elsewhere: by the theme's menu, or by hand."""
+        """Read the file again: the theme menu or an editor may have changed it."""
         self.run_worker(self._reread(), exclusive=True, group="reread")
 
     async def _reread(self) -> None:
@@ -143,7 +143,7 @@ class SettingsTab(Container):
         line.update(Text(told, style="bold yellow", no_wrap=True, overflow="ellipsis"))
 
     def runs(self, settings: Settings) -> None:
-        """The assistant was started from elsewhere, with these."""
+        """The assistant was started elsewhere, with these settings."""
         self._book.started = settings
         self._renew()
 
@@ -163,7 +163,7 @@ class SettingsTab(Container):
                     f"Not on this machine yet: {', '.join(missing)}.",
                     mend="Download them in Settings, Models, then restart.",
                 )
-            self.notify("The assistant is restarted.")
+            self.notify("The assistant has been restarted.")
             self.post_message(SettingsChanged(self._book.loaded, restarted=True))
             await self._session.restart(settings)
         except AssistantError as error:
@@ -176,7 +176,7 @@ class SettingsTab(Container):
 
 
 def missing_models(settings: Settings) -> list[str]:
-    """Models that these settings want and that have to be downloaded first. Blocking.
+    """Models that these settings use and that must be downloaded first. Blocking.
 
     Raises:
         SettingsError: there is no such profile.
@@ -188,7 +188,7 @@ def missing_models(settings: Settings) -> list[str]:
 
 
 def model_reason(settings: Settings) -> str | None:
-    """Why the profile has its language model; None where the settings name another one. Blocking.
+    """Why the profile has its language model; None if the settings name another. Blocking.
 
     Raises:
         SettingsError: there is no such profile.

@@ -1,1 +1,1 @@
-"""The talk tab: the conversation, its context, what was recalled, where the time went."""
+"""The talk tab: the conversation, its context, recalled memories, and latency."""

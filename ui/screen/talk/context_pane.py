@@ -1,4 +1,4 @@
-"""What exactly the model saw in a turn, section by section, and what of it was in its cache."""
+"""Exactly what the model saw in a turn, section by section, and how much of it was cached."""
 
 from rich.text import Text
 from textual.app import ComposeResult
@@ -11,13 +11,13 @@ from ui.screen.widgets.pane import Pane
 from ui.session.state import ScreenState, Turn, chosen
 
 EMPTY = "What the model is shown in each turn appears here, with its tokens."
-HIDDEN_TEXT = "Something was forgotten since. This may quote it, and is not shown any more."
+HIDDEN_TEXT = "Something has been forgotten since. This may quote it, so it is no longer shown."
 NAME = 15
 BAR = 10
 
 
 class ContextPane(Pane):
-    """Of the newest turn, or of one that was chosen."""
+    """Of the newest turn, or of a chosen one."""
 
     DEFAULT_CSS = """
     ContextPane { border: round $primary; padding: 0 1; height: 1fr; }
@@ -32,14 +32,14 @@ class ContextPane(Pane):
         self._drawn: tuple[object, ...] = ()
         self._chosen: int | None = None
         self._veiled = False
-        """It may quote what was forgotten since."""
+        """The text may quote what has been forgotten since."""
 
     def compose(self) -> ComposeResult:
         yield Static(EMPTY, id="budget", markup=False)
         yield Listing()
 
     def choose(self, turn: int | None) -> None:
-        """Show this one from the next drawing on; None: the newest."""
+        """Show this turn from the next drawing on; None: the newest."""
         self._chosen = turn
 
     def show(self, state: ScreenState) -> None:
@@ -53,7 +53,7 @@ class ContextPane(Pane):
         self._turn, self._drawn = turn, drawn
         self.border_title = f"Context of turn {turn.number}"
         read = turn.read_tokens
-        self.border_subtitle = f"{read:,} tokens read anew" if read is not None else ""
+        self.border_subtitle = f"{read:,} tokens newly read" if read is not None else ""
         self.query_one("#budget", Static).update(_budget(turn))
         listing = self.query_one(Listing)
         place = listing.highlighted
@@ -83,7 +83,7 @@ def _budget(turn: Turn) -> Text:
 
 
 def _line(name: str, tokens: int, cached: int, whole: int) -> Text:
-    """`█` was in the cache, `▒` had to be read."""
+    """`█` was cached, `▒` had to be read."""
     cells = max(1, round(BAR * tokens / whole)) if whole else 0
     known = round(cells * cached / tokens) if tokens else 0
     mark = "cached" if cached >= tokens else "read" if not cached else "in part"

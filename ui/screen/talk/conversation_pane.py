@@ -14,18 +14,18 @@ from ui.session.state import Entry, ScreenState, Turn
 
 FORGOTTEN = "· forgotten"
 REDRAWN = 8
-"""Of the newest entries, those that may still change."""
+"""Number of newest entries that may still change."""
 MOST = 200
-"""Entries that can be scrolled back to; the transcript has all of them."""
+"""Entries that can be scrolled back to; the transcript has all."""
 EMPTY = (
-    "Nothing was said yet.\n\n"
+    "Nothing has been said yet.\n\n"
     "Speak, or press i and type. What is heard appears here while you talk,\n"
     "and the answer as it is spoken."
 )
 
 
 class EntryView(Static):
-    """One turn, or one line beside the turns."""
+    """One turn, or one remark between turns."""
 
     DEFAULT_CSS = "EntryView { height: auto; margin-bottom: 1; }"
 
@@ -36,10 +36,10 @@ class EntryView(Static):
         self._assistant = name
 
     def draw(self, veiled: Collection[str]) -> None:
-        """Anew, if it looks otherwise than before.
+        """Redraw if it has changed.
 
         Args:
-            veiled: exchanges that are not to be shown.
+            veiled: exchanges that must not be shown.
         """
         hidden = isinstance(self.entry, Turn) and self.entry.exchange in veiled
         text = Text(FORGOTTEN, style="dim italic") if hidden else _text(self.entry, self._assistant)
@@ -49,7 +49,7 @@ class EntryView(Static):
 
 
 class Entries(VerticalScroll):
-    """Stays at its end while it grows, until somebody scrolls up; at the end it does so again."""
+    """Stays at its end while growing, unless the user has scrolled up."""
 
     def on_mount(self) -> None:
         self.anchor()
@@ -60,7 +60,7 @@ class Entries(VerticalScroll):
 
 
 class Conversation(Pane):
-    """Follows its end, unless its reader has scrolled up; then it counts what is new."""
+    """Follows its end unless the user has scrolled up; then it counts what is new."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("j,down", "scroll(1)", "Down", show=False, id="list.down"),
@@ -79,14 +79,14 @@ class Conversation(Pane):
         super().__init__(id="conversation")
         self.border_title = "Conversation"
         self.assistant = ""
-        """Its name, in what is said from now on."""
+        """The assistant's name, from now on."""
         self._views: list[EntryView] = []
         self._shown = 0
         """Entries so far."""
         self._veiled: frozenset[str] = frozenset()
         self._partial = ""
         self._seen = 0
-        """Those that were there when its reader was at the end."""
+        """Entries when the user was last at the end."""
 
     def compose(self) -> ComposeResult:
         yield Static(EMPTY, id="empty", markup=False)
@@ -112,7 +112,7 @@ class Conversation(Pane):
         veiled = state.veiled_exchanges
         changed = self._views if veiled != self._veiled else self._views[-max(fresh, REDRAWN) :]
         self._veiled = veiled
-        # What is set is laid out and painted, the same again too: only what changed is.
+        # Setting the same text again would lay it out and draw it: only set what has changed.
         for view in changed:
             view.draw(veiled)
         partial = f"you …  {state.partial}" if state.partial else ""

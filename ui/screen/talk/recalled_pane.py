@@ -1,4 +1,4 @@
-"""The memories of a turn: those that the model saw, and why, and those that just missed."""
+"""A turn's memories: those the model saw, with reasons, and those that just missed."""
 
 from collections.abc import Callable, Collection, Iterator
 from datetime import datetime
@@ -21,13 +21,13 @@ from ui.session.session import Session
 from ui.session.state import ScreenState, Turn, chosen
 from ui.text.terminal_safe import plain
 
-EMPTY = "Memories that a turn brings up appear here, with what speaks for each."
-NONE = "No memory came up in this turn."
-LATE = "Recall had to go by the words alone: the meaning came too late."
+EMPTY = "The memories recalled for a turn appear here, with the reasons for each."
+NONE = "No memories were recalled in this turn."
+LATE = "Recall only searched by words: the encoder was too late."
 
 
 class InjectedPane(Pane, MemoryActions):
-    """Best first; below them, greyed, those that were recalled and left out."""
+    """Best first; below them, greyed, those that were left out."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "open", "Open", id="memory.open")]
     DEFAULT_CSS = """
@@ -49,7 +49,7 @@ class InjectedPane(Pane, MemoryActions):
         yield Listing()
 
     def choose(self, turn: int | None) -> None:
-        """As `ContextPane.choose`."""
+        """Like `ContextPane.choose`."""
         self._chosen = turn
 
     def show(self, state: ScreenState) -> None:

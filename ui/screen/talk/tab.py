@@ -1,4 +1,4 @@
-"""The conversation, and beside it what the model saw of it."""
+"""The conversation, and beside it what the model saw."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -30,11 +30,11 @@ NARROW_CSS = """
 .-narrow TalkTab .-away { display: none; }
 .-narrow TalkTab #waterfall { height: 1fr; }
 """
-"""Of the whole screen, whose class it goes by."""
+"""For the whole screen, whose class it uses."""
 
 
 class TalkTab(Container):
-    """Wide, all of it at once; below 100 columns one part at a time, by tabs."""
+    """Everything at once if wide; below 100 columns one part at a time, with tabs."""
 
     DEFAULT_CSS = """
     TalkTab { layout: horizontal; }
@@ -69,7 +69,7 @@ class TalkTab(Container):
         self._choose((event.tab.id or "part-conversation").removeprefix("part-"))
 
     def _choose(self, part: str) -> None:
-        """Which part a narrow terminal shows."""
+        """Choose the part that a narrow terminal shows."""
         for name in PARTS:
             widget = self.query_one(f"#{name}")
             widget.set_class(name != part, "-away")
@@ -80,11 +80,11 @@ class TalkTab(Container):
             self.query_one(side).set_class(here, "-here")
 
     def type(self) -> None:
-        """Open the line that turns are typed in."""
+        """Open the input line for turns."""
         self.query_one("#parts", Tabs).active = "part-conversation"
         line = self.query_one("#typed", Input)
         line.add_class("-open")
-        self.screen.set_focus(line)  # at once: the next key may be waiting already
+        self.screen.set_focus(line)  # at once, since the next key may be waiting
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         text = event.value.strip()

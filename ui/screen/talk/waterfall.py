@@ -21,7 +21,7 @@ FIGURES = 9
 
 
 def reached(latency: Latency) -> list[tuple[str, float]]:
-    """The steps that a turn had, with their times, in the order in which they were reached."""
+    """The steps of a turn with their times, in order."""
     times = [(name, getattr(latency, name)) for name in STEPS]
     return sorted(
         ((n, max(ms, 0.0)) for n, ms in times if ms is not None), key=lambda each: each[1]
@@ -29,13 +29,13 @@ def reached(latency: Latency) -> list[tuple[str, float]]:
 
 
 def first_sound(turn: Turn) -> float | None:
-    """Milliseconds to the first of the answer: its sound, or its text where nothing is spoken."""
+    """Milliseconds until the answer began: its sound, or its text if nothing is spoken."""
     latency = turn.latency
     return latency.first_audio if latency.first_audio is not None else latency.first_token
 
 
 class Waterfall(Pane):
-    """Each step's bar begins where the one before it ended."""
+    """Each step's bar begins where the previous one ended."""
 
     DEFAULT_CSS = """
     Waterfall { border: round $primary; padding: 0 1; height: 8; }
@@ -69,7 +69,7 @@ class Waterfall(Pane):
 
 
 def bars(latency: Latency, cells: int) -> Iterator[Text]:
-    """One line a step."""
+    """One line per step."""
     steps = reached(latency)
     whole = max((ms for _, ms in steps), default=0.0)
     before = 0.0

@@ -1,1 +1,1 @@
-"""Small parts that several screens draw."""
+"""Small parts used by several screens."""

@@ -1,4 +1,4 @@
-"""A small window above the screen in which one of several is chosen."""
+"""A small window for choosing one of several options."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -14,7 +14,7 @@ from ui.screen.widgets.listing import Listing
 
 
 class ChooseDialog(ModalScreen[str | None]):
-    """None when it is cancelled. `options` are values with what is shown of each."""
+    """Returns None if cancelled. `options` are pairs of a value and its text."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "dismiss", "Cancel", id="dialog.cancel")

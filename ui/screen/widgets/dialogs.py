@@ -1,4 +1,4 @@
-"""Small windows above the screen: one text, one question, one line to type."""
+"""Small windows: a text, a question, a line of input."""
 
 from typing import ClassVar
 
@@ -11,7 +11,7 @@ from textual.widgets import Button, Input, Label, Static
 
 
 class TextDialog(ModalScreen[None]):
-    """A title and a text to read, to its end."""
+    """A title and a text to scroll through."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,enter", "dismiss", "Close", id="dialog.close"),
@@ -48,7 +48,7 @@ class TextDialog(ModalScreen[None]):
 
 
 class Confirm(ModalScreen[bool]):
-    """A question about something that can't be taken back; the focus is on Cancel."""
+    """Asks before something irreversible; the focus is on Cancel."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,n", "answer(False)", "Cancel", id="dialog.no"),
@@ -91,7 +91,7 @@ class Confirm(ModalScreen[bool]):
 
 
 class LineDialog(ModalScreen[str | None]):
-    """One line to type; None when it is cancelled or empty."""
+    """One line of input; None if it is cancelled or empty."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "dismiss", "Cancel", id="dialog.cancel")
@@ -113,7 +113,7 @@ class LineDialog(ModalScreen[str | None]):
     def compose(self) -> ComposeResult:
         box = Vertical(Input(self._value, placeholder=self._hint, select_on_focus=False))
         box.border_title = self._title
-        box.border_subtitle = "enter keeps · esc cancels"
+        box.border_subtitle = "enter saves · esc cancels"
         yield box
 
     def on_input_submitted(self, event: Input.Submitted) -> None:

@@ -1,4 +1,4 @@
-"""A line that narrows what is shown as it is typed; out of the way until it is wanted."""
+"""A line that filters what is shown while typing; hidden until it is needed."""
 
 from typing import ClassVar
 
@@ -9,7 +9,7 @@ from textual.widgets import Input
 
 
 class FilterLine(Input):
-    """`enter` goes on to what is left, `esc` shows all again."""
+    """`enter` goes to the results, `esc` shows everything again."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "Show all", id="filter.leave"),
@@ -21,18 +21,18 @@ class FilterLine(Input):
     """
 
     class Left(Message):
-        """The line was closed, and is empty."""
+        """The line was closed and is empty."""
 
     def __init__(self, placeholder: str) -> None:
         super().__init__(placeholder=placeholder, compact=True)
 
     @property
     def words(self) -> list[str]:
-        """All of which have to be in what is shown."""
+        """Words that must all occur in what is shown."""
         return self.value.casefold().split()
 
     def open(self) -> None:
-        """With the focus at once: what is typed next is meant for it."""
+        """Open with focus at once, since the next keys are meant for it."""
         self.display = True
         self.screen.set_focus(self)
 
@@ -43,5 +43,5 @@ class FilterLine(Input):
 
 
 def focus_later(widget: Widget) -> None:
-    """Once the key that asks for it has had its effect."""
+    """Focus it after the current key has been handled."""
     widget.call_after_refresh(widget.focus)

@@ -1,18 +1,18 @@
-"""The level of the microphone as a small bar."""
+"""The microphone's level as a small bar."""
 
 from rich.text import Text
 
 from assistant.events import Phase
 
 METER = 8
-"""Cells."""
+"""Width in cells."""
 QUIET_DBFS, LOUD_DBFS = -60.0, -6.0
 EIGHTHS = " ▏▎▍▌▋▊▉"
 CLOSED = (Phase.STARTING, Phase.MUTED, Phase.PAUSED, Phase.STOPPED)
 
 
 def meter(dbfs: float, *, closed: bool = False, cells: int = METER) -> Text:
-    """A level as a bar; with words where there is no colour to tell."""
+    """A level as a bar; with words, since colours may be missing."""
     if closed:
         return Text("mic closed".ljust(cells), style="dim")
     share = (dbfs - QUIET_DBFS) / (LOUD_DBFS - QUIET_DBFS)

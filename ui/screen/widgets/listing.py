@@ -1,4 +1,4 @@
-"""A list of sections, one of which is chosen."""
+"""A list to choose from."""
 
 from typing import ClassVar
 
@@ -14,7 +14,7 @@ LISTED: list[BindingType] = [
 
 
 class Listing(OptionList):
-    """A list that the letters move in, too."""
+    """A list with letter keys for moving, too."""
 
     BINDINGS: ClassVar[list[BindingType]] = LISTED
     DEFAULT_CSS = """

@@ -1,4 +1,4 @@
-"""What parts of the screen tell the whole of it."""
+"""Messages from parts of the screen to the whole."""
 
 from textual.message import Message
 
@@ -7,7 +7,7 @@ from assistant.settings import Loaded
 
 
 class ErrorOccurred(Message):
-    """Something that was asked for could not be done."""
+    """Something the user asked for failed."""
 
     def __init__(self, error: AssistantError) -> None:
         super().__init__()
@@ -23,7 +23,7 @@ class OpenTurn(Message):
 
 
 class OpenMemory(Message):
-    """Show a memory with all that is known of it."""
+    """Show a memory in full."""
 
     def __init__(self, memory: str) -> None:
         super().__init__()
@@ -31,7 +31,7 @@ class OpenMemory(Message):
 
 
 class SettingsChanged(Message):
-    """Settings were saved, or the assistant was started anew with them."""
+    """Settings were saved, or the assistant was restarted with them."""
 
     def __init__(self, loaded: Loaded, *, restarted: bool) -> None:
         super().__init__()

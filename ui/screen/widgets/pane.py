@@ -6,8 +6,8 @@ from ui.session.state import ScreenState
 
 
 class Pane(Widget):
-    """Told the state after events, a few times a second at most, and only while it can be seen."""
+    """Gets the state after events, at most a few times a second, and only while visible."""
 
     def show(self, state: ScreenState) -> None:
-        """Draw what has changed; cheap where nothing has."""
+        """Draw what has changed; cheap if nothing has."""
         raise NotImplementedError

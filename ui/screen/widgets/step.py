@@ -1,4 +1,4 @@
-"""What the steps before the first conversation have in common."""
+"""The common base of the steps before the first conversation."""
 
 from typing import ClassVar, TypeVar
 
@@ -13,11 +13,11 @@ T = TypeVar("T")
 
 
 class SetupStep(ModalScreen[T]):
-    """A window with a title, what it is about, and buttons; `enter` presses the one with the focus,
-    and `escape` leaves the step out."""
+    """A window with a title, a body and buttons; `enter` presses the focused button, and `escape`
+    skips the step."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "skip", "Leave out", id="step.skip"),
+        Binding("escape", "skip", "Skip", id="step.skip"),
         Binding("left", "app.focus_previous", show=False, id="step.previous"),
         Binding("right", "app.focus_next", show=False, id="step.next"),
     ]
@@ -33,7 +33,7 @@ class SetupStep(ModalScreen[T]):
     """
     HEADING: ClassVar[str]
     FOCUS: ClassVar[str] = "Button"
-    """Of the buttons, as a selector; the first by default."""
+    """Selector of the button with the initial focus; by default the first."""
 
     def body(self) -> ComposeResult:
         raise NotImplementedError
@@ -46,7 +46,7 @@ class SetupStep(ModalScreen[T]):
         row = Horizontal(*self.buttons(), id="buttons")
         box = Vertical(*inside, row)
         box.border_title = self.HEADING
-        box.border_subtitle = "enter goes on · esc leaves it out"
+        box.border_subtitle = "enter continues · esc skips"
         yield box
 
     def on_mount(self) -> None:

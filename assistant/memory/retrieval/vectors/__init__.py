@@ -1,1 +1,1 @@
-"""The vectors of one user's memories in RAM: packed by tier, and searched for the nearest."""
+"""Vectors of one user's memories in RAM, quantised by tier, with nearest-neighbour search."""

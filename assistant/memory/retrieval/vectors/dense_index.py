@@ -1,9 +1,9 @@
-"""The vectors of one user's memories: the quick encoder's of all that have any and, beside them,
-those of a stronger encoder, of as many as it came to by now.
+"""The vectors of one user's memories: the fast encoder's, and beside them those of a stronger
+encoder for as many as it has encoded so far.
 
-A question is searched for by the stronger encoder once half of the memories have its vector; what
-has only the quick one's is found by that, on the other's scale. Where a memory has both, both
-count: what one of them overlooks the other may see (figures in docs/benchmarks.md).
+Once half of the memories have a stronger vector, questions use the stronger encoder; memories with
+only a fast vector are found by that, rescaled. If a memory has both, both count: one may find what
+the other misses (figures in docs/benchmarks.md).
 """
 
 from itertools import islice
@@ -16,58 +16,58 @@ from assistant.memory.records.arrays import Cosines, Rows, Vector, VectorsAt
 from assistant.memory.retrieval.vectors.vector_index import VectorIndex
 
 STRONGER = 0.85
-"""What the stronger encoder's cosine counts of both."""
+"""Weight of the stronger encoder's cosine; the fast one's has the rest."""
 SCORED_ONE_BY_ONE = 3_072
-"""So many that lack a stronger vector are all compared; of more the nearest are looked for."""
+"""Up to so many rows without a stronger vector are all compared; otherwise only the nearest."""
 FEWEST_TO_SCALE = 20
-"""Memories with both vectors by which the scales of two encoders are compared."""
+"""Memories with both vectors that are needed to compare the encoders' scales."""
 
 
 class QueryVectors(NamedTuple):
-    """A question's vectors, as far as they are there."""
+    """A question's vectors, as far as available."""
 
     quick: Vector | None = None
     stronger: Vector | None = None
 
 
 class DenseIndex:
-    """Rows 0..n-1, as in `VectorIndex`. Not thread-safe in itself: the user's index locks.
+    """Rows 0..n-1, as in `VectorIndex`. Not thread-safe: the user's index locks.
 
     Args:
-        dimensions: of the quick encoder's vectors.
+        dimensions: of the fast encoder's vectors.
     """
 
     def __init__(self, dimensions: int) -> None:
         self.quick = VectorIndex(dimensions)
         self.stronger: VectorIndex | None = None
-        """None until there is such an encoder."""
+        """None until there is a stronger encoder."""
         self._lacking: dict[int, None] = {}
-        """Rows with a quick vector and without a stronger one, where there is such an encoder; the
-        newest last."""
+        """Rows with a fast vector but no stronger one, newest last; only if there is a stronger
+        encoder."""
         self._having = 0
-        """Rows with a stronger one."""
+        """Rows with a stronger vector."""
 
     @property
     def encoders(self) -> tuple[VectorIndex, ...]:
-        """The quick encoder's vectors, then the stronger one's, if there is one."""
+        """The fast encoder's vectors, then the stronger one's, if there is one."""
         return (self.quick,) if self.stronger is None else (self.quick, self.stronger)
 
     @property
     def serves(self) -> bool:
-        """Whether questions are searched for by the stronger encoder."""
+        """Whether questions use the stronger encoder."""
         return self.stronger is not None and self._having > 0 and self._having >= len(self._lacking)
 
     @property
     def missing(self) -> int:
-        """Rows to be given their stronger vector."""
+        """Number of rows without a stronger vector."""
         return len(self._lacking)
 
     def lacking(self, limit: int) -> list[int]:
-        """The last of them, the newest first."""
+        """The newest rows without a stronger vector, newest first."""
         return list(islice(reversed(self._lacking), limit))
 
     def attach(self, dimensions: int) -> None:
-        """There is a stronger encoder from now on; no row has its vector yet."""
+        """Add a stronger encoder; no row has its vector yet."""
         count = len(self.quick)
         self.stronger = VectorIndex(dimensions)
         self.stronger.add_without(count)
@@ -78,7 +78,7 @@ class DenseIndex:
     # -- rows -----------------------------------------------------------------------------------
 
     def add(self, vectors: ArrayLike) -> None:
-        """Append rows with their quick vectors; NaN where there is none yet."""
+        """Append rows with their fast vectors; NaN where there is none yet."""
         first = len(self.quick)
         self.quick.add(vectors)
         if self.stronger is not None:
@@ -92,12 +92,12 @@ class DenseIndex:
             self.stronger.add_without(count)
 
     def replace(self, rows: list[int], vectors: ArrayLike) -> None:
-        """Give rows their quick vectors."""
+        """Set the fast vectors of rows."""
         self.quick.replace(rows, vectors)
         self._look_at(np.asarray(rows, np.int64))
 
     def strengthen(self, rows: list[int], vectors: ArrayLike) -> None:
-        """Give rows their stronger vectors."""
+        """Set the stronger vectors of rows."""
         if self.stronger is not None:
             before = self.stronger.has(rows)
             self.stronger.replace(rows, vectors)
@@ -105,7 +105,7 @@ class DenseIndex:
             self._look_at(np.asarray(rows, np.int64))
 
     def remove(self, rows: list[int]) -> None:
-        """Overwrite their vectors, of both encoders."""
+        """Overwrite the rows' vectors of both encoders."""
         self.quick.remove(rows)
         if self.stronger is not None:
             self._having -= int(self.stronger.has(rows).sum())
@@ -125,14 +125,14 @@ class DenseIndex:
     # -- searching ------------------------------------------------------------------------------
 
     def usable(self, meaning: QueryVectors) -> QueryVectors:
-        """What of it can be searched by now."""
+        """Those of the question's vectors that can be used now."""
         return meaning if self.serves else QueryVectors(meaning.quick)
 
     def near(self, meaning: QueryVectors, count: int) -> Rows:
-        """The `count` nearest rows or, where there are two kinds of rows, of each; in no order.
+        """The `count` nearest rows, unsorted; if there are two kinds of rows, of each kind.
 
         Args:
-            meaning: `usable`.
+            meaning: as returned by `usable`.
         """
         quick, stronger = meaning
         parts: list[Rows] = [np.empty(0, np.int64)]
@@ -155,11 +155,11 @@ class DenseIndex:
         return rows
 
     def cosines(self, meaning: QueryVectors, rows: Rows) -> Cosines:
-        """Of chosen rows, in their order; NaN for those without a vector, 0 for all where nothing
-        is known of the question.
+        """Cosines of these rows, in their order; NaN without a vector, all 0 if the question has
+        none.
 
         Args:
-            meaning: `usable`.
+            meaning: as returned by `usable`.
         """
         quick, stronger = meaning
         if stronger is not None and self.stronger is not None:
@@ -172,8 +172,8 @@ class DenseIndex:
         return np.zeros(len(rows), np.float32)
 
     def reader(self, meaning: QueryVectors, rows: Rows) -> VectorsAt | None:
-        """Reads vectors by which the rows at some positions can be compared with each other, zeros
-        where there is none; None where nothing is known of the question."""
+        """A function that reads the vectors at some positions, for comparing rows with each other;
+        zeros for missing ones. None if the question has no vector."""
         if meaning.stronger is not None and self.stronger is not None:
             about = self.stronger.about
         elif meaning.quick is not None:
@@ -184,8 +184,8 @@ class DenseIndex:
 
 
 def blended(quick: Cosines, stronger: Cosines) -> Cosines:
-    """One cosine of two, as far as they are there; where the stronger one is NaN, the quick one on
-    its scale, as the rows with both tell it."""
+    """Combines two cosines. Where the stronger one is NaN, the fast one is used, rescaled by the
+    rows that have both."""
     lacking = np.isnan(stronger)
     scaled = np.where(lacking, _on_scale(quick, stronger), stronger)
     own = np.where(np.isnan(quick), scaled, quick)

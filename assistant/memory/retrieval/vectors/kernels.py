@@ -1,9 +1,9 @@
-"""Loops over a large index as machine code: a half of what they take in NumPy, which goes through
-memory anew for each operation.
+"""Compiled loops over a large index. They take half as long as NumPy, which reads the memory again
+for each operation.
 
-Numba compiles them when they are first wanted, in some seconds, and keeps the result on the disk;
-from then on they are there in one. That takes 0.1 GB of RAM, so they are loaded only where there
-are enough rows; and while nobody speaks, since the interpreter is busy with it.
+Numba compiles them at first use, in some seconds, and caches the result on disk; after that,
+loading takes a second. They take 0.1 GB of RAM, so they are loaded only for many rows, and in
+silence, since loading keeps the interpreter busy.
 """
 
 import logging
@@ -20,19 +20,20 @@ from assistant.paths import compiled_code_cache
 logger = logging.getLogger(__name__)
 
 ROWS = 30_000
-"""From so many on they are worth it: of 100,000 a search is quicker by more than a millisecond."""
+"""Rows that make them worthwhile: with 100,000, a search is over a millisecond faster."""
 
 
 class Loops(NamedTuple):
-    """
+    """The compiled functions.
+
     Attributes:
-        distances: of signs of six words, a query's signs, what is skipped, and where to write: see
-            `Block.distances`. Also counts, into the last argument, the rows of each distance, and
-            after the farthest those that are left out.
-        up_to: of distances the rows that are nearer than a limit or at it, but for the first so
-            many at it; so many in all.
-        scored: of codes, scales, a query and rows: see `Block.scored`.
-        add: to the scores of some rows, each once, their parts times a weight.
+        distances: arguments are the signs in six words, a query's signs, what to skip, and the
+            output: see `QuantizedBlock.distances`. Also counts, in the last argument, the rows at
+            each distance, and after the farthest those that are skipped.
+        up_to: the rows that are nearer than a limit, or at the limit after the first so many; so
+            many in all.
+        scored: from codes, scales, a query and rows: see `QuantizedBlock.scored`.
+        add: adds parts times a weight to the scores of some rows, each listed once.
     """
 
     distances: Callable[
@@ -44,30 +45,30 @@ class Loops(NamedTuple):
 
 
 class Compiled:
-    """Any thread."""
+    """Loads the compiled loops. Any thread."""
 
     def __init__(self) -> None:
         self.loops: Loops | None = None
-        """None until they were loaded."""
+        """None until loaded."""
         self._tried = False
 
     def wanted(self, rows: int) -> bool:
-        """Whether it is worth while to load them for so many, and nobody tried yet."""
+        """Whether loading is worthwhile for so many rows, and has not been tried."""
         return rows >= ROWS and not self._tried
 
     def load(self) -> None:
-        """Blocking, once. Where it fails, NumPy's are used as before."""
+        """Blocking; once. If it fails, NumPy stays in use."""
         if self._tried:
             return
         self._tried = True
         os.environ.setdefault("NUMBA_CACHE_DIR", str(compiled_code_cache()))
         try:
             import assistant.memory.retrieval.vectors.kernels_numba as loops
-        except Exception as error:  # a damaged cache has any: nobody needs the loops
+        except Exception as error:  # a damaged cache may raise anything; the loops are optional
             logger.warning("the loops can't be compiled: %s", type(error).__name__, exc_info=True)
         else:
             self.loops = Loops(loops.distances, loops.up_to, loops.scored, loops.add)
 
 
 COMPILED = Compiled()
-"""Of this process."""
+"""Shared by the process."""

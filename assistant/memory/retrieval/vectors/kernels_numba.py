@@ -1,5 +1,5 @@
-"""The loops of `compiled`, as Numba takes them. To import this compiles them, or reads what was
-compiled before, and takes a second."""
+"""The Numba source of the loops in `kernels`. Importing it compiles them or loads the cache, which
+takes a second."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ KEPT: dict[str, Any] = {"nogil": True, "cache": True}
 
 
 def _ones(_: Any, word: Any) -> Any:
-    """Bits that are set, by the processor's own instruction."""
+    """Number of set bits, by the processor's own instruction."""
 
     def written(_: Any, builder: Any, __: Any, arguments: Any) -> Any:
         return builder.ctpop(arguments[0])
@@ -55,7 +55,7 @@ def _up_to(distances: Any, limit: int, spared: int, count: int) -> Any:
 def _scored(codes: Any, scales: Any, query: Any, rows: Any) -> Any:
     cosines = np.empty(len(rows), np.float32)
     fours = len(rows) - len(rows) % 4
-    for at in range(0, fours, 4):  # what one of them waits for from RAM comes with the others
+    for at in range(0, fours, 4):  # their waits for RAM overlap
         one, two, three, four = rows[at], rows[at + 1], rows[at + 2], rows[at + 3]
         first = second = third = fourth = np.float32(0)
         for place in range(len(query)):
@@ -80,7 +80,7 @@ def _add(scores: Any, rows: Any, parts: Any, weight: Any) -> None:
 
 
 def _array(kind: Any, dimensions: int = 1) -> Any:
-    """One that is read alone: a question's vector can't be changed."""
+    """A read-only array, because a question's vector is read-only."""
     return types.Array(kind, dimensions, "C", readonly=True)
 
 

@@ -1,4 +1,4 @@
-"""How vectors lie in RAM: signs and 8 bits for all of them, and as they are for a few."""
+"""How vectors are stored in RAM: signs and 8 bits for all, exact values for a few."""
 
 from dataclasses import dataclass
 
@@ -9,20 +9,20 @@ from assistant.memory.records.arrays import Cosines, Rows, Vectors
 from assistant.memory.retrieval.vectors.kernels import COMPILED
 
 SIGNS = 384
-"""Dimensions whose signs are compared, at most: of 768 the first half finds the same rows."""
+"""Dimensions whose signs are compared at most: the first half of 768 finds the same rows."""
 FARTHEST = SIGNS
-"""As many signs as can differ."""
+"""Largest possible number of differing signs."""
 STEP = 8_192
-"""Rows whose signs are compared at once: what that takes stays in the processor's own memory."""
+"""Rows whose signs are compared at once, so that they fit into the processor's cache."""
 SCORED_AT_ONCE = 256
-"""Rows made into numbers of 32 bits at once, for the same reason."""
+"""Rows converted to 32-bit numbers at once, for the same reason."""
 
 NEVER = 0x4000
-"""What the first pass adds to the distance, in bits, of rows that it is to leave out."""
+"""Added by the first pass to the distance, in bits, of rows it should skip."""
 
 
 def signs_of(vectors: Vectors) -> NDArray[np.uint64]:
-    """A bit for each of the first `SIGNS` dimensions; shape (words of 64 bits, n)."""
+    """One bit for each of the first `SIGNS` dimensions; shape (words of 64 bits, n)."""
     bits = np.packbits(vectors[:, :SIGNS] > 0, axis=1)
     words = np.zeros((len(bits), -(-bits.shape[1] // 8)), np.uint64)
     words.view(np.uint8)[:, : bits.shape[1]] = bits
@@ -31,7 +31,7 @@ def signs_of(vectors: Vectors) -> NDArray[np.uint64]:
 
 @dataclass(frozen=True, slots=True)
 class QuantizedRows:
-    """Vectors in their two small forms."""
+    """Vectors in both quantised forms."""
 
     present: NDArray[np.bool_]
     signs: NDArray[np.uint64]
@@ -45,7 +45,7 @@ def packed(vectors: Vectors) -> QuantizedRows:
     scales = np.abs(vectors).max(axis=1, initial=0) / np.float32(127)
     divisors = np.where(scales > 0, scales, np.float32(1))[:, np.newaxis]
     rounded = np.rint(vectors / divisors)
-    # The scale with which what was rounded comes nearest to what was given.
+    # The scale that brings the rounded values closest to the originals.
     squares = np.maximum(np.einsum("ij,ij->i", rounded, rounded), 1)
     scales = np.asarray(np.einsum("ij,ij->i", vectors, rounded) / squares, np.float32)
     codes = rounded.astype(np.int8)
@@ -54,10 +54,10 @@ def packed(vectors: Vectors) -> QuantizedRows:
 
 @dataclass(frozen=True, slots=True)
 class QuantizedBlock:
-    """Some rows, in their small forms. Pages of zeros cost no memory before they are written."""
+    """A block of rows in quantised form. Pages of zeros take no memory until they are written."""
 
     signs: NDArray[np.uint64]
-    """Shape (words, rows): a search goes through it a word at a time."""
+    """Shape (words, rows): a search reads one word of all rows at a time."""
     codes: NDArray[np.int8]
     scales: NDArray[np.float32]
     present: NDArray[np.bool_]
@@ -89,7 +89,7 @@ class QuantizedBlock:
         self.skipped[local] = NEVER
 
     def distances(self, signs: NDArray[np.uint64], out: NDArray[np.uint16]) -> None:
-        """How many bits of each of the first rows differ from these, into `out`."""
+        """The number of differing bits of each of the first rows, written to `out`."""
         words = len(signs)
         differing = np.empty((words, STEP), np.uint64)
         bits = np.empty((words, STEP), np.uint8)
@@ -115,7 +115,7 @@ class QuantizedBlock:
         cosines = np.empty(len(local), np.float32)
         for start in range(0, len(local), SCORED_AT_ONCE):
             part = slice(start, start + SCORED_AT_ONCE)
-            # `take` copies whole rows, in half the time of indexing.
+            # `take` copies whole rows in half the time of indexing.
             codes = self.codes.take(local[part], axis=0)
             np.dot(codes.astype(np.float32), query, out=cosines[part])
         cosines *= self.scales.take(local)
@@ -123,14 +123,14 @@ class QuantizedBlock:
 
 
 class ExactRows:
-    """Exact vectors of a few rows, close together; the places of those that leave are filled."""
+    """Exact vectors of a few rows, stored densely; freed places are reused."""
 
     def __init__(self, dimensions: int) -> None:
         self._vectors: Vectors = np.zeros((0, dimensions), np.float32)
         self._numbers: Rows = np.zeros(0, np.int64)
         self._places: dict[int, int] = {}
         self._order: Rows | None = None
-        """Which places the rows stand at, by their numbers; None where that is to be found out."""
+        """The place of each row; None if it must be computed."""
 
     @property
     def rows(self) -> Rows:
@@ -165,7 +165,7 @@ class ExactRows:
         return self._vectors[: len(self._places)] @ query
 
     def correct(self, query: Vectors, rows: Rows, cosines: Cosines) -> None:
-        """Put the exact cosines in place of those of rows that are here."""
+        """Replace the cosines of rows that are here by the exact ones."""
         known = self.rows
         if not len(known):
             return

@@ -1,11 +1,11 @@
-"""Which memories are kept closest at hand.
+"""Assigns memories to tiers.
 
-    hot   as they are, of 32 bits: scored exactly, in every search
-    warm  of 8 bits, scored in every search: never missed
-    cold  of 8 bits, scored in a search where their signs say that they may be near
+    hot   exact, 32 bits: scored exactly in every search
+    warm  8 bits, scored in every search: never missed
+    cold  8 bits, scored only if the signs suggest that they may be near
 
-What is new, important or often used stands first. No tier forgets anything, and which one a memory
-is in changes no order by more than rounding.
+New, important or often used memories come first. No tier forgets anything, and the tier changes the
+order of results only by rounding.
 """
 
 from collections.abc import Mapping
@@ -20,14 +20,14 @@ from assistant.settings import Memory
 
 DAY_S = 86_400.0
 AGE = 1.0
-"""For what was said just now, against what is old; importance counts 1 for its whole range."""
+"""Weight of being new; importance has a weight of 1 over its whole range."""
 AGE_DAYS = 30.0
-"""After which half of that is left."""
+"""Days after which half of the weight of being new is left."""
 USE = 0.25
-"""For each doubling of how often it was used; fades since the last use."""
+"""Weight of each doubling of the number of uses; fades after the last use."""
 USE_DAYS = 90.0
 PINNED = 10.0
-"""More than all else together."""
+"""More than everything else together."""
 
 
 class Tier(StrEnum):
@@ -38,7 +38,7 @@ class Tier(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Tiers:
-    """How many memories the first two tiers hold, and seconds between two times of ageing."""
+    """Sizes of the first two tiers, and seconds between two reassignments."""
 
     hot: int = 200
     warm: int = 500
@@ -51,8 +51,8 @@ class Tiers:
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """What decides where memories stand. Times: seconds since 1970; `last_used` is the time of
-    making where a memory was never used."""
+    """What decides a memory's tier. Times are seconds since 1970; `last_used` is the time of
+    creation if a memory was never used."""
 
     created: Values
     last_used: Values
@@ -62,8 +62,8 @@ class Marks:
 
 
 def standing(marks: Marks, now: float) -> Values:
-    """The higher, the closer at hand. A clock that was set back makes things from the future: they
-    are new."""
+    """The higher, the better the tier. Dates in the future, after a clock was set back, count as
+    new."""
     return np.asarray(
         marks.importance
         + AGE * _left(now - marks.created, AGE_DAYS)
@@ -77,8 +77,7 @@ def _left(seconds: Values, half_in_days: float) -> Values:
 
 
 def assigned(marks: Marks, tiers: Tiers, now: float) -> Mapping[Tier, Rows]:
-    """The positions of each tier's memories, those that stand highest first; of equals the later
-    position."""
+    """The positions of each tier's memories, best first; among equals the later position."""
     stand = standing(marks, now)
     order = np.lexsort((-np.arange(len(stand)), -stand))
     warm_from, cold_from = tiers.hot, tiers.hot + tiers.warm

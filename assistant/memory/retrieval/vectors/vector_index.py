@@ -1,11 +1,10 @@
-"""Dense search over one user's memories, in RAM.
+"""Nearest-neighbour search over one user's vectors in RAM.
 
-A vector is kept in three forms: the signs of up to 384 dimensions, to find the thousands nearest
-of all by counting the bits that differ; whole numbers of 8 bits with one scale, to score those
-(within about 0.002 of the exact cosine); and, for the rows of the hot tier, as it is: they are
-scored exactly, every one in every search. Those of the warm tier are scored in every search too,
-by their 8 bits. There is no graph and there are no clusters: what is added is found at once, and
-what is removed leaves nothing behind.
+A vector is stored in up to three forms: the signs of up to 384 dimensions, which select the nearest
+thousands by counting differing bits; 8-bit integers with one scale, which score those (within about
+0.002 of the exact cosine); and for rows of the hot tier the exact values, which every search scores
+exactly. Rows of the warm tier are scored in every search too, by their 8 bits. There is no graph
+and there are no clusters: an added row is found at once, and a removed one leaves nothing behind.
 """
 
 import itertools
@@ -28,20 +27,20 @@ from assistant.memory.retrieval.vectors.quantized_blocks import (
 from assistant.memory.retrieval.vectors.tiers import Tier
 
 BLOCK = 131_072
-"""Rows in one piece of memory. Pieces are added as rows come; nothing is copied to grow."""
+"""Rows per block of memory. Blocks are added as needed; growing copies nothing."""
 BATCH = 1_024
-"""Rows that are written while searches wait: about a millisecond."""
+"""Rows written while searches wait: about a millisecond."""
 RESCORED = 2_048
-"""Rows that the first pass leaves to be scored. Of 100,000 memories they leave 99.5 % of the 10
-nearest and 97.5 % of the 80; 1,024 leave 98 and 91.5 %, 3,072 leave 99.8 and 98.8 %."""
+"""Rows that the first pass selects for scoring. Of 100,000 memories they include 99.5 % of the 10
+nearest and 97.5 % of the 80 nearest; 1,024 include 98 and 91.5 %, 3,072 include 99.8 and 98.8 %."""
 
 
 class VectorIndex:
-    """Rows 0..n-1, each with a vector or still without one. Thread-safe.
+    """Rows 0..n-1, each with or without a vector. Thread-safe.
 
     Args:
         dimensions: of the vectors.
-        rescored: how many rows the first pass leaves; with more it misses less and takes longer.
+        rescored: how many rows the first pass selects; more miss less and take longer.
     """
 
     def __init__(self, dimensions: int, *, rescored: int = RESCORED) -> None:
@@ -53,16 +52,16 @@ class VectorIndex:
         self._warm: Rows = np.zeros(0, np.int64)
         """Ascending."""
         self._changed: set[int] | None = None
-        """Rows written or removed while vectors are being read for the hot tier."""
+        """Rows written or removed while vectors are read for the hot tier."""
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
-        """Rows, removed ones and those without a vector included."""
+        """Number of rows, including removed ones and those without a vector."""
         return self._rows
 
     @property
     def hot(self) -> Rows:
-        """The rows of the hot tier, in no order."""
+        """The rows of the hot tier, unsorted."""
         with self._lock:
             return self._hot.rows.copy()
 
@@ -73,7 +72,7 @@ class VectorIndex:
             return self._warm
 
     def add(self, vectors: ArrayLike, *, hot: bool = False) -> None:
-        """Append rows. One whose vector is NaN is without a vector until `replace`."""
+        """Append rows. A NaN vector means none until `replace`."""
         given = self._vectors(vectors)
         with self._lock:
             first = self._rows
@@ -86,11 +85,11 @@ class VectorIndex:
             self._grow(count)
 
     def replace(self, rows: Sequence[int] | Rows, vectors: ArrayLike, *, hot: bool = False) -> None:
-        """Give rows their vectors, or others in place of those they have (NaN takes them away).
+        """Set or replace the vectors of rows (NaN removes them).
 
         Args:
-            hot: keep them in the hot tier from now on, until `set_hot` says otherwise; without it
-                they leave the tier.
+            hot: keep them in the hot tier until `set_hot` says otherwise; without it they leave the
+                tier.
         """
         numbers, given = self._known(rows), self._vectors(vectors)
         if len(numbers) != len(given):
@@ -106,7 +105,7 @@ class VectorIndex:
                     self._heat(part[fresh.present], new[fresh.present])
 
     def remove(self, rows: Sequence[int] | Rows) -> None:
-        """Overwrite what is kept of their vectors with zeros; these rows never come up again."""
+        """Overwrite the rows' vectors with zeros; they are never found again."""
         numbers = self._known(rows)
         with self._lock:
             self._clear(numbers)
@@ -118,12 +117,12 @@ class VectorIndex:
             return self._present(numbers)
 
     def set_hot(self, rows: Sequence[int] | Rows, read: Callable[[Rows], ArrayLike]) -> None:
-        """Choose the hot tier anew. By one thread at a time.
+        """Replace the hot tier. One thread at a time.
 
         Args:
-            rows: those that shall be in it; the ones without a vector are left out.
-            read: gives the exact vectors of the rows that are not in it yet, since the index has
-                them no more; NaN where it can't. Searches go on meanwhile.
+            rows: the new tier; rows without a vector are left out.
+            read: returns the exact vectors of rows not yet in the tier, which the index no longer
+                has; NaN for unknown ones. Searches continue meanwhile.
         """
         wanted = np.unique(self._known(rows))
         with self._lock:
@@ -136,7 +135,7 @@ class VectorIndex:
             readable = np.isfinite(vectors).all(axis=1)
             coming, vectors = coming[readable], vectors[readable]
             with self._lock:
-                # What was written meanwhile is newer than what was chosen and read.
+                # Vectors written meanwhile are newer than those read.
                 changed = list(self._changed)
                 self._cool(np.setdiff1d(self._hot.rows, [*wanted.tolist(), *changed]))
                 settled = ~np.isin(coming, changed)
@@ -145,7 +144,7 @@ class VectorIndex:
             self._changed = None
 
     def set_warm(self, rows: Sequence[int] | Rows) -> None:
-        """Choose the warm tier anew; what is hot or has no vector is left out."""
+        """Replace the warm tier; rows that are hot or have no vector are left out."""
         wanted = np.unique(self._known(rows))
         with self._lock:
             wanted = wanted[~np.isin(wanted, self._hot.rows)]
@@ -154,7 +153,7 @@ class VectorIndex:
             self._skip(self._warm, NEVER)
 
     def tiers(self, rows: Sequence[int] | Rows) -> list[Tier]:
-        """In which tier each of these rows is."""
+        """The tier of each of these rows."""
         with self._lock:
             numbers = self._known(rows)
             warm = (places(self._warm, numbers) != NONE).tolist()
@@ -184,7 +183,7 @@ class VectorIndex:
     def cosines(
         self, query: ArrayLike, rows: Sequence[int] | Rows, *, missing: float = 0.0
     ) -> Cosines:
-        """Of chosen rows, in their order; `missing` for those without a vector."""
+        """Cosines of these rows, in their order; `missing` for rows without a vector."""
         wanted, numbers = self._vector(query), self._known(rows)
         with self._lock:
             cosines = self._scored(wanted, numbers, missing)
@@ -192,8 +191,8 @@ class VectorIndex:
         return cosines
 
     def about(self, rows: Sequence[int] | Rows) -> Vectors:
-        """The vectors of chosen rows, rounded to 8 bits; shape (rows, dimensions), zeros for those
-        without one."""
+        """Vectors of these rows, rounded to 8 bits; shape (rows, dimensions), zeros if there is
+        none."""
         numbers = self._known(rows)
         vectors = np.zeros((len(numbers), self.dimensions), np.float32)
         with self._lock:
@@ -210,7 +209,7 @@ class VectorIndex:
             self._blocks.append(QuantizedBlock.empty(BLOCK, self.dimensions))
 
     def _located(self, rows: Rows) -> Iterator[tuple[QuantizedBlock, Rows, Rows | slice]]:
-        """By block: the rows' places in it, and their places in `rows`."""
+        """By block: the rows' places in it, and their positions in `rows`."""
         if len(self._blocks) == 1 and len(rows):
             yield self._blocks[0], rows, slice(len(rows))
             return
@@ -266,8 +265,7 @@ class VectorIndex:
         if count < self._rows:
             for number, block in enumerate(self._blocks):
                 block.distances(signs, distances[number * BLOCK : (number + 1) * BLOCK])
-            # Of 32 bits each: processors partition those many times as fast, more of them than can
-            # do so with 16.
+            # 32-bit numbers: processors partition them many times faster than 16-bit ones.
             limit = int(np.partition(distances.astype(np.uint32), count - 1)[count - 1])
         else:
             for number, block in enumerate(self._blocks):
@@ -277,14 +275,14 @@ class VectorIndex:
         if limit >= NEVER:
             return np.flatnonzero(distances < NEVER)
         rows = np.flatnonzero(distances <= limit)
-        # Of those that are level at the limit the newest.
+        # Among equals at the limit, the newest.
         left_out = np.flatnonzero(distances.take(rows) == limit)[: len(rows) - count]
         kept = np.ones(len(rows), np.bool_)
         kept[left_out] = False
         return rows[kept]
 
     def _sifted(self, loops: Loops, signs: NDArray[np.uint64], count: int) -> Rows:
-        """As `_nearest_by_signs`."""
+        """Compiled version of `_nearest_by_signs`."""
         distances = np.empty(self._rows, np.uint16)
         counts = np.zeros(FARTHEST + 2, np.int64)
         for number, block in enumerate(self._blocks):
