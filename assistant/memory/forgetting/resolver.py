@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from assistant.context import Exchange
 from assistant.errors import ModelError, SettingsError, StoreError
 from assistant.language.stemming import TextAnalyzer
-from assistant.memory.forgetting import selection
+from assistant.memory.forgetting import selection, spoken_replies
 from assistant.memory.forgetting.answer_origins import AnsweredTurn, Everything
 from assistant.memory.forgetting.attribution import stems
 from assistant.memory.forgetting.cascade import cascade
@@ -147,7 +147,7 @@ class Resolver:
     ) -> ForgetPlan:
         live = [turn for turn in live if not turn.exchange.open]
         exchanges = [turn.exchange for turn in live]
-        nothing = "There is nothing to forget."
+        nothing = spoken_replies.NOTHING
         if request.that:
             plan = selection.that(live, visible, self._lexicon)
         elif request.conversation:
@@ -164,16 +164,16 @@ class Resolver:
             told = self._said(live)
             plan = selection.about(request.about, visible, told, like.memories, self._lexicon)
             plan = replace(plan, by_words_alone=like.missed) if plan is not None else None
-            nothing = "I don't know anything about that."  # the topic is not for the log
+            nothing = spoken_replies.NOTHING_ABOUT
         elif request.last:
             newest = sorted(self._said(live), key=lambda each: each.started)[-1:]
             plan = selection.all_of(newest, visible)
-            nothing = "Nothing has been said yet."
+            nothing = spoken_replies.NOTHING_SAID
         else:
             now = self._now()
             minutes = (now - _midnight(now)) / MINUTE if request.today else request.minutes or 0.0
             plan = selection.since(self._said(live), now, minutes, visible)
-            nothing = "Nothing was said or written down in that time."
+            nothing = spoken_replies.NOTHING_THEN
         if plan is None:
             raise NothingMeant(nothing, mend="assistant memory list")
         return plan

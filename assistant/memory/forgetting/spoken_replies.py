@@ -15,6 +15,10 @@ from assistant.memory.records.memory import Memory
 
 NAMED = 3
 """Most things that are named one by one."""
+NOTHING = "There is nothing to forget."
+NOTHING_ABOUT = "I don't know anything about that."  # the topic itself is kept out of the log
+NOTHING_SAID = "Nothing has been said yet."
+NOTHING_THEN = "Nothing was said or written down in that time."
 NOTHING_TO_UNDO = "There is nothing left to bring back."
 KEPT = "All right, I'll keep it."
 UNCLEAR = "I'm not sure what you want me to forget."
