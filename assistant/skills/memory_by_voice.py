@@ -32,7 +32,7 @@ class MemoryCommands:
     Args:
         conversation: the running one.
         forget_questions: drops everything cached about questions.
-        english: replies rephrase what was said in English.
+        english: the language is English, so replies may rephrase what was said.
     """
 
     def __init__(

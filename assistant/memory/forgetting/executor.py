@@ -314,7 +314,7 @@ class ForgettingExecutor:
         return result
 
     def _bring_back(self, items: HiddenItems) -> list[tuple[str, Exchange]]:
-        """Returns the exchanges that are in the transcript."""
+        """Unhide items in the transcript; returns its exchanges among them."""
         transcript = self._transcript()
         found = list(transcript.exchanges(self._user, set(items.exchanges)))
         transcript.unhide(self._user, items.id)
