@@ -204,6 +204,6 @@ class IdleAdmin:
         if kind is not None and kind not in kinds:
             named = ", ".join(sorted(kinds)) or "none"
             raise SettingsError(
-                f"There is no idle work of the kind {kind!r}; there is: {named}.", mend=HELP
+                f"There is no idle work of kind {kind!r}. Kinds: {named}.", mend=HELP
             )
         return kind

@@ -1,6 +1,6 @@
-"""Long-term memory: what was said and learned, found again, and forgotten on a word.
+"""Long-term memory: stores what was said and learned, recalls it, and forgets it on request.
 
-All of it is opened with `open_memory`.
+Everything is opened with `open_memory`.
 """
 
 from typing import TYPE_CHECKING

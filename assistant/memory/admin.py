@@ -157,7 +157,7 @@ class MemoryAdmin:
         )
 
     def export(self) -> Iterator[dict[str, Any]]:
-        """All memories, oldest first, as `import_` takes them."""
+        """All memories, oldest first, in the format of `import_`."""
         hidden = self._hidden()
         shown = (
             m for m in in_order(self._table, self.user_id) if not hidden.covers(m.id, m.sources)

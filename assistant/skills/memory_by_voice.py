@@ -27,12 +27,12 @@ TURNS = 50
 
 
 class MemoryCommands:
-    """One user's. Belongs to the event loop.
+    """One user's spoken commands. Belongs to the event loop.
 
     Args:
         conversation: the running one.
-        forget_questions: drops what is known of what was asked.
-        english: what is told is put in English words.
+        forget_questions: drops everything cached about questions.
+        english: the language is English, so replies may rephrase what was said.
     """
 
     def __init__(

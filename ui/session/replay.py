@@ -32,9 +32,10 @@ class PlayableRecording:
 
     @classmethod
     def of(cls, recording: Recording, path: Path) -> "PlayableRecording":
-        """
+        """The playable part of a recording.
+
         Raises:
-            StoreError: there is nothing in it that this version can show.
+            StoreError: it contains nothing that this version can show.
         """
         events, left_out = [], recording.damaged
         for row in recording.rows:

@@ -167,8 +167,8 @@ def echoes(
     named: Collection[str],
     lexicon: TextAnalyzer,
 ) -> set[str]:
-    """Ids of the exchanges in which the assistant said what stands in these texts, and the user had
-    not: it names one of `named`, and more words are the texts' own.
+    """Ids of the exchanges in which the assistant, but not the user, said what these texts contain:
+    the answer names one of `named`, and shares another word with the texts.
 
     Args:
         exchanges: ids, and both sides' words.

@@ -129,15 +129,15 @@ def attributed_sources(
     lexicon: TextAnalyzer,
     earlier: str = "",
 ) -> tuple[list[Source], set[str]]:
-    """The sources that the answer was made of, best first, and the words that told so.
+    """The sources an answer was based on, best first, and the words that identified them.
 
-    Several, where each says something that no other does, or where they say the same as fully:
-    forgetting one of them would change nothing. None, where the answer says that it doesn't know,
+    There are several if each says something that no other does, or if they say the same: forgetting
+    only one of them would change nothing. There are none if the answer says that it doesn't know,
     or has its words from elsewhere.
 
     Args:
         sources: the likeliest first.
-        earlier: what a question leans on that says little by itself ("And how old is he?").
+        earlier: what a question refers to that says little by itself ("And how old is he?").
     """
     said = answer.replace("’", "'")
     if not said.strip() or _UNKNOWING.search(said):
@@ -184,7 +184,7 @@ def _same(one: str, two: str) -> bool:
 
 
 def _covering(fits: Sequence[_Fit], weights: Mapping[str, float], *, mine: bool) -> list[_Fit]:
-    """The best, then whatever explains as much again of what is left."""
+    """The best, then whatever explains as much of the rest."""
     whole = sum(weights.values())
     best = max(fits, key=_order, default=None)
     if best is None or not _tells(best, whole, mine=mine):
@@ -208,7 +208,7 @@ def _order(fit: _Fit) -> tuple[float, int, int]:
 
 
 def _equal(one: _Fit, best: _Fit) -> bool:
-    """Whether it says all that the best one does."""
+    """Whether it says everything that the best one does."""
     return one.source == best.source or (
         one.shared >= best.shared and len(one.asked) >= len(best.asked)
     )
@@ -220,7 +220,7 @@ def _rest(fit: _Fit, left: set[str], weights: Mapping[str, float]) -> _Fit:
 
 
 def _tells(fit: _Fit, whole: float, *, mine: bool) -> bool:
-    """Whether the words it shares are no accident. What isn't asked about the user is mostly
+    """Whether the shared words are more than chance. What isn't asked about the user is mostly
     answered from general knowledge."""
     if not fit.shared:
         return False
@@ -232,8 +232,8 @@ def _tells(fit: _Fit, whole: float, *, mine: bool) -> bool:
 def _by_question(
     fits: Sequence[_Fit], asked: set[str], weights: Mapping[str, float]
 ) -> _Fit | None:
-    """ "Do I like coffee?" "No.": the likeliest that is about what was asked. An answer with names
-    or numbers of its own has them from elsewhere."""
+    """ "Do I like coffee?" "No.": the likeliest source about the subject of the question. An answer
+    with names or numbers of its own has them from elsewhere."""
     if any(weight == DISTINCT for weight in weights.values()):
         return None
     close = [fit for fit in fits if fit.source.near and len(fit.asked) >= LEAST_ASKED * len(asked)]

@@ -97,11 +97,11 @@ class AuditReport:
 def verify(
     table: MemoryTable, transcript: Transcript, texts: Sequence[str] = (), *, clean: bool = False
 ) -> AuditReport:
-    """Look at the stores. Blocking, for some seconds.
+    """Check the stores. Blocking, for some seconds.
 
     Args:
-        texts: to look for.
-        clean: write both stores anew first.
+        texts: to search for.
+        clean: rewrite both stores first.
 
     Raises:
         StoreError: something can't be read or, with `clean`, written.

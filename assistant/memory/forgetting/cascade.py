@@ -32,11 +32,12 @@ def cascade(
     ids: Iterable[str],
     exchanges: Collection[str],
 ) -> Cascade:
-    """
+    """Determine what goes with these memories and exchanges.
+
     Args:
-        everything: all of the user's memories by their ids.
-        ids: of memories that are to go, as far as they are there.
-        exchanges: those that go from the transcript.
+        everything: all of the user's memories by id.
+        ids: of memories to delete; missing ones are ignored.
+        exchanges: those that are deleted from the transcript.
 
     Raises:
         StoreError: the transcript can't be read.

@@ -50,10 +50,10 @@ class HidesItems(Protocol):
     def unhide(
         self, items: HiddenItems, exchanges: Sequence[tuple[str, Exchange]]
     ) -> Sequence[Exchange]:
-        """Returns exchanges of it that only this had kept.
+        """Undo `hide`. Returns exchanges that only this had kept.
 
         Args:
-            exchanges: those of it that the transcript has, each with its conversation's id.
+            exchanges: those in the transcript, each with its conversation's id.
         """
 
     def purged(self, items: HiddenItems, *, clean: bool) -> None:
@@ -78,14 +78,14 @@ class UndoResult:
 
 
 class ForgettingExecutor:
-    """One user's. In a session it belongs to the event loop; else it may be called from any, one
-    call at a time.
+    """Forgetting for one user. In a session it belongs to the event loop; otherwise it may be
+    called from any, one call at a time.
 
     Args:
-        purge: removes it for good, blocking; may raise StoreError, and then is called again.
-        memories: reads some by their ids; blocking.
-        hides: on the event loop; more may be added.
-        quiet: waits until nobody speaks; None where no session runs.
+        purge: deletes items for good; blocking; may raise StoreError, and is then called again.
+        memories: reads memories by id; blocking.
+        hides: called on the event loop; more may be added.
+        quiet: waits until nobody speaks; None if no session is running.
     """
 
     def __init__(
@@ -147,7 +147,7 @@ class ForgettingExecutor:
         return self.hidden
 
     async def load(self) -> None:
-        """Take up what is noted on the disk: by an earlier session, or by another process.
+        """Read what an earlier session or another process has recorded on disk.
 
         Raises:
             StoreError: the transcript can't be read.
@@ -171,20 +171,20 @@ class ForgettingExecutor:
             self._change()
 
     async def hide(self, exchanges: Collection[str], memories: Collection[str]) -> HiddenItems:
-        """From now on nobody sees it; from the end of the grace time on nobody can.
+        """Hide items at once; they are purged after the grace time.
 
         Raises:
-            StoreError: it is hidden, but could not be noted: only this session knows of it.
+            StoreError: they are hidden but could not be recorded, so only this session knows.
         """
         items = HiddenItems.of(self._user, exchanges, memories, self._now(), self._grace)
         await self._hide(items)
         return items
 
     async def purge_now(self, exchanges: Collection[str], memories: Collection[str]) -> PurgeResult:
-        """Out of sight at once, and gone for good when it returns, whoever speaks meanwhile.
+        """Hide items at once and delete them for good, even if somebody speaks.
 
         Raises:
-            StoreError: it is hidden, and is tried again by whoever comes next.
+            StoreError: they are hidden, and the next start or command will try again.
         """
         items = HiddenItems.of(self._user, exchanges, memories, self._now())
         self._awaited.add(items.id)
@@ -212,8 +212,7 @@ class ForgettingExecutor:
             self._emit(ForgettingBegan(items.id, items.exchanges, items.memories, items.due))
 
     async def undo(self, key: str | None = None) -> UndoResult | None:
-        """Bring back what was forgotten last, or under this id; None where that can't be brought
-        back any more.
+        """Bring back what was forgotten last, or under this id; None if it is too late.
 
         Raises:
             StoreError: the transcript can't be read or written; nothing has changed.
@@ -263,7 +262,7 @@ class ForgettingExecutor:
                 continue
 
     async def purge_due(self) -> bool:
-        """All that is due now; says whether nothing is left of it."""
+        """Purge everything due now; returns whether all of it is gone."""
         try:
             await self.load()
         except StoreError as error:
@@ -287,7 +286,7 @@ class ForgettingExecutor:
     # -- inside ---------------------------------------------------------------------------------
 
     async def _purge_one(self, items: HiddenItems) -> PurgeResult | None:
-        """None where somebody took it back. Raises what the purge does; it is hidden on then."""
+        """None if it was brought back. Raises what the purge does; it then stays hidden."""
         async with self._one_purge:
             if items not in self._hidden:
                 return None
@@ -306,7 +305,7 @@ class ForgettingExecutor:
         return result
 
     def _purge_wanted(self, items: HiddenItems) -> PurgeResult | None:
-        """Another process may have undone it, where this one can't be asked to."""
+        """Another process may have undone it, if this one can't be reached."""
         noted = self._read_notes()
         if items.id not in self._unnoted and all(each.id != items.id for each in noted):
             return None
@@ -315,7 +314,7 @@ class ForgettingExecutor:
         return result
 
     def _bring_back(self, items: HiddenItems) -> list[tuple[str, Exchange]]:
-        """Returns what the transcript has of it."""
+        """Unhide items in the transcript; returns its exchanges among them."""
         transcript = self._transcript()
         found = list(transcript.exchanges(self._user, set(items.exchanges)))
         transcript.unhide(self._user, items.id)
@@ -339,7 +338,7 @@ class ForgettingExecutor:
         self._changed.set()
 
     def _until_next(self) -> float | None:
-        """Never long: the clock may be set."""
+        """Never long, since the clock may be changed."""
         if not self._hidden:
             return None
         next_due = (min(each.due for each in self._hidden) - self._now()).total_seconds()
@@ -348,8 +347,8 @@ class ForgettingExecutor:
 
 @dataclass(frozen=True, slots=True)
 class ForgettingAccess:
-    """An executor, for who asks from a thread: it works on the event loop of the session that it
-    belongs to, or in that thread where there is none.
+    """An executor for callers on a thread: it works on the event loop of its session, or on the
+    caller's thread if there is no session.
 
     Args:
         live: the exchanges of the running conversation; called on its loop.
@@ -360,12 +359,12 @@ class ForgettingAccess:
     live: Callable[[], Sequence[Exchange]] = tuple
 
     def run(self, work: Coroutine[Any, Any, Result]) -> Result:
-        """Blocking; not from the loop's own thread. Raises as `work`, and StoreError where the
-        session ends."""
+        """Blocking; not from the loop's own thread. Raises as `work`, and StoreError if the session
+        ends."""
         return asyncio.run(work) if self.loop is None else run_on_loop(self.loop, work)
 
     def turns(self) -> list[AnsweredTurn]:
-        """Of the running conversation. Blocking."""
+        """The running conversation's exchanges. Blocking."""
 
         async def read() -> list[AnsweredTurn]:
             return [AnsweredTurn(each) for each in self.live()]
@@ -374,6 +373,6 @@ class ForgettingAccess:
 
 
 def done(items: HiddenItems, receipt: Receipt) -> ForgettingDone:
-    """What a face is told of a purge."""
+    """The event that tells user interfaces about a purge."""
     sums = (receipt.files, receipt.bytes, receipt.clean)
     return ForgettingDone(items.id, *sums, receipt.searched, receipt.unprovable)

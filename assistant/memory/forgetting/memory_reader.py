@@ -17,8 +17,8 @@ class MemoryReader(Protocol):
     def outlines(
         self, exchanges: Collection[str] | None = None, ids: Collection[str] = ()
     ) -> Everything:
-        """Quickly, and not in full: those that rest on these exchanges, and these memories, at
-        least; default: all."""
+        """Quick but incomplete memories: at least those based on these exchanges, and these
+        memories; default: all."""
 
     def some(self, ids: Collection[str]) -> Collection[Memory]:
         """Those of these that exist and are not hidden."""
@@ -74,10 +74,10 @@ class EmptyMemories:
 
 
 class StoredMemories:
-    """Where no session runs for the user.
+    """Used if no session is running for the user.
 
     Args:
-        ready: brings up the long-term memory, for what is found by meaning; may raise ModelError.
+        ready: loads the long-term memory, to search by meaning; may raise ModelError.
     """
 
     def __init__(self, user: str, table: MemoryTable, ready: Callable[[], UserMemory]) -> None:

@@ -77,12 +77,13 @@ class SearchPatterns:
         *,
         any_case: bool = False,
     ) -> "SearchPatterns":
-        """
+        """The patterns of these secrets.
+
         Args:
-            texts: each is looked for whole, and in pieces that would give it away.
-            blobs: vectors, as they are stored.
-            kept: texts that stay; what stands in them is no trace of what goes.
-            any_case: as typed, in small letters and in capitals.
+            texts: each is searched for whole, and in parts that would give it away.
+            blobs: vectors as they are stored.
+            kept: texts that stay; what occurs in them is no trace of what goes.
+            any_case: search for them as typed, in lower case and in upper case.
         """
         texts = list(dict.fromkeys(text for text in map(str.strip, texts) if text))
         wanted = [(number, piece) for number, text in enumerate(texts) for piece in _pieces(text)]
@@ -130,10 +131,10 @@ class SearchPatterns:
         return self._longest - 1
 
     def found_in(self, data: bytes, *, text: bool = False) -> set[int]:
-        """Which of the secrets stand in the data.
+        """The secrets that occur in the data.
 
         Args:
-            text: it is known to be text, in which short ones count.
+            text: the data is known to be text, in which short forms count.
         """
         return {form.secret for form in self._forms_in(data, text=text)}
 

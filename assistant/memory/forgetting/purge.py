@@ -44,12 +44,12 @@ def make_purge(
     memory: UserMemory | None = None,
     open_table: Callable[[], MemoryTable] | None = None,
 ) -> Purge:
-    """For whom the stores are not at hand when a purge is due.
+    """A purge for callers without open stores.
 
     Args:
-        memory: the user's long-term memory, loaded; None where nothing is remembered beyond the
+        memory: the user's long-term memory, loaded; None if nothing is remembered beyond the
             conversation.
-        open_table: opens memories of earlier sessions then, where there are any.
+        open_table: in that case, opens memories of earlier sessions, if there are any.
     """
 
     def run(items: HiddenItems) -> PurgeResult:
@@ -69,14 +69,14 @@ def purge(
     table: MemoryTable | None,
     memory: UserMemory | None = None,
 ) -> PurgeResult:
-    """Blocking, for some seconds. What is not there any more is gone already.
+    """Purge items. Blocking, for some seconds. Items that no longer exist are fine.
 
     Args:
-        table: None where there are no memories.
-        memory: the user's, where it is loaded: RAM and table change together through it.
+        table: None if there are no memories.
+        memory: the user's, if loaded: RAM and table then change together through it.
 
     Raises:
-        StoreError: something could not be read or written; it is to be called again.
+        StoreError: something could not be read or written; call it again later.
     """
     if memory is not None:
         memory.written()  # pending writes would reach the table afterwards

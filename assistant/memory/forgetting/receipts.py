@@ -69,7 +69,7 @@ MOST = 1_000
 
 
 def keep(root: Path, receipt: Receipt) -> None:
-    """Add one to those of a home.
+    """Add a receipt to those of a home.
 
     Raises:
         StoreError: it can't be written.
@@ -91,10 +91,10 @@ def keep(root: Path, receipt: Receipt) -> None:
 
 
 def read(root: Path) -> list[dict[str, Any]]:
-    """All of a home, oldest first; none where there is no file.
+    """All receipts of a home, oldest first; none if there is no file.
 
     Raises:
-        StoreError: it can't be read.
+        StoreError: the file can't be read.
     """
     path = Home(root).receipts
     try:

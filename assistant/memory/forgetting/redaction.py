@@ -51,10 +51,10 @@ class Redaction:
         return cls(user, frozenset(exchanges), frozenset(memories), turns, patterns)
 
     def without(self, conversation: str, rows: Sequence[Row]) -> list[Row] | None:
-        """What is left of a recording; None where nothing is to change.
+        """What is left of a recording; None if nothing changes.
 
         Args:
-            conversation: that was recorded; "" where that is not known.
+            conversation: the id of the recorded conversation; "" if unknown.
         """
         turns = self._turns(conversation, rows)
         left = [row for row in rows if row["event"].get("turn") not in turns]
@@ -137,10 +137,10 @@ class Redaction:
 
 
 def without_hidden(transcript: Transcript, conversation: str, rows: Sequence[Row]) -> Sequence[Row]:
-    """What of a recording may be shown while the user may still take the forgetting back.
+    """The rows of a recording that may be shown while something is hidden.
 
     Raises:
-        StoreError: what is hidden can't be known.
+        StoreError: it can't be determined what is hidden.
     """
     for user in transcript.hiding():
         for hidden in transcript.hidden(user):

@@ -31,9 +31,9 @@ FOUND = 20
 class ForgetRequest:
     """What somebody wants forgotten: one of these.
 
-    `that` is what was just told, or what the last answer was made of; `last` the last exchange.
-    `ids` name memories; `sources` takes the exchanges too that derived ones rest on. `about` is a
-    topic, `minutes` a span up to now, `today` since midnight.
+    `that` is what was just said, or what the last answer was based on; `last` the last exchange.
+    `ids` name memories; `sources` includes the exchanges that derived ones are based on. `about` is
+    a topic, `minutes` a span up to now, `today` everything since midnight.
     """
 
     that: bool = False
@@ -92,13 +92,13 @@ class Resolver:
         self._now = now
 
     def resolve(self, request: ForgetRequest, live: Sequence[AnsweredTurn] = ()) -> ForgetPlan:
-        """What a request means, from what is in RAM.
+        """What a request means, using RAM only.
 
         Args:
-            live: the running conversation, kept or not, with the memories in its prompts.
+            live: the running conversation, stored or not, with the memories in its prompts.
 
         Raises:
-            NothingMeant: there is nothing. SettingsError: the request is not as it must be.
+            NothingMeant: nothing matches. SettingsError: the request is malformed.
         """
         if request.that or request.conversation:
             return self._plan(request, self._around(live), live)
@@ -203,8 +203,8 @@ class Resolver:
     def _said(
         self, live: Sequence[AnsweredTurn], ids: Collection[str] | None = None
     ) -> list[Exchange]:
-        """All of these that the transcript has; default: all that isn't hidden; and what is
-        live."""
+        """Those of these exchanges that are in the transcript (default: all that aren't hidden),
+        and the live ones."""
         transcript = self._transcript()
         wanted = transcript.exchange_ids(self._user) if ids is None else ids
         kept = {each.id: each for _, each in transcript.exchanges(self._user, wanted)}

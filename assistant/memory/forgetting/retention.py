@@ -23,11 +23,12 @@ BREATH_S = 0.05
 
 
 class Retention:
-    """
+    """Expires old conversations.
+
     Args:
         conversation: the running one, which stays whatever its age.
-        stored: whether all that is to be remembered is in the store; while it is not, nothing is
-            removed that it could be made of.
+        stored: whether all memories are in the store; until then, nothing is deleted that they
+            could be made from.
     """
 
     def __init__(
@@ -60,10 +61,10 @@ class Retention:
                 logger.info("deleted %d exchanges of old conversations from the transcript", gone)
 
     async def expire(self, now: datetime) -> int:
-        """Remove what is too old at `now`; returns how many exchanges that were.
+        """Delete what is too old at `now`; returns the number of exchanges.
 
         Raises:
-            StoreError: the transcript could not be written; it can be called again.
+            StoreError: the transcript could not be written; call it again later.
         """
         if self._days is None:
             return 0

@@ -68,10 +68,10 @@ class ForgetPlan:
 def that(
     last: Sequence[AnsweredTurn], everything: Everything, lexicon: TextAnalyzer
 ) -> ForgetPlan | None:
-    """What "forget that" means; None where nothing has been said.
+    """What "forget that" means; None if nothing has been said.
 
     Args:
-        last: of the running conversation, oldest first: what the prompt held.
+        last: the turns of the running conversation that the prompt contained, oldest first.
     """
     turns = [turn for turn in last if turn.exchange.user_text.strip()]
     if not turns:
@@ -142,12 +142,12 @@ def about(
     recalled: Iterable[RecalledMemory],
     lexicon: TextAnalyzer,
 ) -> ForgetPlan | None:
-    """All that is about a topic: has all of its words, in whatever inflection, or is very like it;
-    None where there is nothing, or the topic is none ("him").
+    """Everything about a topic: what has all of its words, in any inflection, or is very similar.
+    None if there is nothing, or the text is no topic ("him").
 
     Args:
-        exchanges: of the whole transcript.
-        recalled: found by the topic, at leisure.
+        exchanges: the whole transcript's.
+        recalled: results of a search for the topic, without a deadline.
     """
     wanted = stems(topic, lexicon)
     if not wanted:
@@ -190,7 +190,7 @@ def _has(text: str, wanted: set[str], lexicon: TextAnalyzer) -> bool:
 
 
 def everything(exchanges: Iterable[str], memories: Everything) -> ForgetPlan | None:
-    """All that there is; None where there is nothing.
+    """Everything; None if there is nothing.
 
     Args:
         exchanges: ids of the whole transcript.
@@ -207,10 +207,10 @@ def everything(exchanges: Iterable[str], memories: Everything) -> ForgetPlan | N
 def named(
     memories: Sequence[Memory], everything: Everything, *, sources: bool = False
 ) -> ForgetPlan | None:
-    """These memories, and with what was said its whole exchange.
+    """These memories; a quote goes with its whole exchange.
 
     Args:
-        sources: the exchanges too that derived ones rest on.
+        sources: include the exchanges that derived ones are based on.
     """
     rests_on = memories if sources else [m for m in memories if m.kind is MemoryKind.EXCHANGE]
     keys = {source for memory in rests_on for source in memory.sources} - {ADDED_BY_USER}

@@ -57,10 +57,10 @@ def brought_back(result: UndoResult | None, *, english: bool = True) -> str:
 
 
 def known(topic: str | None, found: Sequence[Memory], *, english: bool = True) -> str:
-    """The answer to "what do you know about my dog": how much it is, and the newest of it.
+    """The answer to "what do you know about my dog": how much it is, and the newest.
 
     Args:
-        topic: None is the user.
+        topic: None means the user.
         found: newest first.
     """
     what = "you" if topic is None else spoken_topic(topic, english=english)

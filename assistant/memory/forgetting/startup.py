@@ -23,11 +23,12 @@ def purge_due_at_start(
     done: Callable[[HiddenItems, Receipt], object] = lambda _, __: None,
     on_gone: Callable[[str, Collection[str]], None] = lambda _user, _ids: None,
 ) -> Callable[[MemoryTable], None]:
-    """Whoever's it is: of nobody's anything is in RAM yet.
+    """A purge of due items of all users, before anything is read into RAM.
 
     Args:
-        done: told of what was due; not on the event loop.
-        on_gone: told whose exchanges, and which, were forgotten elsewhere and were here too.
+        done: called for each due item that was purged; not on the event loop.
+        on_gone: called with a user and the ids of their exchanges that were forgotten elsewhere and
+            existed here too.
     """
 
     def run(table: MemoryTable) -> None:

@@ -52,14 +52,14 @@ def patterns_of(
     deleted: Collection[str] = (),
     changed: Collection[str] = (),
 ) -> SearchPatterns:
-    """What to look for once these exchanges and memories are gone: call it before.
+    """What to search for once these exchanges and memories are gone; call it before.
 
-    What stays is no trace of what goes, whatever both say.
+    Words that also occur in what stays are not a trace of what goes.
 
     Args:
-        table: None where there are no memories.
+        table: None if there are no memories.
         deleted: ids of memories.
-        changed: memories that quote what goes, and will do so no more.
+        changed: ids of memories that stop quoting what goes.
 
     Raises:
         StoreError: something can't be read.
@@ -97,8 +97,8 @@ def _deleted(
     kept: Iterable[str],
     contexts: Collection[str],
 ) -> Iterator[tuple[list[str], list[bytes]]]:
-    """Texts and vectors of memories that go; what is also said by what stays has the same vector
-    there."""
+    """Texts and vectors of memories that go. Text that also occurs in what stays has the same
+    vector there."""
     asked, encoders, staying = list(ids), tuple(table.encoders()), {text.strip() for text in kept}
     for at in range(0, len(asked), IDS_AT_ONCE):
         some = asked[at : at + IDS_AT_ONCE]
@@ -125,8 +125,8 @@ def verify_gone(
     """Search everything; the home is the transcript's folder. Blocking, for some seconds.
 
     Args:
-        table: None where there are no memories.
-        exchanges, memories: how many were forgotten.
+        table: None if there are no memories.
+        exchanges, memories: the numbers of forgotten ones.
         breathe: called between pieces of a few milliseconds.
 
     Raises:
@@ -147,10 +147,10 @@ def verify_gone(
 def search_files(
     home: Home, patterns: SearchPatterns, folder: Path | None = None, breathe: Yield = lambda: None
 ) -> Iterator[Searched]:
-    """Every file as it is, by its holder.
+    """Search every file as it is, grouped by holder.
 
     Raises:
-        StoreError: one can't be read.
+        StoreError: a file can't be read.
     """
     by_holder: dict[str, list[Path]] = {}
     for path, holder in data_inventory.files(home, folder):
@@ -173,7 +173,7 @@ def search_files(
 def search_table(
     table: MemoryTable, patterns: SearchPatterns, breathe: Yield = lambda: None
 ) -> Searched:
-    """Every version of the table, its text and its vectors.
+    """Search every version of the table, texts and vectors.
 
     Raises:
         StoreError: it can't be read.
@@ -202,7 +202,7 @@ def search_tombstones(table: MemoryTable, patterns: SearchPatterns) -> Searched:
 
 
 def search_transcript(transcript: Transcript, patterns: SearchPatterns) -> Searched:
-    """Every row of every table. Raises StoreError: it can't be read."""
+    """Search every row of every table. Raises StoreError: it can't be read."""
     texts = transcript.texts()
     found = ("a row of the transcript",) if patterns.found_in_text(texts) else ()
     return Searched("transcript", versions=1, bytes=sum(map(len, texts)), found=found)

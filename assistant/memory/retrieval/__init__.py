@@ -1,1 +1,1 @@
-"""Finding what matters for a question, before the deadline."""
+"""Retrieval: finds the memories relevant to a question, within a deadline."""

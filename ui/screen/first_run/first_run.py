@@ -34,7 +34,7 @@ logger = logging.getLogger(__name__)
 
 
 def is_new(home: Home) -> bool:
-    """Nobody has used it yet."""
+    """Whether the home has never been used."""
     return not any(
         path.exists() for path in (home.settings_file, home.key_file, home.transcript, home.ledger)
     )

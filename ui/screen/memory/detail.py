@@ -52,11 +52,12 @@ class MemoryDetail(VerticalScroll, can_focus=True):
         yield Static(EMPTY, markup=False)
 
     def show(self, row: Row | None, found: Row | None = None, turn: Turn | None = None) -> None:
-        """
+        """Show a memory.
+
         Args:
-            row: as the request `show` answers, or a row of the table; None shows nothing.
-            found: the same as it was found, with its score.
-            turn: of this conversation, in which it was said.
+            row: as answered to the request `show`, or a row of the table; None shows nothing.
+            found: the same as a search result, with its score.
+            turn: the turn of this conversation in which it was said.
         """
         other = row is None or self.row is None or row["id"] != self.row["id"]
         self.row = row

@@ -17,9 +17,10 @@ def question(preview: Row) -> str:
 
 
 def details(rows: Sequence[Row]) -> str:
-    """
+    """The details below the question.
+
     Args:
-        rows: as the request with `preview` answers; the last one counts.
+        rows: as answered to the request with `preview`; the last one has the totals.
     """
     *listed, preview = rows
     going = [row for row in listed if row["event"] == "going"]

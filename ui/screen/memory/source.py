@@ -45,11 +45,12 @@ class Source:
         cursor: int,
         in_sight: Callable[[int, int], Sequence[int]],
     ) -> Shown:
-        """
+        """Load what should be shown.
+
         Args:
-            around: id of the memory that the cursor is to stand on, if it is among them.
-            cursor: where it is to stand otherwise.
-            in_sight: which pages are on the screen, with the cursor there and so many rows.
+            around: id of the memory for the cursor, if it is among them.
+            cursor: the cursor's row otherwise.
+            in_sight: the pages on the screen, given the cursor and the number of rows.
         """
         if self.text and not self.plain:
             return await self._recalled(around, cursor)

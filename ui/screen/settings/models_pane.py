@@ -70,10 +70,11 @@ class ModelsPane(Pane):
         home: Home,
         reason: Callable[[Settings], str | None],
     ) -> None:
-        """
+        """Create the pane.
+
         Args:
             reason: why the profile has its language model, and what a better one would need; None
-                where the settings name another one. Blocking; raises SettingsError.
+                if the settings name another. Blocking; raises SettingsError.
         """
         super().__init__(id="models")
         self._book = book

@@ -163,10 +163,10 @@ class VectorIndex:
             ]
 
     def search(self, query: ArrayLike, k: int) -> tuple[Rows, Cosines]:
-        """The k nearest rows, nearest first, and their cosines; fewer where there are fewer.
+        """The k nearest rows, nearest first, and their cosines; fewer if there are fewer.
 
-        Rows of the hot and the warm tier are never missed. Of the others those are found that are
-        among the `rescored` with the most signs in common with the query.
+        Rows of the hot and the warm tier are never missed. Others are found if they are among the
+        `rescored` whose signs differ least from the query's.
         """
         wanted = self._vector(query)
         with self._lock:
