@@ -237,5 +237,5 @@ async def test_while_the_assistant_ends_it_says_so(tmp_path: Path, talk: Convers
     ended = asyncio.new_event_loop()
     ended.close()
     async with bench(tmp_path, talk) as here:
-        with pytest.raises(StoreError, match="just ending"):
+        with pytest.raises(StoreError, match="shutting down"):
             ForgettingAccess(here.forgetting, ended).run(here.forgetting.pending())
