@@ -29,7 +29,7 @@ from ui.screen.first_run.models_step import ModelsStep, time_text
 from ui.screen.safe_app import SafeApp
 from ui.screen.unlock_dialog import RecoveryStep, SecretDialog, Unlocking
 from ui.session.model_downloads import Needed, Progress
-from ui.session.session import Plan
+from ui.session.plan import SessionPlan
 
 THINKING = Needed("a-model", "thinking", 1000)
 RECOVERY = "-".join(["ABCD"] * 14)
@@ -323,7 +323,7 @@ def test_a_session_takes_no_words_while_nothing_runs(tmp_path: Path) -> None:
     from ui.session.session import Live
 
     home = Home(tmp_path).create()
-    live = Live(home, Settings(), Vault(None, HomeLock(home, alone=False)), Plan())
+    live = Live(home, Settings(), Vault(None, HomeLock(home, alone=False)), SessionPlan())
     with pytest.raises(StoreError, match="is not running"):
         live.say("Hello.")
     live.release()

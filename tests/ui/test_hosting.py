@@ -33,12 +33,12 @@ from assistant.settings import Settings
 from ui.session import assistant_process
 from ui.session.assistant_process import AssistantFailed, AssistantProcess
 from ui.session.assistant_worker import EventWriter
-from ui.session.session import Plan
+from ui.session.plan import SessionPlan
 
 PATIENCE_S = 60.0
 """How long a busy machine may take; only a failing test waits so long."""
 MANY = 2000
-TYPED = Plan(typed=True, speak=False)
+TYPED = SessionPlan(typed=True, speak=False)
 LIGHT = Settings.model_validate(
     {
         "general": {"profile": "tiny"},

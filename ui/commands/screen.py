@@ -46,10 +46,11 @@ def run(args: argparse.Namespace, home: Home, loaded: Loaded) -> int:
         from ui.screen.first_run.first_run import FirstRun, is_new
         from ui.screen.run import draw
         from ui.screen.unlock_dialog import Unlocking
-        from ui.session.session import Live, Plan
+        from ui.session.plan import SessionPlan
+        from ui.session.session import Live
 
         unlocking = Unlocking(home, loaded.settings)
-        plan = Plan(tuple(args.input), args.output, record=args.record)
+        plan = SessionPlan(tuple(args.input), args.output, record=args.record)
         session = Live(home, loaded.settings, unlocking, plan)
         guide = FirstRun(home, new=is_new(home), listens=not plan.recordings)
         app = AssistantScreen(session, home, loaded, drawing_on(streams.out), guide)

@@ -17,7 +17,7 @@ from assistant.settings import Settings
 from data import located
 from ui.network_audit.audit import Attempt, NetworkAudit
 from ui.session.assistant_process import COMMAND, AssistantProcess
-from ui.session.session import Plan
+from ui.session.plan import SessionPlan
 
 TOLD = "My locker code is 4471."
 ASKED = "What is my locker code?"
@@ -58,11 +58,11 @@ async def converse_under_watch(
         home = Home(Path(folder) / "home").create()
         vault = Vault(None, HomeLock(home, alone=False))
         watched, environment = audit.watched(command), audit.environment(os.environ)
-        speech = Plan(recordings=(located(RECORDING),), output=Path(folder) / "answer.wav")
+        speech = SessionPlan(recordings=(located(RECORDING),), output=Path(folder) / "answer.wav")
         try:
             first = _Visit(home, vault, speech, watched, environment)
             await first.hold(trial, (TOLD,))
-            second = _Visit(home, vault, Plan(typed=True), watched, environment)
+            second = _Visit(home, vault, SessionPlan(typed=True), watched, environment)
             await second.hold(trial, (ASKED, FORGET), lasting_s)
         finally:
             vault.close()
@@ -83,7 +83,12 @@ class _Visit:
     """One session of the assistant, from start to end."""
 
     def __init__(
-        self, home: Home, vault: Vault, plan: Plan, command: list[str], environment: dict[str, str]
+        self,
+        home: Home,
+        vault: Vault,
+        plan: SessionPlan,
+        command: list[str],
+        environment: dict[str, str],
     ) -> None:
         self._spoken = bool(plan.recordings)
         self._events: asyncio.Queue[Event | AssistantError] = asyncio.Queue()

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from assistant.encryption import Vault
 from assistant.errors import AssistantError, StoreError
@@ -17,9 +16,7 @@ from assistant.paths import Home
 from assistant.settings import Settings
 from ui.process.unexpected import UnexpectedError
 from ui.session.assistant_worker import StartRequest
-
-if TYPE_CHECKING:
-    from ui.session.session import Plan
+from ui.session.plan import SessionPlan
 
 logger = logging.getLogger(__name__)
 
@@ -55,7 +52,7 @@ class AssistantProcess:
         self,
         home: Home,
         vault: Vault,
-        plan: "Plan",
+        plan: SessionPlan,
         hear: Heard,
         ended: Callable[[AssistantError], None],
         *,

@@ -2,9 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from assistant.errors import AssistantError, StoreError
@@ -12,6 +10,7 @@ from assistant.events import Event
 from assistant.ipc import Request, Row, send_request
 from assistant.paths import Home
 from assistant.settings import Settings
+from ui.session.plan import SessionPlan
 
 if TYPE_CHECKING:
     from assistant.encryption import Vault
@@ -59,18 +58,6 @@ class Session(Protocol):
         """Idempotent."""
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """Where the assistant listens and speaks; default: the machine's own devices."""
-
-    recordings: tuple[Path, ...] = ()
-    output: Path | None = None
-    typed: bool = False
-    speak: bool = True
-    record: Path | None = None
-    """Where to record the conversation; an empty name: in the home."""
-
-
 class Live:
     """An assistant in its own process.
 
@@ -80,7 +67,9 @@ class Live:
 
     live = True
 
-    def __init__(self, home: Home, settings: Settings, vault: "Vault | Unlock", plan: Plan) -> None:
+    def __init__(
+        self, home: Home, settings: Settings, vault: "Vault | Unlock", plan: SessionPlan
+    ) -> None:
         self._home = home
         self._settings = settings
         self._unlock = vault if callable(vault) else None
