@@ -286,7 +286,7 @@ def test_ordinary_changes_are_no_finding(house: House) -> None:
     house.table.update(changed)
     verified = house.verify(SECRET)
     assert verified.found == ()
-    assert "older versions that are left: 2." in verified.unprovable[0]
+    assert "older versions left: 2." in verified.unprovable[0]
 
 
 def test_words_that_were_changed_are_a_finding(house: House) -> None:
