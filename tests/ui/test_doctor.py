@@ -77,7 +77,7 @@ async def test_a_failing_check_stops_no_other(patient: CheckContext) -> None:
         "· D: Not measured.",
         "✓ E: Fine.",
         "",
-        "3 things need mending.",
+        "3 things need fixing.",
     ]
 
 

@@ -182,7 +182,7 @@ def test_a_copy_that_differs_is_thrown_away(plain: Home, monkeypatch: pytest.Mon
 
     with monkeypatch.context() as patch:
         patch.setattr(MemoryTable, "add", lambda *_: None)
-        with pytest.raises(StoreError, match="copy differs"):
+        with pytest.raises(StoreError, match="copy of the memories differs"):
             build_rekeying(plain, settings()).enable("passphrase", ask, quietly, quietly)
 
     assert content(plain).keys() == before.keys()
