@@ -57,5 +57,5 @@ def test_every_event_can_travel() -> None:
     [{}, {"type": "Unheard"}, {"type": "TurnHeard"}, {"type": "TurnHeard", "turn": "x", "text": 1}],
 )
 def test_what_is_no_event_is_told(row: dict[str, object]) -> None:
-    with pytest.raises(StoreError, match="that this version (knows|can read)"):
+    with pytest.raises(StoreError, match=r"that this version (knows|can read)"):
         event_json.event_from_json(row)
