@@ -226,7 +226,7 @@ class DeadlineMisses:
             self._told = True
             self._emit(
                 Notice(
-                    "Recall only searches by words: this machine is too busy to do more in time.",
+                    "Recall only matches words: this machine is too busy to do more in time.",
                     Severity.WARNING,
                     "Close busy programs, or choose a lighter profile.",
                 )

@@ -33,7 +33,7 @@ FADE_SHARE = 0.25
 most every `FADE_MOST` days."""
 FADE_MOST = 14.0
 NEAR = 0.5
-"""Least closeness of memories that are kept if only a time is asked for."""
+"""Minimum closeness of memories that are kept if only a time is asked for."""
 _NOTHING_ELSE = (
     "what who did do does was were have has had i we you me us my our tell told telling say said "
     "saying talk talked talking mention mentioned discuss discussed speak spoke happen happened "
