@@ -1,6 +1,6 @@
 """All settings, with their defaults and what they mean.
 
-In increasing precedence, they come from the defaults below, a TOML file in the home folder
+In increasing precedence, they come from the defaults below, a TOML file in the data folder
 (`settings.toml`), the environment (`ASSISTANT_SECTION__NAME`) and the command line's flags.
 `load` also reports where each value came from, for `assistant config`.
 """
@@ -185,8 +185,7 @@ class Memory(Section):
     Of memories that answer a question, up to 3 in 100 score lower; of those found for small talk, a
     third to three quarters. 0 includes all that fit."""
     profile_tokens: Annotated[int, Field(ge=0)] = 120
-    """Maximum number of tokens for what every prompt says about you: your name and what you
-    pinned."""
+    """Maximum number of tokens for what prompts say about you: your name and what you pinned."""
     prefill_ms: Positive = 300
     """Milliseconds that the model may spend reading memories. Even beyond that, a question gets its
     best three memories and anything else its best one."""
@@ -269,9 +268,9 @@ class Screen(Section):
 
 class Encryption(Section):
     mode: Literal["auto", "keyring", "passphrase", "off"] = "auto"
-    """How a new home keeps its key: in the system's keyring, behind a passphrase, or `off` (not
-    encrypted). `auto` uses the keyring if there is one. `assistant encryption` converts an existing
-    home."""
+    """How a new data folder keeps its key: in the system's keyring, behind a passphrase, or `off`
+    (not encrypted). `auto` uses the keyring if there is one. `assistant encryption` converts an
+    existing data folder."""
 
 
 class Settings(Section):

@@ -143,7 +143,7 @@ class Scheduler:
 
         Args:
             kind: only this kind.
-            most: most batches.
+            most: maximum number of batches.
             tell: called after each batch with the number of subjects done so far.
 
         Raises:

@@ -217,7 +217,7 @@ class _View:
 
 
 def _cut(text: str, cells: int) -> str:
-    """Cut to so many columns of a terminal; Chinese characters and emoji take two each."""
+    """Cut to this many columns of a terminal; Chinese characters and emoji take two each."""
     if cell_len(text) <= cells:
         return text
     return set_cell_size(text, cells - 1).rstrip() + "…"

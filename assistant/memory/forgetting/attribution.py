@@ -137,7 +137,8 @@ def attributed_sources(
 
     Args:
         sources: the likeliest first.
-        earlier: the turns that a question with little content ("And how old is he?") refers to.
+        earlier: the words before, if a question with little content ("And how old is he?") refers
+            to them.
     """
     said = answer.replace("’", "'")
     if not said.strip() or _UNKNOWING.search(said):

@@ -32,9 +32,9 @@ RUSTLE_S, RUSTLE_DBFS = 2.5, -24.0
 LEARNING_S = 1.0
 """Seconds for the canceller to learn the room, as at the start of a conversation."""
 HEARD_DB = 6.0
-"""If the loudspeaker raises the microphone's level by so many dB, there is an echo."""
+"""If the loudspeaker raises the microphone's level by this many dB, there is an echo."""
 LEFT_DB = 10.0
-"""If the residue is so many dB above the room's noise, it may be taken for speech."""
+"""If the residue is this many dB above the room's noise, it may be taken for speech."""
 
 
 @dataclass(slots=True)
