@@ -81,7 +81,7 @@ class JobResources:
     Args:
         memory: None if nothing is remembered beyond the conversation.
         llm: None if no model is loaded.
-        measured: the job that measures the language model's speed, for choosing one; None if the
+        measured: the benchmark of the language models' speed, for choosing one; None if the
             settings name it.
     """
 

@@ -210,8 +210,8 @@ class Curator:
         if changed:
             table.update(changed)
             _update(index, table, changed)
-        # Delete the expired ones last: after a kill, the next sweep finds through them what depends
-        # on them.
+        # Delete the expired ones last: if the process is killed, the next sweep still finds what
+        # depends on them.
         ids = [*sorted(gone - expired), *sorted(expired)]
         for start in range(0, len(ids), EXPIRED_AT_ONCE):
             self._remove(ids[start : start + EXPIRED_AT_ONCE], index, table)
