@@ -178,7 +178,7 @@ class Recalled(Event):
 
     `missed`: the question's embedding missed the deadline. The search used its words, and the
     embedding of what had been heard shortly before, if any; it found nothing if even that took too
-    long. `stand_in`: only the quick encoder was in time, not the stronger one. `brief`: there was
+    long. `stand_in`: only the fast encoder was in time, not the stronger one. `brief`: there was
     time to rank by words and meaning only."""
 
     turn: int

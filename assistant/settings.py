@@ -1,6 +1,6 @@
 """All settings, with their defaults and what they mean.
 
-In increasing precedence, they come from the defaults below, a TOML file in the home folder
+In increasing precedence, they come from the defaults below, a TOML file in the data folder
 (`settings.toml`), the environment (`ASSISTANT_SECTION__NAME`) and the command line's flags.
 `load` also reports where each value came from, for `assistant config`.
 """
@@ -150,7 +150,7 @@ class Context(Section):
     """Tokens for older exchanges that stay in the prompt beside their summary because they matter:
     standing requests, what you pinned, facts, what comes up often. 0 keeps none."""
     max_turns: int | None = Field(default=None, gt=0)
-    """Most turns kept in the prompt; default: limited by tokens alone."""
+    """Maximum number of turns kept in the prompt; default: limited by tokens alone."""
     summary_prompt: str = ""
     """Your own instructions for summarizing; default: the built-in ones."""
     resume_within_h: NonNegative = 4
@@ -179,13 +179,13 @@ class Memory(Section):
     """Name of a sentence encoder to use alone; default: the profile's, plus a faster one for when
     that one is late."""
     max_tokens: Count = 800
-    """Most tokens of a prompt that memories may take up."""
+    """Maximum number of tokens of a prompt that memories may take up."""
     least_score: Annotated[float, Field(ge=0)] = 0.5
     """Memories with a lower score stay out of the prompt: each takes time to read, and can mislead.
     Of memories that answer a question, up to 3 in 100 score lower; of those found for small talk, a
     third to three quarters. 0 includes all that fit."""
     profile_tokens: Annotated[int, Field(ge=0)] = 120
-    """Most tokens for what every prompt says about you: your name and what you pinned."""
+    """Maximum number of tokens for what prompts say about you: your name and what you pinned."""
     prefill_ms: Positive = 300
     """Milliseconds that the model may spend reading memories. Even beyond that, a question gets its
     best three memories and anything else its best one."""
@@ -268,9 +268,9 @@ class Screen(Section):
 
 class Encryption(Section):
     mode: Literal["auto", "keyring", "passphrase", "off"] = "auto"
-    """How a new home keeps its key: in the system's keyring, behind a passphrase, or `off` (not
-    encrypted). `auto` uses the keyring if there is one. `assistant encryption` converts an existing
-    home."""
+    """How a new data folder keeps its key: in the system's keyring, behind a passphrase, or `off`
+    (not encrypted). `auto` uses the keyring if there is one. `assistant encryption` converts an
+    existing data folder."""
 
 
 class Settings(Section):

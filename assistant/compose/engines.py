@@ -122,7 +122,7 @@ async def _told(bus: EventBus, role: str, name: str, load: Callable[[], Awaitabl
 
 
 def build_query_encoder(shop: ModelSelection, wanted: str | None = None) -> QueryEncoder:
-    """The profile's sentence encoder, or its quick one backed by a stronger one; `load` it before
+    """The profile's sentence encoder, or its fast one backed by a stronger one; `load` it before
     use. Blocking.
 
     Memories are encoded in full precision, on one thread. Questions are encoded with quantised
@@ -132,7 +132,7 @@ def build_query_encoder(shop: ModelSelection, wanted: str | None = None) -> Quer
         wanted: an encoder to use alone, in place of the profile's.
 
     Raises:
-        ModelMissing, ModelCorrupt: the quick one has to be pulled; the other is optional.
+        ModelMissing, ModelCorrupt: the fast one has to be pulled; the other is optional.
         SettingsError: `wanted` is not an encoder.
     """
     from models.encoder import EncoderProcess, OnnxEncoder

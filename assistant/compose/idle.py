@@ -81,8 +81,8 @@ class JobResources:
     Args:
         memory: None if nothing is remembered beyond the conversation.
         llm: None if no model is loaded.
-        measured: measures the model whose speed decides the choice of a model; None if the settings
-            choose.
+        measured: the benchmark of the language models' speed, for choosing one; None if the
+            settings name it.
     """
 
     settings: Settings

@@ -41,7 +41,7 @@ def open_command_memory(
     """Open the memories for a command, when no assistant has them open. Blocking.
 
     Args:
-        tell: told what became of a damaged store, and what was purged; default: the log is.
+        tell: called with notices about a damaged store and purges. Default: log them.
         vault: the home's; stays open. Default: opened without prompting anyone.
 
     Raises:

@@ -71,8 +71,8 @@ def start_session_memory(
     bus: EventBus,
     stack: AsyncExitStack,
 ) -> None:
-    """Read the memories, purge what is due and let commands reach all of it, beside the
-    conversation: nobody waits for LanceDB to be imported.
+    """Read the memories, purge what is due, then accept commands. Runs in the background, so that
+    the conversation does not wait for the import of LanceDB.
 
     Args:
         handlers: for requests that are not about memories, by their `act`.
@@ -88,7 +88,9 @@ def start_session_memory(
             gc.collect()
             # Searching 100,000 memories for garbage takes 0.17 s, during which nobody is heard.
             gc.freeze()
-            stack.callback(gc.unfreeze)  # or what is forgotten later would stay after a restart
+            # Otherwise, what is forgotten later would stay in RAM when the assistant restarts
+            # within this process.
+            stack.callback(gc.unfreeze)
             memory.session_user.strengthening.begin()
         stack.callback(asyncio.create_task(_forget_when_due(forgetting, bus)).cancel)
         if memory.session_user is not None:
@@ -100,7 +102,7 @@ def start_session_memory(
 
 
 async def _forget_when_due(forgetting: ForgettingExecutor, bus: EventBus) -> None:
-    """What is due is purged from now on; what was at the start is known to be gone."""
+    """Purge items when they become due. Those that were due at the start are already purged."""
     await load_forgetting(forgetting, bus)
     await forgetting.run()
 

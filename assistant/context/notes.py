@@ -23,13 +23,13 @@ FEWEST = 3
 """The best notes always included for a question, however slowly the model reads. Anything else can
 be answered without notes too, and gets one."""
 LONG = 80
-"""Most tokens per note; longer ones are cut. Spoken turns have 30 or fewer."""
+"""Maximum number of tokens per note; longer ones are cut. Spoken turns have 30 or fewer."""
 SHORT = LONG // 2
 """The same for the best three, if they alone take the model longer to read than allowed."""
 LONGEST_TEXT = 2000
 """Characters of a text that are considered; `LONG` tokens never have this many."""
 LONGEST_NAME = 40
-"""Most characters of a speaker's name."""
+"""Maximum number of characters of a speaker's name."""
 
 DATED = frozenset({"exchange", "event", "summary"})
 """Kinds that describe a moment. What always holds needs no date."""

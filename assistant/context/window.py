@@ -117,7 +117,7 @@ class ContextWindow:
         self._memory = settings.memory
         room = llm.context_tokens - settings.llm.max_answer_tokens - MARGIN
         self.budget = min(settings.context.max_context_tokens, room)
-        """Most tokens that a prompt may have."""
+        """Maximum number of tokens of a prompt."""
         self._system = system_prompt(settings.persona)
         self._base = llm.count_messages([Message("system", self._system)])
         self._room = self.budget - self._base

@@ -13,8 +13,8 @@ logger = logging.getLogger(__name__)
 
 SERVICE = "local-voice-assistant"
 LEAST_PRIORITY = 1
-"""Least priority of a backend that nobody chose; `keyring` advises against lower ones, such as a
-plain-text file."""
+"""Minimum priority of a backend that nobody chose; `keyring` advises against lower ones, such as
+a plain-text file."""
 
 
 def find_keyring() -> "KeyringBackend | None":

@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 PASSPHRASE_VARIABLE = "ASSISTANT_PASSPHRASE"
 NEW_PASSPHRASE_VARIABLE = "ASSISTANT_NEW_PASSPHRASE"
 LEAST_PASSPHRASE = 8
-"""Fewest characters of a passphrase."""
+"""Minimum number of characters of a passphrase."""
 
 SecretKind = Literal["passphrase", "new passphrase", "recovery key"]
 AskSecret = Callable[[SecretKind], str | None]
@@ -49,7 +49,7 @@ class Vault:
     Args:
         key: None if the home is not encrypted.
         recovery: the recovery key if the key was just created; must be shown once.
-        told: how the home differs from what the settings ask for, for the user.
+        told: a message to the user if the home differs from the settings.
     """
 
     key: MasterKey | None

@@ -59,7 +59,7 @@ class SchedulerProxy:
         """Start a run.
 
         Args:
-            most: most batches; default: until nothing is due.
+            most: maximum number of batches; default: until nothing is due.
 
         Raises:
             StoreError: a run is in progress.

@@ -35,7 +35,7 @@ from assistant.settings import Idle
 logger = logging.getLogger(__name__)
 
 LONGEST_PAUSE_S = 600.0
-"""Most seconds between two checks whether something is due, if nothing has happened."""
+"""Maximum number of seconds between two checks whether something is due, if nothing happens."""
 CANCEL_TIMEOUT_S = 5.0
 """Seconds after which cancelled work is abandoned: a model may not notice the cancellation."""
 LATE_S = 0.05
@@ -143,7 +143,7 @@ class Scheduler:
 
         Args:
             kind: only this kind.
-            most: most batches.
+            most: maximum number of batches.
             tell: called after each batch with the number of subjects done so far.
 
         Raises:

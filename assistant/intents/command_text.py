@@ -30,13 +30,13 @@ def words_of_names(names: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
 MOST_WORDS = 24
 """No command is longer; length is the first thing that tells talk from commands."""
 LONGEST_HEARD = 3
-"""Most consecutive words that a recogniser may have written in place of others."""
+"""Maximum number of consecutive words that a recogniser may have written in place of others."""
 LONGEST_STUTTER = 4
-"""Most words that are repeated at once, by mistake or for emphasis."""
+"""Maximum number of words repeated at once, by mistake or for emphasis."""
 LEAST_MISSPELT = 6
-"""Fewest letters of a word in which one may be wrong."""
+"""Minimum number of letters of a word in which one wrong letter is tolerated."""
 LEAST_NAME = 3
-"""Fewest letters of a name in which one may be wrong."""
+"""Minimum number of letters of a name in which one wrong letter is tolerated."""
 
 _TOKEN = re.compile(r"\d+(?:[.,]\d+)?|[^\W\d_]+(?:['’][^\W\d_]+)*")
 _PAUSE = re.compile(r"[,.;:!?…—–]| -")

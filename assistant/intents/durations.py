@@ -18,7 +18,7 @@ class Durations:
     """How durations are expressed in one language."""
 
     shapes: tuple[tuple[re.Pattern[str], float], ...]
-    """Each with the count it has if none is spoken."""
+    """Each pattern, with the count assumed if none is spoken."""
     numbers: Mapping[str, int]
     fractions: Mapping[str, float]
     units: Mapping[str, int]

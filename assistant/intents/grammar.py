@@ -18,9 +18,9 @@ from assistant.language.numbers import CARDINALS, SCALES
 from data import located
 
 LONGEST_NAME = 10
-"""Most words in what a user names; durations have fewer."""
+"""Maximum number of words in what a user names; durations have fewer."""
 LONGEST_OBJECT = 24
-"""Most words in the object of forgetting: "everything that I told you about ..."."""
+"""Maximum number of words in the object of forgetting: "everything that I told you about ..."."""
 OBJECTS = frozenset({"object", "memory"})
 """Slots that hold an object of forgetting."""
 _TOKEN = re.compile(r"<\w+>|\{\w+\}|[\[\]()|?*]|[\w']+")

@@ -19,7 +19,7 @@ from assistant.intents.command_text import (
 from assistant.intents.grammar import CommandLanguage, Pattern, bare, language, line
 
 TWICE_WORDS = 14
-"""Most words of an utterance with two commands."""
+"""Maximum number of words of an utterance with two commands."""
 ENGLISH = "en"
 
 

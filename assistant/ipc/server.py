@@ -42,9 +42,9 @@ logger = logging.getLogger(__name__)
 
 
 LONGEST_PATH = 100
-"""Most bytes of a socket's path; systems allow 104 or 108, including a zero at the end."""
+"""Maximum number of bytes of a socket's path; systems allow 104 or 108, including a final zero."""
 LONGEST_REQUEST = 1 << 30
-"""Most bytes of a request; an import is one line."""
+"""Maximum number of bytes of a request; an import is one line."""
 
 
 class RequestServer:

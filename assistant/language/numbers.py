@@ -22,7 +22,7 @@ NUMBERS = CARDINALS | SCALES | ORDINALS
 
 _ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)")
 LONGEST = 3
-"""Most digits before "hundred" or "thousand"."""
+"""Maximum number of digits before "hundred" or "thousand"."""
 _ALONE = frozenset({"one", "second"})
 
 

@@ -15,11 +15,11 @@ from assistant.language.third_person import first_person
 from assistant.language.word_lists import words_of
 
 LONGEST = 12
-"""Most words of a phrase that is read back."""
+"""Maximum number of words of a phrase that is read back."""
 LOOKED_AT = 400
 """Characters considered: of a pasted megabyte, only the beginning is read back."""
 SHORTEST_CUT = 5
-"""Fewest words left when a phrase is cut between two clauses."""
+"""Minimum number of words left when a phrase is cut between two clauses."""
 
 TURNED = {
     "i": "you", "i'm": "you're", "im": "you're", "i've": "you've", "ive": "you've",

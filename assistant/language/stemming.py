@@ -14,7 +14,8 @@ from assistant.language.word_lists import synonyms, words_of
 from data import located
 
 LONGEST = 40
-"""Most characters of a word that count; anything longer is no word, and need not fill memory."""
+"""Maximum number of characters of a word that count; anything longer is no word, and need not fill
+memory."""
 REMEMBERED = 200_000
 """Words whose stems are cached before the cache is emptied."""
 

@@ -42,7 +42,7 @@ class IndexSync:
 
     Args:
         tell: receives events; any thread may call it.
-        try_later: schedules another `read` after so many seconds.
+        try_later: schedules another `read` after a number of seconds.
     """
 
     def __init__(

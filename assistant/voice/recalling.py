@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 
 HANG_TIMEOUT_S = 0.1
 """Seconds. The recaller keeps the deadline itself, and even if the whole process ran late it can
-still return a search by words. One that hangs is abandoned this long after the deadline."""
+still return a word search. One that hangs is abandoned this long after the deadline."""
 
 
 class Recaller(Protocol):

@@ -102,7 +102,7 @@ def read_published(folder: Path, adapter: Path | None = None) -> Published:
     if kind not in ARCHITECTURES or config.get("hidden_act") != "gelu":
         raise ModelFailed(f"The encoder in {folder} is of a kind that can't be prepared: {kind}.")
     if not pooling.get("pooling_mode_mean_tokens"):
-        raise ModelFailed(f"The encoder in {folder} doesn't take the mean of its tokens.")
+        raise ModelFailed(f"The encoder in {folder} is not supported: it doesn't use mean pooling.")
     added = read_adapter(adapter, weights) if adapter else {}
     layers = tuple(range(int(config["num_hidden_layers"])))
     return Published(config, weights, ARCHITECTURES[kind], added, layers)

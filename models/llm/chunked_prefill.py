@@ -43,7 +43,7 @@ class ChunkedPrefill:
         post: calls the engine's own HTTP interface; raises OSError, ValueError, LookupError.
         busy: whether the engine is still in a step of a cancelled request.
         context: size of the slot, in tokens.
-        most: most tokens per step of the engine.
+        most: maximum number of tokens per step of the engine.
     """
 
     def __init__(

@@ -286,7 +286,7 @@ class LlamaCpp:
             ) from error
         except WorkerDied as error:
             raise ModelFailed(
-                f"The language model {self.name} ended while it was loaded ({error})."
+                f"The language model {self.name} ended while it was being loaded ({error})."
             ) from error
         except TimeoutError as error:
             raise ModelFailed(
@@ -310,8 +310,8 @@ class LlamaCpp:
 
     def _begin(self) -> asyncio.Task[Worker]:
         start = asyncio.create_task(self._start())
-        # Waiting callers get its exception. If there are none, retrieve it here, or asyncio would
-        # complain that nobody did.
+        # Waiting callers get its exception. If there are none, retrieve it here; otherwise asyncio
+        # would complain that nobody did.
         start.add_done_callback(lambda done: done.cancelled() or done.exception())
         return start
 

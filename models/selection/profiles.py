@@ -132,7 +132,7 @@ def choose_profile(
 
     Args:
         anew: for a download. Probes again, in case the machine was busy the first time (the better
-            result counts), and takes a suitable model whatever is on the machine.
+            result counts), and takes a suitable model even if another is on the machine.
 
     Raises:
         SettingsError: there is no such profile.
@@ -156,7 +156,7 @@ def choose_profile(
     substitute = None if ready or anew or engine else _substitute(store, ground)
     if substitute is not None:
         suitable = store.catalogue.get(candidates[0]).title
-        why = f"{why} {suitable} would suit this machine, but has not been downloaded."
+        why = f"{suitable} would suit this machine, but has not been downloaded; {why}"
         llm, ground = substitute, Ground.ABSENT
     title = store.catalogue.get(llm).title
     profile = replace(SMALL, name="default", llm=llm)
@@ -209,7 +209,7 @@ def _for_machine(
         notes.add(hardware, stream_rate=rate)
     expected = expected_speed(rate, store.catalogue.get(STRONG[-1]).bytes)
     if expected < SPEECH_TOKENS_PER_S:
-        would = f"this one is expected to write {_rate(expected)}"
+        would = f"on this processor, it is expected to write {_rate(expected)}"
         return (SMALL.llm,), Ground.SPEED, f"{has}. {_needs_writing()}; {would}."
     would = f"a 1.5B model is expected to write {_rate(expected)} tokens a second"
     return STRONG, Ground.FITS, f"{has}, and {would}."
@@ -217,17 +217,17 @@ def _for_machine(
 
 def _needs_writing() -> str:
     enough = f"{SPEECH_TOKENS_PER_S:.0f} tokens a second"
-    return f"A 1.5B model would need a processor that writes {enough}"
+    return f"A 1.5B model must write {enough}"
 
 
 def _too_slow(measured: Speed) -> str:
     if measured.writing < SPEECH_TOKENS_PER_S:
-        wrote = f"this one wrote {_rate(measured.writing)} when nothing else was running"
+        wrote = f"here it wrote {_rate(measured.writing)} when nothing else was running"
         return f"{_needs_writing()}; {wrote}."
     took = math.ceil(10 * measured.first_clause_s) / 10
     return (
-        "A 1.5B model would need a processor that gets to the first clause of an answer within "
-        f"{FIRST_CLAUSE_S:.0f} s; this one took {took:.1f} s when nothing else was running."
+        f"A 1.5B model must finish the first clause of an answer within {FIRST_CLAUSE_S:.0f} s; "
+        f"here it took {took:.1f} s when nothing else was running."
     )
 
 

@@ -21,9 +21,9 @@ class PhonemeGroup:
 
 
 MOST_WORDS = 3
-"""Most words in one group."""
+"""Maximum number of words in one group."""
 MOST_GROUPS = 12
-"""Most groups of one word: a long number."""
+"""Maximum number of groups of one word, such as a long number."""
 UNEVEN = 0.8
 """The cost of each deviation from one word per group."""
 

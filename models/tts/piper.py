@@ -21,7 +21,7 @@ from models.tts.trimming import Trimmer
 from models.tts.word_times import estimate_word_times
 
 PAUSES_S = {".": 0.22, "!": 0.22, "?": 0.22, ",": 0.12, ";": 0.16, ":": 0.16}
-"""Most seconds of silence kept after the last sound, by the mark that ends the text."""
+"""Maximum seconds of silence kept after the last sound, by the mark that ends the text."""
 RUN_ON_S = 0.05
 """The same if the text goes on without a mark."""
 PEAK = 0.75

@@ -15,7 +15,7 @@ class Trimmer:
     Args:
         rate: Hz.
         quiet: root mean square over 5 ms below which sound counts as silence.
-        pause_s: most seconds of silence kept after the last sound.
+        pause_s: maximum seconds of silence kept after the last sound.
     """
 
     def __init__(self, rate: int, quiet: float, pause_s: float) -> None:

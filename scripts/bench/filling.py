@@ -103,7 +103,7 @@ def mixtures(seeds: Vectors, count: int, random: np.random.Generator) -> Vectors
 
 def fill(memories: Path, beside: Path, count: int, encoder: QueryEncoder) -> Filled:
     """Write `count` memories, an eighth of them facts at most, into a new table in `memories`, and
-    the same rows for other stores, with the quick encoder's vectors, into the folder `beside`."""
+    the same rows for other stores, with the fast encoder's vectors, into the folder `beside`."""
     others, facts = said_and_asked()
     facts = facts[: max(1, count // 8)]
     both = [each for each in (encoder, encoder.stronger) if each is not None]

@@ -5,7 +5,7 @@ import unicodedata
 from datetime import date
 
 SHORT = 3
-"""Letters up to which a stem is a whole word, or "son" would be found in "song"."""
+"""Maximum length of a stem that must match a whole word; otherwise "son" would match "song"."""
 MONTHS = (
     "january", "february", "march", "april", "may", "june",
     "july", "august", "september", "october", "november", "december",

@@ -47,7 +47,7 @@ class Ours:
 
     Args:
         beside: memories that are no turns. A fact stands for the turn that it was taken from.
-        extras: what was made of turns, by their ids, with vectors of the quick encoder.
+        extras: what was made of turns, by their ids, with vectors of the fast encoder.
         enrichment: what of it counts.
     """
 

@@ -95,7 +95,7 @@ def test_trouble_with_the_disk_is_told_and_costs_nothing(tmp_path: Path) -> None
         memories = Home(tmp_path).memories
         forbid_writing(memories)
         talk.say("My bird is called Pip.")
-        talk.wait_for("notice", text=f"The memory {memories} can't be written.")
+        talk.wait_for("notice", text=f"The memory store {memories} can't be written.")
         forbid_writing(memories, undo=True)
         talk.wait_for("notice", text="Memories are being stored again.")
         talk.end_input()
@@ -124,7 +124,7 @@ def test_a_store_of_a_newer_version_is_told_and_left_alone(
     before = contents(memories / "memories.lance")
     assert before
     with Talk(tmp_path, *TINY, env=REMEMBERING) as talk:
-        said = f"The memory {memories} was written by a newer version of this program."
+        said = f"The memory store {memories} was written by a newer version of this program."
         talk.wait_for("notice", text=said)
         talk.say("My dog is called Max.")
         talk.wait_for("turn")
@@ -169,7 +169,7 @@ def test_a_second_assistant_on_one_store_is_refused_it_and_goes_on(tmp_path: Pat
             with Talk(tmp_path / home, *TINY, env=shared) as other:
                 told = other.wait_for("notice")["text"]
                 process = f"(process {first.process.pid})"
-                assert told == f"The memory {store} is in use by another assistant {process}."
+                assert told == f"The memory store {store} is in use by another assistant {process}."
                 other.say("My cat is called Kim.")
                 other.wait_for("turn")
                 other.end_input()

@@ -129,7 +129,7 @@ def test_two_machines_share_it_encrypted_with_one_key(server: ThreadedMotoServer
 
 def test_a_second_writer_is_refused_until_the_first_has_closed(server: ThreadedMotoServer) -> None:
     first = open_table(server)
-    said = rf"The memory {URI} is in use by another assistant \(process \d+ on .+\)\."
+    said = rf"The memory store {URI} is in use by another assistant \(process \d+ on .+\)\."
     with pytest.raises(StoreError, match=said):
         open_table(server)
     first.add([memory("the first goes on")])
@@ -230,7 +230,9 @@ def test_a_server_that_is_away_for_a_while(
         _, port = server.get_host_and_port()
         server.stop()
         threading.Event().wait(1)
-        with pytest.raises(StoreError, match=rf"The memory {URI} can't be reached\.") as caught:
+        with pytest.raises(
+            StoreError, match=rf"The memory store {URI} can't be reached\."
+        ) as caught:
             table.add([told])
         assert caught.value.mend is not None
         back = ThreadedMotoServer(ip_address="127.0.0.1", port=port, verbose=False)
@@ -244,11 +246,13 @@ def test_a_server_that_is_away_for_a_while(
 
 
 def test_nobody_listening_is_one_sentence() -> None:
-    with pytest.raises(StoreError, match=rf"The memory {URI} can't be reached\.") as caught:
+    with pytest.raises(StoreError, match=rf"The memory store {URI} can't be reached\.") as caught:
         MemoryTable.open(URI, storage_options=options("http://127.0.0.1:9"))
     assert caught.value.mend is not None
 
 
 def test_a_bucket_that_is_not_there_is_one_sentence(server: ThreadedMotoServer) -> None:
-    with pytest.raises(StoreError, match=r"There is no bucket for the memory s3://nowhere/home\."):
+    with pytest.raises(
+        StoreError, match=r"There is no bucket for the memory store s3://nowhere/home\."
+    ):
         MemoryTable.open("s3://nowhere/home", storage_options=options(endpoint(server)))

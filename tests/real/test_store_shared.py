@@ -74,7 +74,7 @@ def test_a_store_that_is_away_at_the_start_and_later_costs_nothing(
     server.stop()
     with Talk(tmp_path, *TINY, env=env) as talk:
         away = talk.wait_for("notice", severity="warning")
-        assert away["text"] == f"The memory {URI} can't be reached."
+        assert away["text"] == f"The memory store {URI} can't be reached."
         talk.say("My cat is called Kim.")  # the conversation goes on
         talk.wait_for("turn")
         done = subprocess.run(
@@ -86,7 +86,7 @@ def test_a_store_that_is_away_at_the_start_and_later_costs_nothing(
             check=False,
         )
         assert (done.returncode, done.stdout) == (5, "")
-        assert done.stderr.startswith(f"The memory {URI} can't be reached.\n")
+        assert done.stderr.startswith(f"The memory store {URI} can't be reached.\n")
         server = start_again(server)
         talk.wait_for("notice", text="Memories are being stored again.")
         talk.say("My dog is called Max.")
@@ -115,7 +115,9 @@ def test_a_second_machine_reads_what_the_first_writes_and_writes_when_it_has_gon
         first.wait_for("turn")
         with Talk(tmp_path / "there", *TINY, env=env) as second:
             refused = second.wait_for("notice", severity="warning")["text"]
-            assert refused.startswith(f"The memory {URI} is in use by another assistant (process ")
+            assert refused.startswith(
+                f"The memory store {URI} is in use by another assistant (process "
+            )
             assert second.wait_for("memories")["count"] == 2
             second.say("Tell me, what is my dog called?")
             used = second.wait_for("turn")["memories"]

@@ -38,7 +38,7 @@ def rows(home: Path) -> Iterator[str]:
 
 
 def marked(home: Path) -> set[str]:
-    """Ids of the exchanges that must not be made anew."""
+    """Ids of the exchanges that must not be made again."""
     with closing(sqlite3.connect(home / "transcript.sqlite3")) as db:
         return {row[0] for row in db.execute("SELECT exchange FROM forgotten")}
 

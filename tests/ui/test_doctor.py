@@ -133,9 +133,9 @@ async def test_a_disk_that_is_too_full_is_told(
     ("room", "back", "left", "verdict", "said"),
     [
         (-60.0, -58.0, -60.0, CheckStatus.GOOD, "does not hear"),
-        (-60.0, -24.0, -58.0, CheckStatus.GOOD, "canceller leaves -58"),
-        (-60.0, -24.0, -30.0, CheckStatus.BAD, "canceller leaves -30"),
-        (-90.0, -20.0, -70.0, CheckStatus.GOOD, "canceller leaves -70"),
+        (-60.0, -24.0, -58.0, CheckStatus.GOOD, "-58 after echo cancellation"),
+        (-60.0, -24.0, -30.0, CheckStatus.BAD, "-30 after echo cancellation"),
+        (-90.0, -20.0, -70.0, CheckStatus.GOOD, "-70 after echo cancellation"),
     ],
 )
 def test_echo_is_judged_by_what_is_left(
@@ -231,4 +231,4 @@ async def test_a_store_that_cannot_be_had_is_bad(home: Home) -> None:
     checks = [("Memories", check_store)]
 
     assert await run_checks(CheckContext(home, nowhere), checks, out, as_json=False) == 1
-    assert out.getvalue().startswith(f"✗ Memories: The memory {home.root / 'file'} failed: ")
+    assert out.getvalue().startswith(f"✗ Memories: The memory store {home.root / 'file'} failed: ")

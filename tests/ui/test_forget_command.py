@@ -144,7 +144,8 @@ def test_without_a_terminal_several_need_a_yes(
         if what:
             assert out == []
             assert err[0] == (
-                f"That would forget {what}, and there is no terminal to ask at: --yes agrees to it."
+                f"This would forget {what}. Confirm it with --yes, since there is no terminal to"
+                " ask on."
             )
             assert "--preview" in err[1]
     types("y")

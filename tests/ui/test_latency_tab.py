@@ -45,7 +45,7 @@ def test_a_stand_in_is_told_apart_from_a_miss() -> None:
     assert ["recall late" in line for line in lines] == [True, False, False]
     assert ["stand-in" in line for line in lines] == [False, True, False]
     assert len({len(line) for line in lines}) == 1
-    assert "late in 1 of 3 turns, by the quick encoder in 1" in usual(state.turns).plain
+    assert "late in 1 of 3 turns, with the fast encoder in 1" in usual(state.turns).plain
 
 
 def turns(*latencies: Latency) -> list[Turn]:

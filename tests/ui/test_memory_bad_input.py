@@ -93,7 +93,7 @@ def test_a_store_of_a_newer_version_is_left_alone(
     code, out, err = run("list")
     assert (code, out) == (5, "")
     assert one_sentence(err) == (
-        f"The memory {home.memories} was written by a newer version of this program."
+        f"The memory store {home.memories} was written by a newer version of this program."
     )
 
 
@@ -104,7 +104,7 @@ def test_a_store_that_another_has_open_is_refused(
     with closing(MemoryTable.open(str(home.memories))):
         code, out, err = run("add", "Tea.")
     assert (code, out) == (5, "")
-    assert one_sentence(err).startswith(f"The memory {home.memories} is in use by another")
+    assert one_sentence(err).startswith(f"The memory store {home.memories} is in use by another")
 
 
 def test_a_home_that_cannot_be_written_is_one_sentence(home: Home) -> None:

@@ -86,7 +86,7 @@ def test_the_command_filters_leafs_and_looks_for_letters(run: Run) -> None:
     assert listed("--state", "never-recalled") == ["[never recalled] Rain."]
     assert len(run("list", "--since", "2026-11-23", "--before", "2026-11-25")[1]) == 2
     assert "Max is a dog." in run("list", "--offset", "3", "--limit", "1")[1][0]
-    assert run("list", "--offset", "3", "--limit", "1")[1][1].startswith("Up to 4 of 5")
+    assert run("list", "--offset", "3", "--limit", "1")[1][1].startswith("Memories 4 to 4 of 5")
     assert run("list", "--state", "being-forgotten")[1] == ["No memory matches."]
     found = run("search", "--plain", "max")[1]
     assert [line.split("  ")[-1] for line in found] == ["MAX barks at night.", "Max is a dog."]

@@ -190,10 +190,10 @@ def test_what_the_voice_would_leave_out_is_told(run: Run) -> None:
     run("add", "Tea, never coffee.")
 
     assert run("search", "where is the spare key")[1][-1] == (
-        "1 of the 2 are too far off: the voice leaves out scores below 0.5."
+        "1 of 2 score too low to be recalled in a conversation (below 0.5)."
     )
     assert run("search", "football")[1][-1] == (
-        "None of them is close enough: the voice leaves out scores below 0.5."
+        "All score too low to be recalled in a conversation (below 0.5)."
     )
 
 

@@ -278,8 +278,7 @@ async def test_a_choice_is_told_once_and_again_when_it_changes(machine: Machine)
     machine.live(timedelta(days=8))
     [down] = await told(machine.choice, machine)
     assert down.text.endswith(
-        "A 1.5B model would need a processor that writes 5 tokens a second; "
-        "this one wrote 3 when nothing else was running."
+        "A 1.5B model must write 5 tokens a second; here it wrote 3 when nothing else was running."
     )
     assert await told(machine.choice, machine) == []
     machine.speed = FAST
@@ -300,8 +299,8 @@ def test_a_slow_first_clause_is_given_as_the_reason(machine: Machine) -> None:
     machine.live(timedelta(days=1))
 
     assert machine.choice.reason.endswith(
-        "A 1.5B model would need a processor that gets to the first clause of an answer within "
-        "4 s; this one took 6.2 s when nothing else was running."
+        "A 1.5B model must finish the first clause of an answer within 4 s; "
+        "here it took 6.2 s when nothing else was running."
     )
 
 
@@ -309,7 +308,7 @@ def test_what_just_misses_a_limit_does_not_look_as_if_it_met_it(machine: Machine
     machine.speed = Speed(60.0, 4.99)
     machine.live(timedelta(days=1))
 
-    assert "this one wrote 4.9 when" in machine.choice.reason
+    assert "here it wrote 4.9 when" in machine.choice.reason
 
 
 # -- without a download -------------------------------------------------------------------------
@@ -324,9 +323,8 @@ def test_a_machine_that_should_change_but_lacks_the_model_goes_on_with_what_it_h
 
     choice = machine.choice
     assert (choice.profile.llm, choice.absent, choice.ground) == (CODER, SMALL.llm, Ground.ABSENT)
-    assert choice.reason.endswith(
-        "Qwen2.5-Coder 0.5B Instruct would suit this machine, but has not been downloaded."
-    )
+    suitable = "Qwen2.5-Coder 0.5B Instruct would suit this machine"
+    assert f": {suitable}, but has not been downloaded; this machine has " in choice.reason
     download = choose_profile("default", LAPTOP, store, notes, fast, anew=True)
     assert (download.profile.llm, download.absent) == (SMALL.llm, None)
 

@@ -62,7 +62,7 @@ async def test_an_index_that_fails_again_and_again_is_made_anew_once(
         assert "My dog is called Max." in await recalled(memory, "Where is Max?")
     assert sum(isinstance(event, MemoriesRead) for event in home.events) == 2
     assert [e.text for e in home.events if isinstance(e, Notice)] == [
-        "Recall only searches by words: this machine is too busy to do more in time."
+        "Recall only matches words: this machine is too busy to do more in time."
     ]
 
 

@@ -70,7 +70,7 @@ def test_a_second_writer_is_refused_with_the_first_ones_number(
     table: MemoryTable, tmp_path: Path
 ) -> None:
     folder = tmp_path / "memory"
-    said = f"The memory {folder} is in use by another assistant (process {os.getpid()})."
+    said = f"The memory store {folder} is in use by another assistant (process {os.getpid()})."
     assert in_a_child(opening, folder) == [said]
     with pytest.raises(StoreError) as caught:
         MemoryTable.open(str(folder))
@@ -176,7 +176,7 @@ def test_damage_is_one_sentence_with_a_mend(tmp_path: Path, which: str, how: str
         else:
             path.write_bytes(b"\xa5" * 3_000 if how == "garbled" else b"")
     with (
-        pytest.raises(StoreError, match=r"The memory \S+ is damaged\.") as caught,
+        pytest.raises(StoreError, match=r"The memory store \S+ is damaged\.") as caught,
         closing(MemoryTable.open(str(tmp_path / "memory"))) as table,
     ):
         stored(table)
@@ -227,7 +227,7 @@ def test_a_full_disk_is_one_sentence_and_writing_goes_on_after_it(tmp_path: Path
     folder = tmp_path / "memory"
     assert in_a_child(writing_to_a_full_disk, folder) == [
         "stored",
-        f"The disk is full: nothing can be stored in the memory {folder}.",
+        f"The disk is full: nothing can be stored in the memory store {folder}.",
         "stored",
         "2",
     ]
@@ -236,7 +236,7 @@ def test_a_full_disk_is_one_sentence_and_writing_goes_on_after_it(tmp_path: Path
 def test_a_folder_that_becomes_read_only_is_one_sentence(tmp_path: Path) -> None:
     folder = tmp_path / "memory"
     told = in_a_child(writing_where_it_may_not, folder, limited=True)
-    assert told == ["stored", f"The memory {folder} can't be written.", "1", "stored", "2"]
+    assert told == ["stored", f"The memory store {folder} can't be written.", "1", "stored", "2"]
 
 
 @pytest.mark.parametrize("existing", [False, True])
@@ -256,7 +256,7 @@ def test_opening_in_a_read_only_folder_is_one_sentence(tmp_path: Path, existing:
             folder.chmod(0o700)
             for path in folder.rglob("*"):
                 path.chmod(0o700)
-    assert said == f"The memory {folder} can't be written."
+    assert said == f"The memory store {folder} can't be written."
 
 
 # -- kill -9 ------------------------------------------------------------------------------------

@@ -131,8 +131,8 @@ def test_a_strong_machine_gets_the_larger_model(shipped: ModelStore, notes: Note
         (NETBOOK, "this machine has 4.3 GB of memory. A 1.5B model would need 8 GB."),
         (
             LAPTOP,
-            "A 1.5B model would need a processor that writes 5 tokens a second; "
-            "this one is expected to write 4.",
+            "A 1.5B model must write 5 tokens a second; "
+            "on this processor, it is expected to write 4.",
         ),
     ],
 )

@@ -134,7 +134,7 @@ async def test_damage_that_cannot_be_set_aside_is_told_once_and_not_tried_for_ev
     def fails() -> MemoryTable:
         nonlocal tried
         tried += 1
-        raise StoreDamaged("The memory s3://bucket is damaged and can't be read.")
+        raise StoreDamaged("The memory store s3://bucket is damaged and can't be read.")
 
     told = list[Event]()
     memory = user_memory(fails, user=USER, emit=told.append)

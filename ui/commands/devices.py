@@ -19,7 +19,8 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "devices",
         help="show microphones and loudspeakers",
         description="List microphones and loudspeakers. Choose one by its number or a part of its "
-        "name: assistant talk --microphone NAME --loudspeaker NAME, or in the settings' [audio].",
+        "name: assistant talk --microphone NAME --loudspeaker NAME, or in section [audio] of "
+        "settings.toml.",
     )
 
 

@@ -33,7 +33,7 @@ def add_parser(commands: "argparse._SubParsersAction[Any]") -> None:
     actions.add_parser("status", help="whether your data is encrypted, and how")
     for name, what in (
         ("enable", "encrypt your data, present and future"),
-        ("recover", "set a new lock, using the recovery key"),
+        ("recover", "set a new passphrase or use the keyring again, with the recovery key"),
     ):
         action = actions.add_parser(name, help=what)
         way = action.add_mutually_exclusive_group()
@@ -48,7 +48,9 @@ def add_parser(commands: "argparse._SubParsersAction[Any]") -> None:
             help="key behind a passphrase",
         )
     actions.add_parser("disable", help="decrypt your data")
-    actions.add_parser("change-passphrase", help="set another, or replace the keyring by one")
+    actions.add_parser(
+        "change-passphrase", help="set a new passphrase, or switch from the keyring to one"
+    )
 
 
 def run(args: argparse.Namespace, home: Home, settings: Settings) -> int:

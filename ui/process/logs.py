@@ -173,7 +173,7 @@ def _writer(descriptor: int, like: TextIO) -> TextIO:
 
 
 def _flush() -> None:
-    """Empty Python's and C's buffers, or their contents would end up on the wrong side."""
+    """Empty Python's and C's buffers; otherwise their contents would end up on the wrong side."""
     sys.stdout.flush()
     sys.stderr.flush()
     if os.name == "posix":

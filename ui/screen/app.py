@@ -242,7 +242,7 @@ class AssistantScreen(SafeApp):
         self._open()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """A running assistant is not restarted; keys that begin an input do nothing within one."""
+        """A running assistant is not restarted; keys that open an input line do nothing in one."""
         if action == "restart":
             return self.session.live and self.state.phase is Phase.STOPPED
         if action in ("type", "find"):

@@ -161,7 +161,7 @@ class Replay:
         self._changed.set()
 
     def faster(self, steps: int) -> None:
-        """By so many steps; below 0: slower."""
+        """Speed up by this number of steps; a negative number slows down."""
         nearest = min(range(len(SPEEDS)), key=lambda at: abs(SPEEDS[at] - self.speed))
         self.speed = SPEEDS[min(max(nearest + steps, 0), len(SPEEDS) - 1)]
         self._changed.set()

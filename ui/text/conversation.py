@@ -154,7 +154,9 @@ class PlainView:
         elif isinstance(event, RecordChanged):
             self._line("· off the record" if event.off else "· on the record")
         elif isinstance(event, ForgettingDone):
-            self._line("· gone for good" if event.clean else "· purged")
+            self._line(
+                "· deleted, no traces found" if event.clean else "· deleted, but traces may remain"
+            )
         elif isinstance(event, RecordingChanged):
             self._line(f"· recording to {event.path}" if event.path else "· no longer recording")
         elif isinstance(event, ModelsReady):

@@ -10,9 +10,12 @@ from ui.process.console import runnable_hint
 EVENTS = frozenset({"preview", "forgetting", "forgotten", "undone", "pending", "pendings"})
 HEADINGS = {
     "going": "This would be forgotten:",
-    "changing": "This would stay, without the parts that came from it:",
+    "changing": "These would stay, without the parts that came from what you are forgetting:",
 }
-STAYING = "The exchanges that it was drawn from stay; forget ID --sources forgets them too."
+STAYING = (
+    "The exchanges it was derived from stay. To forget them too:"
+    " assistant memory forget ID --sources"
+)
 
 
 def lines(row: Row) -> Iterator[str]:

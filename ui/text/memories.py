@@ -118,13 +118,13 @@ class _View:
             yield "No memory matches."
         elif far and not row["by_words_alone"]:
             of_them = (
-                "None of them is close enough"
+                "All score too low to be recalled in a conversation"
                 if far == found
-                else f"{far} of the {found} are too far off"
+                else f"{far} of {found} score too low to be recalled in a conversation"
             )
-            yield f"{of_them}: the voice leaves out scores below {self._least_score:g}."
+            yield f"{of_them} (below {self._least_score:g})."
         if row["by_words_alone"]:
-            yield "The encoder failed, so these were found by words only."
+            yield "The encoder failed, so these were found by matching words only."
 
     def _shown(self, row: Row) -> Iterator[str]:
         yield from self._wrapped(plain(row["text"]), "")
@@ -217,7 +217,7 @@ class _View:
 
 
 def _cut(text: str, cells: int) -> str:
-    """Cut to so many columns of a terminal; Chinese characters and emoji take two each."""
+    """Cut to this many columns of a terminal; Chinese characters and emoji take two each."""
     if cell_len(text) <= cells:
         return text
     return set_cell_size(text, cells - 1).rstrip() + "…"
@@ -240,8 +240,9 @@ def _listed(row: Row) -> Iterator[str]:
     elif not row["total"]:
         yield "There are no memories yet. To write one down: assistant memory add TEXT"
     elif row["offset"]:
-        last = row["offset"] + row["shown"]
-        yield f"Up to {last:,} of {row['total']:,}, newest first; --offset N continues."
+        first, last = row["offset"] + 1, row["offset"] + row["shown"]
+        place = f"{first:,} to {last:,} of {row['total']:,}"
+        yield f"Memories {place}, newest first; --offset N continues."
     elif row["shown"] < row["total"]:
         yield f"The newest {row['shown']} of {row['total']:,}; --limit N shows more."
 
@@ -267,7 +268,7 @@ def _stats(row: Row) -> Iterator[str]:
             yield f"  {label:<16}{row[name]:>9,}"
     if row["by_tier"]:
         tiers = ", ".join(f"{count:,} {tier}" for tier, count in row["by_tier"].items())
-        yield f"  at hand in the running assistant: {tiers}"
+        yield f"  tiers in the running assistant: {tiers}"
     for encoder, count in row["without_vector"].items():
         if count:
             yield f"  {count:,} still without a vector of {encoder}"

@@ -45,7 +45,7 @@ def details(receipt: Receipt) -> Iterator[str]:
     if receipt["clean"]:
         yield "Nothing was found."
     else:
-        yield "Something is left. To search again and clean up:"
+        yield "Traces were found. To clean up and search again:"
         yield "assistant memory verify-forgotten --clean"
     for sentence in receipt["unprovable"]:
         yield f"Not proven: {sentence}"

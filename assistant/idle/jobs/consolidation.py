@@ -41,7 +41,7 @@ SCHEMA: Mapping[str, Any] = {
     "additionalProperties": False,
 }
 TOKENS = 16
-"""Most tokens of the answer."""
+"""Maximum number of tokens of the answer."""
 NEAR = 16
 """How many of the nearest memories each one is compared with."""
 

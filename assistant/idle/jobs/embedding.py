@@ -1,4 +1,4 @@
-"""Adds the stronger encoder's vectors to memories; until then recall uses the quick encoder's."""
+"""Adds the stronger encoder's vectors to memories; until then recall uses the fast encoder's."""
 
 from collections.abc import Sequence
 from math import ceil

@@ -31,7 +31,7 @@ PARTS: Mapping[str, Mapping[str, Any]] = {
 }
 PROMPTS = {ABOUT: "describe", QUESTIONS: "expand"}
 TOKENS = {ABOUT: 80, QUESTIONS: 100}
-"""Most tokens of each part of the answer, if it uses all the characters allowed."""
+"""Maximum number of tokens of each part of the answer, if it uses all the characters allowed."""
 PROMPT_VERSION = 1
 """Version of the prompt files."""
 SHOWN_BEFORE = 2
@@ -43,9 +43,9 @@ LEANS = re.compile(
     re.IGNORECASE,
 )
 LONGEST_BEFORE, LONGEST_NEW = 240, 600
-"""Most characters of a line."""
+"""Maximum number of characters of a line."""
 LEAST_STATED = 4
-"""Fewest words outside of questions for a description to make sense."""
+"""Minimum number of words outside of questions for a description to make sense."""
 
 
 @dataclass(frozen=True, slots=True)

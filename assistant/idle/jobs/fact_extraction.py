@@ -55,7 +55,7 @@ SCHEMA: Mapping[str, Any] = {
     "additionalProperties": False,
 }
 TOKENS = 16
-"""Most tokens of the answer."""
+"""Maximum number of tokens of the answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +172,8 @@ class FactExtractionJob(ModelJob[ToldExchange, list[Fact]]):
 
     def _put_right(self, exchange: str) -> bool:
         """Whether the user has deleted or changed some of the exchange's facts, or what was said
-        has expired. Then its facts stay as they are, or they would come back in other words."""
+        has expired. Its facts then stay as they are; otherwise they would come back in other
+        words."""
         earlier = fact_rows.read(self._transcript, self._user, [exchange]).get(exchange, [])
         expired = self._transcript.expired(self._user, self._now())
         if None not in earlier and expired.isdisjoint(

@@ -45,7 +45,7 @@ class ModelJob(ABC, Generic[Source, Made]):
     schema: Mapping[str, Any]
     """JSON schema of the model's answer."""
     max_tokens: int
-    """Most tokens of the model's answer."""
+    """Maximum number of tokens of the model's answer."""
     recurs = False
     rules = 1
     """The version of the job's rules and prompt."""

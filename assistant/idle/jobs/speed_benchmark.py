@@ -12,8 +12,8 @@ from datetime import UTC, datetime
 from typing import Protocol
 
 AGAIN_S = 600.0
-"""Seconds between two measurements, whatever came of the first: the machine may have been too busy,
-or the result could not be written."""
+"""Seconds between two measurements, even if the first failed: the machine was too busy, or the
+result could not be written."""
 LOOK_S = 300.0
 """Seconds between two checks whether a measurement is due; each reads some files."""
 

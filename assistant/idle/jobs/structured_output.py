@@ -12,7 +12,7 @@ from assistant.errors import ModelFailed
 from models.interfaces import Generation, Lane, LanguageModel, Message
 
 MOST_PIECES = 4
-"""Most chunks per requested token: a server that ignores the limit might go on for ever."""
+"""Maximum number of chunks per requested token: a server that ignores it might never stop."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,7 +65,7 @@ SCHEMA: Mapping[str, Any] = {
     "additionalProperties": False,
 }
 TOKENS = 320
-"""Most tokens of the answer."""
+"""Maximum number of tokens of the answer."""
 
 
 @dataclass(frozen=True, slots=True)

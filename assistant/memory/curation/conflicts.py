@@ -25,7 +25,7 @@ from assistant.memory.records.memory import Memory
 LONGEST = 400
 """Characters of a statement that are read."""
 MOST_CONTENT = 5
-"""Most content words of an older text: one with more says other things too."""
+"""Maximum number of content words of an older text: one with more says other things too."""
 AT_ONCE = timedelta(minutes=5)
 """Within this time `No, her name is Hannah` means whoever was named just before."""
 SOON = timedelta(days=60)

@@ -33,9 +33,10 @@ from assistant.settings import Memory as MemorySettings
 NEAR = 64
 """Nearest memories that a new one is compared with."""
 LOOKED_AT_AGAIN = 32
-"""The newest memories, compared again at a start: the program may have been killed before that."""
+"""Newest memories to compare again at a start, in case the program was killed before that."""
 MOST_COMPARED = 20_000
-"""Most new memories compared at once, the newest: a minute, after a lost table was rebuilt."""
+"""Maximum number of new memories compared at once: the newest ones. After a lost table was rebuilt,
+this takes a minute."""
 EXPIRED_AT_ONCE = 500
 """Per write."""
 SWEPT_EVERY_S = 300.0
@@ -109,7 +110,7 @@ class Curator:
                 others = {key: cosine for key, cosine in near if key not in waiting}
                 self._compare(memory, others, index, table)
             self._done([memory.id])
-        # Gone by now, or could not be written; memories waiting to be written stay.
+        # Drop those that are gone or could not be written; keep those still waiting to be written.
         for key in [key for key in self._leaving if key not in rows]:
             self._left(key, index)
         self._done(k for k in told if k not in rows and (k not in index or index.has_vector(k)))
@@ -209,7 +210,8 @@ class Curator:
         if changed:
             table.update(changed)
             _update(index, table, changed)
-        # The expired ones last: after a kill, they lead to the rest again.
+        # Delete the expired ones last: if the process is killed, the next sweep still finds what
+        # depends on them.
         ids = [*sorted(gone - expired), *sorted(expired)]
         for start in range(0, len(ids), EXPIRED_AT_ONCE):
             self._remove(ids[start : start + EXPIRED_AT_ONCE], index, table)
@@ -226,7 +228,7 @@ def _without(memory: Memory, gone: Collection[str]) -> Memory:
 
 
 def _update(index: UserIndex, table: MemoryTable, memories: Sequence[Memory]) -> None:
-    """Update RAM to match what was written: meanwhile, something may have been forgotten."""
+    """Update RAM with what was written, except what has been forgotten meanwhile."""
     for memory in table.forgotten.kept(memories):
         if memory.id in index:
             index.update(memory)

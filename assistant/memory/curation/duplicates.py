@@ -1,8 +1,8 @@
 """Decides by cautious rules whether two texts say the same thing.
 
 A high cosine says that they are about the same subject; but encoders hardly notice a `not`, a 5
-instead of a 6, or another name. So the words decide: the newer text may add nothing except fillers
-and the like. A missed duplicate costs a line; a wrong merge would cost a memory.
+instead of a 6, or another name. So the words decide: the newer text must not add anything but
+fillers. A missed duplicate costs a line; a wrong merge would cost a memory.
 """
 
 import re
@@ -35,7 +35,7 @@ MOMENT = re.compile(
     r"|on (?:mon|tues|wednes|thurs|fri|satur|sun)day)\b",
     re.IGNORECASE,
 )
-"""Words that mean another time on another day."""
+"""Words whose meaning depends on the day on which they are said."""
 POINTING = re.compile(
     r"\b(?:it|this|these|those|he|him|his|she|her|hers|they|them|their|there|here|ones?|that)\b",
     re.IGNORECASE,
@@ -68,8 +68,8 @@ def same_telling(older: Memory, newer: Memory, lexicon: TextAnalyzer) -> bool:
 
 
 def same_day(older: Memory, newer: Memory) -> bool:
-    """Whether something temporary was said on the same day: `tomorrow` and a headache mean
-    something else on another day."""
+    """False if either text is about something temporary and they were said on different days:
+    `tomorrow` or a headache then means something else."""
     together = local_day(older.told) == local_day(newer.told)
     return together or not (_passing(older) or _passing(newer))
 
@@ -81,7 +81,7 @@ def _same(older: str, newer: str, lexicon: TextAnalyzer) -> bool:
 
 
 def _passing(memory: Memory) -> bool:
-    """Whether it means something else on another day."""
+    """Whether its meaning depends on the day on which it is said."""
     return MOMENT.search(memory.text) is not None
 
 

@@ -28,7 +28,7 @@ MOST_WORDS = 60
 MOST_ASKED = 2
 """Questions that a summary mentions."""
 LONGEST_ASKED = 14
-"""Most words of such a question."""
+"""Maximum number of words of such a question."""
 ALIKE = 0.6
 """Share of its content words in an earlier sentence that makes a sentence redundant."""
 OF_THE_USER = 1.5

@@ -32,7 +32,7 @@ SPECIFIC = 1 / 3
 HALF_DAYS = 180.0
 STEP = 0.05
 LEAST = 0.35
-"""Least importance of what the user said; by default memories expire below 0.3."""
+"""Minimum importance of what the user said; by default memories expire below 0.3."""
 READ = 500
 """Characters at the start of a text that are searched for something specific."""
 _SPECIFIC = re.compile(r"\d|(?<=[a-z,;] )[A-Z][a-z]")

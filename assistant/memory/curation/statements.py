@@ -24,7 +24,7 @@ FEWEST_WORDS = 2
 MOST = 6
 """Statements of one utterance."""
 VERBLESS = 4
-"""Most words of an addition like "my parrot", which continues what was said before."""
+"""Maximum number of words of an addition like "my parrot", which continues what was said before."""
 
 _I = r"(?:i|i'm|i've|i'll|im|ive|my|mine|me|we|we're|we've|our|ours|us|myself)"
 OWN = re.compile(rf"\b{_I}\b", re.IGNORECASE)

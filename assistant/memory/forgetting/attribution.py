@@ -23,7 +23,7 @@ ENOUGH = 2.0
 MOST_OF_IT = 0.5
 """Share of an answer's new words, by weight, that identifies a note as its source."""
 FEWEST_FOR_SAME = 5
-"""Letters of a stem that may stand for a longer one: allerg, allergi."""
+"""Minimum number of letters of a stem that may match a longer one: allerg, allergi."""
 LONGEST_TAIL = 3
 LEAST_ASKED = 0.5
 """Share of a question's words that a note needs to be the source of a yes or no."""
@@ -38,7 +38,7 @@ SAYING = frozenset(
 SAME = synonym_stems("things", "tellings")
 """Stems that count as equal in a question and its answer's source."""
 CHANGED = frozenset({"die", "lie", "tie"})
-"""English stems that begin differently from some of their words."""
+"""English stems that some of their words do not begin with: die, dying."""
 _WORD = re.compile(r"[^\W_][\w'’.-]*\w|[^\W_]")
 _MINE = re.compile(r"\b(i|i'm|i've|i'd|my|mine|myself|we|our|ours|us|the user)\b", re.IGNORECASE)
 _FAVOUR = re.compile(
@@ -94,8 +94,8 @@ def stems(text: str, lexicon: TextAnalyzer) -> set[str]:
 def may_have(
     text: str, wanted: Iterable[str], lexicon: TextAnalyzer, *, every: bool = False
 ) -> bool:
-    """Whether computing the stems of a text is worthwhile to find one of these, or all: checking
-    its letters takes a hundredth of the time."""
+    """Whether a text may contain one of these stems, or with `every` all of them. Only checks its
+    letters, which takes a hundredth of the time of stemming it."""
     if lexicon.language != "en" or not text.isascii():
         return True
     small = text.lower().replace("'", "")
@@ -137,7 +137,8 @@ def attributed_sources(
 
     Args:
         sources: the likeliest first.
-        earlier: what a question refers to that says little by itself ("And how old is he?").
+        earlier: the words before, if a question with little content ("And how old is he?") refers
+            to them.
     """
     said = answer.replace("’", "'")
     if not said.strip() or _UNKNOWING.search(said):
@@ -184,7 +185,8 @@ def _same(one: str, two: str) -> bool:
 
 
 def _covering(fits: Sequence[_Fit], weights: Mapping[str, float], *, mine: bool) -> list[_Fit]:
-    """The best, then whatever explains as much of the rest."""
+    """The best source, then each that explains enough of the remaining words, and sources that say
+    the same."""
     whole = sum(weights.values())
     best = max(fits, key=_order, default=None)
     if best is None or not _tells(best, whole, mine=mine):

@@ -109,7 +109,7 @@ def verify(
     if clean:
         if not table.rewrite():
             raise StoreError(
-                f"The memory {table.uri} can't be rewritten, because it is being read.",
+                f"The memory store {table.uri} can't be rewritten, because it is being read.",
                 mend="Try again in a moment.",
             )
         transcript.rewrite()

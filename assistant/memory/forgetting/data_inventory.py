@@ -71,7 +71,7 @@ DATA_INVENTORY: tuple[DataLocation, ...] = (
     DataLocation("key", "the locked key", ("encryption.json", "encryption.new"), False),
     DataLocation(
         "conversion",
-        "a home's copy while it is encrypted or decrypted",
+        "a copy of the data folder while it is encrypted or decrypted",
         ("converting/*", "converted/*"),
         True,
     ),
@@ -96,7 +96,7 @@ DATA_INVENTORY: tuple[DataLocation, ...] = (
         False,
     ),
     DataLocation("finder", "what macOS knows of a folder", (".DS_Store", "*/.DS_Store"), False),
-    DataLocation("use", "the lock of a home in use", (".in-use",), False),
+    DataLocation("use", "the lock of a data folder in use", (".in-use",), False),
     DataLocation("window", "the conversation in the prompt, and its summary", (), True),
     DataLocation("index", "memories, their words and vectors", (), True),
     DataLocation("encoder", "vectors of questions and texts, by their words", (), True),
@@ -115,7 +115,8 @@ def set_aside(home: Home) -> list[Path]:
 
 
 def files(home: Home, folder: Path | None = None) -> Iterator[tuple[Path, DataLocation | None]]:
-    """The files of a home and their entries. Links are not followed, and belong to nobody.
+    """Each file of a home, with its entry in `DATA_INVENTORY`; None if it has none. Links are not
+    followed, and have no entry.
 
     Args:
         folder: where the memories are, if elsewhere.

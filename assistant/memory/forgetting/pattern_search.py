@@ -2,7 +2,7 @@
 could have on a disk, and bytes of vectors.
 
 Each form is identified by eight of its bytes. Data is read as 64-bit numbers at all eight offsets,
-and a bit table tells which may match: 20 MB take some 0.2 s, however many secrets there are.
+and a bit table tells which may match: 20 MB take about 0.2 s, no matter how many secrets there are.
 """
 
 import json
@@ -19,15 +19,15 @@ ANCHOR = 8
 SHORTEST_IN_BINARY = 6
 """Bytes; shorter forms occur by chance in megabytes of vectors."""
 SHORT_ONES = 64
-"""Most short forms that are searched for."""
+"""Maximum number of short forms searched for."""
 PIECE = 20
-"""Least characters of a part of a text that is searched for by itself."""
+"""Minimum number of characters of a part of a text that is searched for by itself."""
 WORDS = 6
 """Words in a part of a text that is one long clause."""
 BLOB = 64
 """Bytes of a part of a vector; three such parts, and the whole, are searched for."""
 FEWEST_DISTINCT = 8
-"""Least number of different bytes: a vector of zeros is everywhere."""
+"""Minimum number of different bytes: a vector of zeros is everywhere."""
 HASH_BITS = 22
 HASH_FACTOR = np.uint64(0x9E3779B97F4A7C15)
 

@@ -14,7 +14,7 @@ from assistant.memory.forgetting.selection import ForgetPlan
 from assistant.memory.records.memory import Memory
 
 NAMED = 3
-"""Most things that are named one by one."""
+"""Maximum number of things named one by one."""
 NOTHING = "There is nothing to forget."
 NOTHING_ABOUT = "I don't know anything about that."  # the topic itself is kept out of the log
 NOTHING_SAID = "Nothing has been said yet."

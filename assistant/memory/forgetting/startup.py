@@ -23,7 +23,8 @@ def purge_due_at_start(
     done: Callable[[HiddenItems, Receipt], object] = lambda _, __: None,
     on_gone: Callable[[str, Collection[str]], None] = lambda _user, _ids: None,
 ) -> Callable[[MemoryTable], None]:
-    """A purge of due items of all users, before anything is read into RAM.
+    """Return a function that purges all users' due items; call it before anything is read into
+    RAM.
 
     Args:
         done: called for each due item that was purged; not on the event loop.
@@ -46,12 +47,12 @@ def purge_due_at_start(
 
 
 def _forgotten_elsewhere(user: str, table: MemoryTable, transcript: Transcript) -> set[str]:
-    """Purge the user's exchanges that the store has tombstones for from this transcript, and from
-    the table what a killed purge left; returns those the transcript had. Other users' data is never
-    touched, whatever has a tombstone."""
+    """From this transcript, purge the user's exchanges for which the store has tombstones; from the
+    table, purge what a killed purge left. Returns the exchanges found in the transcript. Other
+    users' data is never touched, even if it has a tombstone."""
     marks = table.forgotten.of(user)
     held = transcript.held(user, marks.exchanges)
-    if table.refused is not None:  # the table is the other's to write
+    if table.refused is not None:  # another process writes to the table
         if held:
             patterns = patterns_of(transcript, user, held)
             purge_locations(transcript, Redaction.of(transcript, user, held, (), patterns))

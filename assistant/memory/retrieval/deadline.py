@@ -63,7 +63,7 @@ class SearchDeadline:
 
     @property
     def too_late(self) -> bool:
-        """There was only time for a search by words, or for nothing."""
+        """There was only time for a word search, or for nothing."""
         return self.cut and not self.by_meaning
 
     @property

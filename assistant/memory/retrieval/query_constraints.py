@@ -18,7 +18,7 @@ from assistant.memory.retrieval.time_index import TimeAsked, time_asked
 MOST = 2_000
 """Newest memories matching a constraint that are compared with the question."""
 CANDIDATES = 200
-"""Of them, so many nearest in meaning are ranked, whatever their words."""
+"""Number of them that are ranked: those nearest in meaning, no matter what their words."""
 
 
 @dataclass(frozen=True, slots=True)

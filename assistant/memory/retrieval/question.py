@@ -27,7 +27,7 @@ ASSISTANT_DID = re.compile(
 BARE = 1
 """Content words of a question that means nothing by itself: "how many?", "what was the trick?"."""
 MOST_OF_ITS_OWN = 3
-"""Most content words of a question that may still refer to the one before."""
+"""Maximum number of content words of a question that may still refer to the one before."""
 LONGEST_EARLIER = 400
 """Characters at the end of what was said before whose words are searched for."""
 GOES_ON = re.compile(r"\W*(and|but|so|or|then|also|what about|how about)\b", re.IGNORECASE)

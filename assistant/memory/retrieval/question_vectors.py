@@ -213,7 +213,7 @@ async def _done(vectors: "Sequence[Future[Vector]]", due: float, *, held: bool =
 
 
 class DeadlineMisses:
-    """Counts consecutive recalls by words alone; notifies the user once if there are many."""
+    """Counts consecutive recalls that only matched words; notifies the user once if many do."""
 
     def __init__(self, emit: Callable[[Event], None]) -> None:
         self._emit = emit
@@ -226,7 +226,7 @@ class DeadlineMisses:
             self._told = True
             self._emit(
                 Notice(
-                    "Recall only searches by words: this machine is too busy to do more in time.",
+                    "Recall only matches words: this machine is too busy to do more in time.",
                     Severity.WARNING,
                     "Close busy programs, or choose a lighter profile.",
                 )

@@ -11,7 +11,7 @@ from itertools import islice
 from assistant.language.relations import _WORD, Role, roles
 
 MOST_NAMES = 8
-"""Most names for one question."""
+"""Maximum number of names for one question."""
 LOOKED_AT = 32
 """Names that are checked for being allowed."""
 

@@ -29,11 +29,11 @@ LONGEST = 400
 """Longest span in days that a memory may mention; longer ones say little."""
 FADE_DAYS = 2.0
 FADE_SHARE = 0.25
-"""Outside a span, closeness is halved every so many days, plus this share of the span's length; at
-most every `FADE_MOST` days."""
+"""Outside a span, closeness is halved every `FADE_DAYS` plus this share of the span's length, or
+every `FADE_MOST` days if that is less."""
 FADE_MOST = 14.0
 NEAR = 0.5
-"""Least closeness of memories that are kept if only a time is asked for."""
+"""Minimum closeness of memories that are kept if only a time is asked for."""
 _NOTHING_ELSE = (
     "what who did do does was were have has had i we you me us my our tell told telling say said "
     "saying talk talked talking mention mentioned discuss discussed speak spoke happen happened "

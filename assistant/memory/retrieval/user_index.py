@@ -214,7 +214,7 @@ class UserIndex:
 
     def hide(self, exchanges: Collection[str], ids: Collection[str]) -> None:
         """Hide what is based on these exchanges, and these memories, including later additions;
-        show everything else. Takes some 0.1 ms for a hundred."""
+        show everything else. Takes about 0.1 ms for a hundred."""
         with self._lock:
             self._columns.hide(exchanges, ids)
             self._extras.hide(exchanges)

@@ -9,7 +9,8 @@ from assistant.events import Event, MemoriesRead, Notice, Severity, TurnEnded
 LEAST_FREE = 500 * 2**20
 """Free bytes below which to warn. Compacting a store writes a second copy beside the old one."""
 MOST_MEMORIES = 100_000
-"""The most that can be searched within the deadline, as measured; half a gigabyte of RAM."""
+"""Maximum number of memories that can be searched within the deadline, as measured; half a gigabyte
+of RAM."""
 NEAR = 0.9
 
 

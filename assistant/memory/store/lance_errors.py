@@ -70,25 +70,25 @@ def _without_secrets(error: Exception, uri: str) -> Exception:
 
 
 def damaged(uri: str) -> StoreError:
-    mend = "Restore it from a copy, or choose another."
+    mend = "Restore it from a backup, or choose another store."
     if "://" not in uri:
         mend = "assistant memory rebuild, which keeps everything that can still be read."
-    return StoreDamaged(f"The memory {uri} is damaged.", mend=mend)
+    return StoreDamaged(f"The memory store {uri} is damaged.", mend=mend)
 
 
 def _sentence(words: str, uri: str) -> StoreError:
     if _FULL.search(words):
         return StoreError(
-            f"The disk is full: nothing can be stored in the memory {uri}.",
+            f"The disk is full: nothing can be stored in the memory store {uri}.",
             mend="Free some space; what was said meanwhile will be stored then.",
         )
     if _TWICE.search(words):
         return StoreError(
-            f"The memory {uri} contains a memory twice.", mend="assistant memory rebuild"
+            f"The memory store {uri} contains a duplicate entry.", mend="assistant memory rebuild"
         )
     if _READ_ONLY.search(words):
         return StoreError(
-            f"The memory {uri} can't be written.",
+            f"The memory store {uri} can't be written.",
             mend="Make its folder writable, or choose another with --home DIR.",
         )
     if "://" in uri and (found := _of_an_object_store(words, uri)):
@@ -97,23 +97,23 @@ def _sentence(words: str, uri: str) -> StoreError:
         return damaged(uri)
     # Any further text names places in the library's source.
     reason = discreet(words).split(", /")[0].splitlines()[0] if words else "no reason given"
-    return StoreError(f"The memory {uri} failed: {reason[:200].rstrip('.')}.")
+    return StoreError(f"The memory store {uri} failed: {reason[:200].rstrip('.')}.")
 
 
 def _of_an_object_store(words: str, uri: str) -> StoreError | None:
     if _NO_BUCKET.search(words):
         return StoreError(
-            f"There is no bucket for the memory {uri}.",
+            f"There is no bucket for the memory store {uri}.",
             mend="Create the bucket, or correct the address in the settings.",
         )
     if _REFUSED.search(words):
         return StoreError(
-            f"The store of the memory {uri} refuses these credentials.",
-            mend="Correct the credentials of the store.",
+            f"The memory store {uri} refuses these credentials.",
+            mend="Correct the store's credentials.",
         )
     if _UNREACHABLE.search(words):
         return StoreError(
-            f"The memory {uri} can't be reached.",
+            f"The memory store {uri} can't be reached.",
             mend="Check the network; what was said meanwhile will be stored then.",
         )
     return None

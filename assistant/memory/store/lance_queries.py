@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from lancedb.expr import Expr
 
 IDS_AT_ONCE = 10_000
-"""Most ids in the condition of one query."""
+"""Maximum number of ids in the condition of one query."""
 SAID = [
     {"column_name": "created", "ascending": True, "nulls_first": False},
     {"column_name": "speaker", "ascending": False, "nulls_first": False},  # "user", "assistant"

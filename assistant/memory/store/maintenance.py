@@ -18,8 +18,10 @@ def rewrite(table: MemoryTable) -> None:
         if table.rewrite():
             return
     raise StoreError(
-        "What was forgotten has been deleted, but older versions of the memory are being read.",
-        mend="It will be retried. Or later: assistant memory verify-forgotten --clean",
+        "What you forgot has been deleted, but older versions that contain it are in use and can't"
+        " be removed yet.",
+        mend="This will be retried. To do it yourself later: assistant memory verify-forgotten"
+        " --clean",
     )
 
 

@@ -84,7 +84,7 @@ def open_to_read(db: Any, uri: str, key_id: str = "") -> Table:
     table = db.open_table(NAME)
     _check_key(table, uri, key_id, mark=False)
     if _checked_version(table, uri) < version():
-        raise StoreError(f"The memory {uri} was written by an older version of this program.")
+        raise StoreError(f"The memory store {uri} was written by an older version of this program.")
     return table
 
 
@@ -118,7 +118,7 @@ def _checked_version(table: Table, uri: str) -> int:
     found = int((table.schema.field("id").metadata or {}).get(lance_schema.SCHEMA_VERSION, b"1"))
     if found > version():
         raise StoreError(
-            f"The memory {uri} was written by a newer version of this program.",
+            f"The memory store {uri} was written by a newer version of this program.",
             mend="Update the program, or choose another folder with --home DIR.",
         )
     return found
@@ -139,13 +139,14 @@ def _check_key(table: Table, uri: str, key_id: str, *, mark: bool) -> None:
     if marked:
         what = "with another key" if key_id else "and there is no key"
         raise StoreLocked(
-            f"The memory {uri} is encrypted {what}; nothing was touched.",
+            f"The memory store {uri} is encrypted {what}; nothing was touched.",
             mend="With the recovery key: assistant encryption recover",
         )
     if table.count_rows():
         raise StoreLocked(
-            f"The memory {uri} is not encrypted, though there is a key; nothing was touched.",
-            mend="Move the key file encryption.json away, or restore both from one copy.",
+            f"The memory store {uri} is not encrypted, though there is a key; nothing was touched.",
+            mend="Move the key file encryption.json away, or restore the key file and the memories"
+            " from the same backup.",
         )
     if mark:
         table.update_field_metadata(

@@ -123,8 +123,8 @@ def _is_memory(row: Row) -> bool:
 def _told(place: StoreLocation, aside: Path, saved: int) -> Notice:
     could = f"{saved:,} memories could be recovered" if saved else "nothing could be recovered"
     return Notice(
-        f"The memory {place.uri} was damaged and has been set aside as {aside.name}: {could}. What"
-        " was said comes back from the transcript at the next start; other things you added,"
+        f"The memory store {place.uri} was damaged and has been set aside as {aside.name}: {could}."
+        " What was said comes back from the transcript at the next start; other things you added,"
         " changed, pinned or rated are lost.",
         Severity.WARNING,
         mend="assistant memory rebuild, or assistant memory import FILE, if you have an export.",
@@ -150,7 +150,7 @@ def _read_in_child(place: StoreLocation, how: str) -> Iterator[Row]:
                 yield json.loads(line)
         if started.wait() < 0 and started.returncode not in CRASHES:
             raise StoreError(
-                f"Recovering the damaged memory {place.uri} was interrupted.",
+                f"Recovering the damaged memory store {place.uri} was interrupted.",
                 mend="Start the assistant again to continue.",
             )
     finally:
@@ -182,7 +182,7 @@ def _set_aside(place: StoreLocation) -> Path:
     if folder is None:
         place.marker.unlink(missing_ok=True)
         raise StoreDamaged(
-            f"The memory {place.uri} is damaged and can't be read.",
+            f"The memory store {place.uri} is damaged and can't be read.",
             mend="Restore it from a backup, or use another: assistant config set memory.store URI",
         )
     aside = folder.with_name(f"{folder.name}.{ASIDE}{datetime.now(UTC):%Y%m%d-%H%M%S}")
@@ -192,8 +192,8 @@ def _set_aside(place: StoreLocation) -> Path:
         folder.rename(aside)
     except OSError as error:
         raise StoreError(
-            f"The damaged memory {place.uri} can't be set aside: {error.strerror}.",
+            f"The damaged memory store {place.uri} can't be set aside: {error.strerror}.",
             mend=f"mv '{folder}' '{aside}'",
         ) from error
-    logger.error("the memory %s can't be read and is set aside as %s", place.uri, aside.name)
+    logger.error("the memory store %s can't be read and is set aside as %s", place.uri, aside.name)
     return aside

@@ -376,7 +376,7 @@ class MemoryTable:
 
     def _check(self) -> None:
         if self._closed:
-            raise StoreError(f"The memory {self.uri} is closed.")
+            raise StoreError(f"The memory store {self.uri} is closed.")
 
     @contextmanager
     def _reading(self) -> Iterator[Table]:

@@ -210,9 +210,9 @@ class TombstoneTable:
 
     def _damaged(self) -> StoreDamaged:
         return StoreDamaged(
-            f"The list of what was forgotten in the memory {self._uri} is damaged. Nothing is read,"
-            " since forgotten things might come back.",
-            mend=f"Restore {NAME}.lance there from a backup. Or remove it: forgotten things that"
+            f"The list of what was forgotten in the memory store {self._uri} is damaged. Nothing is"
+            " read, since forgotten things might come back.",
+            mend=f"Restore {NAME}.lance there from a backup, or remove it: things you forgot that"
             " other machines still hold may then come back.",
         )
 

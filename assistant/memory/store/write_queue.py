@@ -57,7 +57,7 @@ class WriteQueue:
         open_table: blocking; may raise StoreError.
         close_table: releases the table; closes it unless others use it too.
         tell: receives a notice when storing begins to fail, and when it works again.
-        try_later: schedules another attempt after so many seconds.
+        try_later: schedules another attempt after a number of seconds.
     """
 
     def __init__(

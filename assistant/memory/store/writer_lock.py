@@ -34,7 +34,7 @@ logger = logging.getLogger(__name__)
 LEASE_S = 30.0
 """Seconds a lease lasts without renewal; it is renewed three times as often."""
 RENEWALS_KEPT = 60
-"""Each renewal adds a version to the lease's table; old ones are dropped after so many."""
+"""Each renewal adds a version to the lease's table; old ones are dropped after this many."""
 LEASE_TABLE = "writer"
 
 
@@ -222,7 +222,11 @@ class Lease:
         self._table.checkout_latest()
         found: list[dict[str, Any]] = self._table.search().limit(1).to_arrow().to_pylist()
         if not found:
-            raise StoreError(f"The memory at {self._uri} is damaged: its lease has no row.")
+            raise StoreError(
+                f"The memory store {self._uri} is damaged: it doesn't say who may write to it.",
+                mend=f"Close every assistant that uses it, then delete {LEASE_TABLE}.lance there;"
+                " it is created again.",
+            )
         return found[0]
 
     def _taken(self, seen: dict[str, Any]) -> StoreError:
@@ -256,4 +260,6 @@ def _in_use(
     holder: str,
     mend: str = "Close the other one, or choose another folder with --home DIR.",
 ) -> StoreInUse:
-    return StoreInUse(f"The memory {where} is in use by another assistant ({holder}).", mend=mend)
+    return StoreInUse(
+        f"The memory store {where} is in use by another assistant ({holder}).", mend=mend
+    )

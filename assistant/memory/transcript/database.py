@@ -290,7 +290,7 @@ class Transcript:
 
     def rewrite(self) -> None:
         """Rewrite the file, so that it contains nothing deleted, and empty its log. Storing waits
-        meanwhile: some 60 ms for ten thousand exchanges. Raises as `delete_exchanges`."""
+        meanwhile: about 60 ms for ten thousand exchanges. Raises as `delete_exchanges`."""
         with self._lock, explained(self._path):
             vacuum.write_anew(self._db)
         self._empty_log()

@@ -25,7 +25,7 @@ SUMMARISED = "summarise"
 """The kind of derived output; its content is a text, or None if there is nothing to tell or the
 user deleted or changed it."""
 FEWEST = 3
-"""Fewest exchanges in a span worth a summary."""
+"""Minimum number of exchanges in a span worth a summary."""
 OVER = timedelta(hours=1)
 """After this pause a conversation counts as over, and so does its last, incomplete span."""
 IMPORTANCE = 0.4

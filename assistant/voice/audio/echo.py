@@ -32,7 +32,8 @@ RESERVE = 0.4
 SURPLUS = 4 * FRAME
 """Samples (40 ms) that may queue beyond the reserve before silence is dropped."""
 LIMIT = 20 * FRAME
-"""Most samples queued (200 ms), silent or not: beyond that, the microphone must have stalled."""
+"""Maximum number of samples queued (200 ms), silent or not. If there are more, the microphone must
+have stalled."""
 FEW_LAPSES = 2
 """If the reference is late more often than this within a second, its delay is adjusted."""
 LATEST = 10 * FRAME

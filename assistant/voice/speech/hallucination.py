@@ -39,7 +39,7 @@ MOST_CHARACTERS_PER_S = 45.0
 
 
 ABOVE_NOISE = 1.4
-"""Least ratio of the sound's loud parts to the noise before it, in amplitude (3 dB)."""
+"""Minimum ratio of the sound's loud parts to the noise before it, in amplitude (3 dB)."""
 
 
 class HeardStretch(Protocol):

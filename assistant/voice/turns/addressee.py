@@ -18,8 +18,8 @@ JOINED_LIKENESS = 0.85
 
 
 SINGLE_LIKENESS = 0.9
-"""Least similarity, letter by letter, between what was heard and the wake phrase: names are often
-misheard."""
+"""Minimum similarity, letter by letter, between what was heard and the wake phrase: names are
+often misheard."""
 
 
 @dataclass(frozen=True, slots=True)

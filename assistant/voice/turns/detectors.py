@@ -52,7 +52,7 @@ class GatedVoiceDetector:
     """
 
     LOUDER = 1.5
-    """Least ratio to the room's level, in amplitude (3.5 dB); a voice exceeds it."""
+    """Minimum ratio to the room's level, in amplitude (3.5 dB); a voice exceeds it."""
     CALM_WINDOWS = 16
     """Windows without a voice (0.5 s) before the model rests."""
     CONTEXT_WINDOWS = 3

@@ -33,10 +33,11 @@ ECHO_ERRORS = 0.4
 """Share of words that may differ: an echo through a room is recognised poorly."""
 ALIKE = 0.72
 OWN_VOICE = 0.22
-"""Least `echo_similarity` at which the sound resembles the assistant's own voice; see there."""
+"""Minimum `echo_similarity` at which the sound resembles the assistant's own voice; see there."""
 SURELY_OWN_VOICE = 0.33
-"""Least `echo_similarity` at which it is the assistant's voice, whatever the words: an echo that
-gets through is often misheard, and scores 0.33 to 0.86; people speaking over it score up to 0.3."""
+"""Minimum `echo_similarity` at which it is the assistant's voice, no matter what the words: an
+echo that gets through is often misheard, and scores 0.33 to 0.86; people speaking over it score up
+to 0.3."""
 OTHER_WORDS = 4
 OTHER_SHARE = 0.6
 """Over an echo that gets through, the user is recognised by this many words, or this share of them,

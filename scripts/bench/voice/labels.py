@@ -23,7 +23,7 @@ BELOW_PEAK_DB = 32.0
 ABOVE_FLOOR_DB = 10.0
 """And at least this above the recording's own noise."""
 LEAST_CONTRAST_DB = 12.0
-"""In loud noise the threshold stays this far below the peak, or all would be silence."""
+"""In loud noise the threshold stays this far below the peak; otherwise all would be silence."""
 RUN_FRAMES, RUN_LOUD = 5, 3
 """Of the last 5 frames 3 must be loud: a click is not speech."""
 SUFFIXES = frozenset({".wav", ".flac", ".ogg", ".mp3", ".aiff"})

@@ -124,6 +124,6 @@ def table(found: dict[str, Any]) -> str:
     return (
         f"{first_audio(found, ('off', 'on'))}\n"
         f"{found['recalls']} recalls from {found['memories']} memories, {found['missed']} missed, "
-        f"{found['stand_in']} by the quick encoder alone; "
+        f"{found['stand_in']} by the fast encoder alone; "
         f"{found['recalled_mean']} near enough on average"
     )

@@ -32,9 +32,9 @@ RUSTLE_S, RUSTLE_DBFS = 2.5, -24.0
 LEARNING_S = 1.0
 """Seconds for the canceller to learn the room, as at the start of a conversation."""
 HEARD_DB = 6.0
-"""If the loudspeaker raises the microphone's level by so many dB, there is an echo."""
+"""If the loudspeaker raises the microphone's level by this many dB, there is an echo."""
 LEFT_DB = 10.0
-"""If the residue is so many dB above the room's noise, it may be taken for speech."""
+"""If the residue is this many dB above the room's noise, it may be taken for speech."""
 
 
 @dataclass(slots=True)
@@ -92,7 +92,7 @@ async def check_microphone(patient: CheckContext) -> Finding:
             "Lower its level in the system's sound settings.",
             figures,
         )
-    return good(f"The room is at {level:.0f} dBFS.", **figures)
+    return good(f"Background noise: {level:.0f} dBFS.", **figures)
 
 
 async def check_echo(patient: CheckContext) -> Finding:
@@ -130,8 +130,8 @@ def judge_echo(room: float, back: float, left: float) -> Finding:
             **figures,
         )
     text = (
-        f"The loudspeaker comes back at {back:.0f} dBFS; the canceller leaves {left:.0f}, "
-        f"the room has {room:.0f}."
+        f"The microphone hears the loudspeaker at {back:.0f} dBFS, {left:.0f} after echo "
+        f"cancellation; background noise is {room:.0f}."
     )
     if left - room > LEFT_DB and back - left < 2 * LEFT_DB:
         return Finding(

@@ -51,7 +51,7 @@ def add_parser(commands: "argparse._SubParsersAction[Any]") -> None:
     _add_id(splitting)
     for name, what in (
         ("pin", "always put a memory in the prompt"),
-        ("unpin", "undo that"),
+        ("unpin", "stop pinning a memory"),
     ):
         _add_id(actions.add_parser(name, help=what))
     hiding = actions.add_parser("never-recall", help="keep a memory, but never recall it")
@@ -60,12 +60,12 @@ def add_parser(commands: "argparse._SubParsersAction[Any]") -> None:
     feedback = actions.add_parser("feedback", help="say whether a memory was rightly recalled")
     _add_id(feedback)
     feedback.add_argument("rightly", choices=["+", "-"], metavar="+/-", help="rightly or wrongly")
-    for name, what in (
-        ("export", "write all memories to a file, one JSON object per line"),
-        ("import", "read memories from such a file"),
+    for name, what, stream in (
+        ("export", "write all memories to a file, one JSON object per line", "output"),
+        ("import", "read memories from a file that `export` wrote", "input"),
     ):
         action = actions.add_parser(name, help=what)
-        action.add_argument("file", metavar="FILE", help="- is the standard stream")
+        action.add_argument("file", metavar="FILE", help=f"- means standard {stream}")
     actions.add_parser("stats", help="how much is remembered")
     actions.add_parser("users", help="who has memories here")
     actions.add_parser("receipts", help="what was searched after each deletion")
@@ -81,12 +81,12 @@ def _add_verifying(actions: "argparse._SubParsersAction[Any]") -> None:
         description=f"{summary}; texts to look for are read from standard input, one per line",
     )
     verifying.add_argument(
-        "--clean", action="store_true", help="first rewrite the stores without remains"
+        "--clean", action="store_true", help="first rewrite the stores without what was forgotten"
     )
 
 
 def _add_id(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("id", metavar="ID", help="or its beginning")
+    parser.add_argument("id", metavar="ID", help="id of a memory, or its first characters")
 
 
 def _add_text(parser: argparse.ArgumentParser) -> None:

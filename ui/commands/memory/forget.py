@@ -33,9 +33,11 @@ def add_actions(actions: "argparse._SubParsersAction[Any]") -> None:
         description=f"{summary[0].upper()}{summary[1:]}: out of sight at once, and gone for good"
         " after forget.grace_s seconds. Until then `undo` brings it back.",
     )
-    forgetting.add_argument("ids", nargs="*", metavar="ID", help="memories, or their beginnings")
+    forgetting.add_argument(
+        "ids", nargs="*", metavar="ID", help="ids of memories, or their first characters"
+    )
     for flag, more in (
-        ("about", {"metavar": "TEXT", "help": "everything about it; - is standard input"}),
+        ("about", {"metavar": "TEXT", "help": "everything about it; - means standard input"}),
         ("last", {"action": "store_true", "help": "the last exchange"}),
         ("minutes", {"metavar": "N", "type": float, "help": "what was said in the last N minutes"}),
         ("everything", {"action": "store_true", "help": "everything there is"}),
@@ -50,13 +52,15 @@ def add_actions(actions: "argparse._SubParsersAction[Any]") -> None:
     forgetting.add_argument(
         "--sources",
         action="store_true",
-        help="of what was derived, also forget the exchanges that it rests on",
+        help="also forget the exchanges that derived memories are based on",
     )
     forgetting.add_argument(
-        "--limit", type=int, metavar="N", help="with --preview: show at most so many; default 20"
+        "--limit", type=int, metavar="N", help="with --preview: show at most N; default 20"
     )
     undoing = actions.add_parser("undo", help="bring back what was forgotten last")
-    undoing.add_argument("id", nargs="?", metavar="ID", help="of `pending`, or its beginning")
+    undoing.add_argument(
+        "id", nargs="?", metavar="ID", help="an id from `pending`, or its first characters"
+    )
     actions.add_parser("pending", help="what is forgotten, and can still be brought back")
 
 
@@ -124,7 +128,7 @@ def forget(args: argparse.Namespace, request: Row, ask: Ask, show: Show) -> int:
 
 def _unasked(what: str) -> SettingsError:
     return SettingsError(
-        f"That would forget {what}, and there is no terminal to ask at: --yes agrees to it.",
+        f"This would forget {what}. Confirm it with --yes, since there is no terminal to ask on.",
         mend="assistant memory forget … --preview shows what would be forgotten.",
     )
 

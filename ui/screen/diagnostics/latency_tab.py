@@ -36,7 +36,8 @@ WIDEST_BAR = 80
 LEAST_BAR = 12
 ROOM_FOR_WORDS = 20
 BEYOND = 1.5
-"""Bars are cut off at so many times the session's p95, or one slow turn would shrink all others."""
+"""Bars are cut off at this multiple of the session's p95; otherwise one slow turn would shrink all
+others."""
 
 
 class Turns(Listing):
@@ -156,7 +157,7 @@ def usual(turns: Sequence[Turn]) -> Text:
     missed = sum(turn.missed for turn in turns)
     told = [f"recall late in {missed} of {len(turns)} turns"]
     if stand_ins := sum(turn.stand_in for turn in turns):
-        told[0] += f", by the quick encoder in {stand_ins}"
+        told[0] += f", with the fast encoder in {stand_ins}"
     if briefs := sum(turn.brief for turn in turns):
         told[0] += f", in brief in {briefs}"
     read = percentile([t.read_tokens for t in turns if t.read_tokens is not None], 0.5)

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 BEGIN_BYTES = 1 << 18
-"""Bytes of an existing log to start with; some 2,000 lines."""
+"""Bytes of an existing log to start with; about 2,000 lines."""
 ONCE_BYTES = 1 << 20
-"""Most bytes read at once; the rest follows."""
+"""Maximum number of bytes read at once; the rest follows."""
 LINE = re.compile(r"^\d{4}-\d\d-\d\d (\d\d:\d\d:\d\d),\d+ ([A-Z]+) ([^:]+): (.*)$")
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 CONTROL = re.compile(r"\x1b\[[0-9;]*[A-Za-z]|[\x00-\x1f\x7f-\x9f]")

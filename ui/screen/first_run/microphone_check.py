@@ -30,9 +30,9 @@ EVERY_BLOCKS = 4
 NOISE_LEVELS = 6
 """First levels, which are taken for the room's noise."""
 RISE_DB = 12.0
-"""Speech is so many dB louder than the room, …"""
+"""Speech is at least this much louder than the room, in dB, …"""
 LEAST_DBFS = -50.0
-"""…and at least so loud, in dBFS."""
+"""… and at least this loud, in dBFS."""
 SPEECH_LEVELS = 4
 """Levels, about a third of a second: a click is shorter."""
 DEAD_DBFS = -85.0

@@ -106,7 +106,7 @@ class MemoryActions(Widget):
     async def _never_recall(self, ids: list[str]) -> None:
         row = await self._row(ids)
         if row is not None and await self._marked(ids, never_recall=not row["never_recall"]):
-            again = "Recalled again where it fits."
+            again = "Can be recalled again."
             self.notify(again if row["never_recall"] else "Never recalled from now on.")
 
     def action_wrong(self) -> None:

@@ -127,7 +127,7 @@ def _facts(row: Row, now: datetime) -> Iterator[tuple[str, str]]:
         yield "feedback", f"{row['feedback']:+d}"
     yield "expires", _moment(row["lasts_until"], now)
     if row["tier"]:
-        yield "at hand", row["tier"]
+        yield "tier", row["tier"]
     yield "id", row["id"]
 
 

@@ -102,6 +102,6 @@ class FilterDialog(ModalScreen[Filters | None]):
         for field, values in choices:
             now = getattr(self._filters, field)
             yield Option(Text(field, style="bold"), disabled=True)
-            for value, words in {"": ANY if field != "user" else "whoever talks", **values}.items():
+            for value, words in {"": ANY if field != "user" else "current user", **values}.items():
                 mark = "●" if (now or "") == value else " "
                 yield Option(Text(f"  {mark} {words}"), id=f"{field}:{value}")

@@ -31,7 +31,8 @@ def details(rows: Sequence[Row]) -> str:
         lines.append(f"{preview['derived']:,} of them were derived from what you are forgetting.")
     if preview["changing"]:
         lines.append(
-            f"{memories(preview['changing'])} would stay, without the parts that came from it."
+            f"{memories(preview['changing'])} would stay, without the parts that came from what you"
+            " are forgetting."
         )
     if preview["staying"]:
         lines.append(

@@ -19,6 +19,12 @@ from ui.text import export
 from ui.text.forgetting import lines, memories
 
 EXPORT_TO = "~/memories-{:%Y-%m-%d}.jsonl"
+NOTHING_BESIDE = {
+    "before": "Nothing was said before it.",
+    "after": "Nothing was said after it.",
+    "replaced": "It replaced no other memory.",
+    "replaced_by": "It has not been replaced.",
+}
 
 
 class MemoryKeys(MemoryActions):
@@ -88,7 +94,7 @@ class MemoryKeys(MemoryActions):
         if isinstance(other, list):
             other = other[-1] if other else None
         if other is None:
-            self.notify("There is none.")
+            self.notify(NOTHING_BESIDE[which])
         else:
             self.open(other["id"])
 

@@ -35,8 +35,8 @@ SOON_S = 0.12
 """Seconds after the last key, or the last move of the cursor."""
 LOOK_S = 2.0
 """Seconds between two checks for changes."""
-WORDS = "/ searches like the voice; ctrl+r: plain text"
-LETTERS = "/ searches plain text; ctrl+r: like the voice"
+WORDS = "/ searches as recall does; ctrl+r: plain text"
+LETTERS = "/ searches plain text; ctrl+r: as recall does"
 
 
 class SearchLine(Input):
@@ -232,7 +232,7 @@ class MemoryTab(Pane, MemoryKeys):
         else:
             parts = [f"{table.total:,} found by recall, best first"]
         if by_words_alone:
-            parts.append("by words only: the encoder failed")
+            parts.append("by matching words only: the encoder failed")
         parts += filter(None, [source.filters.words()])
         if table.selection:
             parts.append(f"{len(table.selection):,} selected")
@@ -307,7 +307,7 @@ class MemoryTab(Pane, MemoryKeys):
     def action_way(self) -> None:
         self.source.plain = not self.source.plain
         self.query_one(SearchLine).placeholder = LETTERS if self.source.plain else WORDS
-        self.notify("Plain text." if self.source.plain else "Like the voice.")
+        self.notify("Searching plain text." if self.source.plain else "Searching as recall does.")
         if self.source.text:
             self.load(anew=True)
 

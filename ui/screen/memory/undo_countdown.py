@@ -22,6 +22,6 @@ def countdown(pending: Sequence[Mapping[str, Any]], now: datetime) -> str:
     count = len(last["memories"]) + len(last["exchanges"])
     them = "it" if count == 1 else "them"
     more = sum(1 for _, each in left[:-1] if each > 0)
-    before = f" ({more} more before that)" if more else ""
+    before = f" ({more} more waiting)" if more else ""
     time = f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
     return f"Forgotten: {what(last)}; gone for good in {time}, u brings {them} back{before}"

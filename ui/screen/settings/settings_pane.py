@@ -127,7 +127,7 @@ class SettingsPane(Container):
     def _options(self, settings: list[Setting], words: list[str]) -> Iterator[Option]:
         meant = self.size.width >= WIDE
         if not words:
-            yield _heading("Most wanted")
+            yield _heading("Most used")
             for key in MOST_WANTED:
                 yield Option(row(self._by_key[key], meant), id=f"wanted:{key}")
         section = ""
@@ -214,7 +214,7 @@ class SettingsPane(Container):
         secret = setting.key in SECRET
         value = "" if secret else typed(setting.value)
         return await self.app.push_screen_wait(
-            LineDialog(setting.key, value, "delete in the list restores the default")
+            LineDialog(setting.key, value, "Del in the list restores the default")
         )
 
     async def _carry_out(self, change: Callable[[], Any]) -> None:

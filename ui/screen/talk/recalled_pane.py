@@ -23,7 +23,7 @@ from ui.text.terminal_safe import plain
 
 EMPTY = "The memories recalled for a turn appear here, with the reasons for each."
 NONE = "No memories were recalled in this turn."
-LATE = "Recall only searched by words: the encoder was too late."
+LATE = "Recall only matched words: the encoder was too late."
 
 
 class InjectedPane(Pane, MemoryActions):

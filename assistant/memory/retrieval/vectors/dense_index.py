@@ -18,7 +18,7 @@ from assistant.memory.retrieval.vectors.vector_index import VectorIndex
 STRONGER = 0.85
 """Weight of the stronger encoder's cosine; the fast one's has the rest."""
 SCORED_ONE_BY_ONE = 3_072
-"""Up to so many rows without a stronger vector are all compared; otherwise only the nearest."""
+"""Up to this number, all rows without a stronger vector are compared; beyond it, the nearest."""
 FEWEST_TO_SCALE = 20
 """Memories with both vectors that are needed to compare the encoders' scales."""
 

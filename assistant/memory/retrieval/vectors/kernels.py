@@ -53,7 +53,7 @@ class Compiled:
         self._tried = False
 
     def wanted(self, rows: int) -> bool:
-        """Whether loading is worthwhile for so many rows, and has not been tried."""
+        """Whether loading is worthwhile for this number of rows, and has not been tried."""
         return rows >= ROWS and not self._tried
 
     def load(self) -> None:
