@@ -76,6 +76,14 @@ def main():
 WORDS = ("talk", "--input", "a b.wav", "", "it's", '"quoted"', "$HOME", "*")
 
 
+HEEDING_CTRL_C = """
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+"""Runs its arguments as a terminal would, even if the tests themselves run in the background."""
+
+
 class Miniature:
     """A clone in a folder whose name has spaces."""
 
@@ -96,7 +104,7 @@ class Miniature:
 
     def start(self, *words: str, script: str = "run", **more: str) -> "subprocess.Popen[str]":
         return subprocess.Popen(
-            [str(self.root / "scripts" / script), *words],
+            [sys.executable, "-c", HEEDING_CTRL_C, str(self.root / "scripts" / script), *words],
             cwd=self.root.parent,
             env=environment(**more),
             stdin=subprocess.DEVNULL,

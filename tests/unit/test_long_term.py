@@ -163,7 +163,7 @@ async def test_many_misses_are_told_once(tmp_path: Path) -> None:
             assert (await memory.recall(f"question {number}", LEISURE_S)).missed
     told = [event.text for event in home.events if isinstance(event, Notice)]
     assert len(told) == 1
-    assert "only searches by words" in told[0]
+    assert "only matches words" in told[0]
 
 
 async def test_a_store_that_cannot_be_opened_costs_no_memory_of_today(tmp_path: Path) -> None:
