@@ -65,7 +65,7 @@ def test_it_answers_and_is_interrupted_and_does_not_answer_its_own_voice(
 def test_an_unplugged_microphone_is_told_and_comes_back_and_words_interrupt(
     tmp_path: Path, pulse: PulseServer, speaker: Speaker
 ) -> None:
-    with Talk(tmp_path, *LIVE, env=pulse.env) as talk:
+    with Talk(tmp_path, *LIVE, "--set", "llm.max_answer_tokens=80", env=pulse.env) as talk:
         talk.wait_for("ready")
         pulse.stop()
         talk.wait_for("phase", phase="paused")
@@ -74,7 +74,8 @@ def test_an_unplugged_microphone_is_told_and_comes_back_and_words_interrupt(
         pulse.speak(speaker("Please tell me a very long story about a boat on the sea."))
         talk.wait_for("phase", phase="speaking")
         time.sleep(0.8)
-        pulse.speak(speaker("Wait a moment, please be quiet now."))
+        for _ in range(2):
+            pulse.speak(speaker("Wait a moment, please be quiet now."))
         turn = talk.wait_for("turn")
         talk.interrupt()
         talk.finish()
